@@ -1,0 +1,32 @@
+# Every target does its own set-up: a machine with Python 3.11, pip and make is enough.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test test-slow lint clean
+
+demo: .venv/installed
+	$(BIN)/attune-bench demo
+
+test: .venv/installed-dev
+	$(BIN)/python -m pytest
+
+test-slow: .venv/installed-dev
+	$(BIN)/python -m pytest -m slow
+
+lint: .venv/installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+clean:
+	rm -rf .venv dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+.venv/installed: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	touch $@
+
+.venv/installed-dev: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $@ .venv/installed

@@ -1,0 +1,103 @@
+"""Loading and scoring against `json.loads`: 200 conversations of about 53 kB, 2,200 run files.
+
+    python benchmarks/load_and_score.py
+
+Prints each ratio with its bound, and exits with 1 where one does not hold. Files are written to a temporary folder.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from attune_bench.run_files import write_runs
+from attune_data.synthetic import SimulatedModel, conversations, runs
+from pairs import Ratio, compare
+
+from attune_bench import score
+from attune_data import Issue
+from attune_data.reading import CONVERSATION, RUN, Kind, Record, read_document
+from attune_data.sources import Document
+
+CONVERSATIONS = 200
+MODELS = 11
+_JSON_LOADS = """
+import json, pathlib, sys
+for folder in sys.argv[1:]:
+    kept = [json.loads(path.read_bytes()) for path in sorted(pathlib.Path(folder).glob("*.json"))]
+"""
+
+
+def main() -> int:
+    """Generate, time, print; return the exit status."""
+    with TemporaryDirectory() as folder:
+        data, results = Path(folder, "data"), Path(folder, "runs")
+        _write(data, results)
+        truth = [Document(path.name, path.read_bytes()) for path in sorted(data.glob("*.json"))]
+        predictions = [Document(path.name, path.read_bytes()) for path in sorted(results.glob("*.json"))]
+        for kind, documents in (("conversation", truth), ("run", predictions)):
+            size = sum(len(document.data) for document in documents) / len(documents)
+            print(f"{len(documents)} {kind} files of {size / 1000:.1f} kB")
+        ratios = [
+            _loading(CONVERSATION, truth),
+            _loading(RUN, predictions),
+            _scoring(truth, predictions),
+            _process(data, results, Path(folder, "scores.json")),
+        ]
+    print(*ratios, sep="\n")
+    return int(any(ratio.ratio > ratio.bound for ratio in ratios))
+
+
+def _write(data: Path, results: Path) -> None:
+    truth = conversations(CONVERSATIONS, seed=1, turns=(6, 8))
+    models = [SimulatedModel(f"vendor/model-{number}") for number in range(MODELS)]
+    data.mkdir()
+    for number, conversation in enumerate(truth):
+        (data / f"conversation_{number}.json").write_bytes(conversation.to_json(indent=2))
+    write_runs(runs(truth, models, seed=2), results)
+
+
+def _parse(documents: list[Document]) -> Callable[[], object]:
+    return lambda: [json.loads(document.data) for document in documents]
+
+
+def _load(kind: Kind[Record], documents: list[Document]) -> list[Record]:
+    """Load from memory, so that both sides are timed without the disk."""
+    found: list[Issue] = []
+    return [record for document in documents if (record := read_document(kind, document, found=found))]
+
+
+def _loading(kind: Kind[Record], documents: list[Document]) -> Ratio:
+    name = f"loading a {kind.name}: bytes to checked record, against json.loads"
+    return compare(name, lambda: _load(kind, documents), _parse(documents), bound=2)
+
+
+def _scoring(truth: list[Document], predictions: list[Document]) -> Ratio:
+    """Score every run, against loading every run and its conversation anew."""
+    loaded, loaded_runs = _load(CONVERSATION, truth), _load(RUN, predictions)
+    by_id = {conversation.id: document for conversation, document in zip(loaded, truth, strict=True)}
+    asked = [by_id[run.conversation_id] for run in loaded_runs]
+    return compare(
+        "scoring a run, against loading it and its conversation",
+        lambda: score(loaded, loaded_runs),
+        lambda: (_load(CONVERSATION, asked), _load(RUN, predictions)),
+        bound=1.5,
+    )
+
+
+def _process(data: Path, results: Path, output: Path) -> Ratio:
+    command = [str(Path(sys.executable).with_name("attune-bench")), "score"]
+    scored = [*command, "--results", str(results), "--ground-truth", str(data), "--output", str(output)]
+    parsed = [sys.executable, "-c", _JSON_LOADS, str(data), str(results)]
+    return compare(
+        "`attune-bench score`, against a process that only json.loads every file",
+        lambda: subprocess.run(scored, check=True, capture_output=True),
+        lambda: subprocess.run(parsed, check=True, capture_output=True),
+        bound=8,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

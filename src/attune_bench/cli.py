@@ -1,0 +1,234 @@
+"""The command line: `attune-bench demo`, `validate`, `score`, `report`.
+
+A mistake of the user is one line on standard error that says what to do, and exit status 2.
+"""
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import App, CycloptsError, Parameter
+
+from attune_bench._version import __version__
+from attune_data.issues import Issue, SourceError
+
+__all__ = ["app", "main"]
+
+app = App(
+    name="attune-bench",
+    help="Score how well language models read people's feelings and preferences, against what the people said.",
+    version=__version__,
+)
+
+
+class UsageError(Exception):
+    """A mistake of the user; its text says what to do."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a command and exit with its status: 0, 1 where `validate` found errors, 2 for a mistake in the call."""
+    try:
+        status = app(arguments, exit_on_error=False, print_error=False)
+    except CycloptsError as error:
+        _fail(f"{_sentence(error)} See: attune-bench --help")
+    except (UsageError, SourceError) as error:
+        _fail(str(error))
+    except BrokenPipeError:
+        # The reader, `head` for instance, has seen enough; nothing may be flushed into the closed pipe at exit.
+        sys.stdout = None
+        sys.exit(1)
+    except KeyboardInterrupt:
+        _fail("interrupted", status=130)
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+def _sentence(error: CycloptsError) -> str:
+    text = " ".join(str(error).split())
+    return text if text.endswith((".", "?", "!")) else f"{text}."
+
+
+def _fail(message: str, status: int = 2) -> None:
+    sys.stderr.write(f"attune-bench: {message}\n")
+    sys.exit(status)
+
+
+def _print(text: str) -> None:
+    sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+
+
+@app.command
+def demo() -> None:
+    """Score three baseline predictors on the embedded synthetic conversations and print the report."""
+    from attune_bench.baselines import BASELINES
+    from attune_bench.report import report
+    from attune_bench.scoring import score
+    from attune_data import load
+
+    conversations = load("demo")
+    participants = {conversation.participant_id for conversation in conversations}
+    _print(
+        f"{len(conversations)} SYNTHETIC conversations by {len(participants)} invented participants, "
+        f"answered by {len(BASELINES)} baselines that use no model.\n"
+    )
+    runs = [run for predict in BASELINES.values() for run in predict(conversations)]
+    _print(report(score(conversations, runs)))
+    _print(_NEXT)
+
+
+_NEXT = """
+Next:
+  attune-bench validate FOLDER          check conversation files; every finding with file, place and value
+  attune-bench score --results RUNS --ground-truth FOLDER --output scores.json
+                                        score run files of any model
+  attune-bench report --scores scores.json --format markdown
+                                        the report again, for a paper
+  python -c 'import attune_data; print(attune_data.load("demo")[0].turns[0].user_message)'
+                                        the same conversations from Python
+"""
+
+
+@app.command
+def validate(
+    source: str,
+    /,
+    *,
+    results: str | None = None,
+    strict: Annotated[bool, Parameter(negative="")] = False,
+    json: Annotated[bool, Parameter(negative="")] = False,
+) -> int:
+    """Check conversation files and list every issue.
+
+    Exits with 1 where a record had to be left out.
+
+    Parameters
+    ----------
+    source
+        A .json file, a .jsonl file, a folder, or demo.
+    results
+        Check run files too, and whether each has its conversation.
+    strict
+        Exit with 1 on warnings too.
+    json
+        Print the issues as JSON.
+    """
+    from attune_bench.progress import progress
+    from attune_bench.scoring import score
+    from attune_data import load, load_runs
+
+    with progress("reading conversations") as update:
+        conversations = load(source, progress=update)
+    found = list(conversations.found)
+    counts = {"conversations": len(conversations)}
+    if results is not None:
+        with progress("reading run files") as update:
+            runs = load_runs(results, progress=update)
+        found += [*runs.found, *score(conversations, runs).metadata["issues"]]
+        counts["runs"] = len(runs)
+    severities = Counter(issue.severity for issue in found)
+    if json:
+        _print(_json({**counts, "issues": [asdict(issue) for issue in found]}))
+    else:
+        for line in _issue_lines(found):
+            _print(line)
+        loaded = " and ".join(f"{count} {what}" for what, count in counts.items())
+        listed = ", ".join(f"{severities[severity]} {severity}s" for severity in ("error", "warning", "note"))
+        _print(f"{loaded} loaded; {listed}")
+    return int(bool(severities["error"] or (strict and severities["warning"])))
+
+
+def _issue_lines(found: Sequence[Issue]) -> Iterator[str]:
+    """Yield issues as text, errors first; of many of one rule in one file the first stands for all."""
+    from attune_bench.report import printable
+
+    groups: dict[tuple[str, str, str], list[Issue]] = {}
+    for severity in ("error", "warning", "note"):
+        for issue in found:
+            if issue.severity == severity:
+                groups.setdefault((severity, issue.rule, issue.file), []).append(issue)
+    for (severity, rule, file), issues in groups.items():
+        first = issues[0]
+        value = f" (found {first.value})" if first.value != "null" else ""
+        more = f"\n         ... and {len(issues) - 1} more of this rule in this file" if len(issues) > 1 else ""
+        where = printable(f"{severity:<8} {file}  {first.path}")
+        what = printable(f"{first.message}{value}; {first.consequence} [{rule}]")
+        yield f"{where}\n         {what}{more}"
+
+
+def _json(content: object) -> str:
+    return json.dumps(content, indent=2, ensure_ascii=False)
+
+
+@app.command
+def score(
+    *,
+    results: str,
+    ground_truth: str,
+    output: Path = Path("scores.json"),
+    protocol: Literal["documented", "released"] = "documented",
+) -> None:
+    """Score run files against the conversations they predict.
+
+    Parameters
+    ----------
+    results
+        Run files: a folder, a .json or a .jsonl file.
+    ground_truth
+        Conversations: a folder, a .json or a .jsonl file, or demo.
+    output
+        Where to write the scores.
+    protocol
+        Which definition counts where the documentation and the released scorer differ.
+    """
+    from attune_bench.progress import progress
+    from attune_bench.scoring import score as score_runs
+    from attune_data import load, load_runs
+
+    if not output.parent.is_dir():
+        raise UsageError(f"no such folder: {output.parent}; create it or choose another --output")
+    with progress("reading conversations") as update:
+        conversations = load(ground_truth, progress=update)
+    with progress("reading run files") as update:
+        runs = load_runs(results, progress=update)
+    see = f"attune-bench validate {ground_truth} --results {results}"
+    if not conversations or not runs:
+        empty, source = ("conversation", ground_truth) if not conversations else ("run file", results)
+        raise UsageError(
+            f"no usable {empty} in {source}; see: attune-bench validate {ground_truth} --results {results}"
+        )
+    with progress("scoring runs", len(runs)) as update:
+        scores = score_runs(conversations, runs, protocol=protocol, progress=update)
+    if not scores.records:
+        raise UsageError(
+            f"none of the {len(runs)} runs in {results} belongs to the {len(conversations)} conversations in "
+            f"{ground_truth}: check that both come from the same data set"
+        )
+    try:
+        scores.write(output)
+    except OSError as error:
+        raise UsageError(f"{output} cannot be written: {error.strerror}; choose another --output") from None
+    _print(f"{output}: {len(scores.records)} runs of {len(scores.aggregates)} models and modes, protocol {protocol}")
+    problems = Counter(issue.severity for issue in (*conversations.found, *runs.found, *scores.metadata["issues"]))
+    if problems["error"] or problems["warning"]:
+        _print(f"{problems['error']} errors and {problems['warning']} warnings in the files; see: {see}")
+    _print(f"next: attune-bench report --scores {output}")
+
+
+@app.command
+def report(*, scores: Path, format: Literal["table", "markdown", "csv", "json"] = "table") -> None:  # noqa: A002
+    """Print a report of a file of scores.
+
+    Parameters
+    ----------
+    scores
+        What `attune-bench score` wrote.
+    format
+        table keeps to 100 columns.
+    """
+    from attune_bench.report import report as render
+    from attune_bench.scores import Scores
+
+    _print(render(Scores.read(scores), format=format).rstrip("\n"))

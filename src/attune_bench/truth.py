@@ -1,0 +1,89 @@
+"""The ground truth of a conversation in the form the metrics score against, prepared once for all its runs."""
+
+from dataclasses import dataclass
+
+from attune_data import Conversation, Turn
+from attune_data.conversation import FourBranchScores
+from attune_data.conversation import Panas as PanasRecord
+from attune_data.prediction import PredictedPanas
+from attune_metrics import Panas
+from attune_metrics.binary import PreparedAnswers, observed_truth, preferred_truth, prepare_answers
+from attune_metrics.emotion import PreparedTags, prepare_tags
+from attune_metrics.pairwise import Comparison, PreparedComparisons, prepare_comparisons
+from attune_metrics.response import PreparedResponses, prepare_responses
+
+__all__ = ["Truth", "TurnTruth", "branch_ratings", "panas_form", "prepare_truth"]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnTruth:
+    """One turn's annotations, prepared."""
+
+    tags: PreparedTags
+    observed: PreparedAnswers
+    preferred: PreparedAnswers
+    comparisons: PreparedComparisons
+    responses: PreparedResponses
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """One conversation's annotations, prepared; `turns` by number, in order of number."""
+
+    conversation: Conversation
+    turns: dict[int, TurnTruth]
+    pre_panas: Panas
+    post_panas: Panas
+    branches: dict[str, int | None]
+
+
+def prepare_truth(conversation: Conversation) -> Truth:
+    """Prepare a conversation; of turns with one number, and of judgements on one question, the last counts."""
+    turns = {turn.turn_number: turn for turn in conversation.turns}
+    return Truth(
+        conversation,
+        {number: _prepare_turn(turns[number]) for number in sorted(turns)},
+        panas_form(conversation.pre_panas),
+        panas_form(conversation.post_panas),
+        branch_ratings(conversation.conversation_wide_questions.four_branch_scores),
+    )
+
+
+def _prepare_turn(turn: Turn) -> TurnTruth:
+    annotations = turn.annotations
+    judgements = {judgement.question_id: judgement for judgement in annotations.binary_judgements}.items()
+    # A label that the file leaves open takes part under a name of its own, so that positions stay what they are.
+    comparisons = prepare_comparisons(
+        [
+            Comparison(comparison.response_a or "unknown", comparison.response_b or "unknown", comparison.winner)
+            for comparison in annotations.pairwise_comparisons
+        ]
+    )
+    texts = {
+        "original": turn.llm_response,
+        "alternate": annotations.alternate_responses.llm_improved,
+        "human": annotations.alternate_responses.human_edited,
+    }
+    return TurnTruth(
+        prepare_tags((tag.emotion, tag.intensity) for tag in turn.mood_shift_tags),
+        prepare_answers({q: observed_truth(j.observed_behavior, j.llm_value) for q, j in judgements}),
+        prepare_answers({q: preferred_truth(j.preferred_behavior, j.observed_behavior) for q, j in judgements}),
+        comparisons,
+        prepare_responses(texts, comparisons.wins),
+    )
+
+
+def panas_form(panas: PanasRecord | PredictedPanas) -> Panas:
+    """Return a PANAS record as the metrics' form."""
+    items = panas.responses if isinstance(panas, PanasRecord) else panas.items
+    return Panas(items, panas.total_positive_affect, panas.total_negative_affect)
+
+
+def branch_ratings(scores: FourBranchScores) -> dict[str, int | None]:
+    """Return the four ratings by the name of their branch."""
+    return {
+        "perceiving": scores.perceiving,
+        "facilitating": scores.facilitating,
+        "understanding": scores.understanding,
+        "managing": scores.managing,
+    }

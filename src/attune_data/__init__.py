@@ -1,0 +1,27 @@
+"""Typed, validated records of emotional-intelligence benchmarks, and where to load them from.
+
+``load`` gives annotated conversations, ``load_runs`` what models predicted of them; both give a `Collection` with
+the good records and ``.issues``. ``load_codebook`` tells what every code means.
+"""
+
+from attune_data.codebook import Codebook, load_codebook
+from attune_data.collection import Collection
+from attune_data.conversation import Conversation, Turn
+from attune_data.issues import Issue, LoadError, SourceError
+from attune_data.loading import load, load_runs
+from attune_data.prediction import Run, RunTurn
+
+__all__ = [
+    "Codebook",
+    "Collection",
+    "Conversation",
+    "Issue",
+    "LoadError",
+    "Run",
+    "RunTurn",
+    "SourceError",
+    "Turn",
+    "load",
+    "load_codebook",
+    "load_runs",
+]

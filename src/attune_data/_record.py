@@ -1,0 +1,111 @@
+"""What every record of the library is: a frozen pydantic model that keeps unknown keys and writes back what it read."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, Strict
+from pydantic.alias_generators import to_camel
+from pydantic_core import CoreSchema, core_schema
+
+__all__ = [
+    "Answer",
+    "ByKey",
+    "Integer",
+    "Items",
+    "Label",
+    "Mode",
+    "NullAs",
+    "Number",
+    "Rating",
+    "Record",
+    "Text",
+    "Total",
+    "Winner",
+]
+
+T = TypeVar("T")
+
+
+class Record(BaseModel):
+    """A frozen record with snake_case names in Python and the file's own names in JSON.
+
+    Unknown keys are kept in ``model_extra`` and written back. A null or absent list, object or text reads as an
+    empty one; ``to_json`` writes null for null and leaves out what was absent.
+    """
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="allow",
+        alias_generator=to_camel,
+        validate_by_name=True,
+        validate_by_alias=True,
+        serialize_by_alias=True,
+        allow_inf_nan=False,
+        ser_json_inf_nan="constants",
+    )
+
+    def to_json(self, *, indent: int | None = None) -> bytes:
+        """Return the record as JSON in current spelling, what was absent left out.
+
+        Parameters
+        ----------
+        indent : int, optional
+            Spaces per level; the default writes one line.
+
+        Returns
+        -------
+        bytes
+            UTF-8 JSON without a final newline.
+        """
+        return self.model_dump_json(by_alias=True, exclude_unset=True, indent=indent).encode()
+
+
+@dataclass(frozen=True)
+class NullAs:
+    """Annotation: null in the file reads as `empty`, and `empty` itself is written back as null.
+
+    `empty` must be an object of its own that no file content can produce; it is recognised by identity.
+    """
+
+    empty: Any
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Wrap the field's schema so that null is accepted, at no cost in the reader beyond one comparison."""
+        return core_schema.no_info_after_validator_function(
+            self._read,
+            core_schema.nullable_schema(handler(source)),
+            serialization=core_schema.wrap_serializer_function_ser_schema(self._write),
+        )
+
+    def _read(self, value: Any) -> Any:
+        return self.empty if value is None else value
+
+    def _write(self, value: Any, handler: Any) -> Any:
+        return None if value is self.empty else handler(value)
+
+
+class _NullText(str):
+    __slots__ = ()
+
+
+class _NullItems(tuple[Any, ...]):
+    __slots__ = ()
+
+
+class _NullByKey(dict[str, Any]):
+    __slots__ = ()
+
+
+Text = Annotated[str, NullAs(_NullText())]
+Items = Annotated[tuple[T, ...], NullAs(_NullItems())]
+ByKey = Annotated[dict[str, T], NullAs(_NullByKey())]
+
+Integer = Annotated[int, Strict()]
+Number = Annotated[int, Strict()] | Annotated[float, Strict()]
+Rating = Annotated[int, Strict(), Field(ge=1, le=7)]
+Total = Annotated[int, Strict(), Field(ge=10, le=70)]
+
+Answer = Literal["yes", "no", "na"]
+Label = Literal["original", "alternate", "human"]
+Winner = Literal["A", "B"]
+Mode = Literal["default", "verbose", "omniscient", "verbose_omniscient"]

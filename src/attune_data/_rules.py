@@ -1,0 +1,229 @@
+"""Rules beyond types: what a valid record can still get wrong. Each finding is an issue, none costs a record."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from attune_data._fixes import Report
+from attune_data.codebook import load_codebook
+from attune_data.conversation import Conversation, ConversationWideQuestions, MoodShiftTag, Turn
+from attune_data.prediction import PredictedConversationWide, Run, RunTurn
+
+__all__ = ["check_conversation", "check_run"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Vocabulary:
+    """What the codebook knows, as sets: this is asked for every turn of every file."""
+
+    emotions: frozenset[str]
+    positive: tuple[str, ...]
+    negative: tuple[str, ...]
+    binary: frozenset[str]
+    pairwise: frozenset[str]
+    q1: frozenset[str]
+    q2: frozenset[str]
+    q3: frozenset[str]
+    q3_negative: frozenset[str]
+
+
+@cache
+def _vocabulary() -> _Vocabulary:
+    codebook = load_codebook()
+    words: dict[str, list[str]] = {"positive": [], "negative": []}
+    for word, emotion in codebook.emotions.items():
+        words[emotion.affect].append(word)
+    return _Vocabulary(
+        emotions=frozenset(codebook.emotions),
+        positive=tuple(words["positive"]),
+        negative=tuple(words["negative"]),
+        binary=frozenset(codebook.binary),
+        pairwise=frozenset(codebook.pairwise),
+        q1=frozenset(option.lower() for option in codebook.q1_options),
+        q2=frozenset(option.lower() for option in codebook.q2_options),
+        q3=frozenset(option.lower() for option in codebook.q3_options),
+        q3_negative=frozenset(option.lower() for option in codebook.q3_negative),
+    )
+
+
+def _repeated(found: Iterable[Any]) -> list[Any]:
+    return [value for value, count in Counter(found).items() if count > 1]
+
+
+def _report_unknown(found: Iterable[str], path: str, what: str, report: Report) -> None:
+    for item in found:
+        rule = f"unknown-{what.rsplit(maxsplit=1)[-1].lower()}"
+        report.add(path, rule, "warning", item, f"not a {what} of the codebook", "kept and scored as it stands")
+
+
+def _check_turn_numbers(turns: Sequence[Turn] | Sequence[RunTurn], report: Report) -> None:
+    numbers = [turn.turn_number for turn in turns]
+    if numbers == list(range(1, len(numbers) + 1)):
+        return
+    if not numbers:
+        report.add("$.turns", "no-turns", "warning", [], "the record has no turns", "kept; nothing to score per turn")
+    elif repeated := _repeated(numbers):
+        message = "turn numbers repeat"
+        report.add("$.turns", "turn-number", "warning", repeated, message, "kept; the last turn of a number counts")
+    elif sorted(numbers) == list(range(1, len(numbers) + 1)):
+        report.add("$.turns", "turn-order", "note", numbers, "turns are not in order", "kept; scored by number")
+    else:
+        message = "turn numbers skip; is a turn missing?"
+        report.add("$.turns", "turn-number", "warning", numbers, message, "kept; turns are matched by number")
+
+
+def _check_tags(tags: Sequence[MoodShiftTag], path: str, known: frozenset[str], report: Report) -> None:
+    words = [tag.emotion.strip().lower() for tag in tags]
+    if len(set(words)) != len(words):
+        message = "an emotion is tagged twice in one turn"
+        report.add(path, "repeated-tag", "warning", _repeated(words), message, "kept; the last intensity counts")
+    if not known.issuperset(words):
+        for index, word in enumerate(words):
+            if word not in known:
+                consequence = "kept; similarity 0 with every word"
+                message = "not one of the 20 PANAS words"
+                report.add(f"{path}[{index}].emotion", "unknown-emotion", "warning", word, message, consequence)
+
+
+def _check_wide(
+    wide: ConversationWideQuestions | PredictedConversationWide, path: str, known: _Vocabulary, report: Report
+) -> None:
+    """Check the answers to Q1-Q3 against the codebook's options."""
+    strange = [goal for goal in wide.q1_looking_for if goal.strip() and goal.strip().lower() not in known.q1]
+    _report_unknown(strange, f"{path}.q1_lookingFor", "Q1 option", report)
+    clarity, fit = wide.q2_emotion_clarity, wide.q3_model_fit
+    if clarity and clarity.strip().lower() not in known.q2:
+        _report_unknown([clarity], f"{path}.q2_emotionClarity", "Q2 option", report)
+    if not fit:
+        return
+    answer = fit.strip().lower()
+    if answer not in known.q3:
+        _report_unknown([fit], f"{path}.q3_modelFit", "Q3 option", report)
+    elif answer not in known.q3_negative and any(item.strip() for item in wide.q3_follow_up_what_felt_off):
+        message = f"asked only after a negative fit, but the fit is {fit!r}"
+        found = list(wide.q3_follow_up_what_felt_off)
+        report.add(f"{path}.q3_followUp_whatFeltOff", "follow-up-on-positive-fit", "warning", found, message, "kept")
+
+
+def _check_panas(
+    items: Mapping[str, int | None],
+    totals: tuple[int | None, int | None],
+    path: str,
+    where: str,
+    known: _Vocabulary,
+    report: Report,
+) -> None:
+    """Check the item words, and each recorded total against its ten items where all ten are there."""
+    ratings = {word.lower(): rating for word, rating in items.items()}
+    if not known.emotions.issuperset(ratings):
+        strange = [word for word in items if word.lower() not in known.emotions]
+        _report_unknown(strange, f"{path}.{where}", "PANAS word", report)
+    for name, words, total in zip(("Positive", "Negative"), (known.positive, known.negative), totals, strict=True):
+        if total is None:
+            continue
+        rated = [rating for rating in map(ratings.get, words) if rating is not None]
+        if len(rated) == len(words) and sum(rated) != total:
+            message = f"the ten items add up to {sum(rated)}"
+            report.add(f"{path}.total{name}Affect", "panas-total", "warning", total, message, "kept")
+
+
+def check_conversation(conversation: Conversation, report: Report) -> None:
+    """Check a conversation against the codebook and against itself."""
+    known = _vocabulary()
+    for name, panas in (("prePanas", conversation.pre_panas), ("postPanas", conversation.post_panas)):
+        totals = (panas.total_positive_affect, panas.total_negative_affect)
+        _check_panas(panas.responses, totals, f"$.{name}", "responses", known, report)
+    _check_wide(conversation.conversation_wide_questions, "$.conversationWideQuestions", known, report)
+    _check_turn_numbers(conversation.turns, report)
+    for index, turn in enumerate(conversation.turns):
+        path = f"$.turns[{index}]"
+        if turn.mood_shift_tags:
+            _check_tags(turn.mood_shift_tags, f"{path}.moodShiftTags", known.emotions, report)
+        _check_judgements(turn, f"{path}.annotations.binaryJudgements", known.binary, report)
+        if turn.annotations.pairwise_comparisons:
+            _check_comparisons(turn, f"{path}.annotations.pairwiseComparisons", known.pairwise, report)
+
+
+def _check_judgements(turn: Turn, path: str, known: frozenset[str], report: Report) -> None:
+    questions = [judgement.question_id for judgement in turn.annotations.binary_judgements]
+    if len(set(questions)) != len(questions):
+        message = "a question is judged twice in one turn"
+        report.add(path, "repeated-question", "warning", _repeated(questions), message, "kept; the last one counts")
+    if not known.issuperset(questions):
+        _report_unknown((q for q in questions if q not in known), path, "binary question", report)
+
+
+def _check_comparisons(turn: Turn, path: str, known: frozenset[str], report: Report) -> None:
+    comparisons = turn.annotations.pairwise_comparisons
+    texts = turn.annotations.alternate_responses
+    written = {
+        label
+        for label, text in (
+            ("original", turn.llm_response),
+            ("alternate", texts.llm_improved),
+            ("human", texts.human_edited),
+        )
+        if text and not text.isspace()
+    }
+    questions, labels, open_ = set(), set(), 0
+    for comparison in comparisons:
+        questions.add(comparison.question_id)
+        labels.add(comparison.response_a)
+        labels.add(comparison.response_b)
+        open_ += comparison.winner is None
+    if not known.issuperset(questions):
+        strange = sorted(q or "null" for q in questions if q is None or not (q in known or q.startswith("custom:")))
+        _report_unknown(strange, path, "pairwise question", report)
+    if not written.issuperset(labels):
+        for label in sorted(label or "null" for label in labels - written):
+            message = "compared, but its text is missing"
+            report.add(path, "label-without-text", "warning", label, message, "kept; its similarity is 0")
+    if open_:
+        message = f"{open_} of {len(comparisons)} comparisons have no winner"
+        report.add(path, "missing-winner", "note", open_, message, "kept; no prediction can match it")
+
+
+def check_run(run: Run, report: Report) -> None:
+    """Check a run against the codebook and against itself."""
+    known = _vocabulary()
+    if "mode" not in run.model_fields_set:
+        report.add("$", "missing-mode", "note", None, "the run does not say its mode", "read as default")
+    _check_turn_numbers(run.turns, report)
+    for index, turn in enumerate(run.turns):
+        path = f"$.turns[{index}]"
+        if turn.em_emotion_tags:
+            _check_tags(turn.em_emotion_tags, f"{path}.em_emotion_tags", known.emotions, report)
+        for name in _ANSWER_FIELDS:
+            answers = getattr(turn, name)
+            if not known.binary.issuperset(answers):
+                strange = [question for question in answers if question not in known.binary]
+                _report_unknown(strange, f"{path}.{name}", "binary question", report)
+        if not _POSITIONS.issuperset(turn.em_pairwise_selections):
+            strange = [key for key in turn.em_pairwise_selections if not (key.isascii() and key.isdigit())]
+            if strange:
+                message = "keys are positions of comparisons, from 0"
+                place = f"{path}.em_pairwise_selections"
+                report.add(place, "unknown-position", "warning", strange, message, "kept; not scored")
+    post = run.post_conversation
+    if post is None or not run.complete:
+        message = "the predictions after the last turn are missing; did the run stop early?"
+        consequence = "turns are scored; what needs the rest is null"
+        report.add("$.post_conversation", "incomplete-run", "warning", None, message, consequence)
+        return
+    predicted = post.predicted_post_panas
+    totals = (predicted.total_positive_affect, predicted.total_negative_affect)
+    _check_panas(predicted.items, totals, "$.post_conversation.predicted_post_panas", "items", known, report)
+    path = "$.post_conversation.predicted_conversation_wide"
+    _check_wide(post.predicted_conversation_wide, path, known, report)
+
+
+_ANSWER_FIELDS = (
+    "em_binary_om_assessment",
+    "em_binary_human_prediction",
+    "em_binary_om_assessment_hp",
+    "em_binary_human_prediction_hp",
+    "em_draft_binary_assessment",
+)
+_POSITIONS = frozenset(str(position) for position in range(12))

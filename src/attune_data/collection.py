@@ -1,0 +1,96 @@
+"""What a user holds after loading: the good records, in order, and what was noticed about the rest."""
+
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+from functools import cached_property
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, overload
+
+from attune_data.issues import Issue, issues_frame
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Collection"]
+
+
+class _Identified(Protocol):
+    @property
+    def id(self) -> str: ...
+
+
+T = TypeVar("T", bound=_Identified)
+
+
+class Collection(Sequence[T], Generic[T]):
+    """An immutable sequence of records that also finds them by id.
+
+    Parameters
+    ----------
+    records : sequence
+        The records, in order.
+    found : sequence of Issue, optional
+        What loading noticed.
+
+    Examples
+    --------
+    >>> from attune_data import load
+    >>> conversations = load("demo")
+    >>> len(conversations), len(conversations.issues)
+    (40, 0)
+    >>> conversations[conversations[3].id] is conversations[3]
+    True
+    """
+
+    def __init__(self, records: Sequence[T], found: Sequence[Issue] = ()) -> None:
+        self._records = tuple(records)
+        self._found = tuple(found)
+
+    @overload
+    def __getitem__(self, key: int | str) -> T: ...
+    @overload
+    def __getitem__(self, key: slice) -> "Collection[T]": ...
+    def __getitem__(self, key: int | str | slice) -> "T | Collection[T]":
+        """Return the record at a position or with an id, or a collection of a slice."""
+        if isinstance(key, slice):
+            return Collection(self._records[key], self._found)
+        if isinstance(key, str):
+            if key in self._by_id:
+                return self._by_id[key]
+            near = get_close_matches(key, self._by_id, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else f" among {len(self)} records"
+            raise KeyError(f"no record with id {key!r}{hint}")
+        return self._records[key]
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._records)
+
+    def __contains__(self, item: object) -> bool:
+        """Tell whether a record, or a record with this id, is in the collection."""
+        return item in self._by_id if isinstance(item, str) else item in self._records
+
+    @cached_property
+    def _by_id(self) -> dict[str, T]:
+        return {record.id: record for record in self._records}
+
+    @property
+    def found(self) -> tuple[Issue, ...]:
+        """What loading noticed, as `Issue` objects."""
+        return self._found
+
+    @cached_property
+    def issues(self) -> "pl.DataFrame":
+        """What loading noticed, one row each: file, path, rule, severity, value, message, consequence."""
+        return issues_frame(self._found)
+
+    def __repr__(self) -> str:
+        kind = type(self._records[0]).__name__.lower() if self._records else "record"
+        counts = [
+            f"{sum(issue.severity == severity for issue in self._found)} {severity}s"
+            for severity in ("error", "warning", "note")
+            if any(issue.severity == severity for issue in self._found)
+        ]
+        plural = "" if len(self) == 1 else "s"
+        return f"<Collection of {len(self)} {kind}{plural}, {', '.join(counts) or 'no issues'}>"

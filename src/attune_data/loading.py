@@ -1,0 +1,198 @@
+"""Loading: a source into a collection of checked records, with an issue for everything that was noticed."""
+
+import gc
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from difflib import get_close_matches
+from pathlib import Path, PurePosixPath
+from typing import Literal
+
+from attune_data._fixes import Report
+from attune_data.codebook import load_codebook
+from attune_data.collection import Collection
+from attune_data.conversation import Conversation
+from attune_data.issues import Issue, LoadError, SourceError, shown
+from attune_data.prediction import Run
+from attune_data.reading import CONVERSATION, LEFT_OUT, RUN, Record, read_document
+from attune_data.sources import Document, documents
+
+__all__ = ["load", "load_runs"]
+
+OnError = Literal["report", "raise"]
+Source = str | os.PathLike[str]
+
+
+def load(
+    source: Source,
+    *,
+    subset: str | None = None,
+    on_error: OnError = "report",
+    progress: Callable[[int], object] | None = None,
+) -> Collection[Conversation]:
+    """Load annotated conversations.
+
+    Parameters
+    ----------
+    source : str or path-like
+        ``"demo"``, a ``.json`` file, a ``.jsonl`` file, or a folder (read recursively, in name order).
+    subset : str, optional
+        ``Sample200``, ``Subsample100``, ``Subsample50``, ``Subsample25`` or ``Subsample20``: only these file numbers
+        of a folder, from the folder of that name where there is one. Missing and extra numbers are issues.
+    on_error : {"report", "raise"}
+        ``"report"`` leaves a bad record out, clamps a number outside its range, and lists both in ``.issues``;
+        ``"raise"`` raises one error that lists all of it, and rejects a record with a number outside its range.
+    progress : callable, optional
+        Called with the number of records read so far.
+
+    Returns
+    -------
+    Collection of Conversation
+        The good records; ``.issues`` says what was wrong, changed or contradictory.
+
+    Raises
+    ------
+    SourceError
+        Where the source does not exist or holds nothing to read.
+    LoadError
+        With ``on_error="raise"``, where any record had to be left out.
+
+    Examples
+    --------
+    >>> conversations = load("demo")
+    >>> conversations[0].metadata.category
+    'Family'
+    """
+    strict = _strict(on_error)
+    found: list[Issue] = []
+    choose = None if subset is None else _subset_choice(Path(source), subset, found)
+    records: dict[str, Conversation] = {}
+    with _gc_paused():
+        for document in _counted(documents(source, choose), progress):
+            conversation = read_document(CONVERSATION, document, found=found, strict=strict)
+            if conversation is None:
+                continue
+            if conversation.id in records:
+                message = "another file before it has the same conversationId"
+                place = "$.conversationId"
+                value = shown(conversation.id)
+                found.append(Issue(document.name, place, "duplicate-conversation", "error", value, message, LEFT_OUT))
+            else:
+                records[conversation.id] = conversation
+    return _collect(list(records.values()), found, strict)
+
+
+def load_runs(
+    source: Source, *, on_error: OnError = "report", progress: Callable[[int], object] | None = None
+) -> Collection[Run]:
+    """Load the run files of evaluated models.
+
+    Numbers outside their range are clamped and reported. Of two runs of one conversation, model and mode the later
+    ``run_timestamp`` counts, then the later file name; the other is an issue.
+
+    Parameters
+    ----------
+    source : str or path-like
+        A ``.json`` file, a ``.jsonl`` file, or a folder (read recursively, in name order).
+    on_error : {"report", "raise"}
+        ``"raise"`` raises one error where any record had to be left out.
+    progress : callable, optional
+        Called with the number of records read so far.
+
+    Returns
+    -------
+    Collection of Run
+        In the order in which the counting file of each run was read.
+
+    Raises
+    ------
+    SourceError
+        Where the source does not exist or holds nothing to read.
+    LoadError
+        With ``on_error="raise"``, where any record had to be left out.
+    """
+    strict = _strict(on_error)
+    found: list[Issue] = []
+    records: dict[str, tuple[Run, Document]] = {}
+    with _gc_paused():
+        for document in _counted(documents(source), progress):
+            run = read_document(RUN, document, found=found, strict=strict)
+            if run is None:
+                continue
+            counting = (run, document)
+            if (other := records.pop(run.id, None)) is not None:
+                earlier, counting = sorted((other, counting), key=lambda item: item[0].run_timestamp or "")
+                message = f"{counting[1].name} holds a later run of the same conversation, model and mode"
+                name = earlier[1]
+                found.append(Issue(name.name, "$", "duplicate-run", "warning", f'"{run.id}"', message, LEFT_OUT))
+            records[run.id] = counting
+    return _collect([run for run, _ in records.values()], found, strict)
+
+
+def _counted(found: Iterator[Document], progress: Callable[[int], object] | None) -> Iterator[Document]:
+    for count, document in enumerate(found, start=1):
+        yield document
+        if progress:
+            progress(count)
+
+
+def _strict(on_error: str) -> bool:
+    if on_error not in ("report", "raise"):
+        raise ValueError(f"on_error is {on_error!r}; expected 'report' or 'raise'")
+    return on_error == "raise"
+
+
+def _collect(records: Sequence[Record], found: Sequence[Issue], strict: bool) -> Collection[Record]:
+    if strict and any(issue.severity == "error" for issue in found):
+        raise LoadError(found)
+    return Collection(records, found)
+
+
+@contextmanager
+def _gc_paused() -> Iterator[None]:
+    """Keep the cyclic collector off during a bulk load: it would rescan a growing heap that holds no garbage."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _subset_choice(source: Path, subset: str, found: list[Issue]) -> Callable[[list[str]], list[str]]:
+    """Return the choice of a subset's files among a folder's; missing and extra numbers go to `found`."""
+    subsets = load_codebook().subsets
+    if subset not in subsets:
+        near = get_close_matches(subset, subsets, n=1, cutoff=0.4)
+        raise ValueError(
+            f"unknown subset {subset!r}; expected one of {', '.join(subsets)}"
+            + (f" (did you mean {near[0]!r}?)" if near else "")
+        )
+    if not source.is_dir():
+        raise SourceError(f"subset={subset!r} needs a folder of conversation_<n>.json files, not {source}")
+    wanted = frozenset(subsets[subset])
+
+    def number(name: str) -> int | None:
+        digits = PurePosixPath(name).stem.removeprefix("conversation_")
+        return int(digits) if digits.isascii() and digits.isdigit() else None
+
+    def choose(names: list[str]) -> list[str]:
+        own = [name for name in names if subset in PurePosixPath(source.resolve().name, name).parts[:-1]]
+        by_number: dict[int | None, str] = {}
+        for name in own or names:
+            by_number.setdefault(number(name), name)
+        missing = sorted(wanted - by_number.keys())
+        extra = sorted(n for n in by_number if n is not None and n not in wanted) if own else []
+        for rule, numbers, what in (
+            ("subset-missing", missing, "missing"),
+            ("subset-extra", extra, "not part of it"),
+        ):
+            if numbers:
+                report = Report(source.name)
+                consequence = "loaded without them" if rule == "subset-missing" else "left out"
+                report.add("$", rule, "warning", numbers, f"{len(numbers)} files of {subset} are {what}", consequence)
+                found.extend(report.issues)
+        return sorted(by_number[n] for n in wanted & by_number.keys())
+
+    return choose

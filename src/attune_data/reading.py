@@ -1,0 +1,143 @@
+"""Reading one record: its bytes into a checked record, and every finding into an issue.
+
+A record is first validated straight from its bytes, which accepts current spelling only. What does not validate, or
+holds an older key, goes through the second stage: it is parsed leniently, brought into current form (every change an
+issue) and validated again.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from pydantic import ValidationError
+
+from attune_data._fixes import Fix, Report
+from attune_data._rules import check_conversation, check_run
+from attune_data._spellings import conversation_is_old, fix_conversation, fix_run, run_is_old
+from attune_data.conversation import Conversation
+from attune_data.issues import Issue
+from attune_data.prediction import Run
+from attune_data.sources import Document
+
+__all__ = ["CONVERSATION", "LEFT_OUT", "RUN", "Kind", "Record", "read_document"]
+
+Record = TypeVar("Record", Conversation, Run)
+
+LEFT_OUT = "record left out"
+_MOST_ERRORS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Kind(Generic[Record]):
+    """One kind of record: its model, how old files of it are mended, and the rules it is held to."""
+
+    model: type[Record]
+    is_old: Callable[[Record], bool]
+    fix: Fix
+    check: Callable[[Record, Report], None]
+    name: str
+    keys: tuple[str, ...]
+
+
+CONVERSATION = Kind(
+    Conversation,
+    conversation_is_old,
+    fix_conversation,
+    check_conversation,
+    "conversation",
+    ("conversationId", "turns"),
+)
+RUN = Kind(Run, run_is_old, fix_run, check_run, "run file", ("conversationId", "em_model"))
+
+
+def read_document(kind: Kind[Record], document: Document, *, found: list[Issue], strict: bool = False) -> Record | None:
+    """Return the record of a document, or None; findings go to `found`."""
+    if document.problem is not None:
+        found.append(Issue(document.name, "$", "unreadable", "error", "null", document.problem, LEFT_OUT))
+        return None
+    report = Report(document.name, strict)
+    try:
+        record = kind.model.model_validate_json(document.data, by_alias=True, by_name=False)
+        old = kind.is_old(record)
+    except ValidationError:
+        old = True
+    if old:
+        mended = _mend(kind, document, report)
+        if mended is None:
+            found.extend(report.issues)
+            return None
+        record = mended
+    kind.check(record, report)
+    found.extend(report.issues)
+    return record
+
+
+def _mend(kind: Kind[Record], document: Document, report: Report) -> Record | None:
+    """Take a document through the second stage."""
+    try:
+        parsed = _parse(document.data, report)
+        if not isinstance(parsed, dict) or not any(key in parsed for key in kind.keys):
+            report.add("$", "not-a-record", "error", _outline(parsed), _guess(kind, parsed), LEFT_OUT)
+            return None
+        record = kind.model.model_validate(kind.fix(parsed, "$", report), by_alias=True, by_name=False)
+    except json.JSONDecodeError as error:
+        line = document.data.count(b"\n") > 0
+        place = f"line {error.lineno}, column {error.colno}" if line else f"column {error.colno}"
+        found = error.doc[error.pos : error.pos + 20]
+        cut = "; is the file cut off?" if error.pos >= len(error.doc.rstrip()) else ""
+        empty = "the file is empty" if not error.doc.strip() else f"not JSON at {place}: {error.msg}{cut}"
+        report.add("$", "invalid-json", "error", found, empty, LEFT_OUT)
+    except ValidationError as error:
+        for detail in error.errors(include_url=False)[:_MOST_ERRORS]:
+            path = "$" + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in detail["loc"])
+            value = None if detail["type"] == "missing" else detail["input"]
+            report.add(path, "invalid-value", "error", value, detail["msg"], LEFT_OUT)
+    except RecursionError:
+        report.add("$", "invalid-json", "error", None, "nested too deeply to be a record", LEFT_OUT)
+    except (ValueError, OverflowError) as error:
+        report.add("$", "invalid-json", "error", None, str(error), LEFT_OUT)
+    else:
+        rejected = any(issue.severity == "error" for issue in report.issues)
+        return None if rejected else record
+    return None
+
+
+def _parse(data: bytes, report: Report) -> Any:
+    """Parse JSON leniently: any Unicode encoding, bytes and surrogates that are no text replaced and reported."""
+    encoding = json.detect_encoding(data)
+    text = data.decode(encoding, "replace")
+    if encoding != "utf-8":
+        report.add("$", "encoding", "note", encoding, "files are UTF-8 without a byte order mark", "decoded")
+    elif text.count("\ufffd") > data.count("\ufffd".encode()):
+        report.add("$", "encoding", "warning", None, "bytes that are not UTF-8", "each replaced by U+FFFD")
+    parsed = json.loads(text)
+    if "\\ud" in text.lower():
+        clean = _without_surrogates(parsed)
+        if clean != parsed:
+            report.add("$", "lone-surrogate", "warning", None, "half of a surrogate pair", "replaced by U+FFFD")
+        return clean
+    return parsed
+
+
+def _without_surrogates(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [_without_surrogates(item) for item in value]
+    if isinstance(value, dict):
+        return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
+    return value
+
+
+def _outline(parsed: Any) -> Any:
+    return list(parsed)[:8] if isinstance(parsed, dict) else parsed
+
+
+def _guess(kind: Kind[Record], parsed: Any) -> str:
+    """Say what a JSON document that is no record of this kind may be instead."""
+    if isinstance(parsed, list):
+        return f"a list; expected one {kind.name} a file, or one a line in a .jsonl file"
+    if isinstance(parsed, dict) and {"conversations", "aggregates"} <= parsed.keys():
+        return f"a file of scores, not a {kind.name}"
+    return f"not a {kind.name}: it has none of {', '.join(kind.keys)}"

@@ -1,0 +1,65 @@
+"""Checks shared by the public doors: each raises `MetricInputError`, or warns that a value is undefined."""
+
+import warnings
+from collections.abc import Iterable, Mapping
+from math import isfinite, isnan
+from numbers import Real
+
+from attune_metrics.errors import MetricInputError, UndefinedMetricWarning
+
+
+def check_number(value: object, name: str, low: float, high: float) -> float:
+    """Return `value` if it is a finite number from `low` to `high`."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not isfinite(value):
+        guess = "; convert text to a number first" if isinstance(value, str) else ""
+        raise MetricInputError(f"{name} {value!r} is not a finite number{guess}")
+    number = float(value)
+    if not low <= number <= high:
+        raise MetricInputError(f"{name} {value} is outside {low:g}-{high:g}{_guess_scale(number, low, high)}")
+    return number
+
+
+def _guess_scale(number: float, low: float, high: float) -> str:
+    if number < 0:
+        return "; is this a difference?"
+    for top in (1, 10, 100):
+        if number <= top and (low, high) != (0, top):
+            return f"; is this a 0-{top} scale?"
+    return ""
+
+
+def check_mapping(value: object, name: str, content: str) -> Mapping[object, object]:
+    """Return `value` if it is a mapping; `content` says what of, for the message."""
+    if not isinstance(value, Mapping):
+        raise MetricInputError(f"{name} is {_describe(value)}; expected a mapping {content}")
+    return value
+
+
+def check_list(value: object, name: str, content: str) -> list[object]:
+    """Return the items of `value` if it is a collection of several things, not one text or a mapping."""
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        raise MetricInputError(f"{name} is {_describe(value)}; expected a list of {content}")
+    return list(value)
+
+
+def check_text(value: object, name: str) -> str | None:
+    """Return `value` if it is a text or None."""
+    if value is not None and not isinstance(value, str):
+        raise MetricInputError(f"{name} is {_describe(value)}; expected a text or None")
+    return value
+
+
+def _describe(value: object) -> str:
+    return "None" if value is None else f"{value!r:.60} ({type(value).__name__})"
+
+
+def warn_undefined(what: str, why: str, *, stacklevel: int = 3) -> None:
+    """Warn that `what` is nan; the default `stacklevel` points at the caller of the metric."""
+    warnings.warn(f"undefined: {what}; {why}", UndefinedMetricWarning, stacklevel=stacklevel)
+
+
+def defined(value: float, what: str, why: str, *, stacklevel: int = 4) -> float:
+    """Return `value`, with a warning if it is nan."""
+    if isnan(value):
+        warn_undefined(what, why, stacklevel=stacklevel)
+    return value

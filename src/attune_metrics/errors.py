@@ -1,0 +1,11 @@
+"""What a metric says when it cannot give a number."""
+
+__all__ = ["MetricInputError", "UndefinedMetricWarning"]
+
+
+class MetricInputError(ValueError):
+    """The input breaks the metric's contract; the message names the value and guesses the mistake."""
+
+
+class UndefinedMetricWarning(UserWarning):
+    """The metric has no value for this input and returned nan."""

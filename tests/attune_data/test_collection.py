@@ -1,0 +1,118 @@
+"""A collection is an immutable sequence that also finds records by id and shows what loading noticed."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from attune_data import Collection, Conversation, Issue, load, load_runs
+
+Json = dict[str, Any]
+Save = Callable[[Any, str], Path]
+
+
+def record(name: str) -> Conversation:
+    return Conversation(conversation_id=name)
+
+
+def issue(severity: str, rule: str = "a-rule") -> Issue:
+    return Issue("a.json", "$.x", rule, severity, "[1]", "is odd", "kept")  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def records() -> list[Conversation]:
+    """Return three records, with the ids kiln, vase and bowl."""
+    return [record(name) for name in ("kiln", "vase", "bowl")]
+
+
+def test_sequence(records: list[Conversation]) -> None:
+    collection = Collection(records)
+    assert isinstance(collection, Sequence)
+    assert len(collection) == 3
+    assert list(collection) == records
+    assert collection[0] is records[0]
+    assert collection[-1] is records[2]
+    assert collection.index(records[1]) == 1
+    assert list(reversed(collection)) == records[::-1]
+    with pytest.raises(IndexError, match="out of range"):
+        collection[3]
+
+
+def test_records_are_found_by_id(records: list[Conversation]) -> None:
+    collection = Collection(records)
+    assert collection["vase"] is records[1]
+    assert "vase" in collection
+    assert "jar" not in collection
+    assert records[1] in collection
+    assert record("jar") not in collection
+
+
+@pytest.mark.parametrize(("wrong", "hint"), [("vasse", "did you mean 'vase'"), ("qqqq", "among 3 records")])
+def test_unknown_id_names_the_nearest(wrong: str, hint: str, records: list[Conversation]) -> None:
+    with pytest.raises(KeyError, match=hint):
+        Collection(records)[wrong]
+
+
+def test_runs_are_found_by_conversation_model_and_mode(run: Json, save: Save) -> None:
+    runs = load_runs(save(run, "run.json"))
+    assert runs[f"{run['conversationId']}/kiln/glaze-1/default"] is runs[0]
+
+
+def test_slice_is_a_collection_with_the_same_issues(records: list[Conversation]) -> None:
+    part = Collection(records, [issue("note")])[1:]
+    assert isinstance(part, Collection)
+    assert list(part) == records[1:]
+    assert "kiln" not in part
+    assert part.found == (issue("note"),)
+
+
+def test_later_changes_of_the_list_do_not_reach_it(records: list[Conversation]) -> None:
+    collection = Collection(records)
+    records.clear()
+    assert len(collection) == 3
+
+
+def test_issues_are_a_frame_of_their_fields(conversation: Json, save: Save) -> None:
+    conversation["turns"][0]["moodShiftTags"] = [{"emotion": "Calm", "intensity": "2"}]
+    issues = load(save(conversation, "a.json")).issues
+    assert issues.columns == ["file", "path", "rule", "severity", "value", "message", "consequence"]
+    assert issues.filter(pl.col("severity") == "warning").select("file", "path", "rule", "value").rows() == [
+        ("a.json", "$.turns[0].moodShiftTags[0].emotion", "unknown-emotion", '"calm"')
+    ]
+    assert issues["rule"].to_list() == ["number-as-text", "unknown-emotion"]
+
+
+def test_frame_without_issues_has_the_same_columns(conversation: Json, save: Save) -> None:
+    issues = load(save(conversation, "a.json")).issues
+    assert issues.height == 0
+    assert issues.schema == dict.fromkeys(issues.columns, pl.String)
+    assert len(issues.columns) == 7
+
+
+@pytest.mark.parametrize(
+    ("names", "severities", "expected"),
+    [
+        ("", (), "<Collection of 0 records, no issues>"),
+        ("a", (), "<Collection of 1 conversation, no issues>"),
+        ("ab", ("note", "note"), "<Collection of 2 conversations, 2 notes>"),
+        ("ab", ("note", "error", "warning"), "<Collection of 2 conversations, 1 error, 1 warning, 1 note>"),
+    ],
+)
+def test_representation_counts_records_and_issues(names: str, severities: tuple[str, ...], expected: str) -> None:
+    assert repr(Collection([record(name) for name in names], [issue(s) for s in severities])) == expected
+
+
+def test_issue_reads_as_a_sentence() -> None:
+    assert str(issue("warning")) == "warning: a.json $.x: is odd (found [1]); kept [a-rule]"
+
+
+@pytest.mark.parametrize(
+    "value", ["x" * 100_000, list(range(10_000)), {"k" * 500: 1}, "line\nbreak\u2028", 10**200]
+)
+def test_value_of_an_issue_is_one_short_line(value: Any, conversation: Json, save: Save) -> None:
+    conversation["turns"][0]["moodShiftTags"][0]["intensity"] = value
+    shown = load(save(conversation, "a.json")).found[0].value
+    assert 0 < len(shown) <= 80
+    assert "\n" not in shown

@@ -1,0 +1,319 @@
+"""Where records come from: files, folders and JSONL, in every state that a download or an editor leaves them in."""
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from attune_data import Collection, Issue, LoadError, SourceError, load, load_runs
+
+Json = dict[str, Any]
+Save = Callable[[Any, str], Path]
+Load = Callable[[Any], Collection[Any]]
+
+
+def named(conversation: Json, name: str) -> Json:
+    return {**conversation, "conversationId": name}
+
+
+def ids(records: Collection[Any]) -> list[str]:
+    return [record.id for record in records]
+
+
+def brief(found: Sequence[Issue]) -> list[tuple[str, str, str]]:
+    return [(issue.file, issue.rule, issue.severity) for issue in found]
+
+
+@pytest.fixture
+def lines(conversation: Json) -> list[bytes]:
+    """Return three conversations, a, b and c, each as one line of JSON without its end."""
+    return [json.dumps(named(conversation, name)).encode() for name in "abc"]
+
+
+# Files and folders.
+
+
+def test_one_file(conversation: Json, save: Save) -> None:
+    path = save(conversation, "anything.JSON")
+    assert ids(load(path)) == ids(load(str(path))) == [conversation["conversationId"]]
+
+
+def test_folder_is_read_recursively_in_name_order(conversation: Json, save: Save, tmp_path: Path) -> None:
+    for name in ("b/2", "a/9", "a/10", "c", "b/a/1"):
+        save(named(conversation, name), f"{name}.json")
+    loaded = load(tmp_path)
+    assert ids(loaded) == ["a/10", "a/9", "b/2", "b/a/1", "c"]
+    assert loaded.found == ()
+
+
+def test_issue_names_the_file_by_its_path_in_the_folder(save: Save, tmp_path: Path) -> None:
+    save(b"{", "part/two/conversation_3.json")
+    assert brief(load(tmp_path).found) == [("part/two/conversation_3.json", "invalid-json", "error")]
+
+
+def test_conversation_files_are_preferred_to_others(conversation: Json, save: Save, tmp_path: Path) -> None:
+    save(named(conversation, "x"), "other.json")
+    save(named(conversation, "y"), "sub/conversation_7.json")
+    save(named(conversation, "z"), "sub/conversation_7.jsonl")
+    assert ids(load(tmp_path)) == ["y"]
+
+
+def test_folder_of_jsonl_files(lines: list[bytes], save: Save, tmp_path: Path) -> None:
+    save(lines[1], "2.jsonl")
+    save(lines[0] + b"\n" + lines[2], "1.jsonl")
+    assert ids(load(tmp_path)) == ["a", "c", "b"]
+
+
+@pytest.mark.parametrize(
+    "name", ["_skipped_kiln-glaze-1.json", "annotation_codebook.json", ".cache.json", ".git/x.json"]
+)
+def test_file_that_is_no_record_is_passed_over(
+    name: str, conversation: Json, run: Json, save: Save, tmp_path: Path
+) -> None:
+    save({"kiln/glaze-1": "failed"}, f"runs/{name}")
+    save({"kiln/glaze-1": "failed"}, f"data/{name}")
+    save(run, "runs/one.json")
+    save(conversation, "data/one.json")
+    assert brief(load(tmp_path / "data").found) == brief(load_runs(tmp_path / "runs").found) == []
+    assert len(load(tmp_path / "data")) == len(load_runs(tmp_path / "runs")) == 1
+
+
+def test_other_kinds_of_files_are_passed_over(conversation: Json, save: Save, tmp_path: Path) -> None:
+    save(b"# Data", "README.md")
+    save(b"\x89PNG", "cover.png")
+    save(conversation, "conversation_1.json")
+    assert brief(load(tmp_path).found) == []
+
+
+def test_linked_folder_is_read_or_reported(conversation: Json, save: Save, tmp_path: Path) -> None:
+    save(named(conversation, "far"), "elsewhere/conversation_1.json")
+    save(named(conversation, "near"), "data/conversation_2.json")
+    (tmp_path / "data" / "linked").symlink_to(tmp_path / "elsewhere", target_is_directory=True)
+    loaded = load(tmp_path / "data")
+    assert len(loaded) + len(loaded.found) == 2
+
+
+def test_folder_that_links_to_itself_ends(conversation: Json, save: Save, tmp_path: Path) -> None:
+    save(conversation, "data/conversation_1.json")
+    (tmp_path / "data" / "again").symlink_to(tmp_path / "data", target_is_directory=True)
+    assert len(load(tmp_path / "data")) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("nowhere/deep/x.json", "'nowhere' is not in it"), ("conversation_1.json", "no such file or folder")],
+)
+def test_missing_path_says_how_far_it_exists(name: str, hint: str, tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match=hint):
+        load(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["x" * 5000, "a\0b", json.dumps({"conversationId": "c" * 300})])
+def test_text_that_cannot_be_a_path_is_a_missing_source(name: str) -> None:
+    with pytest.raises(SourceError, match="no such file"):
+        load(name)
+
+
+def test_empty_text_is_not_the_current_folder(
+    conversation: Json, save: Save, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save(conversation, "conversation_1.json")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SourceError):
+        load("")
+
+
+@pytest.mark.parametrize("make", [lambda _: None, lambda save: save(b"x", "notes.txt")], ids=["empty", "text"])
+def test_folder_without_records(make: Callable[[Save], object], save: Save, tmp_path: Path) -> None:
+    make(save)
+    with pytest.raises(SourceError, match=r"holds no \.json or \.jsonl file"):
+        load(tmp_path)
+
+
+def test_file_of_another_kind(save: Save) -> None:
+    with pytest.raises(SourceError, match=r"neither a \.json file"):
+        load(save(b"a,b", "table.csv"))
+
+
+@pytest.mark.parametrize("name", ["none.json", "none.jsonl"])
+@pytest.mark.parametrize("content", [b"", b" \n\n", b"\xef\xbb\xbf"], ids=["empty", "blank", "only a BOM"])
+def test_empty_file_is_not_silent(name: str, content: bytes, save: Save) -> None:
+    with pytest.raises((SourceError, LoadError), match="empty|holds no|not JSON"):
+        load(save(content, name), on_error="raise")
+
+
+def test_folder_named_like_a_file_is_an_issue(conversation: Json, save: Save, tmp_path: Path) -> None:
+    save(conversation, "conversation_1.json")
+    save(conversation, "conversation_2.json/inside.json")
+    loaded = load(tmp_path)
+    assert len(loaded) == 1
+    assert brief(loaded.found) == [("conversation_2.json", "unreadable", "error")]
+
+
+def link_to_itself(path: Path) -> None:
+    path.symlink_to(path)
+
+
+def link_to_nothing(path: Path) -> None:
+    path.symlink_to(path.with_name("gone"))
+
+
+@pytest.mark.parametrize("link", [link_to_itself, link_to_nothing])
+@pytest.mark.parametrize("suffix", ["json", "jsonl"])
+def test_unreadable_file_costs_only_itself(
+    link: Callable[[Path], None], suffix: str, lines: list[bytes], save: Save, tmp_path: Path
+) -> None:
+    save(lines[0], f"a.{suffix}")
+    link(tmp_path / f"b.{suffix}")
+    save(lines[2], f"c.{suffix}")
+    loaded = load(tmp_path)
+    assert ids(loaded) == ["a", "c"]
+    assert brief(loaded.found) == [(f"b.{suffix}", "unreadable", "error")]
+    assert brief(load(tmp_path / f"b.{suffix}").found) == [(f"b.{suffix}", "unreadable", "error")]
+    with pytest.raises(LoadError, match="cannot be read"):
+        load(tmp_path, on_error="raise")
+
+
+def test_file_name_that_is_not_unicode(tmp_path: Path) -> None:
+    path = os.path.join(os.fsencode(tmp_path), b"\xff.json")  # noqa: PTH118
+    Path(os.fsdecode(path)).write_bytes(b"{")
+    loaded = load(tmp_path)
+    assert loaded.issues["rule"].to_list() == ["invalid-json"]
+    assert str(loaded.found[0]).encode()
+
+
+# JSONL.
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\n\n", b"\n \t\r\n"], ids=["LF", "CRLF", "blank", "spaces"])
+@pytest.mark.parametrize("last", [True, False], ids=["last line ends", "last line open"])
+def test_lines_of_jsonl(end: bytes, last: bool, lines: list[bytes], save: Save) -> None:
+    loaded = load(save(end.join(lines) + end * last, "all.jsonl"))
+    assert ids(loaded) == ["a", "b", "c"]
+    assert loaded.found == ()
+
+
+@pytest.mark.parametrize("character", ["\u2028", "\u2029", "\x85", "\u000b"])
+def test_line_of_jsonl_ends_at_a_line_feed_only(character: str, conversation: Json, save: Save) -> None:
+    conversation["turns"][0]["userMessage"] = f"before{character}after"
+    text = json.dumps(conversation, ensure_ascii=False)
+    loaded = load(save(f"{text}\n".encode(), "all.jsonl"))
+    assert json.loads(loaded[0].to_json()) == conversation
+
+
+@pytest.mark.parametrize("bad", [b"{", b"[]", b"nonsense", b'{"conversationId": "x"', b"\xff\xfe", b"\0"])
+def test_bad_line_costs_only_itself_and_is_named(bad: bytes, lines: list[bytes], save: Save) -> None:
+    loaded = load(save(b"\n".join([lines[0], b"", bad, lines[2]]), "all.jsonl"))
+    assert ids(loaded) == ["a", "c"]
+    errors = [issue.file for issue in loaded.found if issue.severity == "error"]
+    assert errors == ["all.jsonl:3"]
+
+
+def test_issue_of_a_good_line_is_named_too(lines: list[bytes], save: Save) -> None:
+    changed = json.dumps({**json.loads(lines[1]), "turns": [{"turnNumber": "1"}]}).encode()
+    loaded = load(save(b"\n".join([lines[0], changed]), "all.jsonl"))
+    assert brief(loaded.found) == [("all.jsonl:2", "number-as-text", "note")]
+
+
+# Not what was asked for.
+
+
+def test_list_of_records_in_one_file_says_what_to_do(conversation: Json, load_conversation: Load) -> None:
+    issue = load_conversation([conversation]).found[0]
+    assert (issue.path, issue.rule, issue.severity) == ("$", "not-a-record", "error")
+    assert ".jsonl" in issue.message
+
+
+@pytest.mark.parametrize("value", [None, 5, "text", True, {}, {"a": 1}])
+def test_json_that_is_no_record(value: Any, load_conversation: Load, load_run: Load) -> None:
+    for loader, kind in ((load_conversation, "conversation"), (load_run, "run")):
+        loaded = loader(value)
+        assert [(issue.path, issue.rule) for issue in loaded.found] == [("$", "not-a-record")]
+        assert len(loaded) == 0
+        assert kind in loaded.found[0].message
+
+
+def test_scores_are_named_as_such(load_conversation: Load, load_run: Load) -> None:
+    for loader in (load_conversation, load_run):
+        assert "scores" in loader({"metadata": {}, "conversations": [], "aggregates": []}).found[0].message
+
+
+def test_run_file_is_no_conversation(run: Json, load_conversation: Load) -> None:
+    loaded = load_conversation(run)
+    assert len(loaded) == 0
+    assert [(issue.path, issue.severity) for issue in loaded.found] == [("$", "error")]
+    assert "load_runs" in str(loaded.found[0])
+
+
+def test_conversation_is_no_run_file(conversation: Json, load_run: Load) -> None:
+    loaded = load_run(conversation)
+    assert len(loaded) == 0
+    assert [(issue.path, issue.severity) for issue in loaded.found] == [("$", "error")]
+    assert "a conversation" in str(loaded.found[0])
+
+
+@pytest.mark.parametrize("name", ["0.json", "conversation_0.json"])
+def test_run_file_among_conversations_does_not_displace_one(
+    name: str, conversation: Json, run: Json, save: Save, tmp_path: Path
+) -> None:
+    save(run, name)
+    save(conversation, "conversation_1.json" if "conversation" in name else "1.json")
+    loaded = load(tmp_path)
+    assert [json.loads(record.to_json()) for record in loaded] == [conversation]
+    assert [(issue.file, issue.severity) for issue in loaded.found] == [(name, "error")]
+
+
+def test_conversation_among_runs_does_not_hide_them(
+    conversation: Json, run: Json, save: Save, tmp_path: Path
+) -> None:
+    save(conversation, "conversation_1.json")
+    save(run, "5f0c8a52_kiln_glaze-1_default.json")
+    loaded = load_runs(tmp_path)
+    assert [json.loads(record.to_json()) for record in loaded] == [run]
+
+
+# Encodings.
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_other_encodings_are_read_and_noted(
+    encoding: str, conversation: Json, load_conversation: Load
+) -> None:
+    conversation["turns"][0]["userMessage"] = "Größe, 大きさ, \U0001f3fa"
+    loaded = load_conversation(json.dumps(conversation, ensure_ascii=False).encode(encoding))
+    assert json.loads(loaded[0].to_json()) == conversation
+    assert [(issue.path, issue.rule, issue.severity) for issue in loaded.found] == [("$", "encoding", "note")]
+
+
+def test_bytes_that_are_no_text_are_replaced(conversation: Json, load_conversation: Load) -> None:
+    conversation["turns"][0]["userMessage"] = "caf?"
+    loaded = load_conversation(json.dumps(conversation).encode().replace(b"caf?", b"caf\xe9"))
+    assert loaded[0].turns[0].user_message == "caf\ufffd"
+    assert [(issue.path, issue.rule, issue.severity) for issue in loaded.found] == [
+        ("$", "encoding", "warning")
+    ]
+
+
+@pytest.mark.parametrize("half", [r"\ud83c", r"\udffa", r"\uDFFA\uD83C"])
+def test_half_of_a_surrogate_pair_is_replaced(half: str, conversation: Json, load_conversation: Load) -> None:
+    conversation["turns"][0]["userMessage"] = "vase ?"
+    conversation["note ?"] = ["?"]
+    loaded = load_conversation(json.dumps(conversation).replace("?", half).encode())
+    replaced = "\ufffd" * (len(half) // 6)
+    assert loaded[0].turns[0].user_message == f"vase {replaced}"
+    assert loaded[0].model_extra == {f"note {replaced}": [replaced]}
+    assert [(issue.path, issue.rule, issue.severity) for issue in loaded.found] == [
+        ("$", "lone-surrogate", "warning")
+    ]
+
+
+def test_whole_surrogate_pair_is_text(conversation: Json, load_conversation: Load) -> None:
+    conversation["turns"][0]["userMessage"] = "vase \U0001f3fa"
+    text = json.dumps(conversation).encode()
+    assert rb"\ud83c\udffa" in text
+    loaded = load_conversation(text)
+    assert loaded[0].turns[0].user_message == "vase \U0001f3fa"
+    assert loaded.found == ()

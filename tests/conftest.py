@@ -1,0 +1,280 @@
+"""Builders shared by all tests: a small valid conversation, a valid run of it, and ways to bend and read them."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from attune_data import Collection, Conversation, Run, load, load_runs
+
+Json = dict[str, Any]
+Triple = tuple[str, str, str]
+
+POSITIVE = "proud alert inspired determined attentive active excited strong enthusiastic interested".split()
+NEGATIVE = "irritable ashamed nervous jittery distressed afraid upset guilty scared hostile".split()
+CONVERSATION_ID = "5f0c8a52-0000-4000-8000-000000000001"
+
+
+def _panas(positive: int, negative: int) -> Json:
+    ratings = {**dict.fromkeys(POSITIVE, positive), **dict.fromkeys(NEGATIVE, negative)}
+    totals = {"totalPositiveAffect": 10 * positive, "totalNegativeAffect": 10 * negative}
+    return {**totals, "responses": ratings}
+
+
+def _turn(number: int) -> Json:
+    pairs = [("original", "alternate"), ("alternate", "human"), ("human", "original")]
+    return {
+        "turnNumber": number,
+        "userMessage": f"The pottery class starts on day {number} and I keep circling the block.",
+        "llmResponse": "Circling is allowed. What would make the door easier?",
+        "moodShiftTags": [{"emotion": "Nervous", "intensity": 5}, {"emotion": "Excited", "intensity": None}],
+        "annotations": {
+            "binaryJudgements": [
+                {"questionId": "B1", "observedBehavior": "yes", "preferredBehavior": "na"},
+                {"questionId": "B501", "observedBehavior": "no", "preferredBehavior": None},
+            ],
+            "alternateResponses": {
+                "llmImproved": "It makes sense to circle. What would make the door easier?",
+                "humanEdited": "That sounds tense. Shall we plan the first five minutes?",
+            },
+            "pairwiseComparisons": [
+                {"questionId": question, "responseA": a, "responseB": b, "winner": "A"}
+                for question in ("general", "PW7", "custom:Which one would you frame?")
+                for a, b in pairs
+            ],
+            "selectedPairwiseQuestions": ["PW7", "PW4", "PW3"],
+        },
+    }
+
+
+def _conversation() -> Json:
+    return {
+        "conversationId": CONVERSATION_ID,
+        "metadata": {
+            "model": "kiln-mini",
+            "category": "Leisure",
+            "subtopic": "New hobby",
+            "text": "Leisure: New hobby",
+        },
+        "participant_profile": {
+            "schema_version": "2.0",
+            "participant_id": "A90001",
+            "profile_type": "shortened",
+            "demographics": {
+                "country": "Chile",
+                "education": "High school",
+                "work_edu_background": ["Ceramics"],
+                "gender": "Female",
+                "age_range": "35-44",
+                "english_proficiency": "Fluent",
+                "diagnoses": ["None of the above"],
+            },
+            "computed_scores": {"who_5": 14, "asrs_6": 2, "promis_anxiety": 9, "promis_anxiety_t": 57.5},
+            "conversation_topic_attitude": "Excited/Optimistic",
+        },
+        "prePanas": _panas(3, 2),
+        "postPanas": _panas(4, 1),
+        "conversationWideQuestions": {
+            "fourBranchScores": {"perceiving": 5, "facilitating": 4, "understanding": 6, "managing": 3},
+            "q1_lookingFor": ["To help me calm down or feel steadier", "Other"],
+            "q2_emotionClarity": "Mixed or conflicted",
+            "q3_modelFit": "Mixed, some good moments, some misses",
+            "q3_followUp_whatFeltOff": ["It hurried me."],
+        },
+        "turns": [_turn(1), _turn(2)],
+    }
+
+
+def _run_turn(number: int) -> Json:
+    answers = {"B1": "yes", "B501": "no", "B7": "na"}
+    return {
+        "turnNumber": number,
+        "em_emotion_tags": [{"emotion": "Nervous", "intensity": 4}, {"emotion": "Proud", "intensity": None}],
+        "em_drafted_response": "Walking past twice still counts as coming closer.",
+        "response_reasoning": None,
+        "emotion_reasoning": None,
+        "em_binary_om_assessment": dict(answers),
+        "em_binary_human_prediction": dict(answers),
+        "em_binary_om_assessment_hp": dict(answers),
+        "em_binary_human_prediction_hp": dict(answers),
+        "em_pairwise_selections": {"0": "A", "1": "B", "8": "A"},
+        "pairwise_assignment": {"0": {"A": "original", "B": "alternate"}},
+        "em_four_branch_scores": {},
+        "em_draft_judge_scores": {"overall_score": 5, "tone_match": 4.5},
+        "em_draft_judge_scores_by_model": {},
+        "em_draft_binary_assessment": dict(answers),
+        "em_draft_binary_assessment_by_model": {},
+    }
+
+
+def _run() -> Json:
+    ratings = {word.title(): 3 for word in (*POSITIVE, *NEGATIVE)}
+    return {
+        "conversationId": CONVERSATION_ID,
+        "source_file": "conversation_1.json",
+        "em_model": "kiln/glaze-1",
+        "run_timestamp": "2026-04-01T10:00:00Z",
+        "mode": "default",
+        "api_cost": None,
+        "duration_seconds": 12.5,
+        "turns": [_run_turn(1), _run_turn(2)],
+        "post_conversation": {
+            "panas_strategy": "absolute",
+            "pre_panas_shown": {"totalPositiveAffect": 30, "totalNegativeAffect": 20},
+            "predicted_post_panas": {
+                "totalPositiveAffect": 30,
+                "totalNegativeAffect": 30,
+                "items": ratings,
+            },
+            "predicted_panas_delta": {},
+            "predicted_conversation_wide": {
+                "q1_lookingFor": ["Other"],
+                "q2_emotionClarity": "Implied or indirect",
+                "q3_modelFit": "Mostly off-target or intrusive",
+                "q3_followUp_whatFeltOff": ["It rushed."],
+                "fourBranchScores": {
+                    "perceiving": 4,
+                    "facilitating": 4,
+                    "understanding": 4,
+                    "managing": 4,
+                },
+            },
+        },
+    }
+
+
+def _steps(path: str) -> list[str | int]:
+    """Return the steps of a JSON path such as ``$.turns[0].annotations``."""
+    return [name or int(index) for name, index in re.findall(r"\.([^.\[\]]+)|\[(\d+)\]", path)]
+
+
+def _pick(record: Any, path: str) -> Any:
+    for step in _steps(path):
+        record = record[step]
+    return record
+
+
+def _put(record: Json, path: str, value: Any) -> Json:
+    *way, last = _steps(path)
+    place: Any = record
+    for step in way:
+        place = place[step]
+    place[last] = value
+    return record
+
+
+def _drop(record: Json, path: str) -> Json:
+    *way, last = _steps(path)
+    place: Any = record
+    for step in way:
+        place = place[step]
+    del place[last]
+    return record
+
+
+def _paths(value: Any, path: str = "$") -> Iterator[str]:
+    """Yield the path of every key in a record, in lists that of the first item only."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield f"{path}.{key}"
+            yield from _paths(item, f"{path}.{key}")
+    elif isinstance(value, list) and value:
+        yield from _paths(value[0], f"{path}[0]")
+
+
+REQUIRED = frozenset(
+    (
+        "$.conversationId",
+        "$.em_model",
+        "$.mode",  # may be absent, not null
+        "$.turns[0].turnNumber",
+        "$.turns[0].moodShiftTags[0].emotion",
+        "$.turns[0].em_emotion_tags[0].emotion",
+        "$.turns[0].annotations.binaryJudgements[0].questionId",
+    )
+)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Give a test that asks for `conversation_path` or `run_path` every optional path of the built record."""
+    for name, build in (("conversation_path", _conversation), ("run_path", _run)):
+        if name in metafunc.fixturenames:
+            metafunc.parametrize(name, [path for path in _paths(build()) if path not in REQUIRED])
+
+
+@pytest.fixture
+def conversation() -> Json:
+    """Return a valid conversation in current spelling, which loads without an issue."""
+    return _conversation()
+
+
+@pytest.fixture
+def run() -> Json:
+    """Return a valid run of `conversation`, which loads without an issue."""
+    return _run()
+
+
+@pytest.fixture(scope="session")
+def pick() -> Callable[[Any, str], Any]:
+    """Return the function ``pick(record, "$.turns[0].turnNumber")``."""
+    return _pick
+
+
+@pytest.fixture(scope="session")
+def put() -> Callable[[Json, str, Any], Json]:
+    """Return the function ``put(record, path, value)``, which changes the record and returns it."""
+    return _put
+
+
+@pytest.fixture(scope="session")
+def drop() -> Callable[[Json, str], Json]:
+    """Return the function ``drop(record, path)``, which changes the record and returns it."""
+    return _drop
+
+
+@pytest.fixture
+def save(tmp_path: Path) -> Callable[[Any, str], Path]:
+    """Return the function ``save(value, name)``: bytes as they are, anything else as JSON, below `tmp_path`."""
+
+    def write(value: Any, name: str) -> Path:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(value if isinstance(value, bytes) else json.dumps(value).encode())
+        return path
+
+    return write
+
+
+def _read(records: Collection[Any]) -> tuple[Json, list[Triple]]:
+    assert len(records) == 1, [str(issue) for issue in records.found]
+    written: Json = json.loads(records[0].to_json())
+    return written, [(issue.path, issue.rule, issue.severity) for issue in records.found]
+
+
+@pytest.fixture
+def load_conversation(save: Callable[[Any, str], Path]) -> Callable[[Any], Collection[Conversation]]:
+    """Return the function that loads one conversation from a JSON value or bytes."""
+    return lambda value: load(save(value, "conversation_1.json"))
+
+
+@pytest.fixture
+def load_run(save: Callable[[Any, str], Path]) -> Callable[[Any], Collection[Run]]:
+    """Return the function that loads one run from a JSON value or bytes."""
+    return lambda value: load_runs(save(value, "run_1.json"))
+
+
+@pytest.fixture
+def read_conversation(
+    load_conversation: Callable[[Any], Collection[Conversation]],
+) -> Callable[[Any], tuple[Json, list[Triple]]]:
+    """Return the function from a conversation to what is written back and its issues (path, rule, severity)."""
+    return lambda value: _read(load_conversation(value))
+
+
+@pytest.fixture
+def read_run(load_run: Callable[[Any], Collection[Run]]) -> Callable[[Any], tuple[Json, list[Triple]]]:
+    """Return the function from a run to what is written back and its issues (path, rule, severity)."""
+    return lambda value: _read(load_run(value))

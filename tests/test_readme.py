@@ -1,0 +1,39 @@
+"""What the README shows runs as it stands."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PYTHON_BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+
+
+def test_readme_has_a_block_for_each_package() -> None:
+    packages = ("attune_data", "attune_metrics", "attune_bench")
+    assert [next(p for p in packages[::-1] if f"{p}" in block) for block in PYTHON_BLOCKS] == list(packages)
+
+
+@pytest.mark.parametrize("block", PYTHON_BLOCKS, ids=["attune_data", "attune_metrics", "attune_bench"])
+def test_readme_python_runs(block: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", block], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
+def test_readme_commands_exist() -> None:
+    from attune_bench.cli import app
+
+    named = set(re.findall(r"^attune-bench (\w+)", README, re.MULTILINE))
+    assert named == {name for name in app if not name.startswith("-")}
+
+
+def test_make_targets_of_the_readme_exist() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in re.findall(r"^make ([\w-]+)", README, re.MULTILINE):
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE)
