@@ -14,7 +14,7 @@ from attune_metrics.binary import Answers, BinaryCounts, PreparedAnswers, count_
 from attune_metrics.emotion import prepare_tags, score_tags
 from attune_metrics.holistic import score_four_branch
 from attune_metrics.pairwise import score_comparisons
-from attune_metrics.panas import Panas, panas_totals, score_panas
+from attune_metrics.panas import Panas, PreparedPanas, prepare_panas, score_panas
 from attune_metrics.protocol import DOCUMENTED, Protocol, get_protocol
 from attune_metrics.response import score_draft_binary, score_draft_judge, score_response
 
@@ -72,7 +72,7 @@ def score(
             continue
         truth = prepared.get(run.conversation_id)
         if truth is None:
-            truth = prepared[run.conversation_id] = prepare_truth(conversation)
+            truth = prepared[run.conversation_id] = prepare_truth(conversation, chosen)
         record = _score_run(truth, run, chosen)
         if record is None:
             message = "the run shares no turn number with its conversation"
@@ -94,9 +94,10 @@ def _score_run(truth: Truth, run: Run, protocol: Protocol) -> ConversationScore 
     hp_asked = any(turn.em_binary_om_assessment_hp or turn.em_binary_human_prediction_hp for turn in run.turns)
     pooled = {name: BinaryCounts() for name in _BINARY}
     turns = [_score_turn(number, truth.turns[number], predicted[number], hp_asked, pooled) for number in shared]
-    post = None
+    post, form = None, prepare_panas(Panas())
     if run.post_conversation is not None and run.complete:
-        post = _score_post(truth, run.post_conversation, protocol)
+        form = prepare_panas(panas_form(run.post_conversation.predicted_post_panas), protocol=protocol)
+        post = _score_post(truth, run.post_conversation, form, protocol)
     record: dict[str, Any] = {
         "conversationId": run.conversation_id,
         "mode": run.mode,
@@ -117,7 +118,7 @@ def _score_run(truth: Truth, run: Run, protocol: Protocol) -> ConversationScore 
         record[f"pooled_binary_{name}"] = _counted(pooled[name]) if asked else None
     _add_perspective(record)
     _add_composites(record, post)
-    record["coverage"] = _coverage(truth, predicted, run)
+    record["coverage"] = _coverage(truth, predicted, form)
     return record  # type: ignore[return-value]  # built key by key; the vectors test every key
 
 
@@ -229,10 +230,8 @@ def _judge_ratings(scores: JudgeScores) -> dict[str, float | None]:
     }
 
 
-def _score_post(truth: Truth, post: PostConversation, protocol: Protocol) -> PostScore:
-    panas = score_panas(
-        truth.post_panas, panas_form(post.predicted_post_panas), baseline=truth.pre_panas, protocol=protocol
-    )
+def _score_post(truth: Truth, post: PostConversation, form: PreparedPanas, protocol: Protocol) -> PostScore:
+    panas = score_panas(truth.post_panas, form, baseline=truth.pre_panas)
     actual, predicted = truth.conversation.conversation_wide_questions, post.predicted_conversation_wide
     branches = score_four_branch(truth.branches, branch_ratings(predicted.four_branch_scores))
     return {
@@ -309,7 +308,7 @@ def _add_composites(record: dict[str, Any], post: PostScore | None) -> None:
     )
 
 
-def _coverage(truth: Truth, predicted: Mapping[int, RunTurn], run: Run) -> dict[str, Coverage]:
+def _coverage(truth: Truth, predicted: Mapping[int, RunTurn], form: PreparedPanas) -> dict[str, Coverage]:
     """Count predictions present of the questions that count, over all turns of the conversation."""
     present = dict.fromkeys(("binary_om", "binary_human", "binary_om_hp", "binary_human_hp", "pairwise", "panas"), 0)
     expected = present.copy()
@@ -326,21 +325,16 @@ def _coverage(truth: Truth, predicted: Mapping[int, RunTurn], run: Run) -> dict[
         positions = [position for position, _ in turn_truth.comparisons.keyed]
         expected["pairwise"] += len(positions)
         present["pairwise"] += len(positions) - list(map(turn.em_pairwise_selections.get, positions)).count(None)
-    present["panas"], expected["panas"] = _panas_coverage(truth, run.post_conversation)
+    present["panas"], expected["panas"] = _panas_coverage(truth.post_panas, form)
     return {name: {"present": present[name], "expected": expected[name]} for name in present}
 
 
-def _panas_coverage(truth: Truth, post: PostConversation | None) -> tuple[int, int]:
+def _panas_coverage(truth: PreparedPanas, form: PreparedPanas) -> tuple[int, int]:
     """Count the items predicted of the items rated; of the two totals where no item is rated."""
-    rated = [word.strip().lower() for word, rating in truth.post_panas.items.items() if rating is not None]
-    form = Panas() if post is None else panas_form(post.predicted_post_panas)
-    if rated:
-        items = {word.strip().lower(): rating for word, rating in form.items.items()}
-        return sum(items.get(word) is not None for word in rated), len(rated)
-    actual = (truth.post_panas.positive_total, truth.post_panas.negative_total)
-    totals = panas_totals(form)
-    predicted = (totals.positive, totals.negative)
-    there = [guess is not None for total, guess in zip(actual, predicted, strict=True) if total is not None]
+    if truth.items:
+        return len(truth.items.keys() & form.items.keys()), len(truth.items)
+    pairs = ((truth.totals.positive, form.totals.positive), (truth.totals.negative, form.totals.negative))
+    there = [guess is not None for total, guess in pairs if total is not None]
     return sum(there), len(there)
 
 

@@ -6,10 +6,11 @@ from attune_data import Conversation, Turn
 from attune_data.conversation import FourBranchScores
 from attune_data.conversation import Panas as PanasRecord
 from attune_data.prediction import PredictedPanas
-from attune_metrics import Panas
+from attune_metrics import Panas, PreparedPanas, prepare_panas
 from attune_metrics.binary import PreparedAnswers, observed_truth, preferred_truth, prepare_answers
 from attune_metrics.emotion import PreparedTags, prepare_tags
 from attune_metrics.pairwise import Comparison, PreparedComparisons, prepare_comparisons
+from attune_metrics.protocol import Protocol
 from attune_metrics.response import PreparedResponses, prepare_responses
 
 __all__ = ["Truth", "TurnTruth", "branch_ratings", "panas_form", "prepare_truth"]
@@ -32,19 +33,19 @@ class Truth:
 
     conversation: Conversation
     turns: dict[int, TurnTruth]
-    pre_panas: Panas
-    post_panas: Panas
+    pre_panas: PreparedPanas
+    post_panas: PreparedPanas
     branches: dict[str, int | None]
 
 
-def prepare_truth(conversation: Conversation) -> Truth:
+def prepare_truth(conversation: Conversation, protocol: Protocol) -> Truth:
     """Prepare a conversation; of turns with one number, and of judgements on one question, the last counts."""
     turns = {turn.turn_number: turn for turn in conversation.turns}
     return Truth(
         conversation,
         {number: _prepare_turn(turns[number]) for number in sorted(turns)},
-        panas_form(conversation.pre_panas),
-        panas_form(conversation.post_panas),
+        prepare_panas(panas_form(conversation.pre_panas), protocol=protocol),
+        prepare_panas(panas_form(conversation.post_panas), protocol=protocol),
         branch_ratings(conversation.conversation_wide_questions.four_branch_scores),
     )
 

@@ -94,6 +94,7 @@ from attune_metrics.panas import (
     Panas,
     PanasScores,
     PanasTotals,
+    PreparedPanas,
     panas_baseline_adjusted,
     panas_item_baseline_adjusted,
     panas_item_mae,
@@ -108,6 +109,7 @@ from attune_metrics.panas import (
     panas_pa_normalized,
     panas_scores,
     panas_totals,
+    prepare_panas,
     score_panas,
 )
 from attune_metrics.protocol import (
@@ -163,6 +165,7 @@ __all__ = [
     "PanasTotals",
     "PreparedAnswers",
     "PreparedComparisons",
+    "PreparedPanas",
     "PreparedResponses",
     "PreparedTags",
     "Protocol",
@@ -223,6 +226,7 @@ __all__ = [
     "preferred_truth",
     "prepare_answers",
     "prepare_comparisons",
+    "prepare_panas",
     "prepare_responses",
     "prepare_tags",
     "q1_looking_for_score",

@@ -36,22 +36,33 @@ class PanasTotals:
     negative: float | None
 
 
-def known_items(panas: Panas) -> dict[str, float]:
-    """Return the items that are there, in title case and in the order of the form, clamped to 1-7."""
+@dataclass(frozen=True, slots=True)
+class PreparedPanas:
+    """A form under one protocol, ready to be scored many times.
+
+    Attributes
+    ----------
+    items : dict
+        The items that are there, in title case and in the order of the form, clamped to 1-7.
+    totals : PanasTotals
+        The totals that count.
+    """
+
+    items: dict[str, float]
+    totals: PanasTotals
+
+
+def prepare_panas(panas: Panas, *, protocol: Protocol = DOCUMENTED) -> PreparedPanas:
+    """Prepare a form for `score_panas`; unknown words are ignored, values clamped, nothing is checked."""
     given = {word.strip().title(): value for word, value in panas.items.items()}
-    return {word: _clamp(value, 1, 7) for word in _WORDS if (value := given.get(word)) is not None}
+    items = {word: _clamp(value, 1, 7) for word in _WORDS if (value := given.get(word)) is not None}
+    positive = _total(POSITIVE_AFFECT, items, panas.positive_total, protocol)
+    negative = _total(NEGATIVE_AFFECT, items, panas.negative_total, protocol)
+    return PreparedPanas(items, PanasTotals(positive, negative))
 
 
 def _clamp(value: float, low: float, high: float) -> float:
     return min(max(value, low), high)
-
-
-def count_totals(panas: Panas, items: Mapping[str, float], protocol: Protocol) -> PanasTotals:
-    """Return the totals that count; `items` are the known ones."""
-    return PanasTotals(
-        _total(POSITIVE_AFFECT, items, panas.positive_total, protocol),
-        _total(NEGATIVE_AFFECT, items, panas.negative_total, protocol),
-    )
 
 
 def _total(
@@ -112,4 +123,4 @@ def panas_totals(panas: Panas, *, protocol: Protocol | str = DOCUMENTED) -> Pana
     """
     chosen = get_protocol(protocol)
     check_panas(panas, "panas")
-    return count_totals(panas, known_items(panas), chosen)
+    return prepare_panas(panas, protocol=chosen).totals

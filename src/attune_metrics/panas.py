@@ -22,13 +22,21 @@ from dataclasses import dataclass
 from math import isnan, nan
 
 from attune_metrics._checks import defined, warn_undefined
-from attune_metrics._panas_form import Panas, PanasTotals, check_panas, count_totals, known_items, panas_totals
+from attune_metrics._panas_form import (
+    Panas,
+    PanasTotals,
+    PreparedPanas,
+    check_panas,
+    panas_totals,
+    prepare_panas,
+)
 from attune_metrics.protocol import DOCUMENTED, Protocol, get_protocol
 
 __all__ = [
     "Panas",
     "PanasScores",
     "PanasTotals",
+    "PreparedPanas",
     "panas_baseline_adjusted",
     "panas_item_baseline_adjusted",
     "panas_item_mae",
@@ -43,6 +51,7 @@ __all__ = [
     "panas_pa_normalized",
     "panas_scores",
     "panas_totals",
+    "prepare_panas",
     "score_panas",
 ]
 
@@ -94,16 +103,12 @@ def _mean(values: Iterable[float]) -> float:
 
 
 def score_panas(
-    reference: Panas, predicted: Panas, *, baseline: Panas | None = None, protocol: Protocol = DOCUMENTED
+    reference: PreparedPanas, predicted: PreparedPanas, *, baseline: PreparedPanas | None = None
 ) -> PanasScores:
-    """Score as `panas_scores` does, without checks and without warnings.
-
-    Unknown words are ignored; items are clamped to 1-7 and totals to 10-70.
-    """
-    before_form = baseline or Panas()
-    after, guess, before = known_items(reference), known_items(predicted), known_items(before_form)
-    actual, forecast = count_totals(reference, after, protocol), count_totals(predicted, guess, protocol)
-    start = count_totals(before_form, before, protocol)
+    """Score prepared forms: the same values as `panas_scores`, without checks and without warnings."""
+    after, guess = reference.items, predicted.items
+    actual, forecast = reference.totals, predicted.totals
+    before, start = (baseline.items, baseline.totals) if baseline else ({}, PanasTotals(None, None))
 
     pa_mae = _total_error(actual.positive, forecast.positive)
     na_mae = _total_error(actual.negative, forecast.negative)
@@ -132,11 +137,16 @@ def score_panas(
 
 def _score(reference: Panas, predicted: Panas, baseline: Panas | None, protocol: Protocol | str) -> PanasScores:
     chosen = get_protocol(protocol)
-    check_panas(reference, "reference")
-    check_panas(predicted, "predicted")
-    if baseline is not None:
-        check_panas(baseline, "baseline")
-    return score_panas(reference, predicted, baseline=baseline, protocol=chosen)
+    return score_panas(
+        _checked(reference, "reference", chosen),
+        _checked(predicted, "predicted", chosen),
+        baseline=None if baseline is None else _checked(baseline, "baseline", chosen),
+    )
+
+
+def _checked(panas: Panas, side: str, protocol: Protocol) -> PreparedPanas:
+    check_panas(panas, side)
+    return prepare_panas(panas, protocol=protocol)
 
 
 def _view(
@@ -178,7 +188,7 @@ def panas_scores(
     Examples
     --------
     >>> before, after = Panas(positive_total=40, negative_total=30), Panas(positive_total=50, negative_total=30)
-    >>> scores = score_panas(after, Panas(positive_total=46, negative_total=30), baseline=before)
+    >>> scores = panas_scores(after, Panas(positive_total=46, negative_total=30), baseline=before)
     >>> scores.pa_mae, scores.na_mae, scores.mae, scores.pa_baseline_adjusted, scores.na_baseline_adjusted
     (4.0, 0.0, 2.0, 0.6, nan)
     """

@@ -84,7 +84,9 @@ def test_draft_judge(ratings: Any) -> None:
 @given(forms, forms, st.none() | forms, st.sampled_from(list(am.PROTOCOLS.values())))
 @quick
 def test_panas(reference: Any, predicted: Any, baseline: Any, protocol: am.Protocol) -> None:
-    scores = am.score_panas(reference, predicted, baseline=baseline, protocol=protocol)
+    forms = [am.prepare_panas(form, protocol=am.get_protocol(protocol)) for form in (reference, predicted)]
+    before = None if baseline is None else am.prepare_panas(baseline, protocol=am.get_protocol(protocol))
+    scores = am.score_panas(forms[0], forms[1], baseline=before)
     assert same(scores, am.panas_scores(reference, predicted, baseline=baseline, protocol=protocol.name))
     assert same(scores.mae, am.panas_mae(reference, predicted, protocol=protocol))
     assert same(scores.item_mae, am.panas_item_mae(reference, predicted))

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from attune_metrics import (
-    DOCUMENTED,
     NEGATIVE_AFFECT,
     POSITIVE_AFFECT,
     RELEASED,
@@ -28,6 +27,7 @@ from attune_metrics import (
     panas_pa_normalized,
     panas_scores,
     panas_totals,
+    prepare_panas,
     score_panas,
 )
 
@@ -117,7 +117,7 @@ def test_items() -> None:
     predicted = Panas({" Proud ": 4, "Upset": 5, "afraid": 1, "guilty": 3})
     assert panas_item_mae(reference, predicted) == 2
     assert panas_item_normalized(reference, predicted) == pytest.approx(2 / 3, abs=1e-12)
-    assert score_panas(reference, predicted).item_errors == {"Proud": 1, "Upset": 3}
+    assert score_panas(prepare_panas(reference), prepare_panas(predicted)).item_errors == {"Proud": 1, "Upset": 3}
 
 
 def test_item_baseline_adjusted() -> None:
@@ -162,11 +162,14 @@ def test_protocol_changes_pre_post_and_prediction_alike() -> None:
     assert panas_mae(reference, predicted) == 0
     assert panas_mae(reference, predicted, protocol=RELEASED) == 5
     assert panas_baseline_adjusted(reference, predicted, baseline=baseline, protocol=RELEASED) == 0.5
-    assert isnan(score_panas(reference, predicted, baseline=baseline, protocol=DOCUMENTED).baseline_adjusted)
+    forms = [prepare_panas(form) for form in (reference, predicted, baseline)]
+    assert isnan(score_panas(forms[0], forms[1], baseline=forms[2]).baseline_adjusted)
 
 
 def test_the_unchecked_door_clamps_and_ignores_unknown_words() -> None:
-    scores = score_panas(Panas({"proud": 9, "happy": 3}, 80), Panas({"Proud": -1, "Happy": 5}, 5))
+    scores = score_panas(
+        prepare_panas(Panas({"proud": 9, "happy": 3}, 80)), prepare_panas(Panas({"Proud": -1, "Happy": 5}, 5))
+    )
     assert scores.item_errors == {"Proud": 6}
     assert scores.pa_mae == 60
     assert scores.pa_normalized == 0
