@@ -12,14 +12,14 @@ from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from attune_bench.run_files import write_runs
-from attune_data.synthetic import SimulatedModel, conversations, runs
 from pairs import Ratio, compare
 
 from attune_bench import score
+from attune_bench.run_files import write_runs
 from attune_data import Issue
 from attune_data.reading import CONVERSATION, RUN, Kind, Record, read_document
 from attune_data.sources import Document
+from attune_data.synthetic import SimulatedModel, conversations, runs
 
 CONVERSATIONS = 200
 MODELS = 11
@@ -51,7 +51,7 @@ def main() -> int:
 
 
 def _write(data: Path, results: Path) -> None:
-    truth = conversations(CONVERSATIONS, seed=1, turns=(6, 8))
+    truth = conversations(CONVERSATIONS, seed=1, turns=(7, 10))
     models = [SimulatedModel(f"vendor/model-{number}") for number in range(MODELS)]
     data.mkdir()
     for number, conversation in enumerate(truth):

@@ -1,19 +1,18 @@
 """Aggregates: one row per evaluated model and mode, means over its conversations."""
 
 from collections.abc import Mapping, Sequence
-from math import sqrt
-from statistics import fmean, stdev
+from math import fsum, sqrt
+from statistics import fmean
 from typing import Any
 
+from attune_bench.records import COUNTS, IDENTITY, TASKS, ConversationScore, PostScore
 from attune_metrics import composite
 from attune_metrics.binary import BinaryCounts
+from attune_metrics.holistic import BRANCHES
 
-__all__ = ["Aggregate", "aggregate", "pillars"]
-
-Aggregate = Mapping[str, Any]
+__all__ = ["POOLED", "aggregate", "pillars", "wide_parts"]
 
 POOLED = tuple(f"pooled_binary_{task}_metrics{phrasing}" for phrasing in ("", "_hp") for task in ("om", "human"))
-_IDENTITY = ("conversationId", "participant_id", "em_model", "mode", "source_file")
 _IN_COMPOSITE = (
     "avg_emotion_f1",
     "avg_emotion_va_score",
@@ -29,6 +28,13 @@ _IN_COMPOSITE = (
     "composite_score",
 )
 _PILLARS = ("emotion_blend", "evaluation_quality", "holistic")
+_NOT_MEANS = (*IDENTITY, "source_file", "turn_scores", "post_score", "coverage", *POOLED)
+_MEANS = (
+    *(name for name in ConversationScore.__annotations__ if name not in _NOT_MEANS),
+    *_PILLARS,
+    *(name for name in PostScore.__annotations__ if name not in ("panas_item_errors", "four_branch_per_branch")),
+    *(f"four_branch_{branch}_mae" for branch in BRANCHES),
+)
 
 
 def aggregate(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -52,7 +58,7 @@ def aggregate(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         groups.setdefault((record["em_model"], record["mode"]), []).append(record)
     rows = [_row(model, mode, group) for (model, mode), group in sorted(groups.items())]
     composites = [row["composite_score"] for row in rows if row["composite_score"] is not None]
-    spread = stdev(composites) if len(composites) > 1 else 0.0
+    spread = _sd(composites) if len(composites) > 1 else 0.0
     for row in rows:
         value = row["composite_score"]
         row["composite_z"] = None if value is None else (value - fmean(composites)) / spread if spread else 0.0
@@ -89,15 +95,10 @@ def wide_parts(post: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _values(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return every number of a conversation that has a mean over conversations."""
-    own = {
-        key: value
-        for key, value in record.items()
-        if key not in _IDENTITY and not isinstance(value, list | dict) and key not in ("post_score", *POOLED)
-    }
-    post = {key: value for key, value in (record["post_score"] or {}).items() if not isinstance(value, dict)}
-    branches = (record["post_score"] or {}).get("four_branch_per_branch", {})
-    return {**own, **pillars(record), **post, **{f"four_branch_{name}_mae": error for name, error in branches.items()}}
+    """Return every number of a conversation that has a mean over conversations, under the names of `_MEANS`."""
+    post = record["post_score"] or {}
+    errors = post.get("four_branch_per_branch", {})
+    return {**record, **pillars(record), **post, **{f"four_branch_{name}_mae": error for name, error in errors.items()}}
 
 
 def _row(model: str, mode: str, records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -109,16 +110,16 @@ def _row(model: str, mode: str, records: Sequence[Mapping[str, Any]]) -> dict[st
         "n_participants": len(participants) or None,
     }
     values = [_values(record) for record in records]
-    for name in dict.fromkeys(name for of_record in values for name in of_record):
+    for name in _MEANS:
         there = [value for of_record in values if (value := of_record.get(name)) is not None]
         row[name] = fmean(there) if there else None
         row[f"{name}_n"] = len(there)
         if name in _IN_COMPOSITE:
-            row[f"{name}_se"] = stdev(there) / sqrt(len(there)) if len(there) > 1 else None
+            row[f"{name}_se"] = _sd(there) / sqrt(len(there)) if len(there) > 1 else None
     for name in POOLED:
         row[name] = _pool([record[name] for record in records if record[name] is not None])
-    for task in dict.fromkeys(task for record in records for task in record.get("coverage", {})):
-        counts = [record["coverage"][task] for record in records if "coverage" in record]
+    for task in TASKS:
+        counts = [record["coverage"][task] for record in records if task in record.get("coverage", {})]
         expected = sum(count["expected"] for count in counts)
         row[f"coverage_{task}"] = sum(count["present"] for count in counts) / expected if expected else None
     return row
@@ -128,5 +129,10 @@ def _pool(counts: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     if not counts:
         return None
     pooled = BinaryCounts(*(sum(count[cell] for count in counts) for cell in ("tp", "tn", "fp", "fn")))
-    names = ("tp", "tn", "fp", "fn", "accuracy", "precision", "recall", "f1", "mcc")
-    return {name: getattr(pooled, name) for name in names}
+    return {name: getattr(pooled, name) for name in COUNTS}
+
+
+def _sd(values: Sequence[float]) -> float:
+    """Return the standard deviation (n - 1); nan where a value is, where the standard library would fail."""
+    mean = fmean(values)
+    return sqrt(fsum((value - mean) ** 2 for value in values) / (len(values) - 1))

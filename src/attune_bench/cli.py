@@ -8,11 +8,13 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import App, CycloptsError, Parameter
 
+from attune_bench._text import printable
 from attune_bench._version import __version__
 from attune_data.issues import Issue, SourceError
 
@@ -31,6 +33,10 @@ class UsageError(Exception):
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command and exit with its status: 0, 1 where `validate` found errors, 2 for a mistake in the call."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal or pipe that cannot show a character gets its escape, not a traceback.
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         status = app(arguments, exit_on_error=False, print_error=False)
     except CycloptsError as error:
@@ -41,8 +47,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         # The reader, `head` for instance, has seen enough; nothing may be flushed into the closed pipe at exit.
         sys.stdout = None
         sys.exit(1)
-    except KeyboardInterrupt:
-        _fail("interrupted", status=130)
     sys.exit(status if isinstance(status, int) else 0)
 
 
@@ -51,9 +55,9 @@ def _sentence(error: CycloptsError) -> str:
     return text if text.endswith((".", "?", "!")) else f"{text}."
 
 
-def _fail(message: str, status: int = 2) -> None:
-    sys.stderr.write(f"attune-bench: {message}\n")
-    sys.exit(status)
+def _fail(message: str) -> None:
+    sys.stderr.write(f"attune-bench: {printable(message)}\n")
+    sys.exit(2)
 
 
 def _print(text: str) -> None:
@@ -142,8 +146,6 @@ def validate(
 
 def _issue_lines(found: Sequence[Issue]) -> Iterator[str]:
     """Yield issues as text, errors first; of many of one rule in one file the first stands for all."""
-    from attune_bench.report import printable
-
     groups: dict[tuple[str, str, str], list[Issue]] = {}
     for severity in ("error", "warning", "note"):
         for issue in found:
@@ -159,7 +161,7 @@ def _issue_lines(found: Sequence[Issue]) -> Iterator[str]:
 
 
 def _json(content: object) -> str:
-    return json.dumps(content, indent=2, ensure_ascii=False)
+    return json.dumps(content, indent=2)
 
 
 @app.command

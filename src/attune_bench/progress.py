@@ -30,14 +30,18 @@ def progress(what: str, total: int | None = None) -> Iterator[Callable[[int], No
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     bar = Progress(*columns, console=Console(stderr=True), transient=True)
     task = bar.add_task(what, total=total)
-    started = monotonic()
+    began, shown = monotonic(), False
 
     def update(done: int) -> None:
-        if monotonic() - started > _QUIET_SECONDS:
+        nonlocal shown
+        if not shown and monotonic() - began > _QUIET_SECONDS:
+            shown = True
             bar.start()
+        if shown:
             bar.update(task, completed=done)
 
     try:
         yield update
     finally:
-        bar.stop()
+        if shown:
+            bar.stop()

@@ -2,12 +2,16 @@
 
 import csv
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
+from math import isnan
+from textwrap import fill
 from typing import Any, Literal
 
+from attune_bench._text import pad, printable, shortened, width
 from attune_bench.aggregates import POOLED
+from attune_bench.records import COUNTS
 from attune_bench.scores import Scores
 
 __all__ = ["FORMATS", "Format", "report"]
@@ -16,22 +20,26 @@ Format = Literal["table", "markdown", "csv", "json"]
 FORMATS: tuple[Format, ...] = ("table", "markdown", "csv", "json")
 
 WIDTH = 100
+_NAME_WIDTH = 32
+_MOST_COLUMNS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
     """One metric of a report.
 
-    `key` is the aggregate's name, or ``pooled.cell`` for a score from pooled counts; `coverage` names the task whose
-    coverage is shown beside it; `short` is the heading where models are rows.
+    `key` is the aggregate's name, or ``pooled.cell`` for a score from pooled counts; `coverage` names the tasks
+    whose coverage, the lowest of them, is shown beside it; `short` is the heading where models are rows.
     """
 
     key: str
     label: str
     short: str
-    coverage: str | None = None
+    coverage: tuple[str, ...] = ()
     digits: int = 3
 
+
+_PHRASINGS = ("binary_human", "binary_human_hp")
 
 GROUPS: Mapping[str, tuple[Line, ...]] = {
     "Composite": (
@@ -45,22 +53,27 @@ GROUPS: Mapping[str, tuple[Line, ...]] = {
         Line("avg_emotion_f1", "Emotion F1", "emo F1"),
         Line("avg_emotion_va_score", "Emotion valence-arousal", "emo VA"),
         Line("avg_emotion_intensity_mae", "Emotion intensity MAE, lower is better", "int MAE"),
-        Line("avg_binary_om_accuracy", "Binary OM accuracy", "OM acc", "binary_om"),
-        Line("pooled_binary_om_metrics.mcc", "Binary OM MCC, pooled", "OM MCC", "binary_om"),
-        Line("avg_binary_human_accuracy", "Binary HP accuracy", "HP acc", "binary_human"),
-        Line("pooled_binary_human_metrics.mcc", "Binary HP MCC, pooled", "HP MCC", "binary_human"),
-        Line("hp_perspective_gap", "Phrasing gap, HP observer - HP-facing", "phrasing", "binary_human_hp"),
-        Line("avg_pairwise_accuracy", "Pairwise accuracy", "pair acc", "pairwise"),
-        Line("avg_pairwise_kendall_tau", "Pairwise Kendall tau", "pair tau", "pairwise"),
+        Line("avg_binary_om_accuracy", "Binary OM accuracy", "OM acc", ("binary_om",)),
+        Line("pooled_binary_om_metrics.mcc", "Binary OM MCC, pooled", "OM MCC", ("binary_om",)),
+        Line("avg_binary_human_accuracy", "Binary HP accuracy", "HP acc", ("binary_human",)),
+        Line("pooled_binary_human_metrics.mcc", "Binary HP MCC, pooled", "HP MCC", ("binary_human",)),
+        Line(
+            "hp_perspective_gap",
+            "Phrasing gap, HP observer - HP-facing",
+            "phrasing",
+            ("binary_human", "binary_human_hp"),
+        ),
+        Line("avg_pairwise_accuracy", "Pairwise accuracy", "pair acc", ("pairwise",)),
+        Line("avg_pairwise_kendall_tau", "Pairwise Kendall tau", "pair tau", ("pairwise",)),
         Line("avg_response_similarity", "Response similarity", "resp sim"),
         Line("avg_response_preference_alignment", "Response preference alignment", "resp pref"),
         Line("avg_draft_judge_score", "Draft judge score", "judge"),
         Line("avg_draft_binary_alignment", "Draft binary alignment", "draft bin"),
     ),
     "Conversation-wide": (
-        Line("panas_normalized", "PANAS totals, 1 - MAE/60", "PANAS", "panas"),
-        Line("panas_baseline_adjusted", "PANAS against no change", "PANAS adj", "panas"),
-        Line("panas_item_mae", "PANAS item MAE, lower is better", "item MAE", "panas"),
+        Line("panas_normalized", "PANAS totals, 1 - MAE/60", "PANAS", ("panas",)),
+        Line("panas_baseline_adjusted", "PANAS against no change", "PANAS adj", ("panas",)),
+        Line("panas_item_mae", "PANAS item MAE, lower is better", "item MAE", ("panas",)),
         Line("q1_looking_for_score", "Q1 looking for", "Q1"),
         Line("q2_emotion_clarity_match", "Q2 emotion clarity", "Q2"),
         Line("q3_model_fit_match", "Q3 model fit", "Q3"),
@@ -93,9 +106,9 @@ def report(scores: Scores, *, format: Format = "table") -> str:  # noqa: A002
     """
     if format not in FORMATS:
         raise ValueError(f"unknown format {format!r}; expected one of {', '.join(FORMATS)}")
-    rows = sorted(scores.aggregates, key=lambda row: -(row["composite_score"] or 0))
+    rows = sorted(scores.aggregates, key=lambda row: -(_defined(row.get("composite_score")) or 0))
     if format == "json":
-        return json.dumps({"metadata": _metadata(scores), "models": rows}, indent=2, ensure_ascii=False) + "\n"
+        return json.dumps(_strict({"metadata": _metadata(scores), "models": rows}), indent=2) + "\n"
     if format == "csv":
         return _csv(scores, rows)
     return _markdown(scores, rows) if format == "markdown" else _table(scores, rows)
@@ -106,12 +119,21 @@ def _metadata(scores: Scores) -> dict[str, Any]:
     return known | {"not_scored": len(scores.metadata.get("issues", []))}
 
 
+def _strict(value: Any) -> Any:
+    """Return a value that strict JSON can hold: nan is the text that `Scores.read` turns back."""
+    if isinstance(value, Mapping):
+        return {key: _strict(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_strict(item) for item in value]
+    return "NaN" if isinstance(value, float) and isnan(value) else value
+
+
 def _csv(scores: Scores, rows: Sequence[Mapping[str, Any]]) -> str:
     flat = []
     for row in rows:
-        counts = {f"{pooled}_{cell}": value for pooled in POOLED for cell, value in (row.get(pooled) or {}).items()}
         plain = {key: value for key, value in row.items() if key not in POOLED}
-        flat.append({"protocol": scores.metadata["protocol"], **plain, **counts})
+        counts = {f"{pooled}_{cell}": (row.get(pooled) or {}).get(cell) for pooled in POOLED for cell in COUNTS}
+        flat.append({**_metadata(scores), **plain, **counts})
     buffer = StringIO()
     names = list(dict.fromkeys(name for row in flat for name in row))
     writer = csv.DictWriter(buffer, names, lineterminator="\n")
@@ -123,8 +145,10 @@ def _csv(scores: Scores, rows: Sequence[Mapping[str, Any]]) -> str:
 def _headline(scores: Scores) -> str:
     conversations = {record["conversationId"] for record in scores.records}
     participants = {record.get("participant_id") for record in scores.records} - {None}
+    modes = sorted({row["mode"] for row in scores.aggregates})
     parts = [
         f"protocol {scores.metadata['protocol']}",
+        f"mode{'s' if len(modes) > 1 else ''} {', '.join(modes) or '-'}",
         f"n = {len(conversations)} conversations" + (f" by {len(participants)} participants" if participants else ""),
         f"attune-bench {scores.metadata.get('library_version', '(version not recorded)')}",
     ]
@@ -132,19 +156,23 @@ def _headline(scores: Scores) -> str:
         parts.append(f"{not_scored} runs not scored")
     if scores.metadata.get("synthetic"):
         parts.append("SYNTHETIC demonstration data")
-    return ", ".join(parts)
+    return printable(", ".join(parts))
+
+
+def _defined(value: float | None) -> float | None:
+    return None if value is None or isnan(value) else value
 
 
 def _cell(line: Line, row: Mapping[str, Any]) -> str:
     key, _, cell = line.key.partition(".")
-    value = row.get(key)
-    if cell and value is not None:
-        value = value[cell]
+    found = row.get(key)
+    value = _defined(found[cell] if cell and found is not None else found)
     if value is None:
         return "-"
     text = f"{value:.{line.digits}f}"
-    if line.coverage and (share := row.get(f"coverage_{line.coverage}")) is not None:
-        text += f" ({_percent(share)})"
+    shares = [share for task in line.coverage if (share := row.get(f"coverage_{task}")) is not None]
+    if shares:
+        text += f" ({_percent(min(shares))})"
     n = row.get(f"{key}_n", row["n_conversations"])
     return text if n == row["n_conversations"] else f"{text} [{n}]"
 
@@ -155,31 +183,41 @@ def _percent(share: float) -> str:
     return f"{min(max(rounded, 1), 99) if 0 < share < 1 else rounded}%"
 
 
-def printable(text: object) -> str:
-    """Return text that cannot drive a terminal: control characters and surrogates become U+FFFD."""
-    return "".join(character if character.isprintable() else "\ufffd" for character in str(text))
-
-
-def _name(row: Mapping[str, Any]) -> str:
-    return printable(f"{row['em_model']} [{row['mode']}]")
+def _names(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Name each row by its model, and by its mode where there are several; one mode stands in the headline."""
+    several = len({row["mode"] for row in rows}) > 1
+    return [printable(f"{row['em_model']} [{row['mode']}]" if several else row["em_model"]) for row in rows]
 
 
 def _by_metric(lines: Sequence[Line], rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     return [[line.label, *(_cell(line, row) for row in rows)] for line in lines]
 
 
+def _by_model(
+    lines: Sequence[Line], rows: Sequence[Mapping[str, Any]], names: Sequence[str]
+) -> tuple[list[str], list[list[str]]]:
+    """Return the heading and the rows of a table with models as rows."""
+    body = [
+        [name, str(row["n_conversations"]), *(_cell(line, row) for line in lines)]
+        for name, row in zip(names, rows, strict=True)
+    ]
+    return ["model", "n", *(line.short for line in lines)], body
+
+
+def _counts(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    return ["n conversations", *(str(row["n_conversations"]) for row in rows)]
+
+
 def _markdown(scores: Scores, rows: Sequence[Mapping[str, Any]]) -> str:
     """Return one table per group, models as columns up to five, else as rows."""
-    blocks = [f"{_headline(scores)}"]
+    blocks, names = [_headline(scores)], _names(rows)
     for title, lines in GROUPS.items():
-        if len(rows) <= 5:
-            head = ["metric", *(_name(row) for row in rows)]
-            body = _by_metric(lines, rows)
+        if len(rows) <= _MOST_COLUMNS:
+            head, body = ["metric", *names], _by_metric(lines, rows)
             if title == "Composite":
-                body.append(["n conversations", *(str(row["n_conversations"]) for row in rows)])
+                body.append(_counts(rows))
         else:
-            head = ["model", "n", *(line.short for line in lines)]
-            body = [[_name(row), str(row["n_conversations"]), *(_cell(line, row) for line in lines)] for row in rows]
+            head, body = _by_model(lines, rows, names)
         table = [head, ["---", *("---:" for _ in head[1:])], *body]
         escaped = (" | ".join(cell.strip().replace("|", "\\|") for cell in cells) for cells in table)
         blocks.append(f"**{title}**\n\n" + "\n".join(f"| {cells} |" for cells in escaped))
@@ -187,65 +225,47 @@ def _markdown(scores: Scores, rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _table(scores: Scores, rows: Sequence[Mapping[str, Any]]) -> str:
-    blocks = [_headline(scores)]
-    columns = [max(len(_name(row)), 12) for row in rows]
-    labels = max(len(line.label) for lines in GROUPS.values() for line in lines)
-    if labels + sum(width + 2 for width in columns) <= WIDTH:
-        head = ["", *(_name(row) for row in rows)]
-        body = [["n conversations", *(str(row["n_conversations"]) for row in rows)]]
-        for title, lines in GROUPS.items():
-            body += [[""], [title.upper()], *_by_metric(lines, rows)]
-        blocks.append(_grid(head, body))
+    """Return one grid with models as columns where it fits, else grids with models as rows."""
+    blocks, names = [fill(_headline(scores), WIDTH)], _names(rows)
+    body = [_counts(rows)]
+    for title, lines in GROUPS.items():
+        body += [[""], [title.upper()], *_by_metric(lines, rows)]
+    grid = _grid(["", *names], body)
+    if max(map(width, grid.splitlines())) <= WIDTH:
+        blocks.append(grid)
     else:
-        name_width = min(max(len(_name(row)) for row in rows), 32)
+        if any(width(name) > _NAME_WIDTH for name in names):
+            # Long names may differ only where they are cut, so each gets a number.
+            blocks.append("\n".join(fill(f"{number}. {name}", WIDTH) for number, name in enumerate(names, start=1)))
+            names = [shortened(f"{number}. {name}", _NAME_WIDTH) for number, name in enumerate(names, start=1)]
         for title, lines in GROUPS.items():
-            blocks += [f"{title.upper()}{suffix}\n{grid}" for suffix, grid in _model_rows(lines, rows, name_width)]
-    return "\n\n".join([*blocks, _wrapped(_FOOTNOTE)]) + "\n"
+            head, body = _by_model(lines, rows, names)
+            parts = [_grid(*part) for part in _fitting(head, body)]
+            suffixes = ["", *[" (continued)"] * (len(parts) - 1)]
+            blocks += [f"{title.upper()}{suffix}\n{part}" for suffix, part in zip(suffixes, parts, strict=True)]
+    return "\n\n".join([*blocks, fill(_FOOTNOTE, WIDTH)]) + "\n"
 
 
-def _model_rows(lines: Sequence[Line], rows: Sequence[Mapping[str, Any]], name_width: int) -> list[tuple[str, str]]:
-    """Return grids with models as rows, as many as the width asks for."""
-    grids: list[tuple[str, str]] = []
-    names = [_shortened(_name(row), name_width) for row in rows]
-    left = list(lines)
-    while left:
-        taken: list[list[str]] = []
-        width = name_width + 2 + max(len(str(row["n_conversations"])) for row in rows)
-        while left:
-            cells = [left[0].short, *(_cell(left[0], row) for row in rows)]
-            width += 2 + max(map(len, cells))
-            if width > WIDTH and taken:
-                break
-            taken.append(cells)
-            left.pop(0)
-        counts = [str(row["n_conversations"]) for row in rows]
-        body = list(map(list, zip(names, counts, *(cells[1:] for cells in taken), strict=True)))
-        grids.append((" (continued)" if grids else "", _grid(["", "n", *(cells[0] for cells in taken)], body)))
-    return grids
-
-
-def _shortened(name: str, width: int) -> str:
-    """Shorten a name in its middle, so that provider and mode stay readable."""
-    if len(name) <= width:
-        return name
-    head = (width - 1) // 2
-    return f"{name[:head]}\u2026{name[-(width - 1 - head) :]}"
+def _fitting(head: list[str], body: list[list[str]]) -> Iterator[tuple[list[str], list[list[str]]]]:
+    """Cut a table between columns into tables that fit, each with the first two columns, model and n."""
+    widths = [2 + max(width(cells[i]) for cells in [head, *body]) for i in range(len(head))]
+    first = 2
+    while first < len(head):
+        last, taken = first + 1, sum(widths[:2]) + widths[first]
+        while last < len(head) and taken + widths[last] - 2 <= WIDTH:
+            taken += widths[last]
+            last += 1
+        yield [*head[:2], *head[first:last]], [[*cells[:2], *cells[first:last]] for cells in body]
+        first = last
 
 
 def _grid(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
     full = [head, *body]
-    widths = [max(len(cells[i]) for cells in full if i < len(cells)) for i in range(len(head))]
+    widths = [max(width(cells[i]) for cells in full if i < len(cells)) for i in range(len(head))]
     lines = []
     for cells in full:
-        # A heading has one cell only.
-        padded = [cell.rjust(width) for cell, width in zip(cells[1:], widths[1:], strict=False)]
-        aligned = [cells[0].ljust(widths[0]), *padded]
-        lines.append("  ".join(aligned).rstrip())
+        # A heading within the table has one cell only.
+        others = [pad(cell, columns, right=True) for cell, columns in zip(cells[1:], widths[1:], strict=False)]
+        lines.append("  ".join([pad(cells[0], widths[0]), *others]).rstrip())
     lines.insert(1, "-" * (sum(widths) + 2 * (len(widths) - 1)))
     return "\n".join(lines)
-
-
-def _wrapped(text: str) -> str:
-    import textwrap
-
-    return textwrap.fill(text, WIDTH)

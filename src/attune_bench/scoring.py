@@ -5,7 +5,8 @@ from math import isnan
 from typing import Any
 
 from attune_bench.aggregates import wide_parts
-from attune_bench.scores import ConversationScore, CountScores, Coverage, PostScore, Scores, TurnScore
+from attune_bench.records import TASKS, ConversationScore, CountScores, Coverage, PostScore, TurnScore
+from attune_bench.scores import Scores
 from attune_bench.truth import Truth, TurnTruth, branch_ratings, panas_form, prepare_truth
 from attune_data import Conversation, Issue, Run, RunTurn
 from attune_data.prediction import JudgeScores, PostConversation
@@ -33,7 +34,7 @@ def score(
     Parameters
     ----------
     conversations : iterable of Conversation
-        The ground truth, each id once; `attune_data.load` gives it.
+        The ground truth; `attune_data.load` gives it. Of one id the first counts.
     runs : iterable of Run
         The predictions; `attune_data.load_runs` gives them.
     protocol : str or Protocol
@@ -44,8 +45,9 @@ def score(
     Returns
     -------
     Scores
-        Per turn, per conversation, and per model and mode. A run whose conversation is not there, or that shares no
-        turn with it, is in ``.issues`` and not scored. A metric that is undefined is null.
+        Per turn, per conversation, and per model and mode. A run whose conversation is not there, that shares no turn
+        with it, or that repeats another's conversation, model and mode, is in ``.issues`` and not scored. A metric
+        that is undefined is null.
 
     Examples
     --------
@@ -58,26 +60,34 @@ def score(
     40
     """
     chosen = get_protocol(protocol)
-    by_id = {conversation.id: conversation for conversation in conversations}
+    by_id: dict[str, Conversation] = {}
+    for conversation in conversations:
+        by_id.setdefault(conversation.id, conversation)
     prepared: dict[str, Truth] = {}
+    scored: set[str] = set()
     records: list[ConversationScore] = []
     issues: list[Issue] = []
     for count, run in enumerate(runs, start=1):
         if progress:
             progress(count)
-        conversation = by_id.get(run.conversation_id)
-        if conversation is None:
+        annotated = by_id.get(run.conversation_id)
+        if annotated is None:
             message = "no conversation with this id was loaded; is this the right data set?"
             issues.append(_not_scored(run, "$.conversationId", "run-without-conversation", message))
             continue
         truth = prepared.get(run.conversation_id)
         if truth is None:
-            truth = prepared[run.conversation_id] = prepare_truth(conversation, chosen)
+            truth = prepared[run.conversation_id] = prepare_truth(annotated, chosen)
+        if run.id in scored:
+            message = "another run of the same conversation, model and mode came before it"
+            issues.append(_not_scored(run, "$", "duplicate-run", message))
+            continue
         record = _score_run(truth, run, chosen)
         if record is None:
             message = "the run shares no turn number with its conversation"
             issues.append(_not_scored(run, "$.turns", "no-shared-turn", message))
             continue
+        scored.add(run.id)
         records.append(record)
     return Scores.of(records, protocol=chosen.name, synthetic=any(c.synthetic for c in by_id.values()), issues=issues)
 
@@ -310,7 +320,7 @@ def _add_composites(record: dict[str, Any], post: PostScore | None) -> None:
 
 def _coverage(truth: Truth, predicted: Mapping[int, RunTurn], form: PreparedPanas) -> dict[str, Coverage]:
     """Count predictions present of the questions that count, over all turns of the conversation."""
-    present = dict.fromkeys(("binary_om", "binary_human", "binary_om_hp", "binary_human_hp", "pairwise", "panas"), 0)
+    present = dict.fromkeys(TASKS, 0)
     expected = present.copy()
     for number, turn_truth in truth.turns.items():
         turn = predicted.get(number, _NO_TURN)

@@ -25,9 +25,7 @@ class Report:
     strict: bool = False
     issues: list[Issue] = field(default_factory=list)
 
-    def add(
-        self, path: str, rule: str, severity: Severity, value: Any, message: str, consequence: str
-    ) -> None:
+    def add(self, path: str, rule: str, severity: Severity, value: Any, message: str, consequence: str) -> None:
         self.issues.append(Issue(self.file, path, rule, severity, shown(value), message, consequence))
 
 
@@ -38,9 +36,7 @@ def _unknown(value: Any, path: str, report: Report, expected: str) -> None:
     report.add(path, "unknown-value", "warning", value, f"expected {expected}", "read as null")
 
 
-def number(
-    low: int | None = None, high: int | None = None, *, whole: bool = True, clamps_always: bool = False
-) -> Fix:
+def number(low: int | None = None, high: int | None = None, *, whole: bool = True, clamps_always: bool = False) -> Fix:
     """Fix a number: text is parsed, a fraction rounded where an integer belongs, the range enforced."""
 
     def fix(value: Any, path: str, report: Report) -> Any:
@@ -60,9 +56,7 @@ def number(
         if whole and isinstance(found, float):
             rounded = round(found)
             if rounded != found:
-                report.add(
-                    path, "fraction", "warning", value, "an integer belongs here", f"rounded to {rounded}"
-                )
+                report.add(path, "fraction", "warning", value, "an integer belongs here", f"rounded to {rounded}")
             else:
                 report.add(path, "fraction", "note", value, "an integer belongs here", f"read as {rounded}")
             found = rounded
@@ -92,9 +86,7 @@ def closed(accepted: Mapping[str, str], expected: str, default: str | None = Non
         if key in accepted:
             if accepted[key] != value:
                 consequence = f"read as {accepted[key]}"
-                report.add(
-                    path, "old-spelling", "note", value, f"current spelling is {accepted[key]!r}", consequence
-                )
+                report.add(path, "old-spelling", "note", value, f"current spelling is {accepted[key]!r}", consequence)
             return accepted[key]
         consequence = "read as null" if default is None else f"read as {default}"
         report.add(path, "unknown-value", "warning", value, f"expected {expected}", consequence)
@@ -106,9 +98,7 @@ def closed(accepted: Mapping[str, str], expected: str, default: str | None = Non
 def text(value: Any, path: str, report: Report) -> Any:
     """Fix a text: a number is written out."""
     if isinstance(value, int | float) and not isinstance(value, bool):
-        report.add(
-            path, "number-where-text", "note", value, "text belongs here", f"read as {str(value)[:40]!r}"
-        )
+        report.add(path, "number-where-text", "note", value, "text belongs here", f"read as {str(value)[:40]!r}")
         return str(value)[:400]
     return value
 
@@ -186,8 +176,7 @@ def record(fixes: Mapping[str, Fix], renames: Mapping[str, str] | None = None) -
             return value
         renamed = rename(value, renames, path, report) if renames else value
         return {
-            key: fixes[key](item, f"{path}.{key}", report) if key in fixes else item
-            for key, item in renamed.items()
+            key: fixes[key](item, f"{path}.{key}", report) if key in fixes else item for key, item in renamed.items()
         }
 
     return fix

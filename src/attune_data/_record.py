@@ -1,7 +1,7 @@
 """What every record of the library is: a frozen pydantic model that keeps unknown keys and writes back what it read."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, Strict
 from pydantic.alias_generators import to_camel
@@ -21,9 +21,12 @@ __all__ = [
     "Text",
     "Total",
     "Winner",
+    "is_null",
 ]
 
 T = TypeVar("T")
+
+_NULL = frozenset(("null",))
 
 
 class Record(BaseModel):
@@ -44,6 +47,11 @@ class Record(BaseModel):
         ser_json_inf_nan="constants",
     )
 
+    @classmethod
+    def null(cls) -> Self:
+        """Return the empty record that a null in a file reads as."""
+        return cast("Self", cls.model_construct(_fields_set=set(_NULL)))
+
     def to_json(self, *, indent: int | None = None) -> bytes:
         """Return the record as JSON in current spelling, what was absent left out.
 
@@ -60,30 +68,6 @@ class Record(BaseModel):
         return self.model_dump_json(by_alias=True, exclude_unset=True, indent=indent).encode()
 
 
-@dataclass(frozen=True)
-class NullAs:
-    """Annotation: null in the file reads as `empty`, and `empty` itself is written back as null.
-
-    `empty` must be an object of its own that no file content can produce; it is recognised by identity.
-    """
-
-    empty: Any
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Wrap the field's schema so that null is accepted, at no cost in the reader beyond one comparison."""
-        return core_schema.no_info_after_validator_function(
-            self._read,
-            core_schema.nullable_schema(handler(source)),
-            serialization=core_schema.wrap_serializer_function_ser_schema(self._write),
-        )
-
-    def _read(self, value: Any) -> Any:
-        return self.empty if value is None else value
-
-    def _write(self, value: Any, handler: Any) -> Any:
-        return None if value is self.empty else handler(value)
-
-
 class _NullText(str):
     __slots__ = ()
 
@@ -94,6 +78,35 @@ class _NullItems(tuple[Any, ...]):
 
 class _NullByKey(dict[str, Any]):
     __slots__ = ()
+
+
+@dataclass(frozen=True)
+class NullAs:
+    """Annotation: null in the file reads as `empty`, and what `is_null` tells from an empty one is written as null."""
+
+    empty: Any
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Wrap the field's schema so that null is accepted, at the cost of one comparison."""
+        return core_schema.no_info_after_validator_function(
+            self._read,
+            core_schema.nullable_schema(handler(source)),
+            serialization=core_schema.wrap_serializer_function_ser_schema(_write),
+        )
+
+    def _read(self, value: Any) -> Any:
+        return self.empty if value is None else value
+
+
+def is_null(value: Any) -> bool:
+    """Tell whether an empty text, list or object stands for a null; a copy of one does too."""
+    if isinstance(value, Record):
+        return value.model_fields_set == _NULL
+    return isinstance(value, _NullText | _NullItems | _NullByKey)
+
+
+def _write(value: Any, handler: Any) -> Any:
+    return None if is_null(value) else handler(value)
 
 
 Text = Annotated[str, NullAs(_NullText())]

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from operator import attrgetter
 from typing import Any
 
 from attune_data._fixes import Report
@@ -60,10 +61,10 @@ def _report_unknown(found: Iterable[str], path: str, what: str, report: Report) 
 
 def _check_turn_numbers(turns: Sequence[Turn] | Sequence[RunTurn], report: Report) -> None:
     numbers = [turn.turn_number for turn in turns]
-    if numbers == list(range(1, len(numbers) + 1)):
-        return
     if not numbers:
         report.add("$.turns", "no-turns", "warning", [], "the record has no turns", "kept; nothing to score per turn")
+    elif numbers == list(range(1, len(numbers) + 1)):
+        return
     elif repeated := _repeated(numbers):
         message = "turn numbers repeat"
         report.add("$.turns", "turn-number", "warning", repeated, message, "kept; the last turn of a number counts")
@@ -116,8 +117,9 @@ def _check_panas(
     report: Report,
 ) -> None:
     """Check the item words, and each recorded total against its ten items where all ten are there."""
-    ratings = {word.lower(): rating for word, rating in items.items()}
-    if not known.emotions.issuperset(ratings):
+    ratings = items
+    if not known.emotions.issuperset(items):
+        ratings = {word.lower(): rating for word, rating in items.items()}
         strange = [word for word in items if word.lower() not in known.emotions]
         _report_unknown(strange, f"{path}.{where}", "PANAS word", report)
     for name, words, total in zip(("Positive", "Negative"), (known.positive, known.negative), totals, strict=True):
@@ -146,43 +148,40 @@ def check_conversation(conversation: Conversation, report: Report) -> None:
             _check_comparisons(turn, f"{path}.annotations.pairwiseComparisons", known.pairwise, report)
 
 
+# These run for every judgement and comparison of every file, at the speed of C.
+_question = attrgetter("question_id")
+_winner = attrgetter("winner")
+
+
 def _check_judgements(turn: Turn, path: str, known: frozenset[str], report: Report) -> None:
-    questions = [judgement.question_id for judgement in turn.annotations.binary_judgements]
-    if len(set(questions)) != len(questions):
+    judgements = turn.annotations.binary_judgements
+    questions = set(map(_question, judgements))
+    if len(questions) != len(judgements):
         message = "a question is judged twice in one turn"
-        report.add(path, "repeated-question", "warning", _repeated(questions), message, "kept; the last one counts")
+        repeated = _repeated(map(_question, judgements))
+        report.add(path, "repeated-question", "warning", repeated, message, "kept; the last one counts")
     if not known.issuperset(questions):
-        _report_unknown((q for q in questions if q not in known), path, "binary question", report)
+        _report_unknown(sorted(questions - known), path, "binary question", report)
 
 
 def _check_comparisons(turn: Turn, path: str, known: frozenset[str], report: Report) -> None:
     comparisons = turn.annotations.pairwise_comparisons
     texts = turn.annotations.alternate_responses
-    written = {
-        label
-        for label, text in (
-            ("original", turn.llm_response),
-            ("alternate", texts.llm_improved),
-            ("human", texts.human_edited),
-        )
-        if text and not text.isspace()
-    }
-    questions, labels, open_ = set(), set(), 0
-    for comparison in comparisons:
-        questions.add(comparison.question_id)
-        labels.add(comparison.response_a)
-        labels.add(comparison.response_b)
-        open_ += comparison.winner is None
+    written = {"original": turn.llm_response, "alternate": texts.llm_improved, "human": texts.human_edited}
+    blank = {label for label, text in written.items() if not text or text.isspace()}
+    questions = set(map(_question, comparisons))
+    unanswered = list(map(_winner, comparisons)).count(None)
     if not known.issuperset(questions):
         strange = sorted(q or "null" for q in questions if q is None or not (q in known or q.startswith("custom:")))
         _report_unknown(strange, path, "pairwise question", report)
-    if not written.issuperset(labels):
-        for label in sorted(label or "null" for label in labels - written):
+    if blank:
+        compared = {label for comparison in comparisons for label in (comparison.response_a, comparison.response_b)}
+        for label in sorted(blank & compared):
             message = "compared, but its text is missing"
             report.add(path, "label-without-text", "warning", label, message, "kept; its similarity is 0")
-    if open_:
-        message = f"{open_} of {len(comparisons)} comparisons have no winner"
-        report.add(path, "missing-winner", "note", open_, message, "kept; no prediction can match it")
+    if unanswered:
+        message = f"{unanswered} of {len(comparisons)} comparisons have no winner"
+        report.add(path, "missing-winner", "note", unanswered, message, "kept; no prediction can match it")
 
 
 def check_run(run: Run, report: Report) -> None:

@@ -1,6 +1,7 @@
 """Older spellings of AttuneBench files: what each field of a conversation and of a run may also look like."""
 
 from collections.abc import Callable, Mapping
+from operator import attrgetter
 from typing import Any
 
 from attune_data._fixes import Fix, Report, closed, each, number, record, rename, text, texts, values
@@ -31,6 +32,8 @@ PANAS_WORDS = frozenset(
         "irritable", "ashamed", "nervous", "jittery", "distressed", "afraid", "upset", "guilty", "scared", "hostile",
     )
 )  # fmt: skip
+
+_TITLE_CASE = frozenset(map(str.title, PANAS_WORDS))
 
 
 def words(fix: Fix, case: Callable[[str], str]) -> Fix:
@@ -175,6 +178,16 @@ fix_conversation = record(
 )
 
 _ANSWERS = values(ANSWER)
+
+
+def _assignment(value: Any, path: str, report: Report) -> Any:
+    """Fix the labels of one comparison; what is no object is no assignment."""
+    if isinstance(value, dict):
+        return values(LABEL)(value, path, report)
+    report.add(path, "unknown-value", "warning", value, "expected an object of labels", "read as empty")
+    return {}
+
+
 _JUDGE = ("overall_score", "emotional_appropriateness", "helpfulness", "tone_match")
 
 fix_run = record(
@@ -200,6 +213,7 @@ fix_run = record(
                         _ANSWERS,
                     ),
                     "em_pairwise_selections": values(WINNER),
+                    "pairwise_assignment": values(_assignment),
                     "em_draft_judge_scores": record(dict.fromkeys(_JUDGE, number(whole=False))),
                 }
             )
@@ -217,11 +231,15 @@ fix_run = record(
 )
 
 
-def _panas_moved(extra: Mapping[str, Any] | None, items: Mapping[str, Any], case: Callable[[str], str]) -> bool:
+def _panas_moved(extra: Mapping[str, Any] | None, items: Mapping[str, Any], current: frozenset[str]) -> bool:
     """Tell whether items stand beside their object, or under words in another letter case."""
-    if extra and any(key.strip().lower() in PANAS_WORDS for key in extra):
-        return True
-    return any(key != case(key) and key.strip().lower() in PANAS_WORDS for key in items)
+    if current.issuperset(items) and not extra:
+        return False
+    strange = [key for key in items if key not in current]
+    return any(key.strip().lower() in PANAS_WORDS for key in (*(extra or ()), *strange))
+
+
+_extra = attrgetter("__pydantic_extra__")
 
 
 def _any_key(extra: Mapping[str, Any] | None, old: Mapping[str, str]) -> bool:
@@ -231,21 +249,24 @@ def _any_key(extra: Mapping[str, Any] | None, old: Mapping[str, str]) -> bool:
 def conversation_is_old(conversation: Conversation) -> bool:
     """Tell whether a valid conversation still holds a key in an older spelling, which it keeps as an extra."""
     wide = conversation.conversation_wide_questions
-    if _any_key(wide.__pydantic_extra__, WIDE_KEYS):
+    if _any_key(wide.model_extra, WIDE_KEYS):
         return True
     for panas in (conversation.pre_panas, conversation.post_panas):
-        if _panas_moved(panas.__pydantic_extra__, panas.responses, str.lower):
+        if _panas_moved(panas.model_extra, panas.responses, PANAS_WORDS):
             return True
     for turn in conversation.turns:
         annotations = turn.annotations
-        if _any_key(annotations.alternate_responses.__pydantic_extra__, ALTERNATE_KEYS):
+        if _any_key(annotations.alternate_responses.model_extra, ALTERNATE_KEYS):
             return True
-        for judgement in annotations.binary_judgements:
-            if judgement.__pydantic_extra__ and _any_key(judgement.__pydantic_extra__, JUDGEMENT_KEYS):
-                return True
-        for comparison in annotations.pairwise_comparisons:
-            if comparison.__pydantic_extra__ and _any_key(comparison.__pydantic_extra__, COMPARISON_KEYS):
-                return True
+        # Extras are rare, so most turns are done with two passes at the speed of C.
+        if any(map(_extra, annotations.binary_judgements)) and any(
+            _any_key(judgement.model_extra, JUDGEMENT_KEYS) for judgement in annotations.binary_judgements
+        ):
+            return True
+        if any(map(_extra, annotations.pairwise_comparisons)) and any(
+            _any_key(comparison.model_extra, COMPARISON_KEYS) for comparison in annotations.pairwise_comparisons
+        ):
+            return True
     return False
 
 
@@ -255,6 +276,6 @@ def run_is_old(run: Run) -> bool:
     if post is None:
         return False
     panas = post.predicted_post_panas
-    return _any_key(post.predicted_conversation_wide.__pydantic_extra__, WIDE_KEYS) or _panas_moved(
-        panas.__pydantic_extra__, panas.items, str.title
+    return _any_key(post.predicted_conversation_wide.model_extra, WIDE_KEYS) or _panas_moved(
+        panas.model_extra, panas.items, _TITLE_CASE
     )

@@ -31,7 +31,7 @@ class Effects:
         Probability, 0-1, that a question which cannot apply in a turn is asked all the same and answered na.
     preference_strength : float
         Log-odds, 0 or more, of preferring the edited response over one that is worse by 1 in latent quality; the
-        human's has 1, the improved one 0.5, the original -0.5 to 1 by how well it did.
+        human's has 1, the improved one 0.5, the original -0.5 to 0.9 by how well it did.
     panas_shift : float
         How far, 0 or more, PANAS items follow the story from its first to its last turn; 1 is all the way.
 
@@ -56,6 +56,6 @@ class Effects:
         for field in fields(self):
             value = getattr(self, field.name)
             low = -1.0 if field.name.endswith("_diagnosed") else 0.0
-            high = float("inf") if field.name in {"preference_strength", "panas_shift"} else 1.0
+            high = 1e6 if field.name in {"preference_strength", "panas_shift"} else 1.0
             if not low <= value <= high:
                 raise ValueError(f"{field.name} is {value!r}; expected {low:g} to {high:g}")

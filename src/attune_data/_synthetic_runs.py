@@ -168,8 +168,15 @@ class _Simulation:
         om, human = model.binary_om + self.om_shift + drift, model.binary_human - self.unclear + drift
         response = model.response - self.unclear + drift
         annotations = turn.annotations
-        did = {j.question_id: j.observed_behavior or j.llm_value for j in annotations.binary_judgements}
-        wanted = {j.question_id: j.preferred_behavior or j.observed_behavior for j in annotations.binary_judgements}
+        # A question that does not apply (na, and neither yes nor no) is not asked of a model.
+        asked = [
+            judgement
+            for judgement in annotations.binary_judgements
+            if (answers := {judgement.observed_behavior, judgement.preferred_behavior}) & {"yes", "no"}
+            or "na" not in answers
+        ]
+        did = {j.question_id: j.observed_behavior or j.llm_value for j in asked}
+        wanted = {j.question_id: j.preferred_behavior or j.observed_behavior for j in asked}
         comparisons = annotations.pairwise_comparisons
         best = annotations.alternate_responses.human_edited or annotations.alternate_responses.llm_improved
         reasoning = "Simulated: answered by a known probability of being right."
@@ -202,21 +209,18 @@ class _Simulation:
         return self.source.random() < self.model.missing
 
     def _tags(self, turn: Turn, skill: float) -> list[dict[str, Any]]:
-        truth = list(turn.mood_shift_tags)
-        guessed = truth if self.source.random() < skill else truth[: self.source.randint(0, 3)]
-        # A guess at how many there are may exceed the truth: such tags are words only.
-        extra = 0 if guessed is truth else self.source.randint(0, 3) - len(guessed)
+        truth = turn.mood_shift_tags
+        count = len(truth) if self.source.random() < skill else self.source.randint(0, 3)
         tags: dict[str, int] = {}
-        for tag in guessed:
-            word = self._known(tag.emotion, skill, self.words)
-            tags[word] = self._known(tag.intensity, skill, _RATINGS)
-        for word in self.source.sample(self.words, max(extra, 0)):
-            tags.setdefault(word, self.source.choice(_RATINGS))
+        for place in range(count):
+            tag = truth[place] if place < len(truth) else None
+            word = self._known(tag and tag.emotion, skill, self.words)
+            tags[word] = self._known(tag and tag.intensity, skill, _RATINGS)
         return [{"emotion": word, "intensity": intensity} for word, intensity in tags.items()]
 
     def _draft(self, text: str, skill: float) -> str:
         sentences = re.split(r"(?<=[.!?])\s+", text.strip())
-        return " ".join(self._known(sentence, skill, _STOCK_SENTENCES) for sentence in sentences)
+        return " ".join(self._known(sentence or None, skill, _STOCK_SENTENCES) for sentence in sentences)
 
     def _binary(self, truth: Mapping[str, str | None], skill: float) -> dict[str, str]:
         known, guess = self._known, ("yes", "no")

@@ -61,6 +61,14 @@ _ATTITUDES = {
     "Neutral": (0.0, ()),
 }
 
+# The word that somebody who does not look closely takes for another, either way.
+_NEAR = {
+    "Scared": "Afraid", "Nervous": "Jittery", "Distressed": "Upset", "Guilty": "Ashamed",
+    "Hostile": "Irritable", "Proud": "Strong", "Excited": "Enthusiastic", "Interested": "Attentive",
+    "Inspired": "Determined", "Active": "Alert",
+}  # fmt: skip
+_NEAR |= {near: word for word, near in _NEAR.items()}
+
 _QUALITY = {"human": 1.0, "alternate": 0.5}
 _PAIRS = (("original", "alternate"), ("original", "human"), ("alternate", "human"))
 
@@ -142,14 +150,13 @@ class Writer:
     def _tags(self, emotions: Mapping[str, int], plain: bool) -> list[dict[str, Any]]:
         tags: dict[str, int | None] = {}
         for word, typical in emotions.items():
-            kind = 1.0 if plain else self.source.random()
-            if kind < 0.25 and tags:  # something is always left: the person did feel something
+            slip = 1.0 if plain else self.source.random()
+            if slip < 0.25 and tags:  # something is always left: the person did feel something
                 continue
-            near = self.source.choice(_neighbours()[word])
-            tagged = near if kind < 0.5 and near not in emotions and near not in tags else word
+            replaced = slip < 0.5 and _NEAR[word] not in emotions
+            rated = not 0.5 <= slip < 0.65 and self.source.random() >= self.effects.null_rate
             intensity = min(max(typical + self.source.randint(-1, 1), 1), 7)
-            absent = kind < 0.65 or self.source.random() < self.effects.null_rate
-            tags[tagged] = None if absent and kind >= 0.5 else intensity
+            tags[_NEAR[word] if replaced else word] = intensity if rated else None
         return [{"emotion": word, "intensity": intensity} for word, intensity in tags.items()]
 
     def _judgements(self, turn: ArcTurn) -> list[dict[str, Any]]:
@@ -184,13 +191,17 @@ class Writer:
             "PW14" if number == 1 else "",
         }
         chosen = source.sample([q for q in load_codebook().pairwise if q not in pointless], 3)
-        quality = {**_QUALITY, "original": min(max(5 * (fit - 0.5), -0.5), 1.0)}
+        quality = {**_QUALITY, "original": min(max(3 * (fit - 0.5), -0.5), 0.9)}
         comparisons: list[dict[str, Any]] = []
         for question in ("general", *chosen):
+            # Differences of Gumbel noise are logistic: the strength is in log-odds, and choices do not go in circles.
+            worth = {
+                label: self.effects.preference_strength * value - math.log(source.expovariate(1.0))
+                for label, value in quality.items()
+            }
             for pair in _PAIRS:
                 a, b = source.sample(pair, 2)
-                log_odds = self.effects.preference_strength * (quality[a] - quality[b])
-                a_wins = (source.random() < _probability(log_odds)) != (source.random() < self.label_noise)
+                a_wins = (worth[a] > worth[b]) != (source.random() < self.label_noise)
                 winner = None if source.random() < self.effects.null_winner_rate else "A" if a_wins else "B"
                 comparisons.append({"questionId": question, "responseA": a, "responseB": b, "winner": winner})
         return {"pairwiseComparisons": comparisons, "selectedPairwiseQuestions": chosen}
@@ -203,10 +214,11 @@ class Writer:
         for emotion in load_codebook().emotions.values():
             word, positive = emotion.word, emotion.affect == "positive"
             trait = 1.8 + 2.4 * self.participant.positivity if positive else 1 + 1.4 * self.participant.negativity
-            resting = trait + mood * positive + 1.5 * (word in raised)
-            at_first, at_last = max(resting, first.get(word, 0)), max(trait, last.get(word, 0))
+            resting = trait + mood * positive
+            at_first = max(resting + 1.5 * (word in raised), first.get(word, 0))
+            at_last = max(resting + 0.8 * (word in raised), last.get(word, 0))
             pre = _rating(at_first + noise(self.source, 0.9))
-            relief = 0.4 * liking if positive else -0.4 * liking
+            relief = 0.3 * liking if positive else -0.3 * liking
             moved = self.effects.panas_shift * (0.8 * (at_last - at_first) + relief)
             before[word.lower()], after[word.lower()] = pre, _rating(pre + moved + noise(self.source, 0.7))
         return _panas_form(before), _panas_form(after)
@@ -258,10 +270,6 @@ def _rating(value: float) -> int:
     return min(max(round(value), 1), 7)
 
 
-def _probability(log_odds: float) -> float:
-    return 0.5 + 0.5 * math.tanh(log_odds / 2)  # the logistic curve, without overflow
-
-
 def _panas_form(responses: dict[str, int]) -> dict[str, Any]:
     emotions = load_codebook().emotions
     totals = {
@@ -273,17 +281,3 @@ def _panas_form(responses: dict[str, int]) -> dict[str, Any]:
         "totalNegativeAffect": totals["negative"],
         "responses": responses,
     }
-
-
-@functools.cache
-def _neighbours() -> dict[str, tuple[str, ...]]:
-    """Return the three emotions nearest to each on the valence and arousal scales."""
-    emotions = list(load_codebook().emotions.values())
-
-    def nearest(word: str) -> tuple[str, ...]:
-        own = next(emotion for emotion in emotions if emotion.word == word)
-        others = [emotion for emotion in emotions if emotion.word != word and emotion.affect == own.affect]
-        others.sort(key=lambda other: (other.valence - own.valence) ** 2 + (other.arousal - own.arousal) ** 2)
-        return tuple(emotion.word for emotion in others[:3])
-
-    return {emotion.word: nearest(emotion.word) for emotion in emotions}

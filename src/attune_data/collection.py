@@ -1,5 +1,6 @@
 """What a user holds after loading: the good records, in order, and what was noticed about the rest."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from functools import cached_property
@@ -87,10 +88,10 @@ class Collection(Sequence[T], Generic[T]):
 
     def __repr__(self) -> str:
         kind = type(self._records[0]).__name__.lower() if self._records else "record"
-        counts = [
-            f"{sum(issue.severity == severity for issue in self._found)} {severity}s"
-            for severity in ("error", "warning", "note")
-            if any(issue.severity == severity for issue in self._found)
-        ]
-        plural = "" if len(self) == 1 else "s"
-        return f"<Collection of {len(self)} {kind}{plural}, {', '.join(counts) or 'no issues'}>"
+        counts = Counter(issue.severity for issue in self._found)
+        listed = [_plural(counts[severity], severity) for severity in ("error", "warning", "note") if counts[severity]]
+        return f"<Collection of {_plural(len(self), kind)}, {', '.join(listed) or 'no issues'}>"
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -4,6 +4,7 @@ import gc
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from difflib import get_close_matches
 from pathlib import Path, PurePosixPath
 from typing import Literal
@@ -68,7 +69,7 @@ def load(
     choose = None if subset is None else _subset_choice(Path(source), subset, found)
     records: dict[str, Conversation] = {}
     with _gc_paused():
-        for document in _counted(documents(source, choose), progress):
+        for document in _counted(documents(source, choose, prefer="conversation_*.json"), progress):
             conversation = read_document(CONVERSATION, document, found=found, strict=strict)
             if conversation is None:
                 continue
@@ -121,10 +122,10 @@ def load_runs(
                 continue
             counting = (run, document)
             if (other := records.pop(run.id, None)) is not None:
-                earlier, counting = sorted((other, counting), key=lambda item: item[0].run_timestamp or "")
+                earlier, counting = sorted((other, counting), key=lambda item: _instant(item[0].run_timestamp))
                 message = f"{counting[1].name} holds a later run of the same conversation, model and mode"
                 name = earlier[1]
-                found.append(Issue(name.name, "$", "duplicate-run", "warning", f'"{run.id}"', message, LEFT_OUT))
+                found.append(Issue(name.name, "$", "duplicate-run", "error", f'"{run.id}"', message, LEFT_OUT))
             records[run.id] = counting
     return _collect([run for run, _ in records.values()], found, strict)
 
@@ -134,6 +135,15 @@ def _counted(found: Iterator[Document], progress: Callable[[int], object] | None
         yield document
         if progress:
             progress(count)
+
+
+def _instant(timestamp: str | None) -> datetime:
+    """Return when a run ended; what is no timestamp is earlier than any, one without a zone is UTC."""
+    try:
+        instant = datetime.fromisoformat(timestamp or "")
+    except ValueError:
+        return datetime.min.replace(tzinfo=UTC)
+    return instant if instant.tzinfo else instant.replace(tzinfo=UTC)
 
 
 def _strict(on_error: str) -> bool:

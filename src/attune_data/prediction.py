@@ -13,6 +13,7 @@ from attune_data._record import (
     ByKey,
     Integer,
     Items,
+    Label,
     Mode,
     NullAs,
     Number,
@@ -52,12 +53,8 @@ class RunTurn(Record):
         alias="em_drafted_response",
         description="The model's own reply, drafted before it saw the original.",
     )
-    response_reasoning: Text = Field(
-        "", alias="response_reasoning", description="Reasoning, verbose modes only."
-    )
-    emotion_reasoning: Text = Field(
-        "", alias="emotion_reasoning", description="Reasoning, verbose modes only."
-    )
+    response_reasoning: Text = Field("", alias="response_reasoning", description="Reasoning, verbose modes only.")
+    emotion_reasoning: Text = Field("", alias="emotion_reasoning", description="Reasoning, verbose modes only.")
     em_binary_om_assessment: Answers = Field(
         {}, alias="em_binary_om_assessment", description="Did the response do it? Observer phrasing."
     )
@@ -79,12 +76,12 @@ class RunTurn(Record):
         alias="em_pairwise_selections",
         description="Position of the comparison, from 0, to the predicted choice.",
     )
-    pairwise_assignment: ByKey[Any] = Field(
+    pairwise_assignment: ByKey[ByKey[Label | None]] = Field(
         {},
         alias="pairwise_assignment",
         description="Which label stood as A and B; a record, not used in scoring.",
     )
-    em_draft_judge_scores: Annotated[JudgeScores, NullAs(JudgeScores())] = Field(
+    em_draft_judge_scores: Annotated[JudgeScores, NullAs(JudgeScores.null())] = Field(
         JudgeScores(), alias="em_draft_judge_scores", description="The judges' mean ratings of the draft."
     )
     em_draft_judge_scores_by_model: ByKey[Any] = Field(
@@ -120,7 +117,7 @@ class PredictedConversationWide(Record):
     q3_follow_up_what_felt_off: Items[str] = Field(
         (), alias="q3_followUp_whatFeltOff", description="What the person is predicted to have found off."
     )
-    four_branch_scores: Annotated[FourBranchScores, NullAs(FourBranchScores())] = Field(
+    four_branch_scores: Annotated[FourBranchScores, NullAs(FourBranchScores.null())] = Field(
         FourBranchScores(), description="Predicted ratings of the four branches."
     )
 
@@ -134,18 +131,16 @@ class PostConversation(Record):
     pre_panas_shown: Any = Field(
         None, alias="pre_panas_shown", description="What the model was shown of the pre-PANAS."
     )
-    predicted_post_panas: Annotated[PredictedPanas, NullAs(PredictedPanas())] = Field(
+    predicted_post_panas: Annotated[PredictedPanas, NullAs(PredictedPanas.null())] = Field(
         PredictedPanas(), alias="predicted_post_panas", description="The prediction that is scored."
     )
     predicted_panas_delta: ByKey[Any] = Field(
         {}, alias="predicted_panas_delta", description="Predicted change of each item, delta strategies only."
     )
-    predicted_conversation_wide: Annotated[PredictedConversationWide, NullAs(PredictedConversationWide())] = (
-        Field(
-            PredictedConversationWide(),
-            alias="predicted_conversation_wide",
-            description="Q1-Q3 and the four branches.",
-        )
+    predicted_conversation_wide: Annotated[PredictedConversationWide, NullAs(PredictedConversationWide.null())] = Field(
+        PredictedConversationWide(),
+        alias="predicted_conversation_wide",
+        description="Q1-Q3 and the four branches.",
     )
 
 
@@ -163,12 +158,8 @@ class Run(Record):
     source_file: str | None = Field(
         None, alias="source_file", description="The conversation file the run was made from."
     )
-    em_model: str = Field(
-        min_length=1, alias="em_model", description="The evaluated model, e.g. vendor/model."
-    )
-    run_timestamp: str | None = Field(
-        None, alias="run_timestamp", description="When the run ended, ISO 8601."
-    )
+    em_model: str = Field(min_length=1, alias="em_model", description="The evaluated model, e.g. vendor/model.")
+    run_timestamp: str | None = Field(None, alias="run_timestamp", description="When the run ended, ISO 8601.")
     mode: Mode = Field("default", description="How much the model was shown and asked for.")
     api_cost: Number | None = Field(None, alias="api_cost", description="Cost of all calls, USD.")
     duration_seconds: Number | None = Field(None, alias="duration_seconds", description="Wall time, seconds.")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from pydantic import ValidationError
+from pydantic_core import PydanticSerializationError
 
 from attune_data._fixes import Fix, Report
 from attune_data._rules import check_conversation, check_run
@@ -30,14 +31,18 @@ _MOST_ERRORS = 20
 
 @dataclass(frozen=True, slots=True)
 class Kind(Generic[Record]):
-    """One kind of record: its model, how old files of it are mended, and the rules it is held to."""
+    """One kind of record: its model, how old files of it are mended, and the rules it is held to.
+
+    A document that has none of `keys`, or one of the `foreign` ones, is something else.
+    """
 
     model: type[Record]
     is_old: Callable[[Record], bool]
     fix: Fix
     check: Callable[[Record, Report], None]
     name: str
-    keys: tuple[str, ...]
+    keys: frozenset[str]
+    foreign: frozenset[str]
 
 
 CONVERSATION = Kind(
@@ -46,9 +51,18 @@ CONVERSATION = Kind(
     fix_conversation,
     check_conversation,
     "conversation",
-    ("conversationId", "turns"),
+    frozenset(("conversationId", "turns")),
+    frozenset(("em_model",)),
 )
-RUN = Kind(Run, run_is_old, fix_run, check_run, "run file", ("conversationId", "em_model"))
+RUN = Kind(
+    Run,
+    run_is_old,
+    fix_run,
+    check_run,
+    "run file",
+    frozenset(("conversationId", "em_model", "turns")),
+    frozenset(("participant_profile", "prePanas")),
+)
 
 
 def read_document(kind: Kind[Record], document: Document, *, found: list[Issue], strict: bool = False) -> Record | None:
@@ -59,7 +73,8 @@ def read_document(kind: Kind[Record], document: Document, *, found: list[Issue],
     report = Report(document.name, strict)
     try:
         record = kind.model.model_validate_json(document.data, by_alias=True, by_name=False)
-        old = kind.is_old(record)
+        # A run file is a valid conversation with extra keys, but not meant to be one.
+        old = kind.is_old(record) or (not kind.foreign.isdisjoint(record.model_extra or ()))
     except ValidationError:
         old = True
     if old:
@@ -77,10 +92,11 @@ def _mend(kind: Kind[Record], document: Document, report: Report) -> Record | No
     """Take a document through the second stage."""
     try:
         parsed = _parse(document.data, report)
-        if not isinstance(parsed, dict) or not any(key in parsed for key in kind.keys):
+        if not isinstance(parsed, dict) or kind.keys.isdisjoint(parsed) or not kind.foreign.isdisjoint(parsed):
             report.add("$", "not-a-record", "error", _outline(parsed), _guess(kind, parsed), LEFT_OUT)
             return None
         record = kind.model.model_validate(kind.fix(parsed, "$", report), by_alias=True, by_name=False)
+        record.to_json()  # The lenient parser takes deeper nesting than can be written.
     except json.JSONDecodeError as error:
         line = document.data.count(b"\n") > 0
         place = f"line {error.lineno}, column {error.colno}" if line else f"column {error.colno}"
@@ -93,7 +109,7 @@ def _mend(kind: Kind[Record], document: Document, report: Report) -> Record | No
             path = "$" + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in detail["loc"])
             value = None if detail["type"] == "missing" else detail["input"]
             report.add(path, "invalid-value", "error", value, detail["msg"], LEFT_OUT)
-    except RecursionError:
+    except (RecursionError, PydanticSerializationError):
         report.add("$", "invalid-json", "error", None, "nested too deeply to be a record", LEFT_OUT)
     except (ValueError, OverflowError) as error:
         report.add("$", "invalid-json", "error", None, str(error), LEFT_OUT)
@@ -140,4 +156,7 @@ def _guess(kind: Kind[Record], parsed: Any) -> str:
         return f"a list; expected one {kind.name} a file, or one a line in a .jsonl file"
     if isinstance(parsed, dict) and {"conversations", "aggregates"} <= parsed.keys():
         return f"a file of scores, not a {kind.name}"
-    return f"not a {kind.name}: it has none of {', '.join(kind.keys)}"
+    if isinstance(parsed, dict) and not kind.foreign.isdisjoint(parsed):
+        other = "run file, which load_runs reads" if kind is CONVERSATION else "conversation, which load reads"
+        return f"not a {kind.name}; is it a {other}?"
+    return f"not a {kind.name}: it has none of {', '.join(sorted(kind.keys))}"

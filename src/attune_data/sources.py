@@ -28,17 +28,21 @@ class Document:
 Choice = Callable[[list[str]], list[str]]
 
 
-def documents(source: str | os.PathLike[str], choose: Choice | None = None) -> Iterator[Document]:
+def documents(
+    source: str | os.PathLike[str], choose: Choice | None = None, *, prefer: str | None = None
+) -> Iterator[Document]:
     """Yield every record of a source, in name order.
 
     Parameters
     ----------
     source : str or path-like
         ``"demo"``; a ``.json`` file, one record; a ``.jsonl`` file, one record a line; or a folder, read
-        recursively: its ``conversation_*.json`` files where there are any, else every ``.json`` file, else every
-        ``.jsonl`` file. Names that begin with ``.`` or ``_`` are passed over, and so is ``annotation_codebook.json``.
+        recursively: every ``.json`` file, else every ``.jsonl`` file. Names that begin with ``.`` or ``_`` are passed
+        over, and so is ``annotation_codebook.json``. Links are followed, each folder is read once.
     choose : callable, optional
         Picks among the names of a folder's files before any is read.
+    prefer : str, optional
+        Of a folder only the files whose names match this pattern, where there are any.
 
     Raises
     ------
@@ -49,15 +53,21 @@ def documents(source: str | os.PathLike[str], choose: Choice | None = None) -> I
         demo = files("attune_data") / "demo.jsonl"
         yield from _lines("demo.jsonl", demo.read_bytes())
         return
+    if not os.fspath(source):
+        raise SourceError("the source is an empty text; give a file, a folder or demo")
     path = Path(source)
-    if path.is_dir():
-        yield from _folder(path, choose)
-    elif path.exists() or path.is_symlink():
-        if path.suffix.lower() not in _SUFFIXES:
-            raise SourceError(f"{path} is neither a .json file, a .jsonl file nor a folder")
-        yield from _file(path, path.name)
-    else:
+    try:
+        is_folder, is_there = path.is_dir(), path.exists() or path.is_symlink()
+    except OSError as error:
+        raise SourceError(f"no such file or folder: {os.fspath(source)[:80]!r}... ({error.strerror})") from None
+    if is_folder:
+        yield from _folder(path, choose, prefer)
+    elif not is_there:
         raise SourceError(f"no such file or folder: {path}{_nearest(path)}")
+    elif path.suffix.lower() not in _SUFFIXES:
+        raise SourceError(f"{path} is neither a .json file, a .jsonl file nor a folder")
+    else:
+        yield from _file(path, _shown(path.name))
 
 
 def _nearest(path: Path) -> str:
@@ -68,30 +78,43 @@ def _nearest(path: Path) -> str:
     return ""
 
 
-def _folder(folder: Path, choose: Choice | None) -> Iterator[Document]:
-    found: list[tuple[str, Path]] = []
-    unreadable: list[OSError] = []
-    for root, folders, names in os.walk(folder, onerror=unreadable.append):
-        # A folder named like a record is reported by _file, not entered.
-        entered = [name for name in folders if not name.lower().endswith(_SUFFIXES)]
-        for name in (*names, *(name for name in folders if name not in entered)):
-            path = Path(root, name)
-            found.append((path.relative_to(folder).as_posix(), path))
-        folders[:] = [name for name in entered if not name.startswith(".")]
-    for error in unreadable:
-        yield Document(str(error.filename), b"", f"the folder cannot be read: {error.strerror}")
-    visible = [item for item in sorted(found) if item[1].name[0] not in "._"]
-    records = [item for item in visible if item[1].name.lower() != "annotation_codebook.json"]
+def _folder(folder: Path, choose: Choice | None, prefer: str | None) -> Iterator[Document]:
+    found: dict[str, Path] = {}
+    problems: list[Document] = []
+
+    def unreadable(error: OSError) -> None:
+        name = _shown(Path(error.filename).relative_to(folder))
+        problems.append(Document(name, b"", f"the folder cannot be read: {error.strerror}"))
+
+    entered: set[tuple[int, int]] = set()
+    for root, folders, names in os.walk(folder, onerror=unreadable, followlinks=True):
+        status = Path(root).stat()
+        if (status.st_dev, status.st_ino) in entered:
+            folders.clear()
+            problems.append(Document(_shown(Path(root).relative_to(folder)), b"", "a link to a folder already read"))
+            continue
+        entered.add((status.st_dev, status.st_ino))
+        # A folder named like a record is not entered; reading it as a file reports it.
+        like_files = [name for name in folders if name.lower().endswith(_SUFFIXES)]
+        folders[:] = sorted(name for name in folders if name not in like_files and name[0] not in "._")
+        paths = [Path(root, name) for name in (*names, *like_files) if name[0] not in "._"]
+        found |= {path.relative_to(folder).as_posix(): path for path in paths}
+    yield from problems
+    records = [name for name in sorted(found) if found[name].name.lower() != "annotation_codebook.json"]
     chosen = (
-        [item for item in records if item[1].match("conversation_*.json")]
-        or [item for item in records if item[1].suffix.lower() == ".json"]
-        or [item for item in records if item[1].suffix.lower() == ".jsonl"]
+        [name for name in records if prefer and found[name].match(prefer)]
+        or [name for name in records if name.lower().endswith(".json")]
+        or [name for name in records if name.lower().endswith(".jsonl")]
     )
-    if not chosen and not unreadable:
+    if not chosen and not problems:
         raise SourceError(f"{folder} holds no .json or .jsonl file, in itself or below")
-    paths = dict(chosen)
-    for name in choose(list(paths)) if choose else paths:
-        yield from _file(paths[name], name)
+    for name in choose(chosen) if choose else chosen:
+        yield from _file(found[name], _shown(name))
+
+
+def _shown(name: str | Path) -> str:
+    """Return a file's name as text that can be written anywhere, also where it is not UTF-8 on disk."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 def _file(path: Path, name: str) -> Iterator[Document]:
@@ -109,6 +132,8 @@ def _file(path: Path, name: str) -> Iterator[Document]:
 
 
 def _lines(name: str, data: bytes) -> Iterator[Document]:
-    for number, line in enumerate(data.split(b"\n"), start=1):
-        if line.strip():
-            yield Document(f"{name}:{number}", line)
+    lines = [(number, line) for number, line in enumerate(data.split(b"\n"), start=1) if line.strip()]
+    for number, line in lines:
+        yield Document(f"{name}:{number}", line)
+    if not lines:
+        yield Document(name, data)

@@ -7,6 +7,8 @@ from numbers import Real
 
 from attune_metrics.errors import MetricInputError, UndefinedMetricWarning
 
+__all__ = ["check_list", "check_mapping", "check_number", "check_text", "defined", "warn_undefined"]
+
 
 def check_number(value: object, name: str, low: float, high: float) -> float:
     """Return `value` if it is a finite number from `low` to `high`."""

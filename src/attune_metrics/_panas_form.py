@@ -8,6 +8,8 @@ from attune_metrics._checks import check_mapping, check_number
 from attune_metrics.errors import MetricInputError
 from attune_metrics.protocol import DOCUMENTED, Protocol, get_protocol
 
+__all__ = ["Panas", "PanasTotals", "PreparedPanas", "check_panas", "panas_totals", "prepare_panas"]
+
 _WORDS = POSITIVE_AFFECT + NEGATIVE_AFFECT
 
 

@@ -187,10 +187,10 @@ def panas_scores(
 
     Examples
     --------
-    >>> before, after = Panas(positive_total=40, negative_total=30), Panas(positive_total=50, negative_total=30)
-    >>> scores = panas_scores(after, Panas(positive_total=46, negative_total=30), baseline=before)
-    >>> scores.pa_mae, scores.na_mae, scores.mae, scores.pa_baseline_adjusted, scores.na_baseline_adjusted
-    (4.0, 0.0, 2.0, 0.6, nan)
+    >>> before, after = Panas({"proud": 3}, 40, 30), Panas({"proud": 5}, 50, 20)
+    >>> scores = panas_scores(after, Panas({"proud": 4}, 46, 22), baseline=before)
+    >>> scores.pa_mae, scores.na_mae, scores.mae, scores.pa_baseline_adjusted, scores.item_baseline_adjusted
+    (4.0, 2.0, 3.0, 0.6, 0.5)
     """
     scores = _score(reference, predicted, baseline, protocol)
     undefined = [

@@ -43,10 +43,10 @@ def test_sequence(records: list[Conversation]) -> None:
 def test_records_are_found_by_id(records: list[Conversation]) -> None:
     collection = Collection(records)
     assert collection["vase"] is records[1]
-    assert "vase" in collection
-    assert "jar" not in collection
-    assert records[1] in collection
-    assert record("jar") not in collection
+    inside: list[object] = ["vase", records[1]]
+    outside: list[object] = ["jar", record("jar"), None, 3]
+    assert [item for item in inside if item not in collection] == []
+    assert [item for item in outside if item in collection] == []
 
 
 @pytest.mark.parametrize(("wrong", "hint"), [("vasse", "did you mean 'vase'"), ("qqqq", "among 3 records")])
@@ -64,7 +64,8 @@ def test_slice_is_a_collection_with_the_same_issues(records: list[Conversation])
     part = Collection(records, [issue("note")])[1:]
     assert isinstance(part, Collection)
     assert list(part) == records[1:]
-    assert "kiln" not in part
+    with pytest.raises(KeyError, match="no record with id 'kiln'"):
+        part["kiln"]
     assert part.found == (issue("note"),)
 
 
@@ -108,9 +109,7 @@ def test_issue_reads_as_a_sentence() -> None:
     assert str(issue("warning")) == "warning: a.json $.x: is odd (found [1]); kept [a-rule]"
 
 
-@pytest.mark.parametrize(
-    "value", ["x" * 100_000, list(range(10_000)), {"k" * 500: 1}, "line\nbreak\u2028", 10**200]
-)
+@pytest.mark.parametrize("value", ["x" * 100_000, list(range(10_000)), {"k" * 500: 1}, "line\nbreak\u2028", 10**200])
 def test_value_of_an_issue_is_one_short_line(value: Any, conversation: Json, save: Save) -> None:
     conversation["turns"][0]["moodShiftTags"][0]["intensity"] = value
     shown = load(save(conversation, "a.json")).found[0].value

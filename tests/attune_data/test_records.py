@@ -97,7 +97,7 @@ def test_unknown_keys_of_a_run_are_kept(place: str, run: Json, put: Put, read_ru
 
 @pytest.mark.parametrize(
     "key",
-    ["id", "to_json", "model_extra", "model_config", "__class__", "", "conversation_id", "pre_panas", "turns_"],
+    ["id", "to_json", "model_extra", "model_config", "__class__", "", "conversation_id", "turns_"],
 )
 def test_unknown_key_named_like_a_python_attribute_is_only_a_key(
     key: str, conversation: Json, read_conversation: Read
@@ -162,9 +162,7 @@ def test_indented_json_is_the_same_json(
     assert json.loads(record.to_json(indent=4)) == conversation
 
 
-def test_record_is_frozen(
-    conversation: Json, load_conversation: Callable[[Any], Collection[Conversation]]
-) -> None:
+def test_record_is_frozen(conversation: Json, load_conversation: Callable[[Any], Collection[Conversation]]) -> None:
     record = load_conversation(conversation)[0]
     with pytest.raises(ValidationError, match="frozen"):
         record.conversation_id = "other"  # type: ignore[misc]
@@ -175,6 +173,16 @@ def test_records_can_be_built_with_python_names() -> None:
     assert json.loads(turn.to_json()) == {"turnNumber": 1, "userMessage": "Good morning."}
     with pytest.raises(ValidationError, match="turnNumber"):
         Turn()  # type: ignore[call-arg]
+
+
+def test_python_names_are_unknown_keys_in_a_file(
+    load_conversation: Callable[[Any], Collection[Conversation]],
+) -> None:
+    turn = load_conversation({"conversationId": "c", "turns": [{"turnNumber": 1, "user_message": "x"}]})[0].turns[0]
+    assert turn.user_message == ""
+    assert turn.model_extra == {"user_message": "x"}
+    loaded = load_conversation({"conversation_id": "c", "turns": [{"turnNumber": 1}]})
+    assert [(issue.path, issue.severity) for issue in loaded.found] == [("$.conversationId", "error")]
 
 
 @pytest.mark.parametrize(("value", "expected"), [(True, True), (False, False), (None, False)])

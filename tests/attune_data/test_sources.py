@@ -122,7 +122,7 @@ def test_empty_text_is_not_the_current_folder(
 ) -> None:
     save(conversation, "conversation_1.json")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(SourceError):
+    with pytest.raises(SourceError, match=r"no such file|empty"):
         load("")
 
 
@@ -141,7 +141,7 @@ def test_file_of_another_kind(save: Save) -> None:
 @pytest.mark.parametrize("name", ["none.json", "none.jsonl"])
 @pytest.mark.parametrize("content", [b"", b" \n\n", b"\xef\xbb\xbf"], ids=["empty", "blank", "only a BOM"])
 def test_empty_file_is_not_silent(name: str, content: bytes, save: Save) -> None:
-    with pytest.raises((SourceError, LoadError), match="empty|holds no|not JSON"):
+    with pytest.raises((SourceError, LoadError), match=r"empty|holds no|not JSON"):
         load(save(content, name), on_error="raise")
 
 
@@ -202,6 +202,13 @@ def test_line_of_jsonl_ends_at_a_line_feed_only(character: str, conversation: Js
     text = json.dumps(conversation, ensure_ascii=False)
     loaded = load(save(f"{text}\n".encode(), "all.jsonl"))
     assert json.loads(loaded[0].to_json()) == conversation
+
+
+def test_carriage_return_within_a_line_of_jsonl_is_white_space(conversation: Json, save: Save) -> None:
+    lines = [json.dumps(named(conversation, name), separators=(",\r", ":\r")) for name in "ab"]
+    loaded = load(save("\n".join(lines).encode(), "all.jsonl"))
+    assert ids(loaded) == ["a", "b"]
+    assert loaded.found == ()
 
 
 @pytest.mark.parametrize("bad", [b"{", b"[]", b"nonsense", b'{"conversationId": "x"', b"\xff\xfe", b"\0"])
@@ -266,9 +273,7 @@ def test_run_file_among_conversations_does_not_displace_one(
     assert [(issue.file, issue.severity) for issue in loaded.found] == [(name, "error")]
 
 
-def test_conversation_among_runs_does_not_hide_them(
-    conversation: Json, run: Json, save: Save, tmp_path: Path
-) -> None:
+def test_conversation_among_runs_does_not_hide_them(conversation: Json, run: Json, save: Save, tmp_path: Path) -> None:
     save(conversation, "conversation_1.json")
     save(run, "5f0c8a52_kiln_glaze-1_default.json")
     loaded = load_runs(tmp_path)
@@ -279,9 +284,7 @@ def test_conversation_among_runs_does_not_hide_them(
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"])
-def test_other_encodings_are_read_and_noted(
-    encoding: str, conversation: Json, load_conversation: Load
-) -> None:
+def test_other_encodings_are_read_and_noted(encoding: str, conversation: Json, load_conversation: Load) -> None:
     conversation["turns"][0]["userMessage"] = "Größe, 大きさ, \U0001f3fa"
     loaded = load_conversation(json.dumps(conversation, ensure_ascii=False).encode(encoding))
     assert json.loads(loaded[0].to_json()) == conversation
@@ -292,9 +295,7 @@ def test_bytes_that_are_no_text_are_replaced(conversation: Json, load_conversati
     conversation["turns"][0]["userMessage"] = "caf?"
     loaded = load_conversation(json.dumps(conversation).encode().replace(b"caf?", b"caf\xe9"))
     assert loaded[0].turns[0].user_message == "caf\ufffd"
-    assert [(issue.path, issue.rule, issue.severity) for issue in loaded.found] == [
-        ("$", "encoding", "warning")
-    ]
+    assert [(issue.path, issue.rule, issue.severity) for issue in loaded.found] == [("$", "encoding", "warning")]
 
 
 @pytest.mark.parametrize("half", [r"\ud83c", r"\udffa", r"\uDFFA\uD83C"])
@@ -305,9 +306,7 @@ def test_half_of_a_surrogate_pair_is_replaced(half: str, conversation: Json, loa
     replaced = "\ufffd" * (len(half) // 6)
     assert loaded[0].turns[0].user_message == f"vase {replaced}"
     assert loaded[0].model_extra == {f"note {replaced}": [replaced]}
-    assert [(issue.path, issue.rule, issue.severity) for issue in loaded.found] == [
-        ("$", "lone-surrogate", "warning")
-    ]
+    assert [(issue.path, issue.rule, issue.severity) for issue in loaded.found] == [("$", "lone-surrogate", "warning")]
 
 
 def test_whole_surrogate_pair_is_text(conversation: Json, load_conversation: Load) -> None:

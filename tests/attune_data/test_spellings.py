@@ -125,7 +125,6 @@ RUN_CASES = [
     one("$.turns[0].em_draft_judge_scores.overall_score", "5", 5, TEXT),
     one(f"{RUN_PANAS}.items.Proud", "3", 3, TEXT),
     one(f"{RUN_PANAS}.totalPositiveAffect", "30", 30, TEXT),
-    one(f"{POST}.predicted_panas_delta", {"Proud": "-1"}, {"Proud": -1}, TEXT),
     one(f"{RUN_WIDE}.q1_lookingFor", "Other", ["Other"], BARE),
     one(f"{RUN_WIDE}.q3_followUp_whatFeltOff", "It rushed.", ["It rushed."], BARE),
     one(f"{POST}.panas_strategy", "Delta", "delta", OLD),
@@ -182,9 +181,7 @@ def test_missing_mode_is_default_and_stays_absent(run: Json, load_run: Callable[
     del run["mode"]
     loaded = load_run(run)
     assert loaded[0].mode == "default"
-    assert [(issue.path, issue.rule, issue.severity) for issue in loaded.found] == [
-        ("$", "missing-mode", "note")
-    ]
+    assert [(issue.path, issue.rule, issue.severity) for issue in loaded.found] == [("$", "missing-mode", "note")]
     assert json.loads(loaded[0].to_json()) == run
 
 
@@ -303,9 +300,7 @@ def test_panas_items_directly_in_the_object_of_a_run(run: Json, read_run: Read, 
 
 
 @pytest.mark.parametrize("other", [7, "7"])
-def test_panas_responses_win_over_items_beside_them(
-    other: Any, conversation: Json, read_conversation: Read
-) -> None:
+def test_panas_responses_win_over_items_beside_them(other: Any, conversation: Json, read_conversation: Read) -> None:
     wanted = json.loads(json.dumps(conversation))
     conversation["prePanas"]["Proud"] = other
     assert read_conversation(conversation) == (wanted, [("$.prePanas", "two-spellings", "warning")])

@@ -46,7 +46,7 @@ def test_importing_loads_nothing_heavy() -> None:
         "import sys, attune_metrics; "
         "print([n for n in ('scipy', 'pydantic', 'polars', 'attune_data', 'attune_bench') if n in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)  # noqa: S603
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
 
@@ -57,7 +57,7 @@ def test_a_few_tags_are_scored_without_a_solver() -> None:
         "am.emotion_va_score(['Upset'], ['Upset'] * 30); "
         "print('scipy' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)  # noqa: S603
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 
 

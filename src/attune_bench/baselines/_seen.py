@@ -1,0 +1,81 @@
+"""What a predictor may see of a conversation. The participant's answers have no place in these records."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from attune_data import Conversation, Turn, load_codebook
+from attune_data.prediction import PredictedPanas
+from attune_metrics import Panas, panas_totals
+
+__all__ = ["Pair", "Seen", "SeenTurn", "predicted_panas", "see"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A comparison that is asked: the pairwise question and which response stands as A and as B."""
+
+    question: str | None
+    a: str | None
+    b: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SeenTurn:
+    """One turn: texts, and what is asked about them; `responses` by label, the original among them."""
+
+    number: int
+    message: str
+    responses: Mapping[str, str]
+    questions: tuple[str, ...]
+    pairs: tuple[Pair, ...]
+
+    @property
+    def reply(self) -> str:
+        """What the original model answered."""
+        return self.responses["original"]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One conversation: its turns, and the PANAS before it (items by title-case word)."""
+
+    id: str
+    turns: tuple[SeenTurn, ...]
+    pre_items: Mapping[str, int]
+    pre_totals: tuple[int | None, int | None]
+
+
+def see(conversation: Conversation) -> Seen:
+    """Take from a conversation what a predictor may see; turns in order, of those with one number the last."""
+    emotions = load_codebook().emotions
+    pre = conversation.pre_panas
+    turns = {turn.turn_number: turn for turn in conversation.turns}
+    return Seen(
+        conversation.id,
+        tuple(_see_turn(turns[number]) for number in sorted(turns)),
+        {
+            emotions[word.lower()].word: rating
+            for word, rating in pre.responses.items()
+            if word.lower() in emotions and rating is not None
+        },
+        (pre.total_positive_affect, pre.total_negative_affect),
+    )
+
+
+def _see_turn(turn: Turn) -> SeenTurn:
+    annotations = turn.annotations
+    alternates = annotations.alternate_responses
+    return SeenTurn(
+        turn.turn_number,
+        turn.user_message,
+        {"original": turn.llm_response, "alternate": alternates.llm_improved, "human": alternates.human_edited},
+        tuple(dict.fromkeys(judgement.question_id for judgement in annotations.binary_judgements)),
+        tuple(Pair(c.question_id, c.response_a, c.response_b) for c in annotations.pairwise_comparisons),
+    )
+
+
+def predicted_panas(items: Mapping[str, int], totals: tuple[int | None, int | None] = (None, None)) -> PredictedPanas:
+    """Return predicted items with their totals; `totals` stand in where fewer than ten items of an affect are there."""
+    counted = panas_totals(Panas(items, *totals))
+    positive, negative = (None if total is None else int(total) for total in (counted.positive, counted.negative))
+    return PredictedPanas(total_positive_affect=positive, total_negative_affect=negative, items=dict(items))

@@ -1,0 +1,94 @@
+"""Run files on disk: one JSON file per evaluated model, mode and conversation."""
+
+import os
+import re
+import unicodedata
+from collections.abc import Iterable
+from hashlib import sha256
+from pathlib import Path
+
+from attune_data import Run
+
+__all__ = ["run_file_name", "write_runs"]
+
+_LONGEST_NAME = 200  # bytes; file systems allow 255, and the temporary name needs room too
+
+
+def run_file_name(run: Run) -> str:
+    """Return ``<conversationId>_<provider>_<model>_<mode>.json``, safe as the name of a file in any folder.
+
+    Parameters
+    ----------
+    run : Run
+        Provider and model are the two sides of the first ``/`` of its ``em_model``.
+
+    Returns
+    -------
+    str
+        Characters other than letters, digits, ``_``, ``.`` and ``-`` become ``-``. A name of more than 200 bytes is
+        cut and ends in a digest of the run's id instead of its mode.
+
+    Examples
+    --------
+    >>> run_file_name(Run(conversation_id="c1", em_model="vendor/large:free"))
+    'c1_vendor_large-free_default.json'
+    """
+    parts = [run.conversation_id, *run.em_model.split("/", 1), run.mode]
+    stem = "_".join(re.sub(r"[^\w.-]", "-", unicodedata.normalize("NFC", part)) for part in parts)
+    stem = re.sub(r"^\.+", "-", stem)
+    if len(stem.encode()) > _LONGEST_NAME - len(".json"):
+        ending = "-" + sha256(run.id.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+        stem = stem.encode()[: _LONGEST_NAME - len(".json") - len(ending)].decode(errors="ignore") + ending
+    return f"{stem}.json"
+
+
+def write_runs(runs: Iterable[Run], folder: str | os.PathLike[str]) -> list[Path]:
+    """Write each run to its own file, which `attune_data.load_runs` reads.
+
+    A file appears whole or not at all; one of the same name is replaced.
+
+    Parameters
+    ----------
+    runs : iterable of Run
+        Each conversation, model and mode once.
+    folder : str or path-like
+        Created where it does not exist.
+
+    Returns
+    -------
+    list of Path
+        The files, in the order of the runs.
+
+    Raises
+    ------
+    ValueError
+        Two runs would have the same file name; nothing is written then.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     [path.name for path in write_runs([Run(conversation_id="c1", em_model="vendor/model")], folder)]
+    ['c1_vendor_model_default.json']
+    """
+    named: dict[str, tuple[Path, Run]] = {}
+    for run in runs:
+        path = Path(folder, run_file_name(run))
+        # Some file systems do not tell upper from lower case.
+        _, other = named.setdefault(path.name.casefold(), (path, run))
+        if other is not run:
+            raise ValueError(f"the runs {other.id!r} and {run.id!r} have the same file name, {path.name}")
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    for path, run in named.values():
+        _write_whole(path, run.to_json(indent=2) + b"\n")
+    return [path for path, _ in named.values()]
+
+
+def _write_whole(path: Path, data: bytes) -> None:
+    # The ending keeps a file that was left behind from being loaded.
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        temporary.write_bytes(data)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,235 @@
+"""Builders for these tests: small conversations and runs, one worked example, and ways to call the command line."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from attune_bench import Scores, score
+from attune_bench.cli import main
+from attune_data import Conversation, Run
+
+Json = dict[str, Any]
+
+VECTORS = Path(__file__).parent.parent / "golden" / "vectors"
+POSITIVE = "proud alert inspired determined attentive active excited strong enthusiastic interested".split()
+
+# The worked example; test_scoring.py derives every number of it.
+TURNS = [
+    {
+        "turnNumber": 1,
+        "llmResponse": "a b c d",
+        "moodShiftTags": [{"emotion": "Upset", "intensity": 6}, {"emotion": "Nervous", "intensity": 3}],
+        "annotations": {
+            "binaryJudgements": [
+                {"questionId": "B1", "observedBehavior": "yes", "preferredBehavior": "yes"},
+                {"questionId": "B2", "observedBehavior": "no", "preferredBehavior": None},
+                {"questionId": "B3", "observedBehavior": None, "preferredBehavior": "no", "llmValue": "yes"},
+                {"questionId": "B4", "observedBehavior": "na", "preferredBehavior": "na", "llmValue": "yes"},
+                {"questionId": "B5", "observedBehavior": "yes", "preferredBehavior": "na"},
+            ],
+            "alternateResponses": {"llmImproved": "a b", "humanEdited": None},
+            "pairwiseComparisons": [
+                {"questionId": "general", "responseA": "original", "responseB": "alternate", "winner": "B"},
+                {"questionId": "general", "responseA": "alternate", "responseB": "human", "winner": "B"},
+                {"questionId": "general", "responseA": "human", "responseB": "original", "winner": "A"},
+                {"questionId": "PW7", "responseA": "original", "responseB": "human", "winner": None},
+            ],
+        },
+    },
+    {
+        "turnNumber": 2,
+        "llmResponse": "x y",
+        "moodShiftTags": [{"emotion": "Proud", "intensity": None}],
+        "annotations": {
+            "binaryJudgements": [{"questionId": "B1", "observedBehavior": "no", "preferredBehavior": "yes"}],
+            "alternateResponses": {"llmImproved": "x z", "humanEdited": "x y z w"},
+            "pairwiseComparisons": [
+                {"questionId": "general", "responseA": "alternate", "responseB": "human", "winner": "A"}
+            ],
+        },
+    },
+    {"turnNumber": 3, "llmResponse": "x", "moodShiftTags": [], "annotations": None},
+]
+RUN_TURNS = [
+    {
+        "turnNumber": 1,
+        "em_emotion_tags": [{"emotion": "upset", "intensity": 4}, {"emotion": "Excited", "intensity": 5}],
+        "em_drafted_response": "A b  c",
+        "em_binary_om_assessment": {"B1": "yes", "B2": "yes", "B3": "no", "B4": "yes"},
+        "em_binary_human_prediction": {"B1": "yes", "B3": "yes"},
+        "em_binary_om_assessment_hp": {"B1": "yes", "B2": "no", "B3": "yes", "B5": "no"},
+        "em_binary_human_prediction_hp": {"B1": "no", "B2": "no", "B3": "yes"},
+        "em_pairwise_selections": {"0": "B", "1": "A", "2": "A", "3": "A"},
+        "pairwise_assignment": {"0": {"A": "alternate", "B": "original"}},
+        "em_draft_judge_scores": {"overall_score": 5, "tone_match": 4, "helpfulness": None},
+        "em_draft_binary_assessment": {"B1": "yes", "B2": "na", "B5": "yes"},
+    },
+    {
+        "turnNumber": 2,
+        "em_emotion_tags": [{"emotion": "Proud", "intensity": 4}, {"emotion": "Alert", "intensity": 3}],
+        "em_drafted_response": "x z",
+        "em_binary_om_assessment": {"B1": "na"},
+        "em_binary_human_prediction": {"B1": "yes"},
+        "em_binary_om_assessment_hp": {"B1": "yes"},
+        "em_binary_human_prediction_hp": {"B1": "yes"},
+        "em_pairwise_selections": {"0": None},
+    },
+    {"turnNumber": 3, "em_emotion_tags": None, "em_draft_binary_assessment": {"B1": "yes"}},
+]
+EXAMPLE = {
+    "conversationId": "c1",
+    "participant_profile": {"participant_id": "P1"},
+    "prePanas": {
+        "totalPositiveAffect": 30,
+        "totalNegativeAffect": 25,
+        "responses": {"nervous": 4, "upset": 1},
+    },
+    "postPanas": {
+        "totalPositiveAffect": 50,
+        "totalNegativeAffect": 30,
+        "responses": {**dict.fromkeys(POSITIVE, 4), "nervous": 5, "upset": 3},
+    },
+    "conversationWideQuestions": {
+        "q1_lookingFor": ["To just listen or let me vent", "Other"],
+        "q2_emotionClarity": "Implied or indirect",
+        "q3_modelFit": "Mixed, some good moments, some misses",
+        "q3_followUp_whatFeltOff": ["It rushed me"],
+        "fourBranchScores": {"perceiving": 6, "managing": 2},
+    },
+    "turns": TURNS,
+}
+EXAMPLE_RUN = {
+    "conversationId": "c1",
+    "em_model": "vendor/model",
+    "mode": "default",
+    "source_file": "conversation_1.json",
+    "turns": RUN_TURNS,
+    "post_conversation": {
+        "predicted_post_panas": {"totalPositiveAffect": 46, "items": {"Nervous": 3, "Upset": 4}},
+        "predicted_conversation_wide": {
+            "q1_lookingFor": ["to just listen or let me vent ", "To help me calm down or feel steadier", "OTHER"],
+            "q2_emotionClarity": " implied or indirect",
+            "q3_modelFit": "Very well-matched and adaptive",
+            "q3_followUp_whatFeltOff": ["it rushed"],
+            "fourBranchScores": {"perceiving": 5},
+        },
+    },
+}
+
+
+def _copy(value: Json, changes: Json) -> Json:
+    copied: Json = json.loads(json.dumps(value))
+    return copied | changes
+
+
+@pytest.fixture(scope="session")
+def vectors() -> Path:
+    """Return the folder of the scoring vectors."""
+    return VECTORS
+
+
+@pytest.fixture(scope="session")
+def make_conversation() -> Callable[..., Conversation]:
+    """Return the function that builds the example's conversation with fields (names as in files) exchanged."""
+    return lambda **changes: Conversation.model_validate(_copy(EXAMPLE, changes))
+
+
+@pytest.fixture(scope="session")
+def make_run() -> Callable[..., Run]:
+    """Return the function that builds the example's run with fields (names as in files) exchanged."""
+    return lambda **changes: Run.model_validate(_copy(EXAMPLE_RUN, changes))
+
+
+@pytest.fixture(scope="session")
+def make_record(
+    make_conversation: Callable[..., Conversation], make_run: Callable[..., Run]
+) -> Callable[..., dict[str, Any]]:
+    """Return the function that builds the example's conversation score with keys exchanged."""
+    example = dict(score([make_conversation()], [make_run()]).records[0])
+    return lambda **changes: _copy(example, changes)
+
+
+@pytest.fixture(scope="session")
+def make_scores(make_record: Callable[..., Json]) -> Callable[..., Scores]:
+    """Return the function that builds scores of models in modes on conversations, with record keys exchanged."""
+
+    def build(
+        models: Sequence[str] = ("vendor/model",),
+        modes: Sequence[str] = ("default",),
+        *,
+        conversations: int = 2,
+        synthetic: bool = False,
+        **changes: Any,
+    ) -> Scores:
+        records: list[Any] = [
+            make_record(
+                **{"em_model": model, "mode": mode, "conversationId": f"c{i}", "participant_id": f"P{i}"} | changes
+            )
+            for model in models
+            for mode in modes
+            for i in range(conversations)
+        ]
+        return Scores.of(records, protocol="documented", synthetic=synthetic)
+
+    return build
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    """Return a folder of two conversations and one of two runs, which load without an error."""
+    data, runs = tmp_path / "data", tmp_path / "runs"
+    data.mkdir()
+    runs.mkdir()
+    for i in (1, 2):
+        name = f"c{i}"
+        conversation = _copy(EXAMPLE, {"conversationId": name})
+        (data / f"conversation_{i}.json").write_text(json.dumps(conversation), encoding="utf-8")
+        run = _copy(EXAMPLE_RUN, {"conversationId": name})
+        (runs / f"{name}_vendor_model_default.json").write_text(json.dumps(run), encoding="utf-8")
+    return data, runs
+
+
+@pytest.fixture
+def scores_file(make_scores: Callable[..., Scores], tmp_path: Path) -> Path:
+    """Return a file of scores of a model with a name beyond ASCII."""
+    path = tmp_path / "scores.json"
+    make_scores(["модель/深度-1", "b"]).write(path)
+    return path
+
+
+@pytest.fixture
+def call(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """Return the function that runs a command in this process: exit status, standard output, standard error."""
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as stopped:
+            main([str(argument) for argument in arguments])
+        out, err = capsys.readouterr()
+        assert isinstance(stopped.value.code, int)
+        return stopped.value.code, out, err
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def spawn() -> Callable[..., subprocess.CompletedProcess[bytes]]:
+    """Return the function that runs Python in a process of its own: ``-c`` code, or the command line without it."""
+
+    def run(
+        *arguments: object,
+        code: str = "from attune_bench.cli import main; main()",
+        env: Mapping[str, str] | None = None,
+        stdout: int = subprocess.PIPE,
+    ) -> subprocess.CompletedProcess[bytes]:
+        command = [sys.executable, "-c", code, *map(str, arguments)]
+        environment = {**os.environ, "PYTHONWARNINGS": "error", **(env or {})}
+        return subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, env=environment, check=False)
+
+    return run

@@ -1,0 +1,173 @@
+"""The command line in a process of its own: the demo, the script, pipes, encodings, terminals."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from attune_bench import Scores
+from attune_bench.baselines import BASELINES
+
+Call = Callable[..., tuple[int, str, str]]
+Spawn = Callable[..., subprocess.CompletedProcess[bytes]]
+Files = tuple[Path, Path]
+MAIN = "from attune_bench.cli import main; main()"
+
+
+def _bend(path: Path, **changes: Any) -> None:
+    path.write_text(json.dumps(json.loads(path.read_bytes()) | changes), encoding="utf-8")
+
+
+def test_demo(spawn: Spawn) -> None:
+    done = spawn("demo")
+    out = done.stdout.decode()
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert len(BASELINES) == 3
+    assert "SYNTHETIC" in out
+    assert "protocol documented" in out
+    assert "n = 40 conversations" in " ".join(out.split())
+    head = next(line for line in out.split("\n") if line.startswith(" ") and line.split())
+    assert len(set(head.split())) == 3
+    last = out[out.index("Next:") :]
+    assert out.rstrip().endswith(last.rstrip())
+    for command in ("attune-bench validate", "attune-bench score", "attune-bench report"):
+        assert command in last
+
+
+def test_the_last_line_of_the_demo_runs(spawn: Spawn) -> None:
+    done = spawn(code='import attune_data; print(attune_data.load("demo")[0].turns[0].user_message)')
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.strip()
+
+
+def test_the_installed_script(files: Files) -> None:
+    script = Path(sys.executable).with_name("attune-bench")
+    done = subprocess.run([script, "validate", files[0]], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"2 conversations loaded" in done.stdout
+
+
+def _closed() -> int:
+    read, write = os.pipe()
+    os.close(read)
+    return write
+
+
+@pytest.mark.parametrize("command", ["validate", "score", "report", "demo", "help"])
+def test_a_closed_pipe_gives_no_traceback(
+    spawn: Spawn, files: Files, scores_file: Path, tmp_path: Path, command: str
+) -> None:
+    data, runs = files
+    arguments: dict[str, tuple[object, ...]] = {
+        "validate": (data,),
+        "score": ("--results", runs, "--ground-truth", data, "--output", tmp_path / "out.json"),
+        "report": ("--scores", scores_file),
+    }
+    pipe = _closed()
+    done = spawn(*(["--help"] if command == "help" else [command]), *arguments.get(command, ()), stdout=pipe)
+    os.close(pipe)
+    assert done.stderr == b""
+    assert done.returncode in (0, 1, 141)
+
+
+def test_a_reader_that_stops_early_gives_no_traceback(make_scores: Callable[..., Scores], tmp_path: Path) -> None:
+    # Far more than a pipe holds.
+    make_scores([f"vendor/model-{i}" for i in range(60)]).write(tmp_path / "scores.json")
+    command = [sys.executable, "-c", MAIN, "report", "--scores", str(tmp_path / "scores.json"), "--format", "json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout
+        assert process.stderr
+        assert process.stdout.readline() == b"{\n"
+        process.stdout.close()
+        assert process.stderr.read() == b""
+
+
+ENCODINGS = {
+    "ascii": {"PYTHONIOENCODING": "ascii"},
+    "latin-1": {"PYTHONIOENCODING": "latin-1"},
+    "C": {"LC_ALL": "C"},
+    "C-without-UTF-8": {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+}
+
+
+@pytest.mark.parametrize("env", ENCODINGS.values(), ids=ENCODINGS)
+@pytest.mark.parametrize("format_", ["table", "markdown", "csv", "json"])
+def test_report_where_the_terminal_cannot_show_a_name(
+    spawn: Spawn, scores_file: Path, env: dict[str, str], format_: str
+) -> None:
+    done = spawn("report", "--scores", scores_file, "--format", format_, env=env)
+    assert done.stderr == b""
+    assert done.returncode == 0
+    assert b"64.69" in done.stdout
+
+
+@pytest.mark.parametrize("flags", [(), ("--json",)], ids=["text", "json"])
+@pytest.mark.parametrize("env", ENCODINGS.values(), ids=ENCODINGS)
+def test_validate_where_the_terminal_cannot_show_a_value(
+    spawn: Spawn, files: Files, env: dict[str, str], flags: tuple[str, ...]
+) -> None:
+    _bend(files[0] / "conversation_1.json", conversationWideQuestions={"q3_modelFit": "ещё не знаю 深度"})
+    done = spawn("validate", files[0], *flags, env=env)
+    assert done.stderr == b""
+    assert done.returncode == 0
+    assert b"unknown-option" in done.stdout
+
+
+@pytest.mark.parametrize("flags", [(), ("--json",)], ids=["text", "json"])
+def test_validate_a_file_whose_name_is_no_text(spawn: Spawn, files: Files, flags: tuple[str, ...]) -> None:
+    name = os.fsencode(files[0]) + b"/conversation_\xff.json"
+    with open(name, "wb") as file:  # noqa: PTH123  # a name that is no text
+        file.write(b"{")
+    # As in a locale such as en_US.UTF-8.
+    done = spawn("validate", files[0], *flags, env={"PYTHONIOENCODING": "utf-8:strict"})
+    assert done.stderr == b""
+    assert done.returncode == 1
+
+
+@pytest.mark.parametrize("env", [{}, *ENCODINGS.values()], ids=["UTF-8", *ENCODINGS])
+def test_a_mistake_beyond_ascii(spawn: Spawn, env: dict[str, str]) -> None:
+    done = spawn("validate", "нет-такого", env=env)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.count(b"\n") == 1
+
+
+def test_no_progress_where_standard_error_is_no_terminal(
+    call: Call, files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("attune_bench.progress._QUIET_SECONDS", -1.0)
+    status, _, err = call("score", "--results", files[1], "--ground-truth", files[0], "--output", tmp_path / "x.json")
+    assert (status, err) == (0, "")
+
+
+def _on_a_terminal(command: list[str], env: dict[str, str]) -> tuple[int, bytes]:
+    """Run a command with standard error on a pseudo-terminal; return its status and what was shown there."""
+    controller, terminal = os.openpty()
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=terminal, env={**os.environ, **env}) as process:
+        os.close(terminal)
+        shown = b""
+        try:
+            while read := os.read(controller, 1024):
+                shown += read
+        except OSError:  # how Linux says that the other end is closed
+            pass
+        os.close(controller)
+    return process.returncode, shown
+
+
+@pytest.mark.parametrize("term", ["xterm", "dumb"])
+def test_a_quick_command_shows_no_progress_on_a_terminal(files: Files, term: str) -> None:
+    command = [sys.executable, "-c", MAIN, "validate", str(files[0]), "--results", str(files[1])]
+    assert _on_a_terminal(command, {"TERM": term}) == (0, b"")
+
+
+def test_a_slow_command_shows_progress_on_a_terminal(files: Files) -> None:
+    code = "from attune_bench import cli, progress; progress._QUIET_SECONDS = -1.0; cli.main()"
+    command = [sys.executable, "-c", code, "validate", str(files[0])]
+    status, shown = _on_a_terminal(command, {"TERM": "xterm"})
+    assert status == 0
+    assert b"reading conversations" in shown

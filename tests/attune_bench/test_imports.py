@@ -1,0 +1,154 @@
+"""What importing does, what depends on what, what is exported, and that every example in a docstring runs."""
+
+import ast
+import doctest
+import importlib
+import json
+import pkgutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import attune_bench
+import attune_data
+import attune_metrics
+
+Spawn = Callable[..., subprocess.CompletedProcess[bytes]]
+PACKAGES = {package.__name__: package for package in (attune_metrics, attune_data, attune_bench)}
+SLOW = ("scipy.stats", "scipy.optimize", "datasets", "altair")
+
+
+def _names(package: ModuleType) -> Iterator[str]:
+    yield package.__name__
+    for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        yield found.name
+
+
+MODULES = [name for package in PACKAGES.values() for name in _names(package)]
+
+
+# Importing, in a process of its own.
+
+LOADED = """
+import json, logging, sys
+opened, connected = [], []
+def watch(event, arguments):
+    if event == "open" and str(arguments[0]).endswith((".toml", ".json", ".jsonl")):
+        opened.append(str(arguments[0]))
+    if event == "socket.connect":
+        connected.append(str(arguments))
+sys.addaudithook(watch)
+import MODULE
+print(json.dumps([sorted(sys.modules), opened, connected, len(logging.root.handlers)]))
+"""
+
+
+@pytest.fixture(scope="module", params=["attune_metrics", "attune_data", "attune_bench", "attune_bench.cli"])
+def imported(request: pytest.FixtureRequest, spawn: Spawn) -> tuple[str, set[str], list[str], list[str], int]:
+    done = spawn(code=LOADED.replace("MODULE", request.param))
+    assert done.stderr == b""
+    modules, opened, connected, handlers = json.loads(done.stdout)
+    return request.param, set(modules), opened, connected, handlers
+
+
+FORBIDDEN = {
+    "attune_metrics": (*SLOW, "scipy", "pydantic", "polars", "attune_data", "attune_bench", "cyclopts", "rich"),
+    "attune_data": (*SLOW, "attune_metrics", "attune_bench", "cyclopts", "rich"),
+    "attune_bench": (*SLOW, "cyclopts", "rich"),
+    "attune_bench.cli": (*SLOW, "polars"),
+}
+
+
+def test_importing_loads_nothing_slow(imported: tuple[str, set[str], list[str], list[str], int]) -> None:
+    name, modules, *_ = imported
+    assert name in modules
+    assert modules.intersection(FORBIDDEN[name]) == set()
+
+
+def test_importing_does_no_work(imported: tuple[str, set[str], list[str], list[str], int]) -> None:
+    assert imported[2:] == ([], [], 0)
+
+
+# Which package knows which.
+
+KNOWS = {
+    "attune_metrics": {"attune_metrics"},
+    "attune_data": {"attune_data"},
+    "attune_bench": {"attune_metrics", "attune_data", "attune_bench"},
+}
+
+
+def _sources(package: ModuleType) -> list[Path]:
+    return sorted(path for folder in package.__path__ for path in Path(folder).rglob("*.py"))
+
+
+def _imported(source: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(source.read_bytes())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{source}: a relative import"
+            found.add((node.module or "").split(".")[0])
+        elif isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) == "import_module":
+            found |= {
+                a.value.split(".")[0] for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)
+            }
+    return found
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_a_package_imports_only_those_below_it(name: str) -> None:
+    sources = _sources(PACKAGES[name])
+    assert len(sources) > 5
+    for source in sources:
+        assert {other for other in _imported(source) if other.startswith("attune_")} <= KNOWS[name], source
+
+
+MATHEMATICS = {"numpy", "scipy", "attune_metrics"}
+
+
+def test_the_mathematics_needs_numpy_and_scipy_only() -> None:
+    used = {name for source in _sources(attune_metrics) for name in _imported(source)}
+    assert used - sys.stdlib_module_names - MATHEMATICS == set()
+
+
+# Exports and docstrings.
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_module_exports(name: str) -> None:
+    module = importlib.import_module(name)
+    exported = getattr(module, "__all__", None)
+    assert exported is not None, f"{name} has no __all__"
+    assert len(set(exported)) == len(exported)
+    assert [entry for entry in exported if not hasattr(module, entry)] == []
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_module_and_exports_have_docstrings(name: str) -> None:
+    module = importlib.import_module(name)
+    assert module.__doc__
+    public = "._" not in name
+    described = [getattr(module, entry) for entry in getattr(module, "__all__", ()) if public]
+    own = [thing for thing in described if getattr(thing, "__module__", None) == name and callable(thing)]
+    assert [thing for thing in own if not thing.__doc__] == []
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if not name.startswith("attune_metrics")])
+def test_examples_run(name: str) -> None:
+    results = doctest.testmod(importlib.import_module(name), raise_on_error=False, verbose=False)
+    assert results.failed == 0
+
+
+def test_there_are_examples() -> None:
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    for package in (attune_data, attune_bench):
+        found = [
+            test for name in _names(package) for test in finder.find(importlib.import_module(name)) if test.examples
+        ]
+        assert len(found) >= 2, package.__name__
