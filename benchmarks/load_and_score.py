@@ -3,6 +3,10 @@
     python benchmarks/load_and_score.py
 
 Prints each ratio with its bound, and exits with 1 where one does not hold. Files are written to a temporary folder.
+
+The conversations have 5 to 8 turns of about 15 judgements and 12 comparisons, which is what 50,000 annotations over 200
+conversations come to. The stories' replies are shorter than those of the models people talk to, so each is lengthened
+by the replies that follow it.
 """
 
 import json
@@ -16,13 +20,14 @@ from pairs import Ratio, compare
 
 from attune_bench import score
 from attune_bench.run_files import write_runs
-from attune_data import Issue
+from attune_data import Conversation, Issue
 from attune_data.reading import CONVERSATION, RUN, Kind, Record, read_document
 from attune_data.sources import Document
 from attune_data.synthetic import SimulatedModel, conversations, runs
 
 CONVERSATIONS = 200
 MODELS = 11
+LENGTHENED = 3
 _JSON_LOADS = """
 import json, pathlib, sys
 for folder in sys.argv[1:]:
@@ -51,12 +56,24 @@ def main() -> int:
 
 
 def _write(data: Path, results: Path) -> None:
-    truth = conversations(CONVERSATIONS, seed=1, turns=(7, 10))
+    truth = [_lengthened(conversation) for conversation in conversations(CONVERSATIONS, seed=1, turns=(5, 8))]
     models = [SimulatedModel(f"vendor/model-{number}") for number in range(MODELS)]
     data.mkdir()
     for number, conversation in enumerate(truth):
         (data / f"conversation_{number}.json").write_bytes(conversation.to_json(indent=2))
     write_runs(runs(truth, models, seed=2), results)
+
+
+def _lengthened(conversation: Conversation) -> Conversation:
+    content = json.loads(conversation.to_json())
+    turns = content["turns"]
+    replies = [(turn["llmResponse"], turn["annotations"]["alternateResponses"]["llmImproved"]) for turn in turns]
+    for index, turn in enumerate(turns):
+        following = [replies[(index + step) % len(replies)] for step in range(LENGTHENED)]
+        originals, improved = zip(*following, strict=True)
+        turn["llmResponse"] = "\n\n".join(originals)
+        turn["annotations"]["alternateResponses"]["llmImproved"] = "\n\n".join(improved)
+    return Conversation.model_validate(content)
 
 
 def _parse(documents: list[Document]) -> Callable[[], object]:

@@ -87,10 +87,16 @@ class NullAs:
     empty: Any
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Wrap the field's schema so that null is accepted, at the cost of one comparison."""
-        return core_schema.no_info_after_validator_function(
-            self._read,
-            core_schema.nullable_schema(handler(source)),
+        """Accept null beside what the field takes.
+
+        From JSON, as files are read, Python code runs for a null only; from Python objects it runs for every value,
+        which keeps the errors of the second stage of loading free of the branches of a union.
+        """
+        inner = handler(source)
+        null = core_schema.no_info_after_validator_function(self._read, core_schema.none_schema())
+        return core_schema.json_or_python_schema(
+            json_schema=core_schema.union_schema([inner, null], mode="left_to_right"),
+            python_schema=core_schema.no_info_after_validator_function(self._read, core_schema.nullable_schema(inner)),
             serialization=core_schema.wrap_serializer_function_ser_schema(_write),
         )
 

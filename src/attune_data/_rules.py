@@ -9,7 +9,7 @@ from typing import Any
 
 from attune_data._fixes import Report
 from attune_data.codebook import load_codebook
-from attune_data.conversation import Conversation, ConversationWideQuestions, MoodShiftTag, Turn
+from attune_data.conversation import BinaryJudgement, Conversation, ConversationWideQuestions, MoodShiftTag, Turn
 from attune_data.prediction import PredictedConversationWide, Run, RunTurn
 
 __all__ = ["check_conversation", "check_run"]
@@ -20,6 +20,7 @@ class _Vocabulary:
     """What the codebook knows, as sets: this is asked for every turn of every file."""
 
     emotions: frozenset[str]
+    emotion_words: frozenset[str]
     positive: tuple[str, ...]
     negative: tuple[str, ...]
     binary: frozenset[str]
@@ -38,6 +39,7 @@ def _vocabulary() -> _Vocabulary:
         words[emotion.affect].append(word)
     return _Vocabulary(
         emotions=frozenset(codebook.emotions),
+        emotion_words=frozenset(emotion.word for emotion in codebook.emotions.values()),
         positive=tuple(words["positive"]),
         negative=tuple(words["negative"]),
         binary=frozenset(codebook.binary),
@@ -77,15 +79,13 @@ def _check_turn_numbers(turns: Sequence[Turn] | Sequence[RunTurn], report: Repor
 
 def _check_tags(tags: Sequence[MoodShiftTag], path: str, known: frozenset[str], report: Report) -> None:
     words = [tag.emotion.strip().lower() for tag in tags]
-    if len(set(words)) != len(words):
+    if repeated := _repeated(words):
         message = "an emotion is tagged twice in one turn"
-        report.add(path, "repeated-tag", "warning", _repeated(words), message, "kept; the last intensity counts")
-    if not known.issuperset(words):
-        for index, word in enumerate(words):
-            if word not in known:
-                consequence = "kept; similarity 0 with every word"
-                message = "not one of the 20 PANAS words"
-                report.add(f"{path}[{index}].emotion", "unknown-emotion", "warning", word, message, consequence)
+        report.add(path, "repeated-tag", "warning", repeated, message, "kept; the last intensity counts")
+    for index, word in enumerate(words):
+        if word not in known:
+            message, consequence = "not one of the 20 PANAS words", "kept; similarity 0 with every word"
+            report.add(f"{path}[{index}].emotion", "unknown-emotion", "warning", word, message, consequence)
 
 
 def _check_wide(
@@ -140,46 +140,63 @@ def check_conversation(conversation: Conversation, report: Report) -> None:
     _check_wide(conversation.conversation_wide_questions, "$.conversationWideQuestions", known, report)
     _check_turn_numbers(conversation.turns, report)
     for index, turn in enumerate(conversation.turns):
+        # Nearly every turn is in order, so each rule is first asked in one pass at the speed of C.
         path = f"$.turns[{index}]"
-        if turn.mood_shift_tags:
+        annotations = turn.annotations
+        if _suspicious(map(_emotion, turn.mood_shift_tags), len(turn.mood_shift_tags), known.emotion_words):
             _check_tags(turn.mood_shift_tags, f"{path}.moodShiftTags", known.emotions, report)
-        _check_judgements(turn, f"{path}.annotations.binaryJudgements", known.binary, report)
-        if turn.annotations.pairwise_comparisons:
+        judgements = annotations.binary_judgements
+        if _suspicious(map(_question, judgements), len(judgements), known.binary):
+            _check_judgements(judgements, f"{path}.annotations.binaryJudgements", known.binary, report)
+        comparisons = annotations.pairwise_comparisons
+        if comparisons and (
+            None in map(_winner, comparisons)
+            or not known.pairwise.issuperset(map(_question, comparisons))
+            or not all(_texts(turn).values())
+        ):
             _check_comparisons(turn, f"{path}.annotations.pairwiseComparisons", known.pairwise, report)
 
 
-# These run for every judgement and comparison of every file, at the speed of C.
+_emotion = attrgetter("emotion")
 _question = attrgetter("question_id")
 _winner = attrgetter("winner")
 
 
-def _check_judgements(turn: Turn, path: str, known: frozenset[str], report: Report) -> None:
-    judgements = turn.annotations.binary_judgements
-    questions = set(map(_question, judgements))
-    if len(questions) != len(judgements):
+def _suspicious(found: Iterable[str], n: int, known: frozenset[str]) -> bool:
+    """Tell whether any of the `n` values found is unknown, or there twice."""
+    different = set(found)
+    return len(different) != n or not different <= known
+
+
+def _texts(turn: Turn) -> dict[str, bool]:
+    """Tell of each response whether it has a text."""
+    texts = turn.annotations.alternate_responses
+    original, improved, edited = turn.llm_response, texts.llm_improved, texts.human_edited
+    return {
+        "original": bool(original) and not original.isspace(),
+        "alternate": bool(improved) and not improved.isspace(),
+        "human": bool(edited) and not edited.isspace(),
+    }
+
+
+def _check_judgements(judgements: Sequence[BinaryJudgement], path: str, known: frozenset[str], report: Report) -> None:
+    questions = [judgement.question_id for judgement in judgements]
+    if repeated := _repeated(questions):
         message = "a question is judged twice in one turn"
-        repeated = _repeated(map(_question, judgements))
         report.add(path, "repeated-question", "warning", repeated, message, "kept; the last one counts")
-    if not known.issuperset(questions):
-        _report_unknown(sorted(questions - known), path, "binary question", report)
+    _report_unknown(sorted(set(questions) - known), path, "binary question", report)
 
 
 def _check_comparisons(turn: Turn, path: str, known: frozenset[str], report: Report) -> None:
     comparisons = turn.annotations.pairwise_comparisons
-    texts = turn.annotations.alternate_responses
-    written = {"original": turn.llm_response, "alternate": texts.llm_improved, "human": texts.human_edited}
-    blank = {label for label, text in written.items() if not text or text.isspace()}
-    questions = set(map(_question, comparisons))
-    unanswered = list(map(_winner, comparisons)).count(None)
-    if not known.issuperset(questions):
-        strange = sorted(q or "null" for q in questions if q is None or not (q in known or q.startswith("custom:")))
-        _report_unknown(strange, path, "pairwise question", report)
-    if blank:
-        compared = {label for comparison in comparisons for label in (comparison.response_a, comparison.response_b)}
-        for label in sorted(blank & compared):
-            message = "compared, but its text is missing"
-            report.add(path, "label-without-text", "warning", label, message, "kept; its similarity is 0")
-    if unanswered:
+    questions = {comparison.question_id for comparison in comparisons} - known
+    strange = sorted(question or "null" for question in questions if not (question or "").startswith("custom:"))
+    _report_unknown(strange, path, "pairwise question", report)
+    compared = {label for comparison in comparisons for label in (comparison.response_a, comparison.response_b)}
+    for label in sorted(label for label, there in _texts(turn).items() if label in compared and not there):
+        message = "compared, but its text is missing"
+        report.add(path, "label-without-text", "warning", label, message, "kept; its similarity is 0")
+    if unanswered := sum(comparison.winner is None for comparison in comparisons):
         message = f"{unanswered} of {len(comparisons)} comparisons have no winner"
         report.add(path, "missing-winner", "note", unanswered, message, "kept; no prediction can match it")
 
@@ -192,7 +209,7 @@ def check_run(run: Run, report: Report) -> None:
     _check_turn_numbers(run.turns, report)
     for index, turn in enumerate(run.turns):
         path = f"$.turns[{index}]"
-        if turn.em_emotion_tags:
+        if _suspicious(map(_emotion, turn.em_emotion_tags), len(turn.em_emotion_tags), known.emotion_words):
             _check_tags(turn.em_emotion_tags, f"{path}.em_emotion_tags", known.emotions, report)
         for name in _ANSWER_FIELDS:
             answers = getattr(turn, name)
