@@ -1,6 +1,7 @@
 """Scoring: records in, numbers out. Every metric of AttuneBench per turn and per conversation."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from math import isnan
 from typing import Any
 
@@ -9,6 +10,7 @@ from attune_bench.records import TASKS, ConversationScore, CountScores, Coverage
 from attune_bench.scores import Scores
 from attune_bench.truth import Truth, TurnTruth, branch_ratings, panas_form, prepare_truth
 from attune_data import Conversation, Issue, Run, RunTurn
+from attune_data.issues import shown
 from attune_data.prediction import JudgeScores, PostConversation
 from attune_metrics import composite, holistic
 from attune_metrics.binary import Answers, BinaryCounts, PreparedAnswers, count_answers
@@ -63,37 +65,28 @@ def score(
     by_id: dict[str, Conversation] = {}
     for conversation in conversations:
         by_id.setdefault(conversation.id, conversation)
-    prepared: dict[str, Truth] = {}
+    truth_of = cache(lambda conversation_id: prepare_truth(by_id[conversation_id], chosen))
     scored: set[str] = set()
     records: list[ConversationScore] = []
     issues: list[Issue] = []
     for count, run in enumerate(runs, start=1):
+        problem = None
+        if run.conversation_id not in by_id:
+            problem = ("$.conversationId", "run-without-conversation", "no such conversation; is this the right data?")
+        elif run.id in scored:
+            problem = ("$", "duplicate-run", "another run of the same conversation, model and mode came before it")
+        elif (record := _score_run(truth_of(run.conversation_id), run, chosen)) is None:
+            problem = ("$.turns", "no-shared-turn", "the run shares no turn number with its conversation")
+        else:
+            scored.add(run.id)
+            records.append(record)
+        if problem:
+            path, rule, message = problem
+            value = shown(run.conversation_id)
+            issues.append(Issue(run.id, path, rule, "error", value, message, "run not scored"))
         if progress:
             progress(count)
-        annotated = by_id.get(run.conversation_id)
-        if annotated is None:
-            message = "no conversation with this id was loaded; is this the right data set?"
-            issues.append(_not_scored(run, "$.conversationId", "run-without-conversation", message))
-            continue
-        truth = prepared.get(run.conversation_id)
-        if truth is None:
-            truth = prepared[run.conversation_id] = prepare_truth(annotated, chosen)
-        if run.id in scored:
-            message = "another run of the same conversation, model and mode came before it"
-            issues.append(_not_scored(run, "$", "duplicate-run", message))
-            continue
-        record = _score_run(truth, run, chosen)
-        if record is None:
-            message = "the run shares no turn number with its conversation"
-            issues.append(_not_scored(run, "$.turns", "no-shared-turn", message))
-            continue
-        scored.add(run.id)
-        records.append(record)
     return Scores.of(records, protocol=chosen.name, synthetic=any(c.synthetic for c in by_id.values()), issues=issues)
-
-
-def _not_scored(run: Run, path: str, rule: str, message: str) -> Issue:
-    return Issue(run.id, path, rule, "error", f'"{run.conversation_id}"', message, "run not scored")
 
 
 def _score_run(truth: Truth, run: Run, protocol: Protocol) -> ConversationScore | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Issue", "LoadError", "Severity", "SourceError", "issues_frame"]
+__all__ = ["Issue", "LoadError", "Severity", "SourceError", "issues_frame", "shown"]
 
 Severity = Literal["error", "warning", "note"]
 

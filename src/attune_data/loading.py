@@ -5,18 +5,16 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from difflib import get_close_matches
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Literal
 
-from attune_data._fixes import Report
-from attune_data.codebook import load_codebook
 from attune_data.collection import Collection
 from attune_data.conversation import Conversation
-from attune_data.issues import Issue, LoadError, SourceError, shown
+from attune_data.issues import Issue, LoadError, shown
 from attune_data.prediction import Run
 from attune_data.reading import CONVERSATION, LEFT_OUT, RUN, Record, read_document
 from attune_data.sources import Document, documents
+from attune_data.subsets import subset_choice
 
 __all__ = ["load", "load_runs"]
 
@@ -66,7 +64,7 @@ def load(
     """
     strict = _strict(on_error)
     found: list[Issue] = []
-    choose = None if subset is None else _subset_choice(Path(source), subset, found)
+    choose = None if subset is None else subset_choice(Path(source), subset, found)
     records: dict[str, Conversation] = {}
     with _gc_paused():
         for document in _counted(documents(source, choose, prefer="conversation_*.json"), progress):
@@ -168,41 +166,3 @@ def _gc_paused() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
-
-
-def _subset_choice(source: Path, subset: str, found: list[Issue]) -> Callable[[list[str]], list[str]]:
-    """Return the choice of a subset's files among a folder's; missing and extra numbers go to `found`."""
-    subsets = load_codebook().subsets
-    if subset not in subsets:
-        near = get_close_matches(subset, subsets, n=1, cutoff=0.4)
-        raise ValueError(
-            f"unknown subset {subset!r}; expected one of {', '.join(subsets)}"
-            + (f" (did you mean {near[0]!r}?)" if near else "")
-        )
-    if not source.is_dir():
-        raise SourceError(f"subset={subset!r} needs a folder of conversation_<n>.json files, not {source}")
-    wanted = frozenset(subsets[subset])
-
-    def number(name: str) -> int | None:
-        digits = PurePosixPath(name).stem.removeprefix("conversation_")
-        return int(digits) if digits.isascii() and digits.isdigit() else None
-
-    def choose(names: list[str]) -> list[str]:
-        own = [name for name in names if subset in PurePosixPath(source.resolve().name, name).parts[:-1]]
-        by_number: dict[int | None, str] = {}
-        for name in own or names:
-            by_number.setdefault(number(name), name)
-        missing = sorted(wanted - by_number.keys())
-        extra = sorted(n for n in by_number if n is not None and n not in wanted) if own else []
-        for rule, numbers, what in (
-            ("subset-missing", missing, "missing"),
-            ("subset-extra", extra, "not part of it"),
-        ):
-            if numbers:
-                report = Report(source.name)
-                consequence = "loaded without them" if rule == "subset-missing" else "left out"
-                report.add("$", rule, "warning", numbers, f"{len(numbers)} files of {subset} are {what}", consequence)
-                found.extend(report.issues)
-        return sorted(by_number[n] for n in wanted & by_number.keys())
-
-    return choose

@@ -1,0 +1,51 @@
+"""The published subsets of AttuneBench: which files of a folder belong to one, and which of them are missing."""
+
+import re
+from difflib import get_close_matches
+from functools import partial
+from pathlib import Path, PurePosixPath
+
+from attune_data.codebook import load_codebook
+from attune_data.issues import Issue, SourceError, shown
+from attune_data.sources import Choice
+
+__all__ = ["subset_choice"]
+
+
+def subset_choice(source: Path, subset: str, found: list[Issue]) -> Choice:
+    """Return the choice of a subset's files among a folder's; missing and extra numbers go to `found`.
+
+    Raises
+    ------
+    ValueError
+        Where there is no subset of that name.
+    SourceError
+        Where the source is no folder.
+    """
+    subsets = load_codebook().subsets
+    if subset not in subsets:
+        near = get_close_matches(subset, subsets, n=1, cutoff=0.4)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise ValueError(f"unknown subset {subset!r}, expected one of {', '.join(subsets)}{hint}")
+    if not source.is_dir():
+        raise SourceError(f"subset={subset!r} needs a folder of conversation_<n>.json files, not {source}")
+    return partial(_choose, folder=source.resolve().name, subset=subset, wanted=subsets[subset], found=found)
+
+
+def _choose(names: list[str], *, folder: str, subset: str, wanted: frozenset[int], found: list[Issue]) -> list[str]:
+    """Choose from the subset's own folder where there is one, else by file number from all; each number once."""
+    own = [name for name in names if subset in PurePosixPath(folder, name).parts[:-1]]
+    by_number: dict[int, str] = {}
+    for name in own or names:
+        if numbered := re.fullmatch(r"conversation_([0-9]+)\.json", PurePosixPath(name).name):
+            by_number.setdefault(int(numbered[1]), name)
+    missing = wanted - by_number.keys()
+    extra = by_number.keys() - wanted if own else set()
+    for rule, numbers, what, consequence in (
+        ("subset-missing", missing, f"{len(missing)} files of {subset} are missing", "loaded without them"),
+        ("subset-extra", extra, f"{len(extra)} files are not part of {subset}", "left out"),
+    ):
+        if numbers:
+            message = f"{what}: {', '.join(map(str, sorted(numbers)))}"
+            found.append(Issue(folder, "$", rule, "warning", shown(sorted(numbers)), message, consequence))
+    return sorted(by_number[number] for number in wanted & by_number.keys())
