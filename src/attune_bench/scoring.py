@@ -72,7 +72,11 @@ def score(
     for count, run in enumerate(runs, start=1):
         problem = None
         if run.conversation_id not in by_id:
-            problem = ("$.conversationId", "run-without-conversation", "no such conversation; is this the right data?")
+            problem = (
+                "$.conversationId",
+                "run-without-conversation",
+                "no conversation with this id; is the data right?",
+            )
         elif run.id in scored:
             problem = ("$", "duplicate-run", "another run of the same conversation, model and mode came before it")
         elif (record := _score_run(truth_of(run.conversation_id), run, chosen)) is None:
