@@ -1,6 +1,6 @@
 """Text for terminals: what can be shown safely, and how wide it is."""
 
-__all__ = ["pad", "printable", "shortened", "width"]
+__all__ = ["pad", "plural", "printable", "shortened", "width"]
 
 
 def printable(text: object) -> str:
@@ -28,3 +28,8 @@ def shortened(text: str, columns: int) -> str:
     while width(text) > columns - 3:
         text = text[:-1]
     return f"{text}..."
+
+
+def plural(count: int, singular: str, several: str | None = None) -> str:
+    """Return a count with its noun, for instance ``1 run``, ``2 runs``."""
+    return f"{count} {singular if count == 1 else several or f'{singular}s'}"

@@ -58,7 +58,8 @@ def aggregate(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         groups.setdefault((record["em_model"], record["mode"]), []).append(record)
     rows = [_row(model, mode, group) for (model, mode), group in sorted(groups.items())]
     composites = [row["composite_score"] for row in rows if row["composite_score"] is not None]
-    spread = _sd(composites) if len(composites) > 1 else 0.0
+    # Equal values have a mean that may differ from them in the last digit, and so a spread that is not 0.
+    spread = _sd(composites) if len(set(composites)) > 1 else 0.0
     for row in rows:
         value = row["composite_score"]
         row["composite_z"] = None if value is None else (value - fmean(composites)) / spread if spread else 0.0

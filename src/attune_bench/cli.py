@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 
 from cyclopts import App, CycloptsError, Parameter
 
-from attune_bench._text import printable
+from attune_bench._text import plural, printable
 from attune_bench._version import __version__
 from attune_data.issues import Issue, SourceError
 
@@ -85,11 +85,11 @@ def demo() -> None:
 
 _NEXT = """
 Next:
-  attune-bench validate FOLDER          check conversation files; every finding with file, place and value
-  attune-bench score --results RUNS --ground-truth FOLDER --output scores.json
-                                        score run files of any model
+  attune-bench score --results demo --ground-truth demo --output scores.json
+                                        score run files of any model; here those of two simulated ones
   attune-bench report --scores scores.json --format markdown
                                         the report again, for a paper
+  attune-bench validate FOLDER          check conversation files of your own; every finding with file, place and value
   python -c 'import attune_data; print(attune_data.load("demo")[0].turns[0].user_message)'
                                         the same conversations from Python
 """
@@ -102,7 +102,7 @@ def validate(
     *,
     results: str | None = None,
     strict: Annotated[bool, Parameter(negative="")] = False,
-    json: Annotated[bool, Parameter(negative="")] = False,
+    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> int:
     """Check conversation files and list every issue.
 
@@ -116,52 +116,52 @@ def validate(
         Check run files too, and whether each has its conversation.
     strict
         Exit with 1 on warnings too.
-    json
+    as_json
         Print the issues as JSON.
     """
     from attune_bench.progress import progress
     from attune_bench.scoring import score
     from attune_data import load, load_runs
 
-    with progress("reading conversations") as update:
-        conversations = load(source, progress=update)
-    found = list(conversations.found)
-    counts = {"conversations": len(conversations)}
-    if results is not None:
-        with progress("reading run files") as update:
-            runs = load_runs(results, progress=update)
-        found += [*runs.found, *score(conversations, runs).metadata["issues"]]
-        counts["runs"] = len(runs)
+    with progress() as phase:
+        conversations = load(source, progress=phase("reading conversations", None))
+        found = list(conversations.found)
+        counts = {"conversation": len(conversations)}
+        if results is not None:
+            runs = load_runs(results, progress=phase("reading run files", None))
+            scores = score(conversations, runs, progress=phase("matching runs", len(runs)))
+            found += [*runs.found, *scores.metadata["issues"]]
+            counts["run"] = len(runs)
     severities = Counter(issue.severity for issue in found)
-    if json:
-        _print(_json({**counts, "issues": [asdict(issue) for issue in found]}))
+    if as_json:
+        loaded = {f"{what}s": count for what, count in counts.items()}
+        _print(json.dumps({**loaded, "issues": [asdict(issue) for issue in found]}, indent=2))
     else:
         for line in _issue_lines(found):
             _print(line)
-        loaded = " and ".join(f"{count} {what}" for what, count in counts.items())
-        listed = ", ".join(f"{severities[severity]} {severity}s" for severity in ("error", "warning", "note"))
-        _print(f"{loaded} loaded; {listed}")
+        listed = ", ".join(plural(severities[severity], severity) for severity in ("error", "warning", "note"))
+        _print(f"{' and '.join(plural(count, what) for what, count in counts.items())} loaded; {listed}")
     return int(bool(severities["error"] or (strict and severities["warning"])))
 
 
 def _issue_lines(found: Sequence[Issue]) -> Iterator[str]:
-    """Yield issues as text, errors first; of many of one rule in one file the first stands for all."""
-    groups: dict[tuple[str, str, str], list[Issue]] = {}
-    for severity in ("error", "warning", "note"):
-        for issue in found:
-            if issue.severity == severity:
-                groups.setdefault((severity, issue.rule, issue.file), []).append(issue)
-    for (severity, rule, file), issues in groups.items():
-        first = issues[0]
-        value = f" (found {first.value})" if first.value != "null" else ""
+    """Yield issues as text, errors first; of many notes of one rule in one file the first stands for all."""
+    notes: dict[tuple[str, str], list[Issue]] = {}
+    for issue in found:
+        if issue.severity == "note":
+            notes.setdefault((issue.rule, issue.file), []).append(issue)
+    for severity in ("error", "warning"):
+        yield from (_issue_text(issue) for issue in found if issue.severity == severity)
+    for issues in notes.values():
         more = f"\n         ... and {len(issues) - 1} more of this rule in this file" if len(issues) > 1 else ""
-        where = printable(f"{severity:<8} {file}  {first.path}")
-        what = printable(f"{first.message}{value}; {first.consequence} [{rule}]")
-        yield f"{where}\n         {what}{more}"
+        yield _issue_text(issues[0]) + more
 
 
-def _json(content: object) -> str:
-    return json.dumps(content, indent=2)
+def _issue_text(issue: Issue) -> str:
+    value = f" (found {issue.value})" if issue.value != "null" else ""
+    where = printable(f"{issue.severity:<8} {issue.file}  {issue.path}")
+    what = printable(f"{issue.message}{value}; {issue.consequence} [{issue.rule}]")
+    return f"{where}\n         {what}"
 
 
 @app.command
@@ -191,18 +191,16 @@ def score(
 
     if not output.parent.is_dir():
         raise UsageError(f"no such folder: {output.parent}; create it or choose another --output")
-    with progress("reading conversations") as update:
-        conversations = load(ground_truth, progress=update)
-    with progress("reading run files") as update:
-        runs = load_runs(results, progress=update)
+    with progress() as phase:
+        conversations = load(ground_truth, progress=phase("reading conversations", None))
+        runs = load_runs(results, progress=phase("reading run files", None))
+        scores = score_runs(conversations, runs, protocol=protocol, progress=phase("scoring runs", len(runs)))
     see = f"attune-bench validate {ground_truth} --results {results}"
     if not conversations or not runs:
         empty, source = ("conversation", ground_truth) if not conversations else ("run file", results)
         raise UsageError(
             f"no usable {empty} in {source}; see: attune-bench validate {ground_truth} --results {results}"
         )
-    with progress("scoring runs", len(runs)) as update:
-        scores = score_runs(conversations, runs, protocol=protocol, progress=update)
     if not scores.records:
         raise UsageError(
             f"none of the {len(runs)} runs in {results} belongs to the {len(conversations)} conversations in "
@@ -212,10 +210,12 @@ def score(
         scores.write(output)
     except OSError as error:
         raise UsageError(f"{output} cannot be written: {error.strerror}; choose another --output") from None
-    _print(f"{output}: {len(scores.records)} runs of {len(scores.aggregates)} models and modes, protocol {protocol}")
+    rows = plural(len(scores.aggregates), "model and mode", "models and modes")
+    _print(f"{output}: {plural(len(scores.records), 'run')} of {rows}, protocol {protocol}")
     problems = Counter(issue.severity for issue in (*conversations.found, *runs.found, *scores.metadata["issues"]))
     if problems["error"] or problems["warning"]:
-        _print(f"{problems['error']} errors and {problems['warning']} warnings in the files; see: {see}")
+        counts = f"{plural(problems['error'], 'error')} and {plural(problems['warning'], 'warning')}"
+        _print(f"{counts} in the files; see: {see}")
     _print(f"next: attune-bench report --scores {output}")
 
 
@@ -228,7 +228,7 @@ def report(*, scores: Path, format: Literal["table", "markdown", "csv", "json"] 
     scores
         What `attune-bench score` wrote.
     format
-        table keeps to 100 columns.
+        table, in 100 columns; markdown, for a paper; csv, every aggregate as a column; json, the same with metadata.
     """
     from attune_bench.report import report as render
     from attune_bench.scores import Scores

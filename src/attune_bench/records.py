@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NotRequired
 
+from pydantic import ConfigDict, with_config
 from typing_extensions import TypedDict
 
 from attune_data import Issue
@@ -25,10 +26,14 @@ __all__ = [
     "frame",
 ]
 
+# Keys that this version does not know are kept.
+_OPEN = with_config(ConfigDict(extra="allow"))
+
 IDENTITY = ("conversationId", "participant_id", "em_model", "mode")
 TASKS = ("binary_om", "binary_human", "binary_om_hp", "binary_human_hp", "pairwise", "panas")
 
 
+@_OPEN
 class CountScores(TypedDict):
     """Binary counts, and the scores that follow from them."""
 
@@ -50,6 +55,7 @@ class Coverage(TypedDict):
     expected: int
 
 
+@_OPEN
 class TurnScore(TypedDict):
     """The metrics of one turn; null where undefined, or where the HP-facing phrasing was not asked."""
 
@@ -81,6 +87,7 @@ class TurnScore(TypedDict):
     draft_binary_alignment: float | None
 
 
+@_OPEN
 class PostScore(TypedDict):
     """The metrics of what is predicted after the last turn."""
 
@@ -107,6 +114,7 @@ class PostScore(TypedDict):
     four_branch_per_branch: dict[str, float]
 
 
+@_OPEN
 class ConversationScore(TypedDict):
     """The scores of one run: means over its turns, pooled counts, composites; null where undefined."""
 
@@ -153,6 +161,7 @@ class ConversationScore(TypedDict):
     coverage: NotRequired[dict[str, Coverage]]
 
 
+@_OPEN
 class Metadata(TypedDict):
     """How the scores were made: protocol, library version, whether the data are synthetic, what was not scored."""
 

@@ -13,6 +13,7 @@ from attune_bench._text import pad, printable, shortened, width
 from attune_bench.aggregates import POOLED
 from attune_bench.records import COUNTS
 from attune_bench.scores import Scores
+from attune_metrics.catalog import CATALOG
 
 __all__ = ["FORMATS", "Format", "report"]
 
@@ -28,64 +29,80 @@ _MOST_COLUMNS = 5
 class Line:
     """One metric of a report.
 
-    `key` is the aggregate's name, or ``pooled.cell`` for a score from pooled counts; `coverage` names the tasks
-    whose coverage, the lowest of them, is shown beside it; `short` is the heading where models are rows.
+    `metric` is its name in the catalog, `short` the heading where models are rows; `coverage` names the tasks whose
+    coverage, the lowest of them, is shown beside it. `key` is the aggregate's name where it is not the metric's, with
+    ``.cell`` for a score from pooled counts.
     """
 
-    key: str
-    label: str
+    metric: str
     short: str
     coverage: tuple[str, ...] = ()
+    key: str = ""
     digits: int = 3
 
+    @property
+    def label(self) -> str:
+        """The catalog's label, with the direction where lower values are better."""
+        metric = CATALOG[self.metric]
+        pooled = ", pooled" if "." in self.key else ""
+        return f"{metric.label}{pooled}{', lower is better' if metric.higher_is_better is False else ''}"
 
-_PHRASINGS = ("binary_human", "binary_human_hp")
+
+def _averaged(metric: str, short: str, *coverage: str) -> Line:
+    return Line(metric, short, coverage, key=f"avg_{metric}")
+
+
+def _pooled(task: str, short: str) -> Line:
+    return Line(f"binary_{task}_mcc", short, (f"binary_{task}",), key=f"pooled_binary_{task}_metrics.mcc")
+
 
 GROUPS: Mapping[str, tuple[Line, ...]] = {
     "Composite": (
-        Line("composite_score", "Composite score (0-100)", "composite", digits=2),
-        Line("emotion_blend", "  emotion blend", "emotion"),
-        Line("evaluation_quality", "  evaluation quality", "evaluation"),
-        Line("holistic", "  holistic", "holistic"),
-        Line("equal_weight_composite", "Equal-weight composite (0-100)", "equal", digits=2),
+        Line("composite_score", "composite", digits=2),
+        Line("emotion_blend", "emotion"),
+        Line("evaluation_quality", "evaluation"),
+        Line("holistic", "holistic"),
+        Line("equal_weight_composite", "equal", digits=2),
     ),
     "Turn by turn": (
-        Line("avg_emotion_f1", "Emotion F1", "emo F1"),
-        Line("avg_emotion_va_score", "Emotion valence-arousal", "emo VA"),
-        Line("avg_emotion_intensity_mae", "Emotion intensity MAE, lower is better", "int MAE"),
-        Line("avg_binary_om_accuracy", "Binary OM accuracy", "OM acc", ("binary_om",)),
-        Line("pooled_binary_om_metrics.mcc", "Binary OM MCC, pooled", "OM MCC", ("binary_om",)),
-        Line("avg_binary_human_accuracy", "Binary HP accuracy", "HP acc", ("binary_human",)),
-        Line("pooled_binary_human_metrics.mcc", "Binary HP MCC, pooled", "HP MCC", ("binary_human",)),
-        Line(
-            "hp_perspective_gap",
-            "Phrasing gap, HP observer - HP-facing",
-            "phrasing",
-            ("binary_human", "binary_human_hp"),
-        ),
-        Line("avg_pairwise_accuracy", "Pairwise accuracy", "pair acc", ("pairwise",)),
-        Line("avg_pairwise_kendall_tau", "Pairwise Kendall tau", "pair tau", ("pairwise",)),
-        Line("avg_response_similarity", "Response similarity", "resp sim"),
-        Line("avg_response_preference_alignment", "Response preference alignment", "resp pref"),
-        Line("avg_draft_judge_score", "Draft judge score", "judge"),
-        Line("avg_draft_binary_alignment", "Draft binary alignment", "draft bin"),
+        _averaged("emotion_f1", "emo F1"),
+        _averaged("emotion_va_score", "emo VA"),
+        _averaged("emotion_intensity_mae", "int MAE"),
+        _averaged("binary_om_accuracy", "OM acc", "binary_om"),
+        _pooled("om", "OM MCC"),
+        _averaged("binary_human_accuracy", "HP acc", "binary_human"),
+        _pooled("human", "HP MCC"),
+        Line("hp_perspective_gap", "phrasing", ("binary_human", "binary_human_hp")),
+        _averaged("pairwise_accuracy", "pair acc", "pairwise"),
+        _averaged("pairwise_kendall_tau", "pair tau", "pairwise"),
+        _averaged("response_similarity", "resp sim"),
+        _averaged("response_preference_alignment", "resp pref"),
+        _averaged("draft_judge_score", "judge"),
+        _averaged("draft_binary_alignment", "draft bin"),
     ),
     "Conversation-wide": (
-        Line("panas_normalized", "PANAS totals, 1 - MAE/60", "PANAS", ("panas",)),
-        Line("panas_baseline_adjusted", "PANAS against no change", "PANAS adj", ("panas",)),
-        Line("panas_item_mae", "PANAS item MAE, lower is better", "item MAE", ("panas",)),
-        Line("q1_looking_for_score", "Q1 looking for", "Q1"),
-        Line("q2_emotion_clarity_match", "Q2 emotion clarity", "Q2"),
-        Line("q3_model_fit_match", "Q3 model fit", "Q3"),
-        Line("q3_follow_up_score", "Q3 follow-up", "Q3 f-up"),
-        Line("four_branch_normalized", "Four branches, 1 - MAE/6", "branches"),
+        Line("panas_normalized", "PANAS", ("panas",)),
+        Line("panas_baseline_adjusted", "PANAS adj", ("panas",)),
+        Line("panas_item_mae", "item MAE", ("panas",)),
+        Line("q1_looking_for_score", "Q1"),
+        Line("q2_emotion_clarity_match", "Q2"),
+        Line("q3_model_fit_match", "Q3"),
+        Line("q3_follow_up_score", "Q3 off"),
+        Line("four_branch_normalized", "branches"),
     ),
 }
 
 _FOOTNOTE = (
-    "Means over conversations; (in parentheses) coverage: predictions present of the questions that count. "
-    "[n] where a mean rests on fewer conversations. - where undefined."
+    "Means over conversations, from 0 to 1 but for the composites (0-100), MAE, MCC and tau. "
+    "(In parentheses) coverage: predictions present of the questions that count. "
+    "[n] where a mean rests on fewer conversations. - where undefined. "
+    "OM: what the original model did. HP: what the human participant wanted. "
+    "VA: partial credit by distance in valence and arousal. "
+    "Phrasing gap: HP accuracy asked as an observer minus asked as the participant. "
+    "PANAS: mood after the conversation; baseline-adjusted: against predicting no change."
 )
+_HEADINGS = [f"{line.short}: {line.label}" for lines in GROUPS.values() for line in lines]
+_SHORT_NOTE = f"Headings. {'; '.join(_HEADINGS)}."
 
 
 def report(scores: Scores, *, format: Format = "table") -> str:  # noqa: A002
@@ -103,6 +120,11 @@ def report(scores: Scores, *, format: Format = "table") -> str:  # noqa: A002
     -------
     str
         Number of conversations, coverage and protocol are always part of it.
+
+    Raises
+    ------
+    ValueError
+        Where there is no such format.
     """
     if format not in FORMATS:
         raise ValueError(f"unknown format {format!r}; expected one of {', '.join(FORMATS)}")
@@ -164,12 +186,13 @@ def _defined(value: float | None) -> float | None:
 
 
 def _cell(line: Line, row: Mapping[str, Any]) -> str:
-    key, _, cell = line.key.partition(".")
+    key, _, cell = (line.key or line.metric).partition(".")
     found = row.get(key)
     value = _defined(found[cell] if cell and found is not None else found)
     if value is None:
         return "-"
-    text = f"{value:.{line.digits}f}"
+    # Adding 0 turns a rounded -0.0 into 0.0.
+    text = f"{round(value, line.digits) + 0.0:.{line.digits}f}"
     shares = [share for task in line.coverage if (share := row.get(f"coverage_{task}")) is not None]
     if shares:
         text += f" ({_percent(min(shares))})"
@@ -210,18 +233,18 @@ def _counts(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def _markdown(scores: Scores, rows: Sequence[Mapping[str, Any]]) -> str:
     """Return one table per group, models as columns up to five, else as rows."""
-    blocks, names = [_headline(scores)], _names(rows)
+    blocks, names, notes = [_headline(scores)], _names(rows), list[str]()
     for title, lines in GROUPS.items():
         if len(rows) <= _MOST_COLUMNS:
             head, body = ["metric", *names], _by_metric(lines, rows)
             if title == "Composite":
                 body.append(_counts(rows))
         else:
-            head, body = _by_model(lines, rows, names)
+            (head, body), notes = _by_model(lines, rows, names), [_SHORT_NOTE]
         table = [head, ["---", *("---:" for _ in head[1:])], *body]
         escaped = (" | ".join(cell.strip().replace("|", "\\|") for cell in cells) for cells in table)
         blocks.append(f"**{title}**\n\n" + "\n".join(f"| {cells} |" for cells in escaped))
-    return "\n\n".join([*blocks, _FOOTNOTE]) + "\n"
+    return "\n\n".join([*blocks, *notes, _FOOTNOTE]) + "\n"
 
 
 def _table(scores: Scores, rows: Sequence[Mapping[str, Any]]) -> str:
@@ -243,6 +266,7 @@ def _table(scores: Scores, rows: Sequence[Mapping[str, Any]]) -> str:
             parts = [_grid(*part) for part in _fitting(head, body)]
             suffixes = ["", *[" (continued)"] * (len(parts) - 1)]
             blocks += [f"{title.upper()}{suffix}\n{part}" for suffix, part in zip(suffixes, parts, strict=True)]
+        blocks.append(fill(_SHORT_NOTE, WIDTH))
     return "\n\n".join([*blocks, fill(_FOOTNOTE, WIDTH)]) + "\n"
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
 
+from attune_bench._files import write_whole
 from attune_data import Run
 
 __all__ = ["run_file_name", "write_runs"]
@@ -35,7 +36,7 @@ def run_file_name(run: Run) -> str:
     """
     parts = [run.conversation_id, *run.em_model.split("/", 1), run.mode]
     stem = "_".join(re.sub(r"[^\w.-]", "-", unicodedata.normalize("NFC", part)) for part in parts)
-    stem = re.sub(r"^\.+", "-", stem)
+    stem = re.sub(r"^[._]+", "-", stem)
     if len(stem.encode()) > _LONGEST_NAME - len(".json"):
         ending = "-" + sha256(run.id.encode("utf-8", "surrogatepass")).hexdigest()[:12]
         stem = stem.encode()[: _LONGEST_NAME - len(".json") - len(ending)].decode(errors="ignore") + ending
@@ -80,15 +81,5 @@ def write_runs(runs: Iterable[Run], folder: str | os.PathLike[str]) -> list[Path
             raise ValueError(f"the runs {other.id!r} and {run.id!r} have the same file name, {path.name}")
     Path(folder).mkdir(parents=True, exist_ok=True)
     for path, run in named.values():
-        _write_whole(path, run.to_json(indent=2) + b"\n")
+        write_whole(path, run.to_json(indent=2) + b"\n")
     return [path for path, _ in named.values()]
-
-
-def _write_whole(path: Path, data: bytes) -> None:
-    # The ending keeps a file that was left behind from being loaded.
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_bytes(data)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)

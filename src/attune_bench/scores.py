@@ -7,13 +7,13 @@ from errno import EINVAL
 from functools import cached_property
 from math import nan
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_json
 from typing_extensions import TypedDict
 
+from attune_bench._files import write_whole
 from attune_bench._version import __version__
 from attune_bench.aggregates import aggregate
 from attune_bench.records import (
@@ -118,15 +118,7 @@ class Scores:
             raise OSError(EINVAL, "is a directory" if target.is_dir() else "is not a regular file", str(path))
         content = {"metadata": self.metadata, "conversations": self.records, "aggregates": self.aggregates}
         data = to_json(content, inf_nan_mode="strings")
-        with NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
-            try:
-                file.write(data)
-                file.close()
-                Path(file.name).chmod(0o666 & ~_umask())
-                Path(file.name).replace(target)
-            except BaseException:
-                Path(file.name).unlink(missing_ok=True)
-                raise
+        write_whole(target, data)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> "Scores":
@@ -164,9 +156,3 @@ def _aggregate(row: dict[str, Any], place: str) -> dict[str, Any]:
         if isinstance(value, str | list) and key not in texts and value != "NaN":
             raise SourceError(f"{place}.{key}: {value!r:.40} is not a number; {_HINT}")
     return {key: nan if value == "NaN" and key not in texts else value for key, value in row.items()}
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -9,7 +9,7 @@ from attune_bench.aggregates import wide_parts
 from attune_bench.records import TASKS, ConversationScore, CountScores, Coverage, PostScore, TurnScore
 from attune_bench.scores import Scores
 from attune_bench.truth import Truth, TurnTruth, branch_ratings, panas_form, prepare_truth
-from attune_data import Conversation, Issue, Run, RunTurn
+from attune_data import Collection, Conversation, Issue, Run, RunTurn
 from attune_data.issues import shown
 from attune_data.prediction import JudgeScores, PostConversation
 from attune_metrics import composite, holistic
@@ -51,6 +51,11 @@ def score(
         with it, or that repeats another's conversation, model and mode, is in ``.issues`` and not scored. A metric
         that is undefined is null.
 
+    Raises
+    ------
+    MetricInputError
+        Where there is no protocol of that name.
+
     Examples
     --------
     >>> from attune_data import load
@@ -62,11 +67,12 @@ def score(
     40
     """
     chosen = get_protocol(protocol)
+    files = runs.files if isinstance(runs, Collection) else {}
     by_id: dict[str, Conversation] = {}
     for conversation in conversations:
         by_id.setdefault(conversation.id, conversation)
     truth_of = cache(lambda conversation_id: prepare_truth(by_id[conversation_id], chosen))
-    scored: set[str] = set()
+    scored: set[tuple[str, str, str]] = set()
     records: list[ConversationScore] = []
     issues: list[Issue] = []
     for count, run in enumerate(runs, start=1):
@@ -77,17 +83,17 @@ def score(
                 "run-without-conversation",
                 "no conversation with this id; is the data right?",
             )
-        elif run.id in scored:
+        elif run.key in scored:
             problem = ("$", "duplicate-run", "another run of the same conversation, model and mode came before it")
         elif (record := _score_run(truth_of(run.conversation_id), run, chosen)) is None:
             problem = ("$.turns", "no-shared-turn", "the run shares no turn number with its conversation")
         else:
-            scored.add(run.id)
+            scored.add(run.key)
             records.append(record)
         if problem:
             path, rule, message = problem
             value = shown(run.conversation_id)
-            issues.append(Issue(run.id, path, rule, "error", value, message, "run not scored"))
+            issues.append(Issue(files.get(run.id, run.id), path, rule, "error", value, message, "run not scored"))
         if progress:
             progress(count)
     return Scores.of(records, protocol=chosen.name, synthetic=any(c.synthetic for c in by_id.values()), issues=issues)

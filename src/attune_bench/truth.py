@@ -53,12 +53,8 @@ def prepare_truth(conversation: Conversation, protocol: Protocol) -> Truth:
 def _prepare_turn(turn: Turn) -> TurnTruth:
     annotations = turn.annotations
     judgements = {judgement.question_id: judgement for judgement in annotations.binary_judgements}.items()
-    # A label that the file leaves open takes part under a name of its own, so that positions stay what they are.
     comparisons = prepare_comparisons(
-        [
-            Comparison(comparison.response_a or "unknown", comparison.response_b or "unknown", comparison.winner)
-            for comparison in annotations.pairwise_comparisons
-        ]
+        [Comparison(c.response_a, c.response_b, c.winner) for c in annotations.pairwise_comparisons]
     )
     texts = {
         "original": turn.llm_response,

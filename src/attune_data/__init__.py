@@ -4,7 +4,7 @@
 the good records and ``.issues``. ``load_codebook`` tells what every code means.
 """
 
-from attune_data.codebook import Codebook, load_codebook
+from attune_data.codebook import Codebook, CodebookError, load_codebook
 from attune_data.collection import Collection
 from attune_data.conversation import Conversation, Turn
 from attune_data.issues import Issue, LoadError, SourceError
@@ -13,6 +13,7 @@ from attune_data.prediction import Run, RunTurn
 
 __all__ = [
     "Codebook",
+    "CodebookError",
     "Collection",
     "Conversation",
     "Issue",

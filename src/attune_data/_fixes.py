@@ -12,7 +12,20 @@ from typing import Any
 
 from attune_data.issues import Issue, Severity, shown
 
-__all__ = ["Fix", "Report", "closed", "each", "number", "record", "rename", "text", "texts", "values"]
+__all__ = [
+    "LARGEST",
+    "Fix",
+    "Report",
+    "closed",
+    "each",
+    "keep",
+    "number",
+    "record",
+    "rename",
+    "text",
+    "texts",
+    "values",
+]
 
 _NUMBER = re.compile(r"[+-]?(\d{1,300}(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 
@@ -28,12 +41,14 @@ class Report:
     def add(self, path: str, rule: str, severity: Severity, value: Any, message: str, consequence: str) -> None:
         self.issues.append(Issue(self.file, path, rule, severity, shown(value), message, consequence))
 
+    def unknown(self, path: str, value: Any, expected: str, consequence: str = "read as null") -> None:
+        self.add(path, "unknown-value", "warning", value, f"expected {expected}", consequence)
+
 
 Fix = Callable[[Any, str, Report], Any]
 
-
-def _unknown(value: Any, path: str, report: Report, expected: str) -> None:
-    report.add(path, "unknown-value", "warning", value, f"expected {expected}", "read as null")
+# Beyond this no number of a file means anything, and some arithmetic on it would fail.
+LARGEST = 10**15
 
 
 def number(low: int | None = None, high: int | None = None, *, whole: bool = True, clamps_always: bool = False) -> Fix:
@@ -50,16 +65,13 @@ def number(low: int | None = None, high: int | None = None, *, whole: bool = Tru
         elif value is None:
             return None
         else:
-            return _unknown(value, path, report, "a number")
-        if isinstance(found, float) and not math.isfinite(found):
-            return _unknown(value, path, report, "a finite number")
-        if whole and isinstance(found, float):
-            rounded = round(found)
-            if rounded != found:
-                report.add(path, "fraction", "warning", value, "an integer belongs here", f"rounded to {rounded}")
-            else:
-                report.add(path, "fraction", "note", value, "an integer belongs here", f"read as {rounded}")
-            found = rounded
+            return report.unknown(path, value, "a number")
+        if (isinstance(found, float) and math.isnan(found)) or (low is None and abs(found) > LARGEST):
+            return report.unknown(path, value, "a number of ordinary size")
+        if whole and isinstance(found, float) and math.isfinite(found):
+            severity: Severity = "note" if found.is_integer() else "warning"
+            report.add(path, "fraction", severity, value, "an integer belongs here", f"rounded to {round(found)}")
+            found = round(found)
         clamped = min(max(found, low), high) if low is not None and high is not None else found
         if clamped != found:
             rejected = report.strict and not clamps_always
@@ -88,68 +100,78 @@ def closed(accepted: Mapping[str, str], expected: str, default: str | None = Non
                 consequence = f"read as {accepted[key]}"
                 report.add(path, "old-spelling", "note", value, f"current spelling is {accepted[key]!r}", consequence)
             return accepted[key]
-        consequence = "read as null" if default is None else f"read as {default}"
-        report.add(path, "unknown-value", "warning", value, f"expected {expected}", consequence)
+        report.unknown(path, value, expected, "read as null" if default is None else f"read as {default}")
         return default
 
     return fix
 
 
 def text(value: Any, path: str, report: Report) -> Any:
-    """Fix a text: a number is written out."""
+    """Fix a text: a number is written out, what is neither is null."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         report.add(path, "number-where-text", "note", value, "text belongs here", f"read as {str(value)[:40]!r}")
         return str(value)[:400]
-    return value
+    return value if value is None or isinstance(value, str) else report.unknown(path, value, "text")
 
 
 def texts(value: Any, path: str, report: Report) -> Any:
-    """Fix a list of texts: a bare string is a list of one, nulls are left out."""
+    """Fix a list of texts: a bare string is a list of one, what is no text is left out."""
     if isinstance(value, str | int | float) and not isinstance(value, bool):
         report.add(path, "bare-string", "note", value, "a list belongs here", "read as a list of one")
         value = [value]
     if not isinstance(value, list):
-        return value
+        return value if value is None else report.unknown(path, value, "a list of texts")
     kept = []
     for index, item in enumerate(value):
-        item_path = f"{path}[{index}]"
-        fixed = text(item, item_path, report)
-        if isinstance(fixed, str):
-            kept.append(fixed)
+        if isinstance(item, str | int | float) and not isinstance(item, bool):
+            kept.append(text(item, f"{path}[{index}]", report))
         else:
-            report.add(item_path, "unknown-value", "warning", item, "expected text", "item left out")
+            report.unknown(f"{path}[{index}]", item, "text", "item left out")
     return kept
 
 
-def each(fix: Fix, required: str | None = None) -> Fix:
-    """Fix every item of a list; an item that is no object, or lacks its text `required`, is left out."""
+def each(fix: Fix, required: str | None = None, *, needed: bool = False) -> Fix:
+    """Fix every item of a list; an item that is no object with a text under the key `required` is left out.
+
+    What is no list is null, or stays as it is where the list is `needed`.
+    """
 
     def fix_all(value: Any, path: str, report: Report) -> Any:
-        if not isinstance(value, list):
+        if needed and not isinstance(value, list):
             return value
+        if isinstance(value, str) and value.strip():
+            report.add(path, "bare-string", "note", value, "a list belongs here", "read as a list of one")
+            value = [value]
+        if not isinstance(value, list):
+            return value if value is None else report.unknown(path, value, "a list")
         kept = []
         for index, item in enumerate(value):
             item_path = f"{path}[{index}]"
-            fixed = fix(item, item_path, report)
+            readable = required is None or isinstance(item, dict | str)
+            fixed = fix(item, item_path, report) if readable else None
             if required is None or (isinstance(fixed, dict) and isinstance(fixed.get(required), str)):
                 kept.append(fixed)
             else:
-                message = f"expected an object with a text {required!r}"
-                report.add(item_path, "unknown-value", "warning", item, message, "item left out")
+                report.unknown(item_path, item, f"an object with a text {required!r}", "item left out")
         return kept
 
     return fix_all
 
 
 def values(fix: Fix) -> Fix:
-    """Fix every value of an object whose keys are data."""
+    """Fix every value of an object whose keys are data; what is no object is null."""
 
     def fix_all(value: Any, path: str, report: Report) -> Any:
         if not isinstance(value, dict):
-            return value
+            return value if value is None else report.unknown(path, value, "an object")
         return {key: fix(item, f"{path}.{key}", report) for key, item in value.items()}
 
     return fix_all
+
+
+def keep(value: Any, path: str, report: Report) -> Any:  # noqa: ARG001 - a Fix like the others
+    """Leave a value that nothing reads as it is."""
+    return value
 
 
 def rename(value: dict[str, Any], renames: Mapping[str, str], path: str, report: Report) -> dict[str, Any]:
@@ -169,14 +191,12 @@ def rename(value: dict[str, Any], renames: Mapping[str, str], path: str, report:
 
 
 def record(fixes: Mapping[str, Fix], renames: Mapping[str, str] | None = None) -> Fix:
-    """Fix an object: rename its keys, then fix the values that are there."""
+    """Fix an object: rename its keys, then fix the values that are there; what is no object is null."""
 
     def fix(value: Any, path: str, report: Report) -> Any:
         if not isinstance(value, dict):
-            return value
+            return value if value is None else report.unknown(path, value, "an object")
         renamed = rename(value, renames, path, report) if renames else value
-        return {
-            key: fixes[key](item, f"{path}.{key}", report) if key in fixes else item for key, item in renamed.items()
-        }
+        return {key: fixes.get(key, keep)(item, f"{path}.{key}", report) for key, item in renamed.items()}
 
     return fix

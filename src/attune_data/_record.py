@@ -1,5 +1,6 @@
 """What every record of the library is: a frozen pydantic model that keeps unknown keys and writes back what it read."""
 
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self, TypeVar, cast
 
@@ -101,13 +102,13 @@ class NullAs:
         )
 
     def _read(self, value: Any) -> Any:
-        return self.empty if value is None else value
+        return deepcopy(self.empty) if value is None else value
 
 
 def is_null(value: Any) -> bool:
     """Tell whether an empty text, list or object stands for a null; a copy of one does too."""
     if isinstance(value, Record):
-        return value.model_fields_set == _NULL
+        return value.model_fields_set == _NULL and not value.model_extra
     return isinstance(value, _NullText | _NullItems | _NullByKey)
 
 
@@ -119,8 +120,10 @@ Text = Annotated[str, NullAs(_NullText())]
 Items = Annotated[tuple[T, ...], NullAs(_NullItems())]
 ByKey = Annotated[dict[str, T], NullAs(_NullByKey())]
 
-Integer = Annotated[int, Strict()]
-Number = Annotated[int, Strict()] | Annotated[float, Strict()]
+# Numbers without a range of their own; the bound keeps out what arithmetic would fail on.
+_Bounds = Field(ge=-(10**15), le=10**15)
+Integer = Annotated[int, Strict(), _Bounds]
+Number = Integer | Annotated[float, Strict(), _Bounds]
 Rating = Annotated[int, Strict(), Field(ge=1, le=7)]
 Total = Annotated[int, Strict(), Field(ge=10, le=70)]
 

@@ -1,9 +1,11 @@
 """Rules beyond types: what a valid record can still get wrong. Each finding is an issue, none costs a record."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cache
+from itertools import permutations
 from operator import attrgetter
 from typing import Any
 
@@ -55,10 +57,17 @@ def _repeated(found: Iterable[Any]) -> list[Any]:
     return [value for value, count in Counter(found).items() if count > 1]
 
 
-def _report_unknown(found: Iterable[str], path: str, what: str, report: Report) -> None:
+def _report_repeated(found: Iterable[str], path: str, rule: str, message: str, report: Report) -> None:
+    if repeated := _repeated(found):
+        report.add(path, rule, "warning", repeated, message, "kept; the last one counts")
+
+
+def _report_unknown(found: Iterable[str], path: str, rule: str, known: Collection[str], report: Report) -> None:
     for item in found:
-        rule = f"unknown-{what.rsplit(maxsplit=1)[-1].lower()}"
-        report.add(path, rule, "warning", item, f"not a {what} of the codebook", "kept and scored as it stands")
+        near = get_close_matches(item.strip().lower(), known, n=1)
+        message = f"not in the codebook; did you mean {near[0]!r}?" if near else "not in the codebook"
+        consequence = "kept; not scored" if rule == "unknown-panas-word" else "kept and scored as it stands"
+        report.add(path, rule, "warning", item, message, consequence)
 
 
 def _check_turn_numbers(turns: Sequence[Turn] | Sequence[RunTurn], report: Report) -> None:
@@ -79,13 +88,11 @@ def _check_turn_numbers(turns: Sequence[Turn] | Sequence[RunTurn], report: Repor
 
 def _check_tags(tags: Sequence[MoodShiftTag], path: str, known: frozenset[str], report: Report) -> None:
     words = [tag.emotion.strip().lower() for tag in tags]
-    if repeated := _repeated(words):
-        message = "an emotion is tagged twice in one turn"
-        report.add(path, "repeated-tag", "warning", repeated, message, "kept; the last intensity counts")
-    for index, word in enumerate(words):
+    _report_repeated(words, path, "repeated-tag", "an emotion is tagged twice in one turn", report)
+    for index, (word, tag) in enumerate(zip(words, tags, strict=True)):
         if word not in known:
             message, consequence = "not one of the 20 PANAS words", "kept; similarity 0 with every word"
-            report.add(f"{path}[{index}].emotion", "unknown-emotion", "warning", word, message, consequence)
+            report.add(f"{path}[{index}].emotion", "unknown-emotion", "warning", tag.emotion, message, consequence)
 
 
 def _check_wide(
@@ -93,15 +100,15 @@ def _check_wide(
 ) -> None:
     """Check the answers to Q1-Q3 against the codebook's options."""
     strange = [goal for goal in wide.q1_looking_for if goal.strip() and goal.strip().lower() not in known.q1]
-    _report_unknown(strange, f"{path}.q1_lookingFor", "Q1 option", report)
+    _report_unknown(strange, f"{path}.q1_lookingFor", "unknown-option", known.q1, report)
     clarity, fit = wide.q2_emotion_clarity, wide.q3_model_fit
-    if clarity and clarity.strip().lower() not in known.q2:
-        _report_unknown([clarity], f"{path}.q2_emotionClarity", "Q2 option", report)
-    if not fit:
+    if clarity and clarity.strip() and clarity.strip().lower() not in known.q2:
+        _report_unknown([clarity], f"{path}.q2_emotionClarity", "unknown-option", known.q2, report)
+    if not fit or not fit.strip():
         return
     answer = fit.strip().lower()
     if answer not in known.q3:
-        _report_unknown([fit], f"{path}.q3_modelFit", "Q3 option", report)
+        _report_unknown([fit], f"{path}.q3_modelFit", "unknown-option", known.q3, report)
     elif answer not in known.q3_negative and any(item.strip() for item in wide.q3_follow_up_what_felt_off):
         message = f"asked only after a negative fit, but the fit is {fit!r}"
         found = list(wide.q3_follow_up_what_felt_off)
@@ -121,7 +128,7 @@ def _check_panas(
     if not known.emotions.issuperset(items):
         ratings = {word.lower(): rating for word, rating in items.items()}
         strange = [word for word in items if word.lower() not in known.emotions]
-        _report_unknown(strange, f"{path}.{where}", "PANAS word", report)
+        _report_unknown(strange, f"{path}.{where}", "unknown-panas-word", known.emotions, report)
     for name, words, total in zip(("Positive", "Negative"), (known.positive, known.negative), totals, strict=True):
         if total is None:
             continue
@@ -152,11 +159,19 @@ def check_conversation(conversation: Conversation, report: Report) -> None:
         if comparisons and (
             None in map(_winner, comparisons)
             or not known.pairwise.issuperset(map(_question, comparisons))
+            or not _LABEL_PAIRS.issuperset(map(_labels, comparisons))
             or not all(_texts(turn).values())
         ):
             _check_comparisons(turn, f"{path}.annotations.pairwiseComparisons", known.pairwise, report)
+        selected = annotations.selected_pairwise_questions
+        if _suspicious(selected, len(selected), known.pairwise):
+            place = f"{path}.annotations.selectedPairwiseQuestions"
+            _report_repeated(selected, place, "repeated-question", "a question is selected twice", report)
+            _report_unknown(_strange(selected, known.pairwise), place, "unknown-question", known.pairwise, report)
 
 
+_LABEL_PAIRS = frozenset(permutations(("original", "alternate", "human"), 2))
+_labels = attrgetter("response_a", "response_b")
 _emotion = attrgetter("emotion")
 _question = attrgetter("question_id")
 _winner = attrgetter("winner")
@@ -166,6 +181,12 @@ def _suspicious(found: Iterable[str], n: int, known: frozenset[str]) -> bool:
     """Tell whether any of the `n` values found is unknown, or there twice."""
     different = set(found)
     return len(different) != n or not different <= known
+
+
+def _strange(questions: Iterable[str | None], known: frozenset[str]) -> list[str]:
+    """Return the pairwise questions that are neither known nor a participant's own, sorted."""
+    unknown = {question or "null" for question in questions} - known
+    return sorted(question for question in unknown if not question.startswith("custom:"))
 
 
 def _texts(turn: Turn) -> dict[str, bool]:
@@ -181,17 +202,18 @@ def _texts(turn: Turn) -> dict[str, bool]:
 
 def _check_judgements(judgements: Sequence[BinaryJudgement], path: str, known: frozenset[str], report: Report) -> None:
     questions = [judgement.question_id for judgement in judgements]
-    if repeated := _repeated(questions):
-        message = "a question is judged twice in one turn"
-        report.add(path, "repeated-question", "warning", repeated, message, "kept; the last one counts")
-    _report_unknown(sorted(set(questions) - known), path, "binary question", report)
+    _report_repeated(questions, path, "repeated-question", "a question is judged twice in one turn", report)
+    _report_unknown(sorted(set(questions) - known), path, "unknown-question", known, report)
 
 
 def _check_comparisons(turn: Turn, path: str, known: frozenset[str], report: Report) -> None:
     comparisons = turn.annotations.pairwise_comparisons
-    questions = {comparison.question_id for comparison in comparisons} - known
-    strange = sorted(question or "null" for question in questions if not (question or "").startswith("custom:"))
-    _report_unknown(strange, path, "pairwise question", report)
+    _report_unknown(_strange(map(_question, comparisons), known), path, "unknown-question", known, report)
+    for index, labels in enumerate(map(_labels, comparisons)):
+        if labels not in _LABEL_PAIRS:
+            message = "a comparison needs two different labels"
+            consequence = "kept; counts for accuracy, but an open label wins nothing"
+            report.add(f"{path}[{index}]", "comparison-labels", "warning", list(labels), message, consequence)
     compared = {label for comparison in comparisons for label in (comparison.response_a, comparison.response_b)}
     for label in sorted(label for label, there in _texts(turn).items() if label in compared and not there):
         message = "compared, but its text is missing"
@@ -215,7 +237,13 @@ def check_run(run: Run, report: Report) -> None:
             answers = getattr(turn, name)
             if not known.binary.issuperset(answers):
                 strange = [question for question in answers if question not in known.binary]
-                _report_unknown(strange, f"{path}.{name}", "binary question", report)
+                _report_unknown(strange, f"{path}.{name}", "unknown-question", known.binary, report)
+        judged = turn.em_draft_judge_scores
+        for dimension in _JUDGE_DIMENSIONS if judged.model_fields_set else ():
+            rating = getattr(judged, dimension)
+            if rating is not None and not 1 <= rating <= 7:
+                place, message = f"{path}.em_draft_judge_scores.{dimension}", "outside 1-7; is this another scale?"
+                report.add(place, "score-range", "warning", rating, message, "kept; the mean is clamped")
         if not _POSITIONS.issuperset(turn.em_pairwise_selections):
             strange = [key for key in turn.em_pairwise_selections if not (key.isascii() and key.isdigit())]
             if strange:
@@ -242,4 +270,5 @@ _ANSWER_FIELDS = (
     "em_binary_human_prediction_hp",
     "em_draft_binary_assessment",
 )
+_JUDGE_DIMENSIONS = ("overall_score", "emotional_appropriateness", "helpfulness", "tone_match")
 _POSITIONS = frozenset(str(position) for position in range(12))

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from operator import attrgetter
 from typing import Any
 
-from attune_data._fixes import Fix, Report, closed, each, number, record, rename, text, texts, values
+from attune_data._fixes import Fix, Report, closed, each, keep, number, record, rename, text, texts, values
 from attune_data.conversation import Conversation
 from attune_data.prediction import Run
 
@@ -41,7 +41,7 @@ def words(fix: Fix, case: Callable[[str], str]) -> Fix:
 
     def fix_all(value: Any, path: str, report: Report) -> Any:
         if not isinstance(value, dict):
-            return value
+            return values(fix)(value, path, report)
         renames = {key: case(key.strip()) for key in value if key.strip().lower() in PANAS_WORDS}
         return values(fix)(rename(value, renames, path, report), path, report)
 
@@ -59,7 +59,7 @@ def _panas(items: str, case: Callable[[str], str], *, clamps_always: bool) -> Fi
 
     def fix(value: Any, path: str, report: Report) -> Any:
         if not isinstance(value, dict):
-            return value
+            return record(fixes)(value, path, report)
         direct = {key: item for key, item in value.items() if key.strip().lower() in PANAS_WORDS}
         moved = {key: item for key, item in value.items() if key not in direct}
         if direct and items in moved:
@@ -91,7 +91,15 @@ def _intensity(clamps_always: bool) -> Fix:
 
 
 def _tags(*, clamps_always: bool) -> Fix:
-    return each(record({"emotion": text, "intensity": _intensity(clamps_always)}), required="emotion")
+    fix_tag = record({"emotion": text, "intensity": _intensity(clamps_always)})
+
+    def fix(value: Any, path: str, report: Report) -> Any:
+        if isinstance(value, str):
+            report.add(path, "bare-string", "note", value, "a tag is an object", "read as an emotion without intensity")
+            value = {"emotion": value}
+        return fix_tag(value, path, report)
+
+    return each(fix, required="emotion")
 
 
 ANSWER = closed(ANSWERS, "yes, no or na")
@@ -114,12 +122,19 @@ _JUDGEMENT = record(
     JUDGEMENT_KEYS,
 )
 _COMPARISON = record({"questionId": text, "responseA": LABEL, "responseB": LABEL, "winner": WINNER}, COMPARISON_KEYS)
+
+
+def _comparison(value: Any, path: str, report: Report) -> Any:
+    """Fix a comparison; what is none stays as an empty one, since predictions are keyed by position."""
+    return _COMPARISON(value, path, report) or {}
+
+
 _ALTERNATES = record({"llmImproved": text, "humanEdited": text}, ALTERNATE_KEYS)
 _ANNOTATIONS = record(
     {
         "binaryJudgements": each(_JUDGEMENT, required="questionId"),
         "alternateResponses": _ALTERNATES,
-        "pairwiseComparisons": each(_COMPARISON),
+        "pairwiseComparisons": each(_comparison),
         "selectedPairwiseQuestions": texts,
     }
 )
@@ -172,22 +187,13 @@ fix_conversation = record(
                     "moodShiftTags": _tags(clamps_always=False),
                     "annotations": _ANNOTATIONS,
                 }
-            )
+            ),
+            needed=True,
         ),
     }
 )
 
 _ANSWERS = values(ANSWER)
-
-
-def _assignment(value: Any, path: str, report: Report) -> Any:
-    """Fix the labels of one comparison; what is no object is no assignment."""
-    if isinstance(value, dict):
-        return values(LABEL)(value, path, report)
-    report.add(path, "unknown-value", "warning", value, "expected an object of labels", "read as empty")
-    return {}
-
-
 _JUDGE = ("overall_score", "emotional_appropriateness", "helpfulness", "tone_match")
 
 fix_run = record(
@@ -213,15 +219,25 @@ fix_run = record(
                         _ANSWERS,
                     ),
                     "em_pairwise_selections": values(WINNER),
-                    "pairwise_assignment": values(_assignment),
+                    "pairwise_assignment": values(values(LABEL)),
+                    **dict.fromkeys(
+                        (
+                            "em_draft_judge_scores_by_model",
+                            "em_draft_binary_assessment_by_model",
+                            "em_four_branch_scores",
+                        ),
+                        values(keep),
+                    ),
                     "em_draft_judge_scores": record(dict.fromkeys(_JUDGE, number(whole=False))),
                 }
-            )
+            ),
+            needed=True,
         ),
         "post_conversation": record(
             {
                 "panas_strategy": closed(STRATEGIES, f"one of {', '.join(STRATEGIES)}"),
                 "predicted_post_panas": _panas("items", str.title, clamps_always=True),
+                "predicted_panas_delta": values(keep),
                 "predicted_conversation_wide": record(
                     {**_WIDE_TEXTS, "fourBranchScores": record(dict.fromkeys(BRANCHES, CLAMPED))}, WIDE_KEYS
                 ),

@@ -41,7 +41,7 @@ PERSONAS = (
         ("Female",),
         ("45-54",),
         ("United Kingdom", "Ireland"),
-        ("Bachelor's degree", "Some college or university"),
+        ("Bachelor's degree",),
         (("Healthcare",), ("Healthcare", "Education")),
     ),
     Persona(
@@ -72,7 +72,7 @@ PERSONAS = (
         ("layoff-email",),
         ("Male",),
         ("55-64",),
-        ("United States",),
+        ("Ireland",),
         ("High school",),
         (("Logistics",), ("Transport", "Logistics")),
     ),

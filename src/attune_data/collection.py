@@ -1,9 +1,10 @@
 """What a user holds after loading: the good records, in order, and what was noticed about the rest."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, overload
 
 from attune_data.issues import Issue, issues_frame
@@ -31,6 +32,8 @@ class Collection(Sequence[T], Generic[T]):
         The records, in order.
     found : sequence of Issue, optional
         What loading noticed.
+    files : mapping of str to str, optional
+        Id of a record to the file that it came from.
 
     Examples
     --------
@@ -42,18 +45,21 @@ class Collection(Sequence[T], Generic[T]):
     True
     """
 
-    def __init__(self, records: Sequence[T], found: Sequence[Issue] = ()) -> None:
+    def __init__(
+        self, records: Sequence[T], found: Sequence[Issue] = (), *, files: Mapping[str, str] | None = None
+    ) -> None:
         self._records = tuple(records)
         self._found = tuple(found)
+        self.files = MappingProxyType(dict(files or {}))
 
     @overload
     def __getitem__(self, key: int | str) -> T: ...
     @overload
     def __getitem__(self, key: slice) -> "Collection[T]": ...
     def __getitem__(self, key: int | str | slice) -> "T | Collection[T]":
-        """Return the record at a position or with an id, or a collection of a slice."""
+        """Return the record at a position or with an id, or a collection of a slice, which keeps all issues."""
         if isinstance(key, slice):
-            return Collection(self._records[key], self._found)
+            return Collection(self._records[key], self._found, files=self.files)
         if isinstance(key, str):
             if key in self._by_id:
                 return self._by_id[key]

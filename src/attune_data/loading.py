@@ -10,7 +10,7 @@ from typing import Literal
 
 from attune_data.collection import Collection
 from attune_data.conversation import Conversation
-from attune_data.issues import Issue, LoadError, shown
+from attune_data.issues import Issue, LoadError, Severity, shown
 from attune_data.prediction import Run
 from attune_data.reading import CONVERSATION, LEFT_OUT, RUN, Record, read_document
 from attune_data.sources import Document, documents
@@ -55,6 +55,8 @@ def load(
         Where the source does not exist or holds nothing to read.
     LoadError
         With ``on_error="raise"``, where any record had to be left out.
+    ValueError
+        Where there is no subset of that name, or `on_error` is neither choice.
 
     Examples
     --------
@@ -65,19 +67,20 @@ def load(
     strict = _strict(on_error)
     found: list[Issue] = []
     choose = None if subset is None else subset_choice(Path(source), subset, found)
-    records: dict[str, Conversation] = {}
+    records: dict[str, tuple[Conversation, Document]] = {}
     with _gc_paused():
         for document in _counted(documents(source, choose, prefer="conversation_*.json"), progress):
             conversation = read_document(CONVERSATION, document, found=found, strict=strict)
             if conversation is None:
                 continue
-            if conversation.id in records:
-                message = "another file before it has the same conversationId"
-                place = "$.conversationId"
+            first, where = records.setdefault(conversation.id, (conversation, document))
+            if where is not document:
+                same = first == conversation
+                message = f"{where.name} was read before and has the same id, {'the same' if same else 'other'} content"
+                severity: Severity = "note" if same else "error"
                 value = shown(conversation.id)
-                found.append(Issue(document.name, place, "duplicate-conversation", "error", value, message, LEFT_OUT))
-            else:
-                records[conversation.id] = conversation
+                place = "$.conversationId"
+                found.append(Issue(document.name, place, "duplicate-conversation", severity, value, message, LEFT_OUT))
     return _collect(list(records.values()), found, strict)
 
 
@@ -92,7 +95,7 @@ def load_runs(
     Parameters
     ----------
     source : str or path-like
-        A ``.json`` file, a ``.jsonl`` file, or a folder (read recursively, in name order).
+        ``"demo"``, a ``.json`` file, a ``.jsonl`` file, or a folder (read recursively, in name order).
     on_error : {"report", "raise"}
         ``"raise"`` raises one error where any record had to be left out.
     progress : callable, optional
@@ -101,7 +104,7 @@ def load_runs(
     Returns
     -------
     Collection of Run
-        In the order in which the counting file of each run was read.
+        One per conversation, model and mode, in the order in which each was first read.
 
     Raises
     ------
@@ -109,23 +112,37 @@ def load_runs(
         Where the source does not exist or holds nothing to read.
     LoadError
         With ``on_error="raise"``, where any record had to be left out.
+    ValueError
+        Where `on_error` is neither choice.
     """
     strict = _strict(on_error)
     found: list[Issue] = []
-    records: dict[str, tuple[Run, Document]] = {}
+    records: dict[tuple[str, str, str], tuple[Run, Document]] = {}
     with _gc_paused():
-        for document in _counted(documents(source), progress):
+        for document in _counted(documents(source, demo="demo_runs.jsonl"), progress):
             run = read_document(RUN, document, found=found, strict=strict)
             if run is None:
                 continue
-            counting = (run, document)
-            if (other := records.pop(run.id, None)) is not None:
-                earlier, counting = sorted((other, counting), key=lambda item: _instant(item[0].run_timestamp))
-                message = f"{counting[1].name} holds a later run of the same conversation, model and mode"
-                name = earlier[1]
-                found.append(Issue(name.name, "$", "duplicate-run", "error", f'"{run.id}"', message, LEFT_OUT))
-            records[run.id] = counting
-    return _collect([run for run, _ in records.values()], found, strict)
+            earlier = records.get(run.key)
+            records[run.key] = (run, document) if earlier is None else _later(earlier, (run, document), found)
+    return _collect(list(records.values()), found, strict)
+
+
+def _later(first: tuple[Run, Document], second: tuple[Run, Document], found: list[Issue]) -> tuple[Run, Document]:
+    """Return the run that counts, of two with one key read in this order; the other is an issue."""
+    before, after = _instant(first[0].run_timestamp), _instant(second[0].run_timestamp)
+    counts, other, why = second, first, "its timestamp is later"
+    if before == after:
+        why = "its name is later, the timestamps do not tell"
+    elif before is None or after is None:
+        counts, other = (second, first) if before is None else (first, second)
+        why = "it alone has a timestamp that can be read"
+    elif before > after:
+        counts, other = first, second
+    message = f"{counts[1].name} holds the same conversation, model and mode, and counts: {why}"
+    value = shown(other[0].run_timestamp)
+    found.append(Issue(other[1].name, "$", "duplicate-run", "error", value, message, LEFT_OUT))
+    return counts
 
 
 def _counted(found: Iterator[Document], progress: Callable[[int], object] | None) -> Iterator[Document]:
@@ -135,12 +152,15 @@ def _counted(found: Iterator[Document], progress: Callable[[int], object] | None
             progress(count)
 
 
-def _instant(timestamp: str | None) -> datetime:
-    """Return when a run ended; what is no timestamp is earlier than any, one without a zone is UTC."""
+def _instant(timestamp: str | None) -> datetime | None:
+    """Return when a run ended, or None; a number is seconds since 1970, a time without a zone is UTC."""
     try:
         instant = datetime.fromisoformat(timestamp or "")
     except ValueError:
-        return datetime.min.replace(tzinfo=UTC)
+        try:
+            return datetime.fromtimestamp(float(timestamp or ""), UTC)
+        except (ValueError, OverflowError, OSError):
+            return None
     return instant if instant.tzinfo else instant.replace(tzinfo=UTC)
 
 
@@ -150,10 +170,11 @@ def _strict(on_error: str) -> bool:
     return on_error == "raise"
 
 
-def _collect(records: Sequence[Record], found: Sequence[Issue], strict: bool) -> Collection[Record]:
+def _collect(records: Sequence[tuple[Record, Document]], found: Sequence[Issue], strict: bool) -> Collection[Record]:
     if strict and any(issue.severity == "error" for issue in found):
         raise LoadError(found)
-    return Collection(records, found)
+    files = {record.id: document.name for record, document in records}
+    return Collection([record for record, _ in records], found, files=files)
 
 
 @contextmanager

@@ -176,6 +176,11 @@ class Run(Record):
         return f"{self.conversation_id}/{self.em_model}/{self.mode}"
 
     @property
+    def key(self) -> tuple[str, str, str]:
+        """Conversation, model and mode, which no two runs share."""
+        return self.conversation_id, self.em_model, self.mode
+
+    @property
     def complete(self) -> bool:
         """Whether the predictions after the last turn are there (neither null, absent nor empty)."""
         post = self.post_conversation

@@ -6,8 +6,8 @@ issue) and validated again.
 """
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from pydantic import ValidationError
@@ -33,7 +33,7 @@ _MOST_ERRORS = 20
 class Kind(Generic[Record]):
     """One kind of record: its model, how old files of it are mended, and the rules it is held to.
 
-    A document that has none of `keys`, or one of the `foreign` ones, is something else.
+    A document that has none of `keys`, or that `is_other` tells to be of the other kind, is something else.
     """
 
     model: type[Record]
@@ -42,7 +42,18 @@ class Kind(Generic[Record]):
     check: Callable[[Record, Report], None]
     name: str
     keys: frozenset[str]
-    foreign: frozenset[str]
+    is_other: Callable[[Mapping[str, Any]], bool]
+
+
+_CONVERSATION_ONLY = frozenset(("participant_profile", "prePanas", "postPanas", "conversationWideQuestions"))
+
+
+def _is_run(keys: Mapping[str, Any]) -> bool:
+    return isinstance(keys.get("em_model"), str) and _CONVERSATION_ONLY.isdisjoint(keys)
+
+
+def _is_conversation(keys: Mapping[str, Any]) -> bool:
+    return "em_model" not in keys and not _CONVERSATION_ONLY.isdisjoint(keys)
 
 
 CONVERSATION = Kind(
@@ -52,7 +63,7 @@ CONVERSATION = Kind(
     check_conversation,
     "conversation",
     frozenset(("conversationId", "turns")),
-    frozenset(("em_model",)),
+    _is_run,
 )
 RUN = Kind(
     Run,
@@ -61,20 +72,21 @@ RUN = Kind(
     check_run,
     "run file",
     frozenset(("conversationId", "em_model", "turns")),
-    frozenset(("participant_profile", "prePanas")),
+    _is_conversation,
 )
 
 
 def read_document(kind: Kind[Record], document: Document, *, found: list[Issue], strict: bool = False) -> Record | None:
     """Return the record of a document, or None; findings go to `found`."""
     if document.problem is not None:
-        found.append(Issue(document.name, "$", "unreadable", "error", "null", document.problem, LEFT_OUT))
+        consequence = LEFT_OUT if document.severity == "error" else "passed over"
+        found.append(Issue(document.name, "$", "unreadable", document.severity, "null", document.problem, consequence))
         return None
     report = Report(document.name, strict)
     try:
         record = kind.model.model_validate_json(document.data, by_alias=True, by_name=False)
-        # A run file is a valid conversation with extra keys, but not meant to be one.
-        old = kind.is_old(record) or (not kind.foreign.isdisjoint(record.model_extra or ()))
+        # A run file is a valid conversation with extra keys; the second stage tells whether it is meant to be one.
+        old = kind.is_old(record) or "em_model" in (record.model_extra or ())
     except ValidationError:
         old = True
     if old:
@@ -92,23 +104,15 @@ def _mend(kind: Kind[Record], document: Document, report: Report) -> Record | No
     """Take a document through the second stage."""
     try:
         parsed = _parse(document.data, report)
-        if not isinstance(parsed, dict) or kind.keys.isdisjoint(parsed) or not kind.foreign.isdisjoint(parsed):
+        if not isinstance(parsed, dict) or kind.keys.isdisjoint(parsed) or kind.is_other(parsed):
             report.add("$", "not-a-record", "error", _outline(parsed), _guess(kind, parsed), LEFT_OUT)
             return None
         record = kind.model.model_validate(kind.fix(parsed, "$", report), by_alias=True, by_name=False)
         record.to_json()  # The lenient parser takes deeper nesting than can be written.
     except json.JSONDecodeError as error:
-        line = document.data.count(b"\n") > 0
-        place = f"line {error.lineno}, column {error.colno}" if line else f"column {error.colno}"
-        found = error.doc[error.pos : error.pos + 20]
-        cut = "; is the file cut off?" if error.pos >= len(error.doc.rstrip()) else ""
-        empty = "the file is empty" if not error.doc.strip() else f"not JSON at {place}: {error.msg}{cut}"
-        report.add("$", "invalid-json", "error", found, empty, LEFT_OUT)
+        _report_syntax(error, report)
     except ValidationError as error:
-        for detail in error.errors(include_url=False)[:_MOST_ERRORS]:
-            path = "$" + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in detail["loc"])
-            value = None if detail["type"] == "missing" else detail["input"]
-            report.add(path, "invalid-value", "error", value, detail["msg"], LEFT_OUT)
+        _report_invalid(error, report)
     except (RecursionError, PydanticSerializationError):
         report.add("$", "invalid-json", "error", None, "nested too deeply to be a record", LEFT_OUT)
     except (ValueError, OverflowError) as error:
@@ -117,6 +121,46 @@ def _mend(kind: Kind[Record], document: Document, report: Report) -> Record | No
         rejected = any(issue.severity == "error" for issue in report.issues)
         return None if rejected else record
     return None
+
+
+def _report_syntax(error: json.JSONDecodeError, report: Report) -> None:
+    if not error.doc.strip():
+        message = "the file is empty"
+    else:
+        place = f"line {error.lineno}, column {error.colno}" if "\n" in error.doc else f"column {error.colno}"
+        at_end = error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated string")
+        message = f"not JSON at {place}: {error.msg}" + ("; is the file cut off?" if at_end else "")
+    found = error.doc[error.pos : error.pos + 20]
+    report.add("$", "invalid-json", "error", found, message, LEFT_OUT)
+
+
+_EXPECTED = {
+    "missing": "the key is missing",
+    "tuple_type": "expected a list",
+    "dict_type": "expected an object",
+    "model_type": "expected an object",
+    "model_attributes_type": "expected an object",
+    "string_type": "expected text",
+    "int_type": "expected a whole number",
+}
+
+
+def _report_invalid(error: ValidationError, report: Report) -> None:
+    """Report what cannot be mended; a value that was first read as null is reported as it was."""
+    details = error.errors(include_url=False)
+    for detail in details[:_MOST_ERRORS]:
+        path = "$" + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in detail["loc"])
+        message = _EXPECTED.get(detail["type"], detail["msg"])
+        before = next((issue for issue in report.issues if issue.path == path and issue.rule == "unknown-value"), None)
+        if before is None:
+            value = None if detail["type"] == "missing" else detail["input"]
+            report.add(path, "invalid-value", "error", value, message, LEFT_OUT)
+        else:
+            report.issues.remove(before)
+            report.issues.append(replace(before, rule="invalid-value", severity="error", consequence=LEFT_OUT))
+    if len(details) > _MOST_ERRORS:
+        more = f"{len(details) - _MOST_ERRORS} more values of this record are of the wrong kind"
+        report.add("$", "invalid-value", "error", None, more, LEFT_OUT)
 
 
 def _parse(data: bytes, report: Report) -> Any:
@@ -156,7 +200,7 @@ def _guess(kind: Kind[Record], parsed: Any) -> str:
         return f"a list; expected one {kind.name} a file, or one a line in a .jsonl file"
     if isinstance(parsed, dict) and {"conversations", "aggregates"} <= parsed.keys():
         return f"a file of scores, not a {kind.name}"
-    if isinstance(parsed, dict) and not kind.foreign.isdisjoint(parsed):
+    if isinstance(parsed, dict) and kind.is_other(parsed):
         other = "run file, which load_runs reads" if kind is CONVERSATION else "conversation, which load reads"
         return f"not a {kind.name}; is it a {other}?"
     return f"not a {kind.name}: it has none of {', '.join(sorted(kind.keys))}"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from attune_data.issues import SourceError
+from attune_data.issues import Severity, SourceError
 
 __all__ = ["Choice", "Document", "documents"]
 
@@ -23,13 +23,18 @@ class Document:
     name: str
     data: bytes
     problem: str | None = None
+    severity: Severity = "error"
 
 
 Choice = Callable[[list[str]], list[str]]
 
 
 def documents(
-    source: str | os.PathLike[str], choose: Choice | None = None, *, prefer: str | None = None
+    source: str | os.PathLike[str],
+    choose: Choice | None = None,
+    *,
+    prefer: str | None = None,
+    demo: str = "demo.jsonl",
 ) -> Iterator[Document]:
     """Yield every record of a source, in name order.
 
@@ -43,6 +48,8 @@ def documents(
         Picks among the names of a folder's files before any is read.
     prefer : str, optional
         Of a folder only the files whose names match this pattern, where there are any.
+    demo : str
+        The file of the package that ``"demo"`` stands for.
 
     Raises
     ------
@@ -50,8 +57,7 @@ def documents(
         Where there is no such file, or a folder holds none that could be read.
     """
     if source == "demo":
-        demo = files("attune_data") / "demo.jsonl"
-        yield from _lines("demo.jsonl", demo.read_bytes())
+        yield from _lines(demo, (files("attune_data") / demo).read_bytes())
         return
     if not os.fspath(source):
         raise SourceError("the source is an empty text; give a file, a folder or demo")
@@ -91,7 +97,8 @@ def _folder(folder: Path, choose: Choice | None, prefer: str | None) -> Iterator
         status = Path(root).stat()
         if (status.st_dev, status.st_ino) in entered:
             folders.clear()
-            problems.append(Document(_shown(Path(root).relative_to(folder)), b"", "a link to a folder already read"))
+            name = _shown(Path(root).relative_to(folder))
+            problems.append(Document(name, b"", "a link to a folder already read", "note"))
             continue
         entered.add((status.st_dev, status.st_ino))
         # A folder named like a record is not entered; reading it as a file reports it.
@@ -108,6 +115,9 @@ def _folder(folder: Path, choose: Choice | None, prefer: str | None) -> Iterator
     )
     if not chosen and not problems:
         raise SourceError(f"{folder} holds no .json or .jsonl file, in itself or below")
+    if passed_over := [name for name in records if name not in chosen and name.lower().endswith(_SUFFIXES)]:
+        listed = ", ".join(map(_shown, passed_over[:5])) + (", ..." if len(passed_over) > 5 else "")
+        yield Document(_shown(folder.name), b"", f"{len(passed_over)} files are not read here: {listed}", "note")
     for name in choose(chosen) if choose else chosen:
         yield from _file(found[name], _shown(name))
 

@@ -39,13 +39,15 @@ def _choose(names: list[str], *, folder: str, subset: str, wanted: frozenset[int
     for name in own or names:
         if numbered := re.fullmatch(r"conversation_([0-9]+)\.json", PurePosixPath(name).name):
             by_number.setdefault(int(numbered[1]), name)
-    missing = wanted - by_number.keys()
-    extra = by_number.keys() - wanted if own else set()
-    for rule, numbers, what, consequence in (
-        ("subset-missing", missing, f"{len(missing)} files of {subset} are missing", "loaded without them"),
-        ("subset-extra", extra, f"{len(extra)} files are not part of {subset}", "left out"),
-    ):
-        if numbers:
-            message = f"{what}: {', '.join(map(str, sorted(numbers)))}"
-            found.append(Issue(folder, "$", rule, "warning", shown(sorted(numbers)), message, consequence))
-    return sorted(by_number[number] for number in wanted & by_number.keys())
+    missing = sorted(wanted - by_number.keys())
+    chosen = sorted(by_number[number] for number in wanted & by_number.keys())
+    if not chosen:
+        raise SourceError(f"{folder} holds none of the {len(wanted)} files conversation_<n>.json of {subset}")
+    extra = sorted(set(own) - set(chosen))
+    if missing:
+        message = f"{len(missing)} files of {subset} are missing: {', '.join(map(str, missing))}"
+        found.append(Issue(folder, "$", "subset-missing", "warning", shown(missing), message, "loaded without them"))
+    if extra:
+        message = f"{len(extra)} files are not part of {subset}: {', '.join(extra)}"
+        found.append(Issue(folder, "$", "subset-extra", "warning", shown(extra), message, "left out"))
+    return chosen

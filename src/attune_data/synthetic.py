@@ -3,10 +3,12 @@
 Hand-written stories (the arcs) give the texts; a latent model gives the annotations: participants with traits and
 diagnoses, emotions that move over the turns, what the original model did, what the participant wanted, and label
 noise. Every effect is a parameter, so that an analysis can be checked by recovering what was planted.
-``python -m attune_data.synthetic > demo.jsonl`` writes the embedded demonstration data again.
+``python -m attune_data.synthetic conversations > demo.jsonl`` and ``python -m attune_data.synthetic runs >
+demo_runs.jsonl`` write the embedded demonstration data again.
 """
 
 import sys
+from collections.abc import Iterable, Sequence
 
 from attune_data._synthetic_effects import Effects
 from attune_data._synthetic_people import PERSONAS, draw_participant
@@ -14,10 +16,38 @@ from attune_data._synthetic_runs import SimulatedModel, runs
 from attune_data._synthetic_story import Writer, load_arcs
 from attune_data.collection import Collection
 from attune_data.conversation import Conversation
+from attune_data.prediction import Run
 
-__all__ = ["Effects", "SimulatedModel", "conversations", "demo", "runs"]
+__all__ = ["Effects", "SimulatedModel", "conversations", "demo", "demo_runs", "runs"]
 
 _DEMO_SEED = 3
+
+_DEMO_MODELS = (
+    SimulatedModel(
+        "synthetic/attentive",
+        emotion=0.65,
+        binary_om=0.75,
+        binary_human=0.65,
+        pairwise=0.6,
+        response=0.6,
+        panas=0.55,
+        wide=0.6,
+        unclear_loss=0.2,
+    ),
+    SimulatedModel(
+        "synthetic/hasty",
+        emotion=0.35,
+        binary_om=0.45,
+        binary_human=0.35,
+        pairwise=0.35,
+        response=0.25,
+        panas=0.25,
+        wide=0.25,
+        unclear_loss=0.2,
+        position_bias=0.3,
+        missing=0.05,
+    ),
+)
 
 
 def conversations(
@@ -79,7 +109,9 @@ def conversations(
 
 
 def demo() -> Collection[Conversation]:
-    """Generate the embedded demonstration data: 40 conversations by 24 participants, each story told twice.
+    """Generate the embedded demonstration conversations: 40 by 24 participants.
+
+    Each of the 20 stories appears twice, told by two people.
 
     Examples
     --------
@@ -88,6 +120,21 @@ def demo() -> Collection[Conversation]:
     True
     """
     return conversations(40, participants=24, seed=_DEMO_SEED)
+
+
+def demo_runs() -> Collection[Run]:
+    """Generate the embedded demonstration runs: two simulated models on each conversation of `demo`.
+
+    ``synthetic/attentive`` is clearly the better one; ``synthetic/hasty`` leaves some answers out and prefers A in
+    pairwise choices, whatever stands there.
+
+    Examples
+    --------
+    >>> from attune_data import load_runs
+    >>> demo_runs()[0] == load_runs("demo")[0]
+    True
+    """
+    return runs(demo(), _DEMO_MODELS, seed=_DEMO_SEED)
 
 
 def _assignments(n: int, count: int) -> list[tuple[int, str]]:
@@ -110,6 +157,20 @@ def _assignments(n: int, count: int) -> list[tuple[int, str]]:
     return [(number, told[number][place]) for _, place, number in ranked[:n]]
 
 
+def _main(arguments: Sequence[str]) -> int:
+    records: Iterable[Conversation | Run]
+    match arguments:
+        case ["conversations"]:
+            records = demo()
+        case ["runs"]:
+            records = demo_runs()
+        case _:
+            sys.stderr.write("usage: python -m attune_data.synthetic conversations|runs\n")
+            return 2
+    for record in records:
+        sys.stdout.buffer.write(record.to_json() + b"\n")
+    return 0
+
+
 if __name__ == "__main__":
-    for conversation in demo():
-        sys.stdout.buffer.write(conversation.to_json() + b"\n")
+    sys.exit(_main(sys.argv[1:]))

@@ -210,3 +210,10 @@ def test_records_are_not_changed(make_record: Make) -> None:
     record = make_record()
     aggregate([record])
     assert record == make_record()
+
+
+@pytest.mark.parametrize("models", [3, 6, 11])
+def test_composite_z_is_0_without_spread_whatever_the_value(make_record: Make, models: int) -> None:
+    # The mean of equal values may differ from them in the last digit, as it does for 51.33.
+    rows = aggregate([make_record(em_model=f"m{model}", composite_score=51.33) for model in range(models)])
+    assert {row["composite_z"] for row in rows} == {0.0}

@@ -361,7 +361,7 @@ def _named(conversation_id: str, model: str) -> Run:
         ("c1", "vendor/family/model:free", "c1_vendor_family-model-free_default.json"),
         ("c1", "model", "c1_model_default.json"),
         ("../../etc", "../x", "--..-etc_.._x_default.json"),
-        ("..", "\\x\0\n", "-_-x--_default.json"),
+        ("..", "\\x\0\n", "--x--_default.json"),
         ("ä", "v/模型", "ä_v_模型_default.json"),
     ],
 )

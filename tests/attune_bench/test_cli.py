@@ -141,7 +141,7 @@ def test_score(call: Call, files: Files, tmp_path: Path, protocol: str) -> None:
         "score", "--results", runs, "--ground-truth", data, "--output", output, "--protocol", protocol
     )
     assert (status, err) == (0, "")
-    assert out.startswith(f"{output}: 2 runs of 1 models and modes, protocol {protocol}\n")
+    assert out.startswith(f"{output}: 2 runs of 1 model and mode, protocol {protocol}\n")
     assert out.endswith(f"next: attune-bench report --scores {output}\n")
     scores = Scores.read(output)
     assert scores.metadata["protocol"] == protocol
@@ -165,8 +165,8 @@ def test_score_says_what_was_not_scored(call: Call, files: Files, tmp_path: Path
     output = tmp_path / "out.json"
     status, out, err = call("score", "--results", runs, "--ground-truth", data, "--output", output)
     assert (status, err) == (0, "")
-    assert "1 runs of 1 models and modes" in out
-    assert re.search(r"^1 errors and \d+ warnings in the files; see: attune-bench validate ", out, re.MULTILINE)
+    assert "1 run of 1 model and mode" in out
+    assert re.search(r"^1 error and \d+ warnings in the files; see: attune-bench validate ", out, re.MULTILINE)
     assert [issue.rule for issue in Scores.read(output).metadata["issues"]] == ["run-without-conversation"]
 
 
@@ -283,10 +283,10 @@ def test_a_mistake_is_one_line_on_standard_error_and_exit_2(
 
 def test_an_unwritable_folder(call: Call, files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Where tests run as root no folder refuses, so the refusal is made.
-    def refuse(**_: object) -> NoReturn:
+    def refuse(*_: object) -> NoReturn:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("attune_bench.scores.NamedTemporaryFile", refuse)
+    monkeypatch.setattr("pathlib.Path.write_bytes", refuse)
     output = tmp_path / "out.json"
     status, out, err = call("score", "--results", files[1], "--ground-truth", files[0], "--output", output)
     assert (status, out) == (2, "")

@@ -56,7 +56,7 @@ def _grids(text: str) -> list[list[str]]:
     """Return the grids of a table report: heading, rule, then the rows that hold cells."""
     lines = text.split("\n")
     rules = [i for i, line in enumerate(lines) if re.fullmatch(r"-{20,}", line)]
-    end = next(i for i, line in enumerate(lines) if line.startswith("Means over"))
+    end = next(i for i, line in enumerate(lines) if line.startswith(("Headings.", "Means over")))
     grids = []
     for start, after in pairwise([*rules, end + 1]):
         body = [line for line in lines[start + 1 : after - 1] if line and not TITLE.fullmatch(line)]
@@ -144,33 +144,33 @@ def _split(line: str) -> tuple[str, str]:
 
 EXAMPLE_CELLS = {
     "n conversations": "2",
-    "Composite score (0-100)": "64.69",
-    "emotion blend": "0.741",
-    "evaluation quality": "0.660",
-    "holistic": "0.540",
-    "Equal-weight composite (0-100)": "62.39",
+    "Composite": "64.69",
+    "Emotion blend": "0.741",
+    "Evaluation quality": "0.660",
+    "Holistic": "0.540",
+    "Equal-weight composite": "62.39",
     "Emotion F1": "0.722",
-    "Emotion valence-arousal": "0.760",
+    "Emotion VA": "0.760",
     "Emotion intensity MAE, lower is better": "2.000",
-    "Binary OM accuracy": "0.750 (80%)",
-    "Binary OM MCC, pooled": "-0.167 (80%)",
-    "Binary HP accuracy": "0.889 (75%)",
-    "Binary HP MCC, pooled": "0.577 (75%)",
-    "Phrasing gap, HP observer - HP-facing": "0.444 (75%)",
+    "OM accuracy": "0.750 (80%)",
+    "OM MCC, pooled": "-0.167 (80%)",
+    "HP accuracy": "0.889 (75%)",
+    "HP MCC, pooled": "0.577 (75%)",
+    "Phrasing gap": "0.444 (75%)",
     "Pairwise accuracy": "0.500 (80%)",
     "Pairwise Kendall tau": "0.333 (80%)",
     "Response similarity": "0.583",
-    "Response preference alignment": "0.556",
+    "Preference alignment": "0.556",
     "Draft judge score": "0.583",
     "Draft binary alignment": "0.333",
-    "PANAS totals, 1 - MAE/60": "0.783 (17%)",
-    "PANAS against no change": "-0.300 (17%)",
+    "PANAS normalized": "0.783 (17%)",
+    "PANAS baseline-adjusted": "-0.300 (17%)",
     "PANAS item MAE, lower is better": "1.500 (17%)",
     "Q1 looking for": "0.667",
     "Q2 emotion clarity": "1.000",
     "Q3 model fit": "0.000",
-    "Q3 follow-up": "0.667",
-    "Four branches, 1 - MAE/6": "0.750",
+    "Q3 what felt off": "0.667",
+    "Four-branch normalized": "0.750",
 }
 
 

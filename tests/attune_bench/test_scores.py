@@ -295,3 +295,14 @@ def test_frames_of_nothing() -> None:
     scores = Scores.of([], protocol="documented", synthetic=False)
     assert (list(scores.records), list(scores.aggregates)) == ([], [])
     assert [frame.height for frame in (scores.turns, scores.conversations, scores.models, scores.issues)] == [0] * 4
+
+
+def test_unknown_keys_survive_reading_and_writing(make_scores: Make, tmp_path: Path) -> None:
+    path = tmp_path / "scores.json"
+    make_scores().write(path)
+    content = json.loads(path.read_bytes())
+    content["metadata"]["note"] = "by hand"
+    content["conversations"][0]["reviewed"] = {"by": "A", "on": None}
+    path.write_text(json.dumps(content))
+    Scores.read(path).write(path)
+    assert json.loads(path.read_bytes()) == content

@@ -1,12 +1,14 @@
 """Odd cases at the level of `score`: what is missing, repeated, unknown or blank; incomplete runs; coverage."""
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from attune_bench import score
-from attune_data import Conversation, Run
+from attune_data import Conversation, Run, RunTurn, Turn, load_runs
 
 Json = dict[str, Any]
 MakeConversation = Callable[..., Conversation]
@@ -360,3 +362,18 @@ def test_panas_coverage(
 ) -> None:
     record = score_one({"postPanas": actual}, {"post_conversation": {"predicted_post_panas": predicted}})
     assert record["coverage"]["panas"] == {"present": present, "expected": expected}
+
+
+def test_issues_of_loaded_runs_name_the_file(tmp_path: Path) -> None:
+    run = {"conversationId": "c9", "em_model": "vendor/model", "mode": "default", "turns": [{"turnNumber": 1}]}
+    (tmp_path / "some.json").write_text(json.dumps({**run, "post_conversation": {"panas_strategy": "absolute"}}))
+    (issue,) = score([], load_runs(tmp_path)).metadata["issues"]
+    assert (issue.file, issue.rule) == ("some.json", "run-without-conversation")
+
+
+def test_of_one_run_given_twice_the_first_counts() -> None:
+    conversation = Conversation(conversation_id="c", turns=(Turn(turn_number=1),))
+    run = Run(conversation_id="c", em_model="m", turns=(RunTurn(turn_number=1),))
+    scores = score([conversation], [run, run])
+    assert len(scores.records) == 1
+    assert [issue.rule for issue in scores.metadata["issues"]] == ["duplicate-run"]

@@ -80,7 +80,7 @@ def test_issues_are_a_frame_of_their_fields(conversation: Json, save: Save) -> N
     issues = load(save(conversation, "a.json")).issues
     assert issues.columns == ["file", "path", "rule", "severity", "value", "message", "consequence"]
     assert issues.filter(pl.col("severity") == "warning").select("file", "path", "rule", "value").rows() == [
-        ("a.json", "$.turns[0].moodShiftTags[0].emotion", "unknown-emotion", '"calm"')
+        ("a.json", "$.turns[0].moodShiftTags[0].emotion", "unknown-emotion", '"Calm"')
     ]
     assert issues["rule"].to_list() == ["number-as-text", "unknown-emotion"]
 

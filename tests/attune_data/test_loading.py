@@ -53,26 +53,39 @@ def test_unknown_choice_of_on_error(loader: Callable[..., object], tmp_path: Pat
         loader(tmp_path, on_error="ignore")
 
 
-TEXT_PLACES = ("$.conversationId", "$.turns[1].userMessage", "$.turns[0].turnNumber")
+NEEDED_PLACES = ("$.conversationId", "$.turns[0].turnNumber")
 OBJECT_PLACES = ("$.metadata", "$.participant_profile.demographics", "$.turns[0].annotations")
-LIST_PLACES = ("$.turns", "$.turns[0].moodShiftTags", "$.turns[0].annotations.pairwiseComparisons")
+LIST_PLACES = ("$.turns[0].moodShiftTags", "$.turns[0].annotations.pairwiseComparisons")
 
-
-OTHER_TYPES: list[tuple[str, Any]] = [
-    *itertools.product(TEXT_PLACES, ({"a": 1}, [3], True)),
-    *itertools.product(OBJECT_PLACES, ("text", [{}], 3)),
-    *itertools.product(LIST_PLACES, ("text", {"0": {}}, 3)),
+NEEDED: list[tuple[str, Any]] = [
+    *itertools.product(NEEDED_PLACES, ({"a": 1}, [3], True)),
+    *itertools.product(("$.turns",), ("text", {"0": {}}, 3)),
+]
+OPTIONAL: list[tuple[str, Any]] = [
+    *itertools.product(("$.turns[1].userMessage",), ({"a": 1}, [3], True)),
+    *itertools.product(OBJECT_PLACES, ("text", "", [{}], 3)),
+    *itertools.product(LIST_PLACES, ("", {"0": {}}, 3)),
 ]
 
 
-@pytest.mark.parametrize(("path", "value"), OTHER_TYPES)
-def test_value_of_another_type_is_an_error_at_its_place(
+@pytest.mark.parametrize(("path", "value"), NEEDED)
+def test_value_of_another_type_where_one_is_needed_is_an_error_at_its_place(
     path: str, value: Any, conversation: Json, save: Save, put: Put
 ) -> None:
     loaded = load(save(put(conversation, path, value), "1.json"))
     assert len(loaded) == 0
-    errors = [(issue.path, issue.rule) for issue in loaded.found if issue.severity == "error"]
-    assert errors == [(path, "invalid-value")]
+    assert [(issue.path, issue.rule, issue.severity) for issue in loaded.found] == [(path, "invalid-value", "error")]
+    assert json.loads(loaded.found[0].value) == value
+
+
+@pytest.mark.parametrize(("path", "value"), OPTIONAL)
+def test_value_of_another_type_costs_only_itself(
+    path: str, value: Any, conversation: Json, save: Save, put: Put
+) -> None:
+    loaded = load(save(put(conversation, path, value), "1.json"))
+    changed = [(issue.path, issue.severity, issue.value) for issue in loaded.found if issue.rule == "unknown-value"]
+    assert changed == [(path, "warning", json.dumps(value))]
+    assert json.loads(loaded[0].to_json()) == put(conversation, path, None)
 
 
 @pytest.mark.parametrize("path", ["$.conversationId", "$.em_model", "$.turns[1].turnNumber"])
@@ -87,7 +100,7 @@ def test_missing_key_that_is_needed_is_an_error_at_its_place(
     ("path", "item"),
     [
         ("$.turns[0].moodShiftTags", {"intensity": 3}),
-        ("$.turns[0].moodShiftTags", "Proud"),
+        ("$.turns[0].moodShiftTags", 7),
         ("$.turns[0].moodShiftTags", None),
         ("$.turns[0].annotations.binaryJudgements", {"observedBehavior": "yes"}),
         ("$.conversationWideQuestions.q1_lookingFor", None),
@@ -205,7 +218,7 @@ def test_missing_and_extra_numbers_of_a_subset_are_issues(conversation: Json, sa
     assert len(loaded) == 19
     assert [(issue.file, issue.path, issue.rule, issue.severity, issue.value) for issue in loaded.found] == [
         ("Subsample20", "$", "subset-missing", "warning", f"[{gone}]"),
-        ("Subsample20", "$", "subset-extra", "warning", "[100000]"),
+        ("Subsample20", "$", "subset-extra", "warning", '["conversation_100000.json"]'),
     ]
 
 

@@ -96,7 +96,7 @@ def panas_cases(path: str, items: str, word: str) -> list[Case]:
         quiet("null total", positive, None),
         quiet("null item", f"{path}.{items}.{word}", None),
         quiet("no items", f"{path}.{items}", {}),
-        finds("word", f"{path}.{items}.calm", 3, f"{path}.{items}", "unknown-word"),
+        finds("word", f"{path}.{items}.calm", 3, f"{path}.{items}", "unknown-panas-word"),
     ]
 
 
@@ -221,7 +221,7 @@ def test_rules_also_look_at_a_record_that_was_mended(conversation: Json, read_co
     assert [issue[1] for issue in read_conversation(conversation)[1]] == [
         "number-as-text",
         "old-spelling",
-        "unknown-word",
+        "unknown-panas-word",
         "unknown-emotion",
     ]
 

@@ -1,6 +1,10 @@
 """Simulated models: skills, losses and biases are what was asked for, and every run is valid."""
 
+import subprocess
+import sys
+from collections import Counter
 from collections.abc import Callable, Iterable
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +48,67 @@ def pooled(model: SimulatedModel, measure: Callable[..., list[bool]], **options:
     truths = load("demo")
     simulated = synthetic.runs(truths, [model], seed=3)
     return mean(hit for run in simulated for hit in measure(run, truths[run.conversation_id], **options))
+
+
+# --- The demonstration runs -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("argument", "file"), [("conversations", "demo.jsonl"), ("runs", "demo_runs.jsonl")])
+def test_the_command_writes_the_demo_files(argument: str, file: str) -> None:
+    command = [sys.executable, "-m", "attune_data.synthetic", argument]
+    written = subprocess.run(command, capture_output=True, check=True, timeout=300)
+    assert not written.stderr
+    # Compared outside the assertion: a difference of megabytes is nothing to print.
+    same = written.stdout == (files("attune_data") / file).read_bytes()
+    assert same, f"{file} is not what the generator writes; write it again"
+
+
+@pytest.mark.parametrize("arguments", [[], ["demo"], ["runs", "runs"]])
+def test_the_command_needs_a_known_argument(arguments: list[str]) -> None:
+    command = [sys.executable, "-m", "attune_data.synthetic", *arguments]
+    refused = subprocess.run(command, capture_output=True, check=False, text=True, timeout=300)
+    assert refused.returncode == 2
+    assert not refused.stdout
+    assert refused.stderr.splitlines() == ["usage: python -m attune_data.synthetic conversations|runs"]
+
+
+def test_demo_runs_are_80_without_an_issue_each_with_its_conversation() -> None:
+    truths, demo_runs = load("demo"), load_runs("demo", on_error="raise")
+    assert demo_runs.issues.is_empty()
+    assert len(demo_runs) == 80
+    assert list(demo_runs) == list(synthetic.demo_runs())
+    answered = {(run.em_model, run.conversation_id) for run in demo_runs}
+    models = ("synthetic/attentive", "synthetic/hasty")
+    assert answered == {(model, conversation.id) for model in models for conversation in truths}
+    assert {run.mode for run in demo_runs} == {"default"}
+    for run in demo_runs:
+        truth = truths[run.conversation_id]
+        assert [turn.turn_number for turn in run.turns] == [turn.turn_number for turn in truth.turns]
+
+
+def test_the_attentive_demo_model_is_better_and_the_hasty_one_incomplete_and_biased() -> None:
+    truths, demo_runs = load("demo"), load_runs("demo")
+    by_model = {
+        name: [run for run in demo_runs if run.em_model == name] for name in ("synthetic/attentive", "synthetic/hasty")
+    }
+    attentive, hasty = by_model.values()
+    for measure in (right_answers, right_choices):
+        better, worse = (
+            mean(hit for run in own for hit in measure(run, truths[run.conversation_id])) for own in (attentive, hasty)
+        )
+        assert better > worse + 0.1
+
+    def choices(own: list[Run]) -> Counter[str | None]:
+        return Counter(choice for run in own for turn in run.turns for choice in turn.em_pairwise_selections.values())
+
+    full, partial = choices(attentive), choices(hasty)
+    assert full.total() == sum(len(turn.annotations.pairwise_comparisons) for c in truths for turn in c.turns)
+    assert partial.total() < full.total()
+    assert full["A"] / full.total() == pytest.approx(0.5, abs=0.05)
+    assert partial["A"] / partial.total() > 0.58
+
+
+# --- Simulated models -------------------------------------------------------------------------------------------------
 
 
 def test_a_perfect_model_gives_the_participants_own_answers() -> None:
