@@ -60,8 +60,8 @@ def warn_undefined(what: str, why: str, *, stacklevel: int = 3) -> None:
     warnings.warn(f"undefined: {what}; {why}", UndefinedMetricWarning, stacklevel=stacklevel)
 
 
-def defined(value: float, what: str, why: str, *, stacklevel: int = 4) -> float:
+def defined(value: float, what: str, why: str) -> float:
     """Return `value`, with a warning if it is nan."""
     if isnan(value):
-        warn_undefined(what, why, stacklevel=stacklevel)
+        warn_undefined(what, why, stacklevel=4)
     return value

@@ -16,9 +16,9 @@ from attune_metrics import binary, composite, emotion, holistic, pairwise, panas
 __all__ = ["CATALOG", "Family", "Metric"]
 
 Family = Literal["emotion", "binary", "pairwise", "response", "panas", "holistic", "composite"]
-_TURN = "AttuneBench, turn metrics"
-_POST = "AttuneBench, post-conversation metrics"
-_SCORE = "AttuneBench, conversation score"
+_TURN = "AttuneBench (arXiv:2605.21739), turn metrics"
+_POST = "AttuneBench (arXiv:2605.21739), post-conversation metrics"
+_SCORE = "AttuneBench (arXiv:2605.21739), conversation score"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Metric:
     family : str
         The module that defines it.
     source : str
-        Where the definition stands.
+        Citation of the definition.
     """
 
     name: str

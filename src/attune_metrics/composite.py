@@ -55,12 +55,12 @@ def emotion_blend(f1: float, va_score: float) -> float:
     Returns
     -------
     float
-        0 to 1, higher is better.
+        0 to 1, higher is better; nan if a value is.
 
     Raises
     ------
     MetricInputError
-        If a value is outside 0-1. So do all functions here.
+        If a value is outside its range. So do all functions here.
 
     Examples
     --------
@@ -72,7 +72,17 @@ def emotion_blend(f1: float, va_score: float) -> float:
 
 
 def binary_mean(om_accuracy: float, human_accuracy: float) -> float:
-    """Mean of the accuracies on the OM questions and the HP questions (observer phrasing): 0 to 1, higher is better.
+    """Mean accuracy on the two sets of questions: ``(om_accuracy + human_accuracy) / 2``.
+
+    Parameters
+    ----------
+    om_accuracy, human_accuracy : float
+        `binary_accuracy` on the OM and on the HP questions (observer phrasing), 0 to 1.
+
+    Returns
+    -------
+    float
+        0 to 1, higher is better; nan if a value is.
 
     Examples
     --------
@@ -84,7 +94,19 @@ def binary_mean(om_accuracy: float, human_accuracy: float) -> float:
 
 
 def evaluation_quality(*, om_accuracy: float, human_accuracy: float, pairwise_accuracy: float) -> float:
-    """Pillar of evaluation: ``0.5 binary_mean + 0.5 pairwise_accuracy``: 0 to 1, higher is better.
+    """Pillar of evaluation: ``0.5 binary_mean + 0.5 pairwise_accuracy``.
+
+    Parameters
+    ----------
+    om_accuracy, human_accuracy : float
+        As for `binary_mean`, 0 to 1.
+    pairwise_accuracy : float
+        0 to 1.
+
+    Returns
+    -------
+    float
+        0 to 1, higher is better; nan if a value is.
 
     Examples
     --------
@@ -120,7 +142,17 @@ def panas01(panas_baseline_adjusted: float | None) -> float:
 
 
 def conversation_wide(q1: float, q2: float, q3: float, follow_up: float) -> float:
-    """Mean of the four answers about the whole conversation (Q1, Q2, Q3, Q3 follow-up): 0 to 1, higher is better.
+    """Mean of the four answers about the whole conversation: ``(q1 + q2 + q3 + follow_up) / 4``.
+
+    Parameters
+    ----------
+    q1, q2, q3, follow_up : float
+        `q1_looking_for_score`, `q2_emotion_clarity_match`, `q3_model_fit_match`, `q3_follow_up_score`, 0 to 1.
+
+    Returns
+    -------
+    float
+        0 to 1, higher is better; nan if a value is.
 
     Examples
     --------
@@ -132,7 +164,17 @@ def conversation_wide(q1: float, q2: float, q3: float, follow_up: float) -> floa
 
 
 def holistic(*, panas01: float, conversation_wide: float, four_branch_normalized: float) -> float:
-    """Holistic pillar: ``0.4 panas01 + 0.3 conversation_wide + 0.3 four_branch_normalized``: 0 to 1, higher is better.
+    """Holistic pillar: ``0.4 panas01 + 0.3 conversation_wide + 0.3 four_branch_normalized``.
+
+    Parameters
+    ----------
+    panas01, conversation_wide, four_branch_normalized : float
+        0 to 1.
+
+    Returns
+    -------
+    float
+        0 to 1, higher is better; nan if a value is.
 
     Examples
     --------
@@ -154,7 +196,7 @@ def composite_score(*, emotion_blend: float, evaluation_quality: float, holistic
     Returns
     -------
     float
-        0 to 100, higher is better.
+        0 to 100, higher is better; nan if a value is.
 
     Examples
     --------
@@ -166,7 +208,17 @@ def composite_score(*, emotion_blend: float, evaluation_quality: float, holistic
 
 
 def turn_level_average(*, emotion_blend: float, binary_mean: float, pairwise_accuracy: float) -> float:
-    """Mean of the three turn-level scores: 0 to 1, higher is better.
+    """Mean of the turn-level scores: ``(emotion_blend + binary_mean + pairwise_accuracy) / 3``.
+
+    Parameters
+    ----------
+    emotion_blend, binary_mean, pairwise_accuracy : float
+        0 to 1.
+
+    Returns
+    -------
+    float
+        0 to 1, higher is better; nan if a value is.
 
     Examples
     --------
@@ -178,7 +230,17 @@ def turn_level_average(*, emotion_blend: float, binary_mean: float, pairwise_acc
 
 
 def conversation_wide_average(*, panas01: float, conversation_wide: float, four_branch_normalized: float) -> float:
-    """Mean of the three post-conversation scores: 0 to 1, higher is better.
+    """Mean of the post-conversation scores: ``(panas01 + conversation_wide + four_branch_normalized) / 3``.
+
+    Parameters
+    ----------
+    panas01, conversation_wide, four_branch_normalized : float
+        0 to 1.
+
+    Returns
+    -------
+    float
+        0 to 1, higher is better; nan if a value is.
 
     Examples
     --------
@@ -190,7 +252,17 @@ def conversation_wide_average(*, panas01: float, conversation_wide: float, four_
 
 
 def equal_weight_composite(*, turn_level_average: float, conversation_wide_average: float) -> float:
-    """Composite of equal parts: ``round(100 mean(turn level, conversation-wide), 2)``: 0 to 100, higher is better.
+    """Composite of equal parts: ``round(100 (turn_level_average + conversation_wide_average) / 2, 2)``.
+
+    Parameters
+    ----------
+    turn_level_average, conversation_wide_average : float
+        0 to 1.
+
+    Returns
+    -------
+    float
+        0 to 100, higher is better; nan if a value is.
 
     Examples
     --------
@@ -212,7 +284,7 @@ def hp_perspective_gap(*, observer: float, hp: float) -> float:
     Returns
     -------
     float
-        -1 to 1 for accuracy, -2 to 2 for MCC; 0 is no gap, neither direction is better.
+        -1 to 1 for accuracy, -2 to 2 for MCC; 0 is no gap, neither direction is better; nan if a value is.
 
     Examples
     --------
@@ -234,7 +306,8 @@ def hp_perspective_alignment(*, observer: float, hp: float) -> float:
     Returns
     -------
     float
-        1 is no difference, neither direction is better; unbounded.
+        1 is no difference, neither direction is better; unbounded. 0 if `observer` is 0 or less, otherwise nan if a
+        value is nan.
 
     Examples
     --------

@@ -353,8 +353,8 @@ def emotion_intensity_mae(reference: Sequence[Tag], predicted: Sequence[Tag]) ->
 def emotion_va_score(reference: Sequence[Tag], predicted: Sequence[Tag]) -> float:
     """Valence-arousal score: similarity under the best matching, times coverage.
 
-    With n and m tags: the mean `emotion_similarity` over the min(n, m) matched pairs, times min(n, m) / max(n, m). The
-    matching is the one-to-one assignment with the largest sum. Takes and raises what `emotion_scores` does.
+    With n and m tags: the mean `emotion_similarity` over the min(n, m) matched pairs, times ``min(n, m) / max(n, m)``.
+    The matching is the one-to-one assignment with the largest sum. Takes and raises what `emotion_scores` does.
 
     Returns
     -------
@@ -376,6 +376,7 @@ def emotion_va_intensity_score(reference: Sequence[Tag], predicted: Sequence[Tag
 
     As `emotion_va_score` with the value ``0.7 similarity + 0.3 (1 - |a - b| / 6)`` for a pair of tags with intensities
     a and b, the second term 0 where one is unknown; the best matching is sought anew for these values.
+    Takes and raises what `emotion_scores` does.
 
     Returns
     -------

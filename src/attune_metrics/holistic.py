@@ -128,7 +128,14 @@ def q2_emotion_clarity_match(reference: str | None, predicted: str | None) -> fl
 
 
 def q3_model_fit_match(reference: str | None, predicted: str | None) -> float:
-    """Whether the fit of the model was predicted: 1 if equal, else 0; as `q2_emotion_clarity_match`.
+    """Whether the fit of the model was predicted: 1 if equal, else 0.
+
+    Takes and raises what `q2_emotion_clarity_match` does.
+
+    Returns
+    -------
+    float
+        0 or 1, higher is better. Both missing: 1.
 
     Examples
     --------
@@ -139,7 +146,9 @@ def q3_model_fit_match(reference: str | None, predicted: str | None) -> float:
 
 
 def q3_model_fit_ordinal_distance(reference: str | None, predicted: str | None) -> float:
-    """Distance of the predicted fit from the true one, in steps along `MODEL_FIT_OPTIONS`.
+    """Distance of the predicted fit from the true one: ``|i - j|``.
+
+    i and j are the positions of the two in `MODEL_FIT_OPTIONS`.
 
     Parameters
     ----------
@@ -170,7 +179,7 @@ def q3_model_fit_ordinal_distance(reference: str | None, predicted: str | None) 
 
 
 def q3_follow_up_score(reference: Texts, predicted: Texts) -> float:
-    """Fuzzy F1 of what felt off: the harmonic mean of fuzzy precision and fuzzy recall.
+    """Fuzzy F1 of what felt off: ``2 P R / (P + R)`` of fuzzy precision and fuzzy recall.
 
     Each true item earns 1 if it was predicted exactly, else its largest token Jaccard with any prediction if that is at
     least 0.3, else 0; recall is their mean. Precision is the same from the side of the predictions.
@@ -274,7 +283,14 @@ def _check_branches(ratings: object, side: str) -> dict[str, float]:
 
 
 def four_branch_mae(reference: Branches, predicted: Branches) -> float:
-    """Mean absolute error over the four branches: 0 to 6, lower is better; see `four_branch_scores`.
+    """Mean absolute error over the four branches: ``mean |truth - prediction|``.
+
+    Takes and raises what `four_branch_scores` does.
+
+    Returns
+    -------
+    float
+        0 to 6 points, lower is better. A missing prediction is taken as 4; no branch in the reference: 0.
 
     Examples
     --------
@@ -285,7 +301,14 @@ def four_branch_mae(reference: Branches, predicted: Branches) -> float:
 
 
 def four_branch_normalized(reference: Branches, predicted: Branches) -> float:
-    """`four_branch_mae` as a score: 0 to 1, higher is better; see `four_branch_scores`.
+    """`four_branch_mae` as a score: ``max(0, 1 - MAE / 6)``.
+
+    Takes and raises what `four_branch_scores` does.
+
+    Returns
+    -------
+    float
+        0 to 1, higher is better. No branch in the reference: 1.
 
     Examples
     --------

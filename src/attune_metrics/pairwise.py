@@ -4,7 +4,7 @@ Conventions
 -----------
 A turn holds comparisons, each of two responses by their labels (`original`, `alternate`, `human`, or any other) with a
 winner: "A" is the first response, "B" the second, None is no answer. Predictions are keyed by the position of the
-comparison, from 0.
+comparison, from 0. A label may be open (None) in prepared comparisons only; the checked functions demand two labels.
 
 Metrics
 -------
@@ -43,14 +43,15 @@ class Comparison(NamedTuple):
 
     Attributes
     ----------
-    first, second : str
-        Labels of response A and response B.
+    first, second : str or None
+        Labels of response A and response B. A file may leave one open (None): the comparison counts for the accuracy,
+        but the win of an open label goes to no response.
     winner : {"A", "B", None}
         None where the participant gave no answer.
     """
 
-    first: str
-    second: str
+    first: str | None
+    second: str | None
     winner: str | None
 
 
@@ -86,10 +87,11 @@ class PairwiseScores:
 
 def prepare_comparisons(reference: Sequence[Comparison]) -> PreparedComparisons:
     """Prepare comparisons for `score_comparisons`; winners are "A", "B" or None, nothing is checked."""
-    wins = dict.fromkeys(sorted({label for pair in reference for label in pair[:2]}), 0)
+    wins = dict.fromkeys(sorted({label for pair in reference for label in pair[:2] if label is not None}), 0)
     for first, second, winner in reference:
-        if winner is not None:
-            wins[first if winner == "A" else second] += 1
+        label = first if winner == "A" else second
+        if winner is not None and label is not None:
+            wins[label] += 1
     keyed = tuple((str(position), comparison) for position, comparison in enumerate(reference))
     return PreparedComparisons(keyed, wins, _rank(wins))
 
@@ -102,23 +104,26 @@ def _rank(wins: Mapping[str, int]) -> tuple[str, ...]:
 def score_comparisons(reference: PreparedComparisons, predicted: Mapping[str, str | None]) -> PairwiseScores:
     """Score prepared comparisons, without checks and without warnings.
 
-    `predicted` is keyed by position as text ("0", "1", ...); a value other than "A" and "B" is no prediction.
+    `predicted` is keyed by position as text ("0", "1", ...); a value other than "A" and "B" is no prediction. An open
+    label takes part in the accuracy only: Kendall's tau ranks named labels, nan if fewer than two or if none is
+    predicted to win.
     """
     if not reference.keyed:
         return PairwiseScores(1.0, nan)
-    correct = used = 0
+    correct = 0
     wins = dict.fromkeys(reference.wins, 0)
     for position, (first, second, winner) in reference.keyed:
         choice = predicted.get(position)
         if choice == "A":
-            wins[first] += 1
+            label = first
         elif choice == "B":
-            wins[second] += 1
+            label = second
         else:
             continue
-        used += 1
+        if label is not None:
+            wins[label] += 1
         correct += choice == winner
-    tau = _tau(reference.ranking, _rank(wins)) if used else nan
+    tau = _tau(reference.ranking, _rank(wins)) if any(wins.values()) else nan
     return PairwiseScores(correct / len(reference.keyed), tau)
 
 

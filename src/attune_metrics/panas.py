@@ -17,9 +17,7 @@ References
 .. [2] AttuneBench, arXiv:2605.21739, post-conversation metrics.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from math import isnan, nan
+from math import isnan
 
 from attune_metrics._checks import defined, warn_undefined
 from attune_metrics._panas_form import (
@@ -30,6 +28,7 @@ from attune_metrics._panas_form import (
     panas_totals,
     prepare_panas,
 )
+from attune_metrics._panas_score import PanasScores, score_panas
 from attune_metrics.protocol import DOCUMENTED, Protocol, get_protocol
 
 __all__ = [
@@ -55,87 +54,12 @@ __all__ = [
     "score_panas",
 ]
 
-_ITEM_SPAN = 6
-_TOTAL_SPAN = 60
 _UNDEFINED = "what it needs is missing, or nothing changed since the baseline"
 
 
-@dataclass(frozen=True, slots=True)
-class PanasScores:
-    """All PANAS metrics; each is described at the function of its name (`panas_...`).
-
-    `item_errors` maps each item word on both ends, in title case, to its absolute error.
-    """
-
-    mae: float
-    normalized: float
-    pa_mae: float
-    na_mae: float
-    pa_normalized: float
-    na_normalized: float
-    pa_baseline_adjusted: float
-    na_baseline_adjusted: float
-    baseline_adjusted: float
-    item_errors: dict[str, float]
-    item_mae: float
-    item_normalized: float
-    item_baseline_adjusted: float
-
-
-def _total_error(actual: float | None, predicted: float | None) -> float:
-    if actual is None and predicted is None:
-        return nan
-    # A total missing on one end is taken as the middle of the scale.
-    return float(abs((40 if actual is None else actual) - (40 if predicted is None else predicted)))
-
-
-def _skill(before: float | None, actual: float | None, predicted: float | None) -> float:
-    # (raw - naive) / (1 - naive) with raw = 1 - |actual - predicted| / span and naive = 1 - |actual - before| / span;
-    # the span cancels.
-    if before is None or actual is None or predicted is None or actual == before:
-        return nan
-    return max(-1.0, 1 - abs(actual - predicted) / abs(actual - before))
-
-
-def _mean(values: Iterable[float]) -> float:
-    there = [value for value in values if not isnan(value)]
-    return sum(there) / len(there) if there else nan
-
-
-def score_panas(
-    reference: PreparedPanas, predicted: PreparedPanas, *, baseline: PreparedPanas | None = None
+def _score(
+    reference: Panas, predicted: Panas, protocol: Protocol | str = DOCUMENTED, baseline: Panas | None = None
 ) -> PanasScores:
-    """Score prepared forms: the same values as `panas_scores`, without checks and without warnings."""
-    after, guess = reference.items, predicted.items
-    actual, forecast = reference.totals, predicted.totals
-    before, start = (baseline.items, baseline.totals) if baseline else ({}, PanasTotals(None, None))
-
-    pa_mae = _total_error(actual.positive, forecast.positive)
-    na_mae = _total_error(actual.negative, forecast.negative)
-    mae = _mean([pa_mae, na_mae])
-    pa_skill = _skill(start.positive, actual.positive, forecast.positive)
-    na_skill = _skill(start.negative, actual.negative, forecast.negative)
-    item_errors = {word: float(abs(after[word] - guess[word])) for word in after if word in guess}
-    item_mae = _mean(item_errors.values())
-    # Clamped values keep every error within its span, so 1 - error / span needs no floor.
-    return PanasScores(
-        mae=mae,
-        normalized=1 - mae / _TOTAL_SPAN,
-        pa_mae=pa_mae,
-        na_mae=na_mae,
-        pa_normalized=1 - pa_mae / _TOTAL_SPAN,
-        na_normalized=1 - na_mae / _TOTAL_SPAN,
-        pa_baseline_adjusted=pa_skill,
-        na_baseline_adjusted=na_skill,
-        baseline_adjusted=_mean([pa_skill, na_skill]),
-        item_errors=item_errors,
-        item_mae=item_mae,
-        item_normalized=1 - item_mae / _ITEM_SPAN,
-        item_baseline_adjusted=_mean(_skill(before.get(word), after[word], guess[word]) for word in item_errors),
-    )
-
-
-def _score(reference: Panas, predicted: Panas, baseline: Panas | None, protocol: Protocol | str) -> PanasScores:
     chosen = get_protocol(protocol)
     return score_panas(
         _checked(reference, "reference", chosen),
@@ -147,13 +71,6 @@ def _score(reference: Panas, predicted: Panas, baseline: Panas | None, protocol:
 def _checked(panas: Panas, side: str, protocol: Protocol) -> PreparedPanas:
     check_panas(panas, side)
     return prepare_panas(panas, protocol=protocol)
-
-
-def _view(
-    name: str, reference: Panas, predicted: Panas, baseline: Panas | None = None, protocol: Protocol | str = DOCUMENTED
-) -> float:
-    scores = _score(reference, predicted, baseline, protocol)
-    return defined(getattr(scores, name), f"panas_{name}", _UNDEFINED, stacklevel=5)
 
 
 def panas_scores(
@@ -192,7 +109,7 @@ def panas_scores(
     >>> scores.pa_mae, scores.na_mae, scores.mae, scores.pa_baseline_adjusted, scores.item_baseline_adjusted
     (4.0, 2.0, 3.0, 0.6, 0.5)
     """
-    scores = _score(reference, predicted, baseline, protocol)
+    scores = _score(reference, predicted, protocol, baseline)
     undefined = [
         name
         for name in PanasScores.__slots__
@@ -219,38 +136,99 @@ def panas_mae(reference: Panas, predicted: Panas, *, protocol: Protocol | str = 
     >>> panas_mae(Panas(positive_total=50, negative_total=20), Panas(positive_total=44, negative_total=22))
     4.0
     """
-    return _view("mae", reference, predicted, None, protocol)
+    return defined(_score(reference, predicted, protocol).mae, "panas_mae", _UNDEFINED)
 
 
 def panas_normalized(reference: Panas, predicted: Panas, *, protocol: Protocol | str = DOCUMENTED) -> float:
-    """`panas_mae` as a score: ``1 - MAE / 60``; 0 to 1, higher is better, nan where `panas_mae` is.
+    """`panas_mae` as a score: ``1 - MAE / 60``.
+
+    Takes and raises what `panas_scores` does.
+
+    Returns
+    -------
+    float
+        0 to 1, higher is better; nan, with `UndefinedMetricWarning`, where `panas_mae` is.
 
     Examples
     --------
     >>> panas_normalized(Panas(positive_total=50), Panas(positive_total=44))
     0.9
     """
-    return _view("normalized", reference, predicted, None, protocol)
+    return defined(_score(reference, predicted, protocol).normalized, "panas_normalized", _UNDEFINED)
 
 
 def panas_pa_mae(reference: Panas, predicted: Panas, *, protocol: Protocol | str = DOCUMENTED) -> float:
-    """Absolute error of the positive affect total: 0 to 60 points, lower is better; as `panas_mae`."""
-    return _view("pa_mae", reference, predicted, None, protocol)
+    """Absolute error of the total of positive affect: ``|actual - predicted|``.
+
+    Takes and raises what `panas_scores` does.
+
+    Returns
+    -------
+    float
+        0 to 60 points, lower is better. Missing on one end, a total is taken as 40; nan, with `UndefinedMetricWarning`,
+        if missing on both.
+
+    Examples
+    --------
+    >>> panas_pa_mae(Panas(positive_total=50), Panas(positive_total=44))
+    6.0
+    """
+    return defined(_score(reference, predicted, protocol).pa_mae, "panas_pa_mae", _UNDEFINED)
 
 
 def panas_na_mae(reference: Panas, predicted: Panas, *, protocol: Protocol | str = DOCUMENTED) -> float:
-    """Absolute error of the negative affect total: 0 to 60 points, lower is better; as `panas_mae`."""
-    return _view("na_mae", reference, predicted, None, protocol)
+    """Absolute error of the total of negative affect: ``|actual - predicted|``.
+
+    Takes and raises what `panas_scores` does.
+
+    Returns
+    -------
+    float
+        0 to 60 points, lower is better. Missing on one end, a total is taken as 40; nan, with `UndefinedMetricWarning`,
+        if missing on both.
+
+    Examples
+    --------
+    >>> panas_na_mae(Panas(negative_total=50), Panas(negative_total=44))
+    6.0
+    """
+    return defined(_score(reference, predicted, protocol).na_mae, "panas_na_mae", _UNDEFINED)
 
 
 def panas_pa_normalized(reference: Panas, predicted: Panas, *, protocol: Protocol | str = DOCUMENTED) -> float:
-    """`panas_pa_mae` as a score: ``1 - error / 60``; 0 to 1, higher is better."""
-    return _view("pa_normalized", reference, predicted, None, protocol)
+    """`panas_pa_mae` as a score: ``1 - error / 60``.
+
+    Takes and raises what `panas_scores` does.
+
+    Returns
+    -------
+    float
+        0 to 1, higher is better; nan, with `UndefinedMetricWarning`, where `panas_pa_mae` is.
+
+    Examples
+    --------
+    >>> panas_pa_normalized(Panas(positive_total=50), Panas(positive_total=44))
+    0.9
+    """
+    return defined(_score(reference, predicted, protocol).pa_normalized, "panas_pa_normalized", _UNDEFINED)
 
 
 def panas_na_normalized(reference: Panas, predicted: Panas, *, protocol: Protocol | str = DOCUMENTED) -> float:
-    """`panas_na_mae` as a score: ``1 - error / 60``; 0 to 1, higher is better."""
-    return _view("na_normalized", reference, predicted, None, protocol)
+    """`panas_na_mae` as a score: ``1 - error / 60``.
+
+    Takes and raises what `panas_scores` does.
+
+    Returns
+    -------
+    float
+        0 to 1, higher is better; nan, with `UndefinedMetricWarning`, where `panas_na_mae` is.
+
+    Examples
+    --------
+    >>> panas_na_normalized(Panas(negative_total=50), Panas(negative_total=44))
+    0.9
+    """
+    return defined(_score(reference, predicted, protocol).na_normalized, "panas_na_normalized", _UNDEFINED)
 
 
 def panas_baseline_adjusted(
@@ -274,21 +252,56 @@ def panas_baseline_adjusted(
     >>> panas_baseline_adjusted(Panas(positive_total=50), Panas(positive_total=46), baseline=Panas(positive_total=40))
     0.6
     """
-    return _view("baseline_adjusted", reference, predicted, baseline, protocol)
+    skill = _score(reference, predicted, protocol, baseline).baseline_adjusted
+    return defined(skill, "panas_baseline_adjusted", _UNDEFINED)
 
 
 def panas_pa_baseline_adjusted(
     reference: Panas, predicted: Panas, *, baseline: Panas, protocol: Protocol | str = DOCUMENTED
 ) -> float:
-    """Positive affect's part of `panas_baseline_adjusted`: -1 to 1, higher is better."""
-    return _view("pa_baseline_adjusted", reference, predicted, baseline, protocol)
+    """Skill on positive affect: ``max(-1, 1 - |post - predicted| / |post - pre|)``, as `panas_baseline_adjusted`.
+
+    Takes and raises what `panas_scores` does.
+
+    Returns
+    -------
+    float
+        -1 to 1, higher is better; nan, with `UndefinedMetricWarning`, if the total did not change or one of the
+        three is missing.
+
+    Examples
+    --------
+    >>> panas_pa_baseline_adjusted(
+    ...     Panas(positive_total=50), Panas(positive_total=46), baseline=Panas(positive_total=40)
+    ... )
+    0.6
+    """
+    skill = _score(reference, predicted, protocol, baseline).pa_baseline_adjusted
+    return defined(skill, "panas_pa_baseline_adjusted", _UNDEFINED)
 
 
 def panas_na_baseline_adjusted(
     reference: Panas, predicted: Panas, *, baseline: Panas, protocol: Protocol | str = DOCUMENTED
 ) -> float:
-    """Negative affect's part of `panas_baseline_adjusted`: -1 to 1, higher is better."""
-    return _view("na_baseline_adjusted", reference, predicted, baseline, protocol)
+    """Skill on negative affect: ``max(-1, 1 - |post - predicted| / |post - pre|)``, as `panas_baseline_adjusted`.
+
+    Takes and raises what `panas_scores` does.
+
+    Returns
+    -------
+    float
+        -1 to 1, higher is better; nan, with `UndefinedMetricWarning`, if the total did not change or one of the
+        three is missing.
+
+    Examples
+    --------
+    >>> panas_na_baseline_adjusted(
+    ...     Panas(negative_total=50), Panas(negative_total=46), baseline=Panas(negative_total=40)
+    ... )
+    0.6
+    """
+    skill = _score(reference, predicted, protocol, baseline).na_baseline_adjusted
+    return defined(skill, "panas_na_baseline_adjusted", _UNDEFINED)
 
 
 def panas_item_mae(reference: Panas, predicted: Panas) -> float:
@@ -306,22 +319,31 @@ def panas_item_mae(reference: Panas, predicted: Panas) -> float:
     >>> panas_item_mae(Panas({"Proud": 5, "Upset": 2}), Panas({"proud": 4, "upset": 5, "afraid": 1}))
     2.0
     """
-    return _view("item_mae", reference, predicted)
+    return defined(_score(reference, predicted).item_mae, "panas_item_mae", _UNDEFINED)
 
 
 def panas_item_normalized(reference: Panas, predicted: Panas) -> float:
-    """`panas_item_mae` as a score: ``1 - MAE / 6``; 0 to 1, higher is better, nan where `panas_item_mae` is.
+    """`panas_item_mae` as a score: ``1 - MAE / 6``.
+
+    Takes and raises what `panas_scores` does.
+
+    Returns
+    -------
+    float
+        0 to 1, higher is better; nan, with `UndefinedMetricWarning`, where `panas_item_mae` is.
 
     Examples
     --------
     >>> panas_item_normalized(Panas({"Proud": 5}), Panas({"Proud": 2}))
     0.5
     """
-    return _view("item_normalized", reference, predicted)
+    return defined(_score(reference, predicted).item_normalized, "panas_item_normalized", _UNDEFINED)
 
 
 def panas_item_baseline_adjusted(reference: Panas, predicted: Panas, *, baseline: Panas) -> float:
-    """Skill over the forecast "no item changes": `panas_baseline_adjusted` per item with 6 for 60, mean over items.
+    """Skill over the forecast "no item changes": ``mean max(-1, 1 - |post - predicted| / |post - pre|)`` over items.
+
+    As `panas_baseline_adjusted`, per item.
 
     Takes and raises what `panas_scores` does.
 
@@ -336,4 +358,5 @@ def panas_item_baseline_adjusted(reference: Panas, predicted: Panas, *, baseline
     >>> panas_item_baseline_adjusted(Panas({"Proud": 5}), Panas({"Proud": 4}), baseline=Panas({"Proud": 3}))
     0.5
     """
-    return _view("item_baseline_adjusted", reference, predicted, baseline)
+    skill = _score(reference, predicted, baseline=baseline).item_baseline_adjusted
+    return defined(skill, "panas_item_baseline_adjusted", _UNDEFINED)

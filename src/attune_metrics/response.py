@@ -204,7 +204,7 @@ def _check_responses(reference: object, wins: object) -> PreparedResponses:
 
 
 def response_similarity(reference: Responses, predicted: str | None) -> float:
-    """Largest token Jaccard of the draft with any response of the turn.
+    """Largest token Jaccard of the draft with any response of the turn: ``max |D & R| / |D | R|``.
 
     Takes and raises what `response_scores` does.
 
@@ -222,17 +222,56 @@ def response_similarity(reference: Responses, predicted: str | None) -> float:
 
 
 def response_similarity_original(reference: Responses, predicted: str | None) -> float:
-    """Token Jaccard of the draft with the response the participant got; as `response_similarity`."""
+    """Token Jaccard of the draft with the response the participant got (`original`): ``|D & R| / |D | R|``.
+
+    Takes and raises what `response_scores` does.
+
+    Returns
+    -------
+    float
+        0 to 1, higher is nearer; 0 without a draft or where the response is missing.
+
+    Examples
+    --------
+    >>> response_similarity_original({"original": "that sounds hard"}, "that sounds difficult")
+    0.5
+    """
     return response_scores(reference, predicted).original
 
 
 def response_similarity_llm_improved(reference: Responses, predicted: str | None) -> float:
-    """Token Jaccard of the draft with the response improved by a model; as `response_similarity`."""
+    """Token Jaccard of the draft with the response improved by a language model (`alternate`): ``|D & R| / |D | R|``.
+
+    Takes and raises what `response_scores` does.
+
+    Returns
+    -------
+    float
+        0 to 1, higher is nearer; 0 without a draft or where the response is missing.
+
+    Examples
+    --------
+    >>> response_similarity_llm_improved({"alternate": "that sounds hard"}, "that sounds difficult")
+    0.5
+    """
     return response_scores(reference, predicted).llm_improved
 
 
 def response_similarity_human_edited(reference: Responses, predicted: str | None) -> float:
-    """Token Jaccard of the draft with the response edited by the participant; as `response_similarity`."""
+    """Token Jaccard of the draft with the response edited by the participant (`human`): ``|D & R| / |D | R|``.
+
+    Takes and raises what `response_scores` does.
+
+    Returns
+    -------
+    float
+        0 to 1, higher is nearer; 0 without a draft or where the response is missing.
+
+    Examples
+    --------
+    >>> response_similarity_human_edited({"human": "that sounds hard"}, "that sounds difficult")
+    0.5
+    """
     return response_scores(reference, predicted).human_edited
 
 

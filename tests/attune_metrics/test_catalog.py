@@ -2,6 +2,8 @@
 
 import copy
 import inspect
+import itertools
+import re
 import types
 import warnings
 from collections.abc import Callable, Iterable
@@ -306,7 +308,29 @@ def test_labels_are_unique_and_entries_are_complete() -> None:
     for name, metric in CATALOG.items():
         assert name == metric.name
         assert metric.low < metric.high
-        assert metric.source.startswith("AttuneBench, ")
+        assert metric.source.startswith("AttuneBench (arXiv:2605.21739), ")
+
+
+@each_metric
+def test_docstring_tells_formula_input_value_and_example(metric: Metric) -> None:
+    function = metric.function.func if isinstance(metric.function, partial) else metric.function
+    text = inspect.getdoc(function) or ""
+    sections = {head for head, line in itertools.pairwise(text.splitlines()) if set(line) == {"-"}}
+    assert {"Returns", "Examples"} <= sections
+    assert "Parameters" in sections or re.search(r"Takes [^`]*`\w+`", text)
+    assert "``" in text or "1 if equal, else 0" in text
+    assert f">>> {function.__name__}(" in text or f"{function.__name__}(" in text.partition(">>>")[2]
+    returns = text.partition("Returns\n")[2].partition("Examples\n")[0]
+    assert re.search(r"-?\d.* (to|or) \d|unbounded", returns)
+    assert re.search(r"(higher|lower) is |neither direction", returns)
+
+
+@each(metric for metric in CATALOG.values() if metric.family == "panas")
+def test_warning_names_the_metric_and_points_at_the_caller(metric: Metric) -> None:
+    options = {"baseline": Panas()} if "baseline" in metric.name else {}
+    with pytest.warns(UndefinedMetricWarning, match=f"undefined: {metric.name};") as caught:
+        assert isnan(metric.function(Panas(), Panas(), **options))
+    assert caught[0].filename == __file__
 
 
 def test_hp_facing_accuracy_is_zero_without_judgements() -> None:

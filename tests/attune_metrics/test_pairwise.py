@@ -56,7 +56,7 @@ def test_tau_ranks_ties_by_name() -> None:
     # Predicted: every label wins once, so alternate, human, original: against original, human, alternate all reversed.
     assert pairwise_kendall_tau(TURN, ["A", "A", "A", None]) == -1.0
     # No true winner at all: alternate, human, original; predicted original 2, human 1.
-    nobody = [(first, second, None) for first, second, _ in TURN]
+    nobody = [Comparison(first, second, None) for first, second, _ in TURN]
     assert pairwise_kendall_tau(nobody, ["A", "B", "B", None]) == -1.0
 
 
@@ -90,6 +90,59 @@ def test_the_fast_door_ignores_other_keys_and_values() -> None:
     assert scores.accuracy == 0.25
     # One label alone in all comparisons: no pair to rank.
     assert isnan(score_comparisons(prepare_comparisons([Comparison("a", "a", "A")]), {"0": "A"}).kendall_tau)
+
+
+# Labels sorted: alternate, human, original. Wins: human 1 (position 1), original 1 (position 2); the win of position 0
+# goes to an open label. Ranked: human, original, alternate.
+OPEN = [
+    Comparison(None, "alternate", "A"),
+    Comparison("human", None, "A"),
+    Comparison("alternate", "original", "B"),
+    Comparison(None, None, "B"),
+]
+
+
+def test_open_labels_win_nothing() -> None:
+    prepared = prepare_comparisons(OPEN)
+    assert prepared.wins == {"alternate": 0, "human": 1, "original": 1}
+    assert prepared.ranking == ("human", "original", "alternate")
+    assert len(prepared.keyed) == 4
+
+
+def test_open_labels_take_part_in_the_accuracy_only() -> None:
+    prepared = prepare_comparisons(OPEN)
+    # Right: 0, 1, 3. Wrong: 2. Predicted wins human 1, alternate 1; ranked alternate, human, original: against human,
+    # original, alternate the label alternate is discordant with both: (1 - 2) / 3.
+    scores = score_comparisons(prepared, {"0": "A", "1": "A", "2": "A", "3": "B"})
+    assert scores.accuracy == 0.75
+    assert scores.kendall_tau == pytest.approx(-1 / 3, abs=1e-12)
+    # What is predicted of open labels (0 and 3) changes the accuracy, not tau.
+    for choices, accuracy in (({"3": "B"}, 0.5), ({"3": "A"}, 0.25), ({"0": "A", "3": "B"}, 0.75)):
+        scores = score_comparisons(prepared, {"1": "A", "2": "A"} | choices)
+        assert scores.accuracy == accuracy
+        assert scores.kendall_tau == pytest.approx(-1 / 3, abs=1e-12)
+
+
+def test_tau_is_undefined_where_only_open_labels_are_predicted_to_win() -> None:
+    scores = score_comparisons(prepare_comparisons(OPEN), {"0": "A", "1": "B", "3": "B"})
+    # Right: 0, 3. No named label wins, so there is no predicted ranking.
+    assert scores.accuracy == 0.5
+    assert isnan(scores.kendall_tau)
+
+
+@pytest.mark.parametrize("labels", [(None, None), ("human", None), (None, "human")])
+def test_tau_needs_two_named_labels(labels: tuple[str | None, str | None]) -> None:
+    prepared = prepare_comparisons([Comparison(*labels, "A"), Comparison(*labels, "B")])
+    scores = score_comparisons(prepared, {"0": "A", "1": "A"})
+    assert scores.accuracy == 0.5
+    assert isnan(scores.kendall_tau)
+
+
+@pytest.mark.parametrize("metric", [pairwise_accuracy, pairwise_kendall_tau])
+def test_the_checked_door_demands_labels(metric: Any) -> None:
+    for comparison in OPEN[:2]:
+        with pytest.raises(MetricInputError, match=r"None.* is not \(first label, second label, winner\)"):
+            metric([comparison], ["A"])
 
 
 @pytest.mark.parametrize(
