@@ -36,6 +36,9 @@ def test_wheel_alone_runs_the_demo(tmp_path: Path) -> None:
     assert "SYNTHETIC" in done.stdout
     assert all(f"baseline/{name}" in done.stdout for name in ("chance", "prior", "lexicon"))
     assert done.stderr == ""
-    codebook = "from attune_data.codebook import codebook_folder as f, load_codebook; load_codebook(); print(f())"
+    codebook = (
+        "from attune_data.codebook import codebook_folder, load_codebook; load_codebook();"
+        "from attune_data.instruments import instruments; print(len(instruments), codebook_folder())"
+    )
     found = subprocess.run([python, "-c", codebook], cwd=elsewhere, env=environment, capture_output=True, check=True)
     assert str(home) in found.stdout.decode()

@@ -11,7 +11,15 @@ from typing import Any
 
 from attune_data._fixes import Report
 from attune_data.codebook import load_codebook
-from attune_data.conversation import BinaryJudgement, Conversation, ConversationWideQuestions, MoodShiftTag, Turn
+from attune_data.conversation import (
+    BinaryJudgement,
+    ComputedScores,
+    Conversation,
+    ConversationWideQuestions,
+    MoodShiftTag,
+    Turn,
+)
+from attune_data.instruments import instruments
 from attune_data.prediction import PredictedConversationWide, Run, RunTurn
 
 __all__ = ["check_conversation", "check_run"]
@@ -31,6 +39,7 @@ class _Vocabulary:
     q2: frozenset[str]
     q3: frozenset[str]
     q3_negative: frozenset[str]
+    score_ranges: dict[str, tuple[float, float]]
 
 
 @cache
@@ -50,6 +59,7 @@ def _vocabulary() -> _Vocabulary:
         q2=frozenset(option.lower() for option in codebook.q2_options),
         q3=frozenset(option.lower() for option in codebook.q3_options),
         q3_negative=frozenset(option.lower() for option in codebook.q3_negative),
+        score_ranges={name: (instruments[name].low, instruments[name].high) for name in ComputedScores.model_fields},
     )
 
 
@@ -138,9 +148,20 @@ def _check_panas(
             report.add(f"{path}.total{name}Affect", "panas-total", "warning", total, message, "kept")
 
 
+def _check_scores(scores: ComputedScores, path: str, known: _Vocabulary, report: Report) -> None:
+    """Check each score against the range of its instrument."""
+    for name, (low, high) in known.score_ranges.items():
+        score = getattr(scores, name)
+        if score is not None and not low <= score <= high:
+            message = f"outside {low:g}-{high:g}; {instruments[name].if_outside}"
+            report.add(f"{path}.{name}", "score-range", "warning", score, message, "kept; in no group")
+
+
 def check_conversation(conversation: Conversation, report: Report) -> None:
     """Check a conversation against the codebook and against itself."""
     known = _vocabulary()
+    scores = conversation.participant_profile.computed_scores
+    _check_scores(scores, "$.participant_profile.computed_scores", known, report)
     for name, panas in (("prePanas", conversation.pre_panas), ("postPanas", conversation.post_panas)):
         totals = (panas.total_positive_affect, panas.total_negative_affect)
         _check_panas(panas.responses, totals, f"$.{name}", "responses", known, report)
