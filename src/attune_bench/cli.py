@@ -111,7 +111,7 @@ def validate(
     Parameters
     ----------
     source
-        A .json file, a .jsonl file, a folder, or demo.
+        A .json file, a .jsonl file, a folder, a zip or tar archive, or demo.
     results
         Check run files too, and whether each has its conversation.
     strict

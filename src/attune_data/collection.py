@@ -1,9 +1,11 @@
 """What a user holds after loading: the good records, in order, and what was noticed about the rest."""
 
+import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, overload
 
@@ -15,12 +17,13 @@ if TYPE_CHECKING:
 __all__ = ["Collection"]
 
 
-class _Identified(Protocol):
+class _Writable(Protocol):
     @property
     def id(self) -> str: ...
+    def to_json(self) -> bytes: ...
 
 
-T = TypeVar("T", bound=_Identified)
+T = TypeVar("T", bound=_Writable)
 
 
 class Collection(Sequence[T], Generic[T]):
@@ -91,6 +94,45 @@ class Collection(Sequence[T], Generic[T]):
     def issues(self) -> "pl.DataFrame":
         """What loading noticed, one row each: file, path, rule, severity, value, message, consequence."""
         return issues_frame(self._found)
+
+    def to_jsonl(self, path: str | os.PathLike[str]) -> None:
+        """Write the records to a JSONL file, which `load` or `load_runs` reads back as equal records.
+
+        The file appears when it is complete: it is written beside its place and renamed, so that nobody reads half
+        of it and a failure leaves an older file as it was.
+
+        Parameters
+        ----------
+        path : str or path-like
+            A name that ends in ``.jsonl``, in a folder that exists.
+
+        Raises
+        ------
+        ValueError
+            Where the name ends otherwise, so that it could not be loaded as what it is.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> from attune_data import load
+        >>> conversations = load("demo")
+        >>> with TemporaryDirectory() as folder:
+        ...     conversations[:3].to_jsonl(Path(folder, "three.jsonl"))
+        ...     list(load(Path(folder, "three.jsonl"))) == list(conversations[:3])
+        True
+        """
+        target = Path(path)
+        if target.suffix.lower() != ".jsonl":
+            raise ValueError(f"to_jsonl writes one record a line: {target.name!r} has to end in .jsonl")
+        # In a hidden name, so that loading the folder passes over what a killed process leaves.
+        temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+        try:
+            with temporary.open("wb") as file:
+                file.writelines(record.to_json() + b"\n" for record in self)
+            temporary.replace(target)
+        finally:
+            temporary.unlink(missing_ok=True)
 
     def __repr__(self) -> str:
         kind = type(self._records[0]).__name__.lower() if self._records else "record"

@@ -34,10 +34,12 @@ def load(
     Parameters
     ----------
     source : str or path-like
-        ``"demo"``, a ``.json`` file, a ``.jsonl`` file, or a folder (read recursively, in name order).
+        ``"demo"``, a ``.json`` file, a ``.jsonl`` or ``.jsonl.gz`` file, a folder (read recursively, in name order), or
+        a ``.zip``, ``.tar``, ``.tar.gz``, ``.tgz``, ``.tar.bz2`` or ``.tar.xz`` archive, read as a folder.
     subset : str, optional
         ``Sample200``, ``Subsample100``, ``Subsample50``, ``Subsample25`` or ``Subsample20``: only these file numbers
-        of a folder, from the folder of that name where there is one. Missing and extra numbers are issues.
+        of a folder or an archive, from the folder of that name where there is one. Missing numbers and extra files are
+        issues.
     on_error : {"report", "raise"}
         ``"report"`` leaves a bad record out, clamps a number outside its range, and lists both in ``.issues``;
         ``"raise"`` raises one error that lists all of it, and rejects a record with a number outside its range.
@@ -95,7 +97,7 @@ def load_runs(
     Parameters
     ----------
     source : str or path-like
-        ``"demo"``, a ``.json`` file, a ``.jsonl`` file, or a folder (read recursively, in name order).
+        ``"demo"``, a file, a folder or an archive, as in `load`.
     on_error : {"report", "raise"}
         ``"raise"`` raises one error where any record had to be left out.
     progress : callable, optional

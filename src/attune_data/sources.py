@@ -1,32 +1,27 @@
-"""Where files come from: a file, a folder or a JSONL file, as named bytes. Nothing is parsed here."""
+"""Where files come from: a file, a folder, an archive or a JSONL file, as named bytes. Nothing is parsed here."""
 
 import os
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+import stat
+import zlib
+from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 
-from attune_data.issues import Severity, SourceError
+from attune_data._documents import (
+    ARCHIVES,
+    FILES,
+    Budget,
+    Choice,
+    Document,
+    TooLargeError,
+    reason,
+    records,
+    select,
+    shown_name,
+)
+from attune_data.issues import SourceError
 
-__all__ = ["Choice", "Document", "documents"]
-
-_SUFFIXES = (".json", ".jsonl")
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """One record's bytes, or why they could not be read.
-
-    `name` is the file's path within the source, with ``:line`` for a line of JSONL.
-    """
-
-    name: str
-    data: bytes
-    problem: str | None = None
-    severity: Severity = "error"
-
-
-Choice = Callable[[list[str]], list[str]]
+__all__ = ["Choice", "Document", "archive_stem", "documents"]
 
 
 def documents(
@@ -41,23 +36,27 @@ def documents(
     Parameters
     ----------
     source : str or path-like
-        ``"demo"``; a ``.json`` file, one record; a ``.jsonl`` file, one record a line; or a folder, read
-        recursively: every ``.json`` file, else every ``.jsonl`` file. Names that begin with ``.`` or ``_`` are passed
-        over, and so is ``annotation_codebook.json``. Links are followed, each folder is read once.
+        ``"demo"``; a ``.json`` file, one record; a ``.jsonl`` or ``.jsonl.gz`` file, one record a line; a folder, read
+        recursively: every ``.json`` file, else every ``.jsonl`` and ``.jsonl.gz`` file; or an archive (``.zip``,
+        ``.tar``, ``.tar.gz``, ``.tgz``, ``.tar.bz2``, ``.tar.xz``), read as a folder and not unpacked to disk. Names
+        that begin with ``.`` or ``_`` are passed over, and so is ``annotation_codebook.json``. In a folder links are
+        followed, each folder is read once; in an archive links, devices and names that lead out of it are reported.
+        One record may have 64 MiB, and what is compressed may unpack to 2 GiB in all.
     choose : callable, optional
-        Picks among the names of a folder's files before any is read.
+        Picks among the names of a folder's or an archive's files before any is read.
     prefer : str, optional
-        Of a folder only the files whose names match this pattern, where there are any.
+        Of a folder or an archive only the files whose names match this pattern, where there are any.
     demo : str
         The file of the package that ``"demo"`` stands for.
 
     Raises
     ------
     SourceError
-        Where there is no such file, or a folder holds none that could be read.
+        Where there is no such file, an archive is damaged from its start, or no file in it could be read.
     """
     if source == "demo":
-        yield from _lines(demo, (files("attune_data") / demo).read_bytes())
+        with (files("attune_data") / demo).open("rb") as stream:
+            yield from records(demo, stream, Budget())
         return
     if not os.fspath(source):
         raise SourceError("the source is an empty text; give a file, a folder or demo")
@@ -70,10 +69,24 @@ def documents(
         yield from _folder(path, choose, prefer)
     elif not is_there:
         raise SourceError(f"no such file or folder: {path}{_nearest(path)}")
-    elif path.suffix.lower() not in _SUFFIXES:
-        raise SourceError(f"{path} is neither a .json file, a .jsonl file nor a folder")
+    elif archive_stem(path) is not None:
+        from attune_data._archives import members
+
+        yield from members(path, choose, prefer)
+    elif path.name.lower().endswith(FILES):
+        yield from _file(path, shown_name(path.name), Budget())
     else:
-        yield from _file(path, _shown(path.name))
+        raise SourceError(
+            f"{path} is neither a .json file, a .jsonl file, an archive ({', '.join(ARCHIVES)}) nor a folder"
+        )
+
+
+def archive_stem(path: Path) -> str | None:
+    """Return an archive's name without its suffix, or None where the name is not an archive's."""
+    for suffix in ARCHIVES:
+        if path.name.lower().endswith(suffix):
+            return path.name[: -len(suffix)]
+    return None
 
 
 def _nearest(path: Path) -> str:
@@ -89,61 +102,45 @@ def _folder(folder: Path, choose: Choice | None, prefer: str | None) -> Iterator
     problems: list[Document] = []
 
     def unreadable(error: OSError) -> None:
-        name = _shown(Path(error.filename).relative_to(folder))
+        name = shown_name(Path(error.filename).relative_to(folder))
         problems.append(Document(name, b"", f"the folder cannot be read: {error.strerror}"))
 
     entered: set[tuple[int, int]] = set()
     for root, folders, names in os.walk(folder, onerror=unreadable, followlinks=True):
-        status = Path(root).stat()
+        try:
+            status = Path(root).stat()
+        except OSError as error:  # It has vanished since it was listed.
+            folders.clear()
+            unreadable(error)
+            continue
         if (status.st_dev, status.st_ino) in entered:
             folders.clear()
-            name = _shown(Path(root).relative_to(folder))
+            name = shown_name(Path(root).relative_to(folder))
             problems.append(Document(name, b"", "a link to a folder already read", "note"))
             continue
         entered.add((status.st_dev, status.st_ino))
         # A folder named like a record is not entered; reading it as a file reports it.
-        like_files = [name for name in folders if name.lower().endswith(_SUFFIXES)]
+        like_files = [name for name in folders if name.lower().endswith(FILES)]
         folders[:] = sorted(name for name in folders if name not in like_files and name[0] not in "._")
         paths = [Path(root, name) for name in (*names, *like_files) if name[0] not in "._"]
         found |= {path.relative_to(folder).as_posix(): path for path in paths}
     yield from problems
-    records = [name for name in sorted(found) if found[name].name.lower() != "annotation_codebook.json"]
-    chosen = (
-        [name for name in records if prefer and found[name].match(prefer)]
-        or [name for name in records if name.lower().endswith(".json")]
-        or [name for name in records if name.lower().endswith(".jsonl")]
-    )
-    if not chosen and not problems:
-        raise SourceError(f"{folder} holds no .json or .jsonl file, in itself or below")
-    if passed_over := [name for name in records if name not in chosen and name.lower().endswith(_SUFFIXES)]:
-        listed = ", ".join(map(_shown, passed_over[:5])) + (", ..." if len(passed_over) > 5 else "")
-        yield Document(_shown(folder.name), b"", f"{len(passed_over)} files are not read here: {listed}", "note")
-    for name in choose(chosen) if choose else chosen:
-        yield from _file(found[name], _shown(name))
+    selection = select(folder, found, prefer, may_be_empty=bool(problems))
+    yield from selection.notes
+    budget = Budget()
+    for name in selection.chosen_by(choose):
+        yield from _file(found[name], shown_name(name), budget)
+        if budget.is_spent:
+            return
 
 
-def _shown(name: str | Path) -> str:
-    """Return a file's name as text that can be written anywhere, also where it is not UTF-8 on disk."""
-    return os.fsencode(name).decode("utf-8", "backslashreplace")
-
-
-def _file(path: Path, name: str) -> Iterator[Document]:
+def _file(path: Path, name: str, budget: Budget) -> Iterator[Document]:
     try:
-        data = path.read_bytes()
-    except IsADirectoryError:
-        yield Document(name, b"", "a folder, not a file")
-    except OSError as error:
-        yield Document(name, b"", f"the file cannot be read: {error.strerror}")
-    else:
-        if path.suffix.lower() == ".jsonl":
-            yield from _lines(name, data)
+        mode = path.stat().st_mode
+        if stat.S_ISREG(mode):
+            with path.open("rb") as stream:
+                yield from records(name, stream, budget)
         else:
-            yield Document(name, data)
-
-
-def _lines(name: str, data: bytes) -> Iterator[Document]:
-    lines = [(number, line) for number, line in enumerate(data.split(b"\n"), start=1) if line.strip()]
-    for number, line in lines:
-        yield Document(f"{name}:{number}", line)
-    if not lines:
-        yield Document(name, data)
+            yield Document(name, b"", f"a {'folder' if stat.S_ISDIR(mode) else 'device or pipe'}, not a file")
+    except (OSError, EOFError, TooLargeError, zlib.error) as error:
+        yield Document(name, b"", f"the file cannot be read: {reason(error)}")

@@ -1,4 +1,4 @@
-"""The published subsets of AttuneBench: which files of a folder belong to one, and which of them are missing."""
+"""The published subsets of AttuneBench: which files of a source belong to one, and which of them are missing."""
 
 import re
 from difflib import get_close_matches
@@ -7,32 +7,37 @@ from pathlib import Path, PurePosixPath
 
 from attune_data.codebook import load_codebook
 from attune_data.issues import Issue, SourceError, shown
-from attune_data.sources import Choice
+from attune_data.sources import Choice, archive_stem
 
 __all__ = ["subset_choice"]
 
 
 def subset_choice(source: Path, subset: str, found: list[Issue]) -> Choice:
-    """Return the choice of a subset's files among a folder's; missing and extra numbers go to `found`.
+    """Return the choice of a subset's files among a folder's or an archive's; missing and extra numbers go to `found`.
 
     Raises
     ------
     ValueError
         Where there is no subset of that name.
     SourceError
-        Where the source is no folder.
+        Where the source is neither a folder nor an archive.
     """
     subsets = load_codebook().subsets
     if subset not in subsets:
         near = get_close_matches(subset, subsets, n=1, cutoff=0.4)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         raise ValueError(f"unknown subset {subset!r}, expected one of {', '.join(subsets)}{hint}")
-    if not source.is_dir():
-        raise SourceError(f"subset={subset!r} needs a folder of conversation_<n>.json files, not {source}")
-    return partial(_choose, folder=source.resolve().name, subset=subset, wanted=subsets[subset], found=found)
+    is_folder, stem = source.is_dir(), archive_stem(source)
+    if not is_folder and stem is None:
+        raise SourceError(f"subset={subset!r} needs a folder or archive of conversation_<n>.json files, not {source}")
+    name = source.resolve().name if is_folder else source.name
+    folder = name if is_folder or stem is None else stem
+    return partial(_choose, source=name, folder=folder, subset=subset, wanted=subsets[subset], found=found)
 
 
-def _choose(names: list[str], *, folder: str, subset: str, wanted: frozenset[int], found: list[Issue]) -> list[str]:
+def _choose(
+    names: list[str], *, source: str, folder: str, subset: str, wanted: frozenset[int], found: list[Issue]
+) -> list[str]:
     """Choose from the subset's own folder where there is one, else by file number from all; each number once."""
     own = [name for name in names if subset in PurePosixPath(folder, name).parts[:-1]]
     by_number: dict[int, str] = {}
@@ -42,12 +47,12 @@ def _choose(names: list[str], *, folder: str, subset: str, wanted: frozenset[int
     missing = sorted(wanted - by_number.keys())
     chosen = sorted(by_number[number] for number in wanted & by_number.keys())
     if not chosen:
-        raise SourceError(f"{folder} holds none of the {len(wanted)} files conversation_<n>.json of {subset}")
+        raise SourceError(f"{source} holds none of the {len(wanted)} files conversation_<n>.json of {subset}")
     extra = sorted(set(own) - set(chosen))
     if missing:
         message = f"{len(missing)} files of {subset} are missing: {', '.join(map(str, missing))}"
-        found.append(Issue(folder, "$", "subset-missing", "warning", shown(missing), message, "loaded without them"))
+        found.append(Issue(source, "$", "subset-missing", "warning", shown(missing), message, "loaded without them"))
     if extra:
         message = f"{len(extra)} files are not part of {subset}: {', '.join(extra)}"
-        found.append(Issue(folder, "$", "subset-extra", "warning", shown(extra), message, "left out"))
+        found.append(Issue(source, "$", "subset-extra", "warning", shown(extra), message, "left out"))
     return chosen

@@ -1,0 +1,179 @@
+"""What every source yields: named bytes of one record each, chosen among its files and kept within limits."""
+
+import gzip
+import io
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import IO, cast
+
+from attune_data.issues import Severity, SourceError
+
+__all__ = [
+    "ALL_LIMIT",
+    "ARCHIVES",
+    "FILES",
+    "RECORD_LIMIT",
+    "Budget",
+    "Choice",
+    "Document",
+    "Selection",
+    "TooLargeError",
+    "reason",
+    "records",
+    "select",
+    "shown_name",
+]
+
+FILES = (".json", ".jsonl", ".jsonl.gz")
+ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
+
+RECORD_LIMIT = 2**26
+ALL_LIMIT = 2**31
+_USUAL = 2**18
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One record's bytes, or why they could not be read.
+
+    `name` is the file's path within the source, with ``:line`` for a line of JSONL.
+    """
+
+    name: str
+    data: bytes
+    problem: str | None = None
+    severity: Severity = "error"
+
+
+Choice = Callable[[list[str]], list[str]]
+
+
+class TooLargeError(ValueError):
+    """Compressed data that unpacks to more than a limit."""
+
+
+class Budget:
+    """How many bytes the compressed files of one source may still unpack to."""
+
+    def __init__(self) -> None:
+        self._left = ALL_LIMIT
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether the limit was passed: what follows is not read."""
+        return self._left < 0
+
+    def spend(self, size: int) -> None:
+        """Take off what was unpacked; raise where that is more than was left."""
+        self._left -= size
+        if self.is_spent:
+            raise TooLargeError(
+                f"it unpacks to more than {ALL_LIMIT:,} bytes, the limit of one source; the rest is not read"
+                " (if that is right, unpack it and load the folder)"
+            )
+
+    def bounded(self, stream: IO[bytes]) -> IO[bytes]:
+        """Return the stream, charging what is read from it."""
+        return io.BufferedReader(_Charged(stream, self), 2**16)
+
+
+class _Charged(io.RawIOBase):
+    def __init__(self, stream: IO[bytes], budget: Budget) -> None:
+        self._stream = stream
+        self._budget = budget
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        data = self._stream.read(len(buffer))
+        self._budget.spend(len(data))
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def records(name: str, stream: IO[bytes], budget: Budget) -> Iterator[Document]:
+    """Yield the records of an open file: one a line of JSONL, else one."""
+    lower = name.lower()
+    if lower.endswith(".json"):
+        data = stream.read(_USUAL)  # Room for the limit at once would cost more than reading.
+        yield _record(name, data if len(data) < _USUAL else data + stream.read(RECORD_LIMIT + 1 - _USUAL))
+    elif lower.endswith(".gz"):
+        with gzip.open(stream) as unpacked:
+            yield from _lines(name, budget.bounded(cast("IO[bytes]", unpacked)))
+    else:
+        yield from _lines(name, stream)
+
+
+def _record(name: str, data: bytes) -> Document:
+    if len(data) > RECORD_LIMIT:
+        return Document(name, b"", f"larger than {RECORD_LIMIT:,} bytes, the limit of one record")
+    return Document(name, data)
+
+
+def _lines(name: str, stream: IO[bytes]) -> Iterator[Document]:
+    number, is_empty = 0, True
+    while line := stream.readline(RECORD_LIMIT + 1):
+        number += 1
+        document = _record(f"{name}:{number}", line.removesuffix(b"\n"))
+        if line.strip():
+            is_empty = False
+            yield document
+        while document.problem and line and not line.endswith(b"\n"):
+            line = stream.readline(RECORD_LIMIT)
+    if is_empty:
+        yield Document(name, b"")
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The names of the files that hold records, in name order, and a note on those that are passed over."""
+
+    names: list[str]
+    notes: list[Document]
+
+    def chosen_by(self, choose: Choice | None) -> list[str]:
+        """Return the names that `choose` picks, or all."""
+        return choose(self.names) if choose else self.names
+
+
+def select(source: Path, names: Iterable[str], prefer: str | None, *, may_be_empty: bool) -> Selection:
+    """Select the files of a folder or an archive that hold records.
+
+    These are the files that match `prefer`, else every JSON file, else every JSONL file.
+
+    Raises
+    ------
+    SourceError
+        Where there is none, unless there may be none.
+    """
+    every = sorted(names)
+    candidates = [name for name in every if PurePosixPath(name).name.lower() != "annotation_codebook.json"]
+    selected = (
+        [name for name in candidates if prefer and PurePosixPath(name).match(prefer)]
+        or [name for name in candidates if name.lower().endswith(".json")]
+        or [name for name in candidates if name.lower().endswith(FILES)]
+    )
+    if not selected and not may_be_empty:
+        packed = [name for name in every if name.lower().endswith(ARCHIVES)]
+        hint = f"; an archive in it is not entered, load it by itself: {shown_name(packed[0])}" if packed else ""
+        raise SourceError(f"{source} holds no .json or .jsonl file, in itself or below{hint}")
+    taken = set(selected)
+    passed_over = [name for name in candidates if name not in taken and name.lower().endswith(FILES)]
+    if not passed_over:
+        return Selection(selected, [])
+    listed = ", ".join(map(shown_name, passed_over[:5])) + (", ..." if len(passed_over) > 5 else "")
+    message = f"{len(passed_over)} files are not read here: {listed}"
+    return Selection(selected, [Document(shown_name(source.name), b"", message, "note")])
+
+
+def shown_name(name: str | Path) -> str:
+    """Return a file's name as text that can be written anywhere, also where it is not UTF-8 on disk."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
+
+
+def reason(error: Exception) -> str:
+    """Return what an error of reading says, without the path."""
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
