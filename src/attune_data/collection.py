@@ -9,7 +9,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, overload
 
+from attune_data.conversation import Conversation
 from attune_data.issues import Issue, issues_frame
+from attune_data.query import Queryable, counted, either
+from attune_data.tables import Tables, build_table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,8 +29,8 @@ class _Writable(Protocol):
 T = TypeVar("T", bound=_Writable)
 
 
-class Collection(Sequence[T], Generic[T]):
-    """An immutable sequence of records that also finds them by id.
+class Collection(Queryable, Sequence[T], Generic[T]):
+    """An immutable sequence of records that also finds them by id, and conversations by trait.
 
     Parameters
     ----------
@@ -37,6 +40,10 @@ class Collection(Sequence[T], Generic[T]):
         What loading noticed.
     files : mapping of str to str, optional
         Id of a record to the file that it came from.
+    filters : sequence of str, optional
+        What was asked for to come here, for the repr.
+    root : Collection, optional
+        What this is a part of; its values are those that a query may name.
 
     Examples
     --------
@@ -49,11 +56,19 @@ class Collection(Sequence[T], Generic[T]):
     """
 
     def __init__(
-        self, records: Sequence[T], found: Sequence[Issue] = (), *, files: Mapping[str, str] | None = None
+        self,
+        records: Sequence[T],
+        found: Sequence[Issue] = (),
+        *,
+        files: Mapping[str, str] | None = None,
+        filters: Sequence[str] = (),
+        root: "Collection[T] | None" = None,
     ) -> None:
         self._records = tuple(records)
         self._found = tuple(found)
         self.files = MappingProxyType(dict(files or {}))
+        self._filters = tuple(filters)
+        self._root = root
 
     @overload
     def __getitem__(self, key: int | str) -> T: ...
@@ -62,7 +77,7 @@ class Collection(Sequence[T], Generic[T]):
     def __getitem__(self, key: int | str | slice) -> "T | Collection[T]":
         """Return the record at a position or with an id, or a collection of a slice, which keeps all issues."""
         if isinstance(key, slice):
-            return Collection(self._records[key], self._found, files=self.files)
+            return self._part(self._records[key], self._filters)
         if isinstance(key, str):
             if key in self._by_id:
                 return self._by_id[key]
@@ -94,6 +109,36 @@ class Collection(Sequence[T], Generic[T]):
     def issues(self) -> "pl.DataFrame":
         """What loading noticed, one row each: file, path, rule, severity, value, message, consequence."""
         return issues_frame(self._found)
+
+    @cached_property
+    def tables(self) -> Tables:
+        """The conversations as tidy frames, each built once, when first asked for."""
+        records = [record for record in self._records if isinstance(record, Conversation)]
+        if len(records) < len(self):
+            raise TypeError("only conversations have tables and traits; query those, then take their runs")
+        return Tables(lambda name: build_table(name, records), self._found, self._filters)
+
+    def _traits(self) -> "pl.DataFrame":
+        return self.tables.conversations
+
+    def _origin(self) -> "Collection[T]":
+        return self._root or self
+
+    def _keep(self, rows: Sequence[int], label: str) -> "Collection[T]":
+        records = [self._records[row] for row in rows]
+        return self._part(records, (*self._filters, label))
+
+    def _part(self, records: Sequence[T], filters: Sequence[str]) -> "Collection[T]":
+        return Collection(records, self._found, files=self.files, filters=filters, root=self._origin())
+
+    def __or__(self, other: "Collection[T]") -> "Collection[T]":
+        """Return the records of both, those of `self` first; of two with one id that of `self`."""
+        if not isinstance(other, Collection):
+            return NotImplemented
+        records = [*self, *(record for record in other if record.id not in self._by_id)]
+        found = tuple(dict.fromkeys((*self._found, *other._found)))
+        files = {**other.files, **self.files}
+        return Collection(records, found, files=files, filters=either(self._filters, other._filters))
 
     def to_jsonl(self, path: str | os.PathLike[str]) -> None:
         """Write the records to a JSONL file, which `load` or `load_runs` reads back as equal records.
@@ -136,10 +181,10 @@ class Collection(Sequence[T], Generic[T]):
 
     def __repr__(self) -> str:
         kind = type(self._records[0]).__name__.lower() if self._records else "record"
+        people = {getattr(record, "participant_id", None) for record in self._records} - {None}
+        participants = [counted(len(people), "participant")] if people else []
         counts = Counter(issue.severity for issue in self._found)
-        listed = [_plural(counts[severity], severity) for severity in ("error", "warning", "note") if counts[severity]]
-        return f"<Collection of {_plural(len(self), kind)}, {', '.join(listed) or 'no issues'}>"
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+        listed = [counted(counts[severity], severity) for severity in ("error", "warning", "note") if counts[severity]]
+        filters = f"; {', '.join(self._filters)}" if self._filters else ""
+        parts = [counted(len(self), kind), *participants, *(listed or ["no issues"])]
+        return f"<Collection of {', '.join(parts)}{filters}>"

@@ -2,9 +2,10 @@
 
 import gc
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
@@ -15,11 +16,14 @@ from attune_data.prediction import Run
 from attune_data.reading import CONVERSATION, LEFT_OUT, RUN, Record, read_document
 from attune_data.sources import Document, documents
 from attune_data.subsets import subset_choice
+from attune_data.tables import TABLES, Tables, build_table
 
-__all__ = ["load", "load_runs"]
+__all__ = ["load", "load_runs", "load_tables"]
 
 OnError = Literal["report", "raise"]
 Source = str | os.PathLike[str]
+
+_PREFERRED = "conversation_*.json"
 
 
 def load(
@@ -71,19 +75,81 @@ def load(
     choose = None if subset is None else subset_choice(Path(source), subset, found)
     records: dict[str, tuple[Conversation, Document]] = {}
     with _gc_paused():
-        for document in _counted(documents(source, choose, prefer="conversation_*.json"), progress):
+        for document in _counted(documents(source, choose, prefer=_PREFERRED), progress):
             conversation = read_document(CONVERSATION, document, found=found, strict=strict)
             if conversation is None:
                 continue
             first, where = records.setdefault(conversation.id, (conversation, document))
             if where is not document:
-                same = first == conversation
-                message = f"{where.name} was read before and has the same id, {'the same' if same else 'other'} content"
-                severity: Severity = "note" if same else "error"
-                value = shown(conversation.id)
-                place = "$.conversationId"
-                found.append(Issue(document.name, place, "duplicate-conversation", severity, value, message, LEFT_OUT))
+                found.append(_duplicate(document, conversation.id, where.name, same=first == conversation))
     return _collect(list(records.values()), found, strict)
+
+
+def load_tables(source: Source, *, chunk: int = 1000) -> Tables:
+    """Load annotated conversations as frames, without keeping the records.
+
+    Gives what ``load(source).tables`` gives, for data that does not fit into memory as records.
+
+    Parameters
+    ----------
+    source : str or path-like
+        As for `load`.
+    chunk : int
+        How many records are held at a time.
+
+    Returns
+    -------
+    Tables
+        ``.issues`` says what was wrong, changed or contradictory; a repeated id is an error whatever its content, which
+        is not kept for comparison.
+
+    Raises
+    ------
+    SourceError
+        Where the source does not exist or holds nothing to read.
+
+    Examples
+    --------
+    >>> load_tables("demo").turns.equals(load("demo").tables.turns)
+    True
+    """
+    import polars as pl
+
+    if chunk < 1:
+        raise ValueError(f"chunk is {chunk!r}; expected a number of records from 1")
+    found: list[Issue] = []
+    parts: dict[str, list[pl.DataFrame]] = {name: [build_table(name, ())] for name in TABLES}
+    records = _first_of_each(documents(source, prefer=_PREFERRED), found)
+    while True:
+        with _gc_paused():
+            held = list(islice(records, chunk))
+            for name, frames in parts.items():
+                frames.append(build_table(name, held))
+        if len(held) < chunk:
+            break
+    frames_of = {name: pl.concat(frames, rechunk=False) for name, frames in parts.items()}
+    return Tables(frames_of.__getitem__, found)
+
+
+def _first_of_each(read: Iterable[Document], found: list[Issue]) -> Iterator[Conversation]:
+    """Yield the good conversations, the first of each id; findings go to `found`."""
+    names: dict[str, str] = {}
+    for document in read:
+        conversation = read_document(CONVERSATION, document, found=found)
+        if conversation is None:
+            continue
+        if conversation.id in names:
+            found.append(_duplicate(document, conversation.id, names[conversation.id], same=False))
+        else:
+            names[conversation.id] = document.name
+            yield conversation
+
+
+def _duplicate(document: Document, conversation_id: str, before: str, *, same: bool) -> Issue:
+    message = f"{before} was read before and has the same id" + (", and the same content" if same else "")
+    severity: Severity = "note" if same else "error"
+    value, place = shown(conversation_id), "$.conversationId"
+    return Issue(document.name, place, "duplicate-conversation", severity, value, message, LEFT_OUT)
 
 
 def load_runs(

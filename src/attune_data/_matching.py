@@ -1,0 +1,137 @@
+"""What queries are made of: the answers of each conversation to a trait, matches on them, participants, shares."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Literal
+
+from attune_data.diagnoses import UNKNOWN, diagnosis_group_names
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["NO_ANSWER", "Key", "Match", "Value", "check_trait", "matching", "people", "shares", "strata"]
+
+NO_ANSWER = "no answer"
+_GROUPS = "diagnosis_groups"
+_ALIASES = {"diagnosis": _GROUPS, "diagnosis_group": _GROUPS}
+
+Value = str | int | float | None
+Key = str | int | float
+"""A value as it is compared: text without outer blanks and case."""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Values of a trait, and whether a conversation must have any, all or none of them."""
+
+    how: Literal["any", "all", "none"]
+    values: tuple[Value, ...]
+
+    def __str__(self) -> str:
+        names = [NO_ANSWER if value is None else str(value) for value in self.values]
+        return " or ".join(names) if self.how == "any" else f"{self.how}_of({', '.join(names)})"
+
+    def fits(self, wanted: set[Key | None], given: Iterable[Key]) -> bool:
+        """Tell whether the values wanted are among those given; None stands for no value at all."""
+        there: set[Key | None] = {*given}
+        found = wanted & (there or {None})
+        return found == wanted if self.how == "all" else bool(found) == (self.how == "any")
+
+
+def check_trait(trait: str, columns: Iterable[str]) -> None:
+    """Raise `ValueError` with the nearest name where there is no such trait."""
+    known = [*columns, *_ALIASES]
+    if trait not in known:
+        near = get_close_matches(trait, known, n=1, cutoff=0.4)
+        hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(known)}"
+        raise ValueError(f"no trait {trait!r}; {hint}")
+
+
+def matching(traits: "pl.DataFrame", origin: "pl.DataFrame", trait: str, match: Match) -> list[int]:
+    """Return the positions of the conversations that match; the values asked for must occur in `origin`."""
+    check_trait(trait, traits.columns)
+    answers = _answers(traits, trait)
+    wanted = {_key(value) for value in match.values}
+    if trait in _ALIASES:
+        wanted = {UNKNOWN if key is None else key for key in wanted}
+    if traits.schema[_ALIASES.get(trait, trait)].is_numeric():
+        for value in match.values:
+            if isinstance(value, str):
+                raise ValueError(f'{trait} holds numbers, not {value!r}; for a range use filter("{trait} >= 10")')
+    elif unmet := wanted.difference([None], *answers):
+        known = {key: spelling for given in _answers(origin, trait) for key, spelling in given.items()}
+        if trait in _ALIASES:
+            known |= {name.casefold(): name for name in diagnosis_group_names()}
+        for value in match.values:
+            if _key(value) in unmet - known.keys():
+                near = get_close_matches(str(_key(value)), map(str, known), n=1)
+                hint = f"did you mean {known[near[0]]!r}?" if near else f"it holds {_listed(known.values())}"
+                raise ValueError(f"no conversation has {trait} {value!r}; {hint}")
+    return [row for row, given in enumerate(answers) if match.fits(wanted, given)]
+
+
+def strata(traits: "pl.DataFrame", trait: str) -> dict[str, list[int]]:
+    """Return the positions of the conversations with each value of a trait, by its first spelling."""
+    check_trait(trait, traits.columns)
+    column = _ALIASES.get(trait, trait)
+    found: dict[Key, list[int]] = {}
+    names: dict[Key, str] = {}
+    for row, given in enumerate(_answers(traits, column)):
+        for key, spelling in (given or {NO_ANSWER: NO_ANSWER}).items():
+            found.setdefault(key, []).append(row)
+            names.setdefault(key, str(spelling))
+    if column == _GROUPS:
+        order: list[Key] = [name.casefold() for name in diagnosis_group_names()]
+    else:
+        order = sorted(found, key=lambda key: (key == NO_ANSWER, isinstance(key, str), key))
+    return {names[key]: found[key] for key in order if key in found}
+
+
+def people(traits: "pl.DataFrame") -> dict[tuple[str, str], list[int]]:
+    """Return the positions of each participant's conversations; one that names nobody is a participant of its own."""
+    found: dict[tuple[str, str], list[int]] = {}
+    for row, (person, conversation) in enumerate(traits.select("participant_id", "conversation_id").iter_rows()):
+        found.setdefault((person, "") if person else ("", f"{conversation} {row}"), []).append(row)
+    return found
+
+
+def shares(sizes: Sequence[int], total: int) -> list[int]:
+    """Return how many to draw of each cell: in proportion to its size, rounded by largest remainder."""
+    everybody = sum(sizes) or 1
+    whole = [size * total // everybody for size in sizes]
+    by_remainder = sorted(range(len(sizes)), key=lambda cell: -(sizes[cell] * total % everybody))
+    for cell in by_remainder[: total - sum(whole)]:
+        whole[cell] += 1
+    return whole
+
+
+def _answers(traits: "pl.DataFrame", trait: str) -> list[dict[Key, Value]]:
+    """Return each conversation's values of a trait, from the key they are compared by to the spelling."""
+    found = _column(traits, _ALIASES.get(trait, trait))
+    if trait != "diagnosis":
+        return found
+    groups = {name.casefold() for name in diagnosis_group_names()}
+    return [
+        {**given, **{key: answer for key, answer in raw.items() if key not in groups}}
+        for given, raw in zip(found, _column(traits, "diagnoses"), strict=True)
+    ]
+
+
+def _column(traits: "pl.DataFrame", name: str) -> list[dict[Key, Value]]:
+    several = traits.schema[name].is_nested()
+    rows = traits[name].to_list()
+    # The first spelling of a row names its key.
+    return [
+        {key: value for value in reversed(row if several else (row,)) if (key := _key(value)) is not None}
+        for row in rows
+    ]
+
+
+def _key(value: Value) -> Key | None:
+    return value.strip().casefold() or None if isinstance(value, str) else value
+
+
+def _listed(values: Iterable[Value]) -> str:
+    names = sorted({str(value) for value in values})
+    return ", ".join(names[:12]) + (", ..." if len(names) > 12 else "") if names else "no value"

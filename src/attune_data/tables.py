@@ -1,0 +1,341 @@
+"""Tidy polars frames of conversations, each with a fixed schema that derives from the records, built when asked for."""
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from operator import attrgetter
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
+
+from attune_data._record import Rating, Record, Total
+from attune_data.conversation import (
+    BinaryJudgement,
+    Conversation,
+    ConversationWideQuestions,
+    MoodShiftTag,
+    PairwiseComparison,
+    Panas,
+    Turn,
+)
+from attune_data.diagnoses import diagnosis_groups
+from attune_data.issues import Issue, issues_frame
+from attune_data.query import Queryable, counted, either
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["TABLES", "LazyTables", "Tables", "build_table", "table_schemas"]
+
+TABLES = ("conversations", "turns", "mood_tags", "binary", "pairwise", "panas", "conversation_wide")
+
+_RENAMED = {"model": "om_model", "text": "topic", "conversation_topic_attitude": "attitude"}
+
+
+@dataclass(frozen=True)
+class LazyTables:
+    """The frames of `Tables` as LazyFrames, under the same names."""
+
+    conversations: "pl.LazyFrame"
+    turns: "pl.LazyFrame"
+    mood_tags: "pl.LazyFrame"
+    binary: "pl.LazyFrame"
+    pairwise: "pl.LazyFrame"
+    panas: "pl.LazyFrame"
+    conversation_wide: "pl.LazyFrame"
+
+
+class Tables(Queryable):
+    """Conversations as tidy frames, joined by ``conversation_id`` and ``turn_number``.
+
+    Every frame has a fixed schema (`table_schemas`). An absent list or text is an empty one, as in the records; any
+    other absent value is null. Rows stand in the order of the records. Each frame is built once, when first asked for.
+
+    Parameters
+    ----------
+    build : callable
+        From the name of a table to its frame.
+    found : sequence of Issue, optional
+        What loading noticed.
+    filters : sequence of str, optional
+        What was asked for to come here, for the repr.
+    root : Tables, optional
+        What these are a part of; its values are those that a query may name.
+
+    Examples
+    --------
+    >>> from attune_data import load
+    >>> tables = load("demo").tables
+    >>> tables.conversations.select("conversation_id", "om_model", "n_turns").shape
+    (40, 3)
+    >>> tables.where(diagnosis="ADHD").binary.columns[:3]
+    ['conversation_id', 'turn_number', 'question_id']
+    """
+
+    def __init__(
+        self,
+        build: "Callable[[str], pl.DataFrame]",
+        found: Sequence[Issue] = (),
+        filters: Sequence[str] = (),
+        root: "Tables | None" = None,
+    ) -> None:
+        self._build = build
+        self._found = tuple(found)
+        self._filters = tuple(filters)
+        self._root = root
+
+    @cached_property
+    def conversations(self) -> "pl.DataFrame":
+        """One row a conversation, every trait a column: topic, participant, instruments, PANAS totals."""
+        return self._build("conversations")
+
+    @cached_property
+    def turns(self) -> "pl.DataFrame":
+        """One row a turn: the texts and the questions chosen for it."""
+        return self._build("turns")
+
+    @cached_property
+    def mood_tags(self) -> "pl.DataFrame":
+        """One row an emotion that was tagged in a turn."""
+        return self._build("mood_tags")
+
+    @cached_property
+    def binary(self) -> "pl.DataFrame":
+        """One row a yes/no judgement."""
+        return self._build("binary")
+
+    @cached_property
+    def pairwise(self) -> "pl.DataFrame":
+        """One row a comparison; `position` counts from 0 in its turn and is the key of a run's selections."""
+        return self._build("pairwise")
+
+    @cached_property
+    def panas(self) -> "pl.DataFrame":
+        """One row a PANAS item, `moment` being pre or post."""
+        return self._build("panas")
+
+    @cached_property
+    def conversation_wide(self) -> "pl.DataFrame":
+        """One row a conversation: branches, Q1 to Q3 and the follow-up."""
+        return self._build("conversation_wide")
+
+    def lazy(self) -> LazyTables:
+        """Return every frame as a LazyFrame."""
+        return LazyTables(**{name: getattr(self, name).lazy() for name in TABLES})
+
+    @property
+    def found(self) -> tuple[Issue, ...]:
+        """What loading noticed, as `Issue` objects."""
+        return self._found
+
+    @cached_property
+    def issues(self) -> "pl.DataFrame":
+        """What loading noticed, one row each."""
+        return issues_frame(self._found)
+
+    def _traits(self) -> "pl.DataFrame":
+        return self.conversations
+
+    def _origin(self) -> "Tables":
+        return self._root or self
+
+    def _keep(self, rows: Sequence[int], label: str) -> "Tables":
+        kept = self.conversations[rows]
+
+        import polars as pl
+
+        def build(name: str) -> pl.DataFrame:
+            if name == "conversations":
+                return kept
+            frame: pl.DataFrame = getattr(self, name)
+            return frame.filter(_among(kept))
+
+        return Tables(build, self._found, (*self._filters, label), self._origin())
+
+    def __or__(self, other: "Tables") -> "Tables":
+        """Return the conversations of both, those of `self` first; one that is in both is there once."""
+        if not isinstance(other, Tables):
+            return NotImplemented
+
+        def build(name: str) -> "pl.DataFrame":
+            import polars as pl
+
+            own: pl.DataFrame = getattr(self, name)
+            new: pl.DataFrame = getattr(other, name).filter(~_among(self.conversations))
+            return pl.concat([own, new])
+
+        found = dict.fromkeys((*self._found, *other._found))
+        return Tables(build, tuple(found), either(self._filters, other._filters))
+
+    def __len__(self) -> int:
+        """Return the number of conversations."""
+        return self.conversations.height
+
+    def __repr__(self) -> str:
+        people = self.conversations["participant_id"].drop_nulls().n_unique()
+        filters = f"; {', '.join(self._filters)}" if self._filters else ""
+        return f"<Tables of {counted(len(self), 'conversation')}, {counted(people, 'participant')}{filters}>"
+
+
+def _among(conversations: "pl.DataFrame") -> "pl.Expr":
+    import polars as pl
+
+    return pl.col("conversation_id").is_in(conversations["conversation_id"].implode())
+
+
+@functools.cache
+def table_schemas() -> "dict[str, dict[str, pl.DataType]]":
+    """Return the columns of every table and their dtypes; they derive from the record models.
+
+    Examples
+    --------
+    >>> table_schemas()["mood_tags"]
+    {'conversation_id': String, 'turn_number': Int64, 'emotion': String, 'intensity': Int8}
+    """
+    import polars as pl
+
+    key = {"conversation_id": pl.String()}
+    in_turn = {**key, "turn_number": pl.Int64()}
+    wide = _dtypes(ConversationWideQuestions)
+    return {
+        "conversations": {
+            **{name: dtype for name, dtype in _dtypes(Conversation).items() if name not in wide},
+            "diagnosis_groups": pl.List(pl.String()),
+            "n_turns": pl.Int64(),
+        },
+        "turns": {**key, **_dtypes(Turn)},
+        "mood_tags": {**in_turn, **_dtypes(MoodShiftTag)},
+        "binary": {**in_turn, **_dtypes(BinaryJudgement)},
+        "pairwise": {**in_turn, "position": pl.Int64(), **_dtypes(PairwiseComparison)},
+        "panas": {**key, "moment": pl.Enum(["pre", "post"]), "item": pl.String(), "rating": wide["perceiving"]},
+        "conversation_wide": {**key, **wide},
+    }
+
+
+def build_table(name: str, records: Iterable[Conversation]) -> "pl.DataFrame":
+    """Return one table of some records.
+
+    Parameters
+    ----------
+    name : str
+        One of `TABLES`.
+    records : iterable of Conversation
+        In the order of the rows.
+
+    Returns
+    -------
+    polars.DataFrame
+        With the schema that `table_schemas` gives. An integer that is too large for it is null.
+    """
+    import polars as pl
+
+    return pl.DataFrame(_BUILDERS[name](tuple(records)), schema=table_schemas()[name], strict=False)
+
+
+Columns = dict[str, list[Any]]
+Records = tuple[Conversation, ...]
+
+
+def _conversations(records: Records) -> Columns:
+    wide = _columns(ConversationWideQuestions)
+    traits = {name: values for name, values in _values(Conversation, records).items() if name not in wide}
+    groups = [diagnosis_groups(answers) for answers in traits["diagnoses"]]
+    return {**traits, "diagnosis_groups": groups, "n_turns": [len(record.turns) for record in records]}
+
+
+def _turns(records: Records) -> Columns:
+    keys = [record.conversation_id for record in records for _ in record.turns]
+    return {"conversation_id": keys, **_values(Turn, [turn for record in records for turn in record.turns])}
+
+
+def _in_turns(model: type[Record], path: str) -> Callable[[Records], Columns]:
+    items_of = attrgetter(path)
+
+    def build(records: Records) -> Columns:
+        turns = [
+            (record.conversation_id, turn.turn_number, items_of(turn)) for record in records for turn in record.turns
+        ]
+        columns: Columns = {
+            "conversation_id": [key for key, _, items in turns for _ in items],
+            "turn_number": [number for _, number, items in turns for _ in items],
+            **_values(model, [item for _, _, items in turns for item in items]),
+        }
+        if model is PairwiseComparison:
+            columns["position"] = [position for _, _, items in turns for position in range(len(items))]
+        return columns
+
+    return build
+
+
+def _panas(records: Records) -> Columns:
+    forms = [
+        (record.conversation_id, moment, panas.responses)
+        for record in records
+        for moment, panas in (("pre", record.pre_panas), ("post", record.post_panas))
+    ]
+    return {
+        "conversation_id": [key for key, _, responses in forms for _ in responses],
+        "moment": [moment for _, moment, responses in forms for _ in responses],
+        "item": [item for _, _, responses in forms for item in responses],
+        "rating": [rating for _, _, responses in forms for rating in responses.values()],
+    }
+
+
+def _conversation_wide(records: Records) -> Columns:
+    answers = [record.conversation_wide_questions for record in records]
+    keys = [record.conversation_id for record in records]
+    return {"conversation_id": keys, **_values(ConversationWideQuestions, answers)}
+
+
+_BUILDERS: dict[str, Callable[[Records], Columns]] = {
+    "conversations": _conversations,
+    "turns": _turns,
+    "mood_tags": _in_turns(MoodShiftTag, "mood_shift_tags"),
+    "binary": _in_turns(BinaryJudgement, "annotations.binary_judgements"),
+    "pairwise": _in_turns(PairwiseComparison, "annotations.pairwise_comparisons"),
+    "panas": _panas,
+    "conversation_wide": _conversation_wide,
+}
+
+
+def _dtypes(model: type[Record]) -> "dict[str, pl.DataType]":
+    return {name: dtype for name, (_, dtype) in _columns(model).items()}
+
+
+def _values(model: type[Record], records: Sequence[Record]) -> Columns:
+    return {name: list(map(attrgetter(path), records)) for name, (path, _) in _columns(model).items()}
+
+
+@functools.cache
+def _columns(model: type[Record]) -> "dict[str, tuple[str, pl.DataType]]":
+    """Return path and dtype of every plain field by column name, those of nested records included.
+
+    What is a list of records or goes by key has a table of its own.
+    """
+    found: dict[str, tuple[str, pl.DataType]] = {}
+    for field, info in model.model_fields.items():
+        kind = info.annotation
+        if isinstance(kind, type) and issubclass(kind, Record):
+            prefix = field.removesuffix("panas") if kind is Panas else ""
+            found |= {prefix + name: (f"{field}.{path}", dtype) for name, (path, dtype) in _columns(kind).items()}
+        elif (dtype := _dtype(kind)) is not None:
+            found[_RENAMED.get(field, field)] = (field, dtype)
+    return found
+
+
+def _dtype(annotation: Any) -> "pl.DataType | None":
+    """Return the dtype of a field's annotation; None for a list of records and for what goes by key."""
+    import polars as pl
+
+    union = get_origin(annotation) in (Union, UnionType)
+    kinds = [kind for kind in (get_args(annotation) if union else (annotation,)) if kind is not NoneType]
+    if len(kinds) > 1:  # an integer or a float
+        return pl.Float64()
+    kind = get_args(kinds[0])[0] if get_origin(kinds[0]) is Annotated else kinds[0]
+    if kind is int:
+        return pl.Int8() if kinds[0] in (Rating, Total) else pl.Int64()
+    if get_origin(kind) is Literal:
+        return pl.Enum(get_args(kind))
+    if get_origin(kind) is tuple:
+        return pl.List(pl.String()) if get_args(kind)[0] is str else None
+    return pl.String() if kind is str else None
