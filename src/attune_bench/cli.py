@@ -14,8 +14,8 @@ from typing import Annotated, Literal
 
 from cyclopts import App, CycloptsError, Parameter
 
-from attune_bench._text import plural, printable
 from attune_bench._version import __version__
+from attune_data._text import plural, printable
 from attune_data.issues import Issue, SourceError
 
 __all__ = ["app", "main"]

@@ -9,10 +9,10 @@ from math import isnan
 from textwrap import fill
 from typing import Any, Literal
 
-from attune_bench._text import pad, printable, shortened, width
 from attune_bench.aggregates import POOLED
 from attune_bench.records import COUNTS
 from attune_bench.scores import Scores
+from attune_data._text import pad, printable, shortened, width
 from attune_metrics.catalog import CATALOG
 
 __all__ = ["FORMATS", "Format", "report"]

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
 
-from attune_bench._files import write_whole
 from attune_data import Run
+from attune_data._files import write_whole
 
 __all__ = ["run_file_name", "write_runs"]
 
@@ -81,5 +81,5 @@ def write_runs(runs: Iterable[Run], folder: str | os.PathLike[str]) -> list[Path
             raise ValueError(f"the runs {other.id!r} and {run.id!r} have the same file name, {path.name}")
     Path(folder).mkdir(parents=True, exist_ok=True)
     for path, run in named.values():
-        write_whole(path, run.to_json(indent=2) + b"\n")
+        write_whole(path, [run.to_json(indent=2) + b"\n"])
     return [path for path, _ in named.values()]

@@ -13,7 +13,6 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_json
 from typing_extensions import TypedDict
 
-from attune_bench._files import write_whole
 from attune_bench._version import __version__
 from attune_bench.aggregates import aggregate
 from attune_bench.records import (
@@ -26,6 +25,7 @@ from attune_bench.records import (
     frame,
 )
 from attune_data import Issue, SourceError
+from attune_data._files import write_whole
 from attune_data.issues import issues_frame
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class Scores:
             raise OSError(EINVAL, "is a directory" if target.is_dir() else "is not a regular file", str(path))
         content = {"metadata": self.metadata, "conversations": self.records, "aggregates": self.aggregates}
         data = to_json(content, inf_nan_mode="strings")
-        write_whole(target, data)
+        write_whole(target, [data])
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> "Scores":

@@ -11,7 +11,7 @@ from attune_bench.scores import Scores
 from attune_bench.truth import Truth, TurnTruth, branch_ratings, panas_form, prepare_truth
 from attune_data import Collection, Conversation, Issue, Run, RunTurn
 from attune_data.issues import shown
-from attune_data.prediction import JudgeScores, PostConversation
+from attune_data.prediction import PostConversation
 from attune_metrics import composite, holistic
 from attune_metrics.binary import Answers, BinaryCounts, PreparedAnswers, count_answers
 from attune_metrics.emotion import prepare_tags, score_tags
@@ -19,7 +19,7 @@ from attune_metrics.holistic import score_four_branch
 from attune_metrics.pairwise import score_comparisons
 from attune_metrics.panas import Panas, PreparedPanas, prepare_panas, score_panas
 from attune_metrics.protocol import DOCUMENTED, Protocol, get_protocol
-from attune_metrics.response import score_draft_binary, score_draft_judge, score_response
+from attune_metrics.response import JUDGE_DIMENSIONS, score_draft_binary, score_draft_judge, score_response
 
 __all__ = ["score"]
 
@@ -138,27 +138,7 @@ def _score_run(truth: Truth, run: Run, protocol: Protocol) -> ConversationScore 
 # Names in scores.json of the four binary tasks, as in `binary_<name>` without the middle word.
 _BINARY = ("om_metrics", "human_metrics", "om_metrics_hp", "human_metrics_hp")
 
-_AVERAGED = (
-    "emotion_hit_rate",
-    "emotion_intensity_mae",
-    "emotion_f1",
-    "emotion_f1_intensity",
-    "emotion_va_score",
-    "emotion_va_intensity_score",
-    "binary_om_accuracy",
-    "binary_human_accuracy",
-    "binary_om_accuracy_hp",
-    "binary_human_accuracy_hp",
-    "pairwise_accuracy",
-    "pairwise_kendall_tau",
-    "response_similarity",
-    "response_similarity_original",
-    "response_similarity_llm_improved",
-    "response_similarity_human_edited",
-    "response_preference_alignment",
-    "draft_judge_score",
-    "draft_binary_alignment",
-)
+_AVERAGED = tuple(name for name in TurnScore.__annotations__ if f"avg_{name}" in ConversationScore.__annotations__)
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
@@ -229,17 +209,10 @@ def _score_turn(
         "response_similarity_llm_improved": response.llm_improved,
         "response_similarity_human_edited": response.human_edited,
         "response_preference_alignment": response.preference_alignment,
-        "draft_judge_score": _null(score_draft_judge(_judge_ratings(turn.em_draft_judge_scores))),
+        "draft_judge_score": _null(
+            score_draft_judge({name: getattr(turn.em_draft_judge_scores, name) for name in JUDGE_DIMENSIONS})
+        ),
         "draft_binary_alignment": _null(score_draft_binary(truth.preferred, turn.em_draft_binary_assessment)),
-    }
-
-
-def _judge_ratings(scores: JudgeScores) -> dict[str, float | None]:
-    return {
-        "overall_score": scores.overall_score,
-        "emotional_appropriateness": scores.emotional_appropriateness,
-        "helpfulness": scores.helpfulness,
-        "tone_match": scores.tone_match,
     }
 
 

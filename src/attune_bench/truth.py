@@ -9,6 +9,7 @@ from attune_data.prediction import PredictedPanas
 from attune_metrics import Panas, PreparedPanas, prepare_panas
 from attune_metrics.binary import PreparedAnswers, observed_truth, preferred_truth, prepare_answers
 from attune_metrics.emotion import PreparedTags, prepare_tags
+from attune_metrics.holistic import BRANCHES
 from attune_metrics.pairwise import Comparison, PreparedComparisons, prepare_comparisons
 from attune_metrics.protocol import Protocol
 from attune_metrics.response import PreparedResponses, prepare_responses
@@ -78,9 +79,4 @@ def panas_form(panas: PanasRecord | PredictedPanas) -> Panas:
 
 def branch_ratings(scores: FourBranchScores) -> dict[str, int | None]:
     """Return the four ratings by the name of their branch."""
-    return {
-        "perceiving": scores.perceiving,
-        "facilitating": scores.facilitating,
-        "understanding": scores.understanding,
-        "managing": scores.managing,
-    }
+    return {branch: getattr(scores, branch) for branch in BRANCHES}

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from attune_data._record import LARGEST
 from attune_data.issues import Issue, Severity, shown
 
 __all__ = [
-    "LARGEST",
     "Fix",
     "Report",
     "closed",
@@ -46,9 +46,6 @@ class Report:
 
 
 Fix = Callable[[Any, str, Report], Any]
-
-# Beyond this no number of a file means anything, and some arithmetic on it would fail.
-LARGEST = 10**15
 
 
 def number(low: int | None = None, high: int | None = None, *, whole: bool = True, clamps_always: bool = False) -> Fix:

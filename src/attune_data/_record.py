@@ -9,6 +9,7 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import CoreSchema, core_schema
 
 __all__ = [
+    "LARGEST",
     "Answer",
     "ByKey",
     "Integer",
@@ -121,7 +122,8 @@ Items = Annotated[tuple[T, ...], NullAs(_NullItems())]
 ByKey = Annotated[dict[str, T], NullAs(_NullByKey())]
 
 # Numbers without a range of their own; the bound keeps out what arithmetic would fail on.
-_Bounds = Field(ge=-(10**15), le=10**15)
+LARGEST = 10**15
+_Bounds = Field(ge=-LARGEST, le=LARGEST)
 Integer = Annotated[int, Strict(), _Bounds]
 Number = Integer | Annotated[float, Strict(), _Bounds]
 Rating = Annotated[int, Strict(), Field(ge=1, le=7)]

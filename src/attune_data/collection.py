@@ -9,9 +9,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, overload
 
+from attune_data._files import write_whole
+from attune_data._text import plural
 from attune_data.conversation import Conversation
-from attune_data.issues import Issue, issues_frame
-from attune_data.query import Queryable, counted, either
+from attune_data.issues import Issue
+from attune_data.query import Queryable, either
 from attune_data.tables import Tables, build_table
 
 if TYPE_CHECKING:
@@ -100,16 +102,6 @@ class Collection(Queryable, Sequence[T], Generic[T]):
     def _by_id(self) -> dict[str, T]:
         return {record.id: record for record in self._records}
 
-    @property
-    def found(self) -> tuple[Issue, ...]:
-        """What loading noticed, as `Issue` objects."""
-        return self._found
-
-    @cached_property
-    def issues(self) -> "pl.DataFrame":
-        """What loading noticed, one row each: file, path, rule, severity, value, message, consequence."""
-        return issues_frame(self._found)
-
     @cached_property
     def tables(self) -> Tables:
         """The conversations as tidy frames, each built once, when first asked for."""
@@ -170,21 +162,14 @@ class Collection(Queryable, Sequence[T], Generic[T]):
         target = Path(path)
         if target.suffix.lower() != ".jsonl":
             raise ValueError(f"to_jsonl writes one record a line: {target.name!r} has to end in .jsonl")
-        # In a hidden name, so that loading the folder passes over what a killed process leaves.
-        temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-        try:
-            with temporary.open("wb") as file:
-                file.writelines(record.to_json() + b"\n" for record in self)
-            temporary.replace(target)
-        finally:
-            temporary.unlink(missing_ok=True)
+        write_whole(target, (record.to_json() + b"\n" for record in self))
 
     def __repr__(self) -> str:
         kind = type(self._records[0]).__name__.lower() if self._records else "record"
         people = {getattr(record, "participant_id", None) for record in self._records} - {None}
-        participants = [counted(len(people), "participant")] if people else []
+        participants = [plural(len(people), "participant")] if people else []
         counts = Counter(issue.severity for issue in self._found)
-        listed = [counted(counts[severity], severity) for severity in ("error", "warning", "note") if counts[severity]]
+        listed = [plural(counts[severity], severity) for severity in ("error", "warning", "note") if counts[severity]]
         filters = f"; {', '.join(self._filters)}" if self._filters else ""
-        parts = [counted(len(self), kind), *participants, *(listed or ["no issues"])]
+        parts = [plural(len(self), kind), *participants, *(listed or ["no issues"])]
         return f"<Collection of {', '.join(parts)}{filters}>"

@@ -7,15 +7,18 @@ What can be asked for is every column of the ``conversations`` table, ``diagnosi
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Self
 
 from attune_data._matching import Match, Value, check_trait, matching, people, shares, strata
+from attune_data._text import plural
+from attune_data.issues import Issue, issues_frame
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Condition", "Queryable", "all_of", "counted", "either", "none_of"]
+__all__ = ["Condition", "Queryable", "all_of", "either", "none_of"]
 
 Condition = Value | Iterable[Value] | Match
 
@@ -48,7 +51,18 @@ def none_of(*values: Value) -> Match:
 class Queryable(ABC):
     """What a collection and its tables are asked for alike."""
 
+    _found: tuple[Issue, ...]
     _filters: tuple[str, ...]
+
+    @property
+    def found(self) -> tuple[Issue, ...]:
+        """What loading noticed, as `Issue` objects."""
+        return self._found
+
+    @cached_property
+    def issues(self) -> "pl.DataFrame":
+        """What loading noticed, one row each: file, path, rule, severity, value, message, consequence."""
+        return issues_frame(self._found)
 
     @abstractmethod
     def _traits(self) -> "pl.DataFrame":
@@ -189,7 +203,7 @@ class Queryable(ABC):
         chance = random.Random(seed)  # noqa: S311  # sampling, nothing to guess
         share_of = zip(cells.values(), shares([len(cell) for cell in cells.values()], participants), strict=True)
         drawn = [person for cell, share in share_of for person in chance.sample(cell, share)]
-        label = f"sample of {counted(participants, 'participant')}{f' by {by}' if by else ''}, seed {seed}"
+        label = f"sample of {plural(participants, 'participant')}{f' by {by}' if by else ''}, seed {seed}"
         return self._keep(sorted(row for person in drawn for row in rows_of[person]), label)
 
     def split(self, *parts: float, seed: int) -> tuple[Self, ...]:
@@ -238,8 +252,3 @@ def _match(condition: Condition) -> Match:
 def either(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
     """Return the label of what has come through one row of filters or the other."""
     return (" | ".join(f"({', '.join(filters) or 'all'})" for filters in (first, second)),)
-
-
-def counted(count: int, noun: str) -> str:
-    """Return a count with its noun, in the plural where it is not 1."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

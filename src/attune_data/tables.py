@@ -9,6 +9,7 @@ from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
 from attune_data._record import Rating, Record, Total
+from attune_data._text import plural
 from attune_data.conversation import (
     BinaryJudgement,
     Conversation,
@@ -19,8 +20,8 @@ from attune_data.conversation import (
     Turn,
 )
 from attune_data.diagnoses import diagnosis_groups
-from attune_data.issues import Issue, issues_frame
-from attune_data.query import Queryable, counted, either
+from attune_data.issues import Issue
+from attune_data.query import Queryable, either
 
 if TYPE_CHECKING:
     import polars as pl
@@ -123,16 +124,6 @@ class Tables(Queryable):
         """Return every frame as a LazyFrame."""
         return LazyTables(**{name: getattr(self, name).lazy() for name in TABLES})
 
-    @property
-    def found(self) -> tuple[Issue, ...]:
-        """What loading noticed, as `Issue` objects."""
-        return self._found
-
-    @cached_property
-    def issues(self) -> "pl.DataFrame":
-        """What loading noticed, one row each."""
-        return issues_frame(self._found)
-
     def _traits(self) -> "pl.DataFrame":
         return self.conversations
 
@@ -174,7 +165,7 @@ class Tables(Queryable):
     def __repr__(self) -> str:
         people = self.conversations["participant_id"].drop_nulls().n_unique()
         filters = f"; {', '.join(self._filters)}" if self._filters else ""
-        return f"<Tables of {counted(len(self), 'conversation')}, {counted(people, 'participant')}{filters}>"
+        return f"<Tables of {plural(len(self), 'conversation')}, {plural(people, 'participant')}{filters}>"
 
 
 def _among(conversations: "pl.DataFrame") -> "pl.Expr":
@@ -229,7 +220,18 @@ def build_table(name: str, records: Iterable[Conversation]) -> "pl.DataFrame":
     """
     import polars as pl
 
-    return pl.DataFrame(_BUILDERS[name](tuple(records)), schema=table_schemas()[name], strict=False)
+    columns = _BUILDERS[name](tuple(records))
+    return pl.DataFrame([_series(column, columns[column], dtype) for column, dtype in table_schemas()[name].items()])
+
+
+def _series(name: str, values: list[Any], dtype: "pl.DataType") -> "pl.Series":
+    import polars as pl
+
+    if not dtype.is_nested():
+        return pl.Series(name, values, dtype, strict=False)
+    # Lists are slow to convert and few of them differ, so each is converted once.
+    position = {value: index for index, value in enumerate(dict.fromkeys(values))}
+    return pl.Series(name, list(position), dtype).gather([position[value] for value in values])
 
 
 Columns = dict[str, list[Any]]

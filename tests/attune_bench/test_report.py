@@ -11,9 +11,9 @@ from typing import Any, NoReturn, get_args
 import pytest
 
 from attune_bench import Scores
-from attune_bench._text import printable
 from attune_bench._version import __version__
 from attune_bench.report import FORMATS, GROUPS, Format, report
+from attune_data._text import printable
 
 Json = dict[str, Any]
 Make = Callable[..., Scores]

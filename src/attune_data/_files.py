@@ -1,17 +1,19 @@
 """Writing a file so that it appears whole or not at all."""
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 __all__ = ["write_whole"]
 
 
-def write_whole(path: Path, data: bytes) -> None:
+def write_whole(path: Path, parts: Iterable[bytes]) -> None:
     """Write to a temporary file in the same folder, then rename; what was there before stays until then."""
-    # The ending keeps a file that was left behind from being loaded.
+    # In a hidden name, so that loading the folder passes over what a killed process leaves.
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        temporary.write_bytes(data)
+        with temporary.open("wb") as file:
+            file.writelines(parts)
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
