@@ -138,6 +138,10 @@ from attune_metrics.response import (
     score_response,
     token_jaccard,
 )
+from attune_metrics.signature import (
+    Signature,
+    hash_records,
+)
 
 __all__ = [
     "BRANCHES",
@@ -170,6 +174,7 @@ __all__ = [
     "PreparedTags",
     "Protocol",
     "ResponseScores",
+    "Signature",
     "Tag",
     "UndefinedMetricWarning",
     "binary_accuracy",
@@ -202,6 +207,7 @@ __all__ = [
     "four_branch_normalized",
     "four_branch_scores",
     "get_protocol",
+    "hash_records",
     "hp_perspective_alignment",
     "hp_perspective_gap",
     "observed_truth",
