@@ -164,12 +164,19 @@ class Collection(Queryable, Sequence[T], Generic[T]):
             raise ValueError(f"to_jsonl writes one record a line: {target.name!r} has to end in .jsonl")
         write_whole(target, (record.to_json() + b"\n" for record in self))
 
-    def __repr__(self) -> str:
+    def _summary(self) -> str:
         kind = type(self._records[0]).__name__.lower() if self._records else "record"
         people = {getattr(record, "participant_id", None) for record in self._records} - {None}
         participants = [plural(len(people), "participant")] if people else []
         counts = Counter(issue.severity for issue in self._found)
         listed = [plural(counts[severity], severity) for severity in ("error", "warning", "note") if counts[severity]]
+        return ", ".join([plural(len(self), kind), *participants, *(listed or ["no issues"])])
+
+    def __repr__(self) -> str:
         filters = f"; {', '.join(self._filters)}" if self._filters else ""
-        parts = [plural(len(self), kind), *participants, *(listed or ["no issues"])]
-        return f"<Collection of {', '.join(parts)}{filters}>"
+        return f"<Collection of {self._summary()}{filters}>"
+
+    def _repr_html_(self) -> str:
+        from attune_data._collection_html import collection_html
+
+        return collection_html(self._records, self._summary(), self._filters)

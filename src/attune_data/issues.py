@@ -64,9 +64,11 @@ def issues_frame(issues: Iterable[Issue]) -> "pl.DataFrame":
     """Return issues as a polars frame, one row each, the columns being the fields of `Issue`."""
     import polars as pl
 
+    from attune_data._issue_frame import IssueFrame
+
     names = [field.name for field in fields(Issue)]
     rows = [astuple(issue) for issue in issues]
-    return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
+    return IssueFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
 
 
 class SourceError(ValueError):
