@@ -217,6 +217,12 @@ def run() -> Json:
     return _run()
 
 
+@pytest.fixture
+def record(conversation: Json) -> Callable[[str], bytes]:
+    """Return a maker of the bytes of a conversation with an id."""
+    return lambda name: json.dumps({**conversation, "conversationId": name}).encode()
+
+
 @pytest.fixture(scope="session")
 def pick() -> Callable[[Any, str], Any]:
     """Return the function ``pick(record, "$.turns[0].turnNumber")``."""

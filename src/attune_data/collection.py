@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, overload
 from attune_data._files import write_whole
 from attune_data._text import plural
 from attune_data.conversation import Conversation
+from attune_data.export import Exportable
 from attune_data.issues import Issue
 from attune_data.query import Queryable, either
 from attune_data.tables import Tables, build_table
@@ -31,7 +32,7 @@ class _Writable(Protocol):
 T = TypeVar("T", bound=_Writable)
 
 
-class Collection(Queryable, Sequence[T], Generic[T]):
+class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
     """An immutable sequence of records that also finds them by id, and conversations by trait.
 
     Parameters
@@ -109,6 +110,18 @@ class Collection(Queryable, Sequence[T], Generic[T]):
         if len(records) < len(self):
             raise TypeError("only conversations have tables and traits; query those, then take their runs")
         return Tables(lambda name: build_table(name, records), self._found, self._filters)
+
+    def _frames(self) -> "Iterator[tuple[str, pl.DataFrame]]":
+        import polars as pl
+
+        columns = {
+            "id": [record.id for record in self],
+            "file": [self.files.get(record.id) for record in self],
+            "record": [record.to_json().decode() for record in self],
+        }
+        yield "records", pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
+        if all(isinstance(record, Conversation) for record in self):
+            yield from self.tables._frames()
 
     def _traits(self) -> "pl.DataFrame":
         return self.tables.conversations

@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Literal
@@ -38,8 +39,9 @@ def load(
     Parameters
     ----------
     source : str or path-like
-        ``"demo"``, a ``.json`` file, a ``.jsonl`` or ``.jsonl.gz`` file, a folder (read recursively, in name order), or
-        a ``.zip``, ``.tar``, ``.tar.gz``, ``.tgz``, ``.tar.bz2`` or ``.tar.xz`` archive, read as a folder.
+        ``"demo"``, a ``.json`` file, a ``.jsonl`` or ``.jsonl.gz`` file, a ``.parquet`` file with a column ``record``,
+        a folder (read recursively, in name order; also one that ``to_parquet`` wrote), or a ``.zip``, ``.tar``,
+        ``.tar.gz``, ``.tgz``, ``.tar.bz2`` or ``.tar.xz`` archive, read as a folder.
     subset : str, optional
         ``Sample200``, ``Subsample100``, ``Subsample50``, ``Subsample25`` or ``Subsample20``: only these file numbers
         of a folder or an archive, from the folder of that name where there is one. Missing numbers and extra files are
@@ -85,7 +87,7 @@ def load(
     return _collect(list(records.values()), found, strict)
 
 
-def load_tables(source: Source, *, chunk: int = 1000) -> Tables:
+def load_tables(source: Source, *, chunk: int = 1000, cache: bool = False) -> Tables:
     """Load annotated conversations as frames, without keeping the records.
 
     Gives what ``load(source).tables`` gives, for data that does not fit into memory as records.
@@ -96,6 +98,11 @@ def load_tables(source: Source, *, chunk: int = 1000) -> Tables:
         As for `load`.
     chunk : int
         How many records are held at a time.
+    cache : bool
+        Whether to keep the tables and the issues as Parquet in the user's cache folder, and to take them from there
+        when the same source is loaded again, which gives the same. The folder is ``ATTUNE_CACHE``, else
+        ``attune-bench`` in ``XDG_CACHE_HOME`` or in the system's usual place, and may be deleted at any time. A source
+        whose content or file names have changed, or another version of the library, makes a new entry.
 
     Returns
     -------
@@ -113,13 +120,23 @@ def load_tables(source: Source, *, chunk: int = 1000) -> Tables:
     >>> load_tables("demo").turns.equals(load("demo").tables.turns)
     True
     """
-    import polars as pl
-
     if chunk < 1:
         raise ValueError(f"chunk is {chunk!r}; expected a number of records from 1")
+    read, build = partial(documents, source, prefer=_PREFERRED), partial(_tables, chunk=chunk)
+    if not cache:
+        return build(read())
+
+    from attune_data._tables_cache import cached_tables
+
+    return cached_tables(read, build)
+
+
+def _tables(read: Iterable[Document], chunk: int) -> Tables:
+    import polars as pl
+
     found: list[Issue] = []
     parts: dict[str, list[pl.DataFrame]] = {name: [build_table(name, ())] for name in TABLES}
-    records = _first_of_each(documents(source, prefer=_PREFERRED), found)
+    records = _first_of_each(read, found)
     while True:
         with _gc_paused():
             held = list(islice(records, chunk))

@@ -1,4 +1,4 @@
-"""Where files come from: a file, a folder, an archive or a JSONL file, as named bytes. Nothing is parsed here."""
+"""Where files come from: a file, a folder, an archive, JSONL or Parquet, as named bytes. Nothing is parsed here."""
 
 import os
 import stat
@@ -13,7 +13,6 @@ from attune_data._documents import (
     Budget,
     Choice,
     Document,
-    TooLargeError,
     reason,
     records,
     select,
@@ -36,12 +35,14 @@ def documents(
     Parameters
     ----------
     source : str or path-like
-        ``"demo"``; a ``.json`` file, one record; a ``.jsonl`` or ``.jsonl.gz`` file, one record a line; a folder, read
-        recursively: every ``.json`` file, else every ``.jsonl`` and ``.jsonl.gz`` file; or an archive (``.zip``,
-        ``.tar``, ``.tar.gz``, ``.tgz``, ``.tar.bz2``, ``.tar.xz``), read as a folder and not unpacked to disk. Names
-        that begin with ``.`` or ``_`` are passed over, and so is ``annotation_codebook.json``. In a folder links are
-        followed, each folder is read once; in an archive links, devices and names that lead out of it are reported.
-        One record may have 64 MiB, and what is compressed may unpack to 2 GiB in all.
+        ``"demo"``; a ``.json`` file, one record; a ``.jsonl`` or ``.jsonl.gz`` file, one record a line; a ``.parquet``
+        file with a column ``record``, one record's JSON a row; a folder, read recursively: every ``.json`` file, else
+        every ``.jsonl`` and ``.jsonl.gz`` file, else every ``records.parquet``, else every ``.parquet`` file; or an
+        archive (``.zip``, ``.tar``, ``.tar.gz``, ``.tgz``, ``.tar.bz2``, ``.tar.xz``), read as a folder and not
+        unpacked to disk. Names that begin with ``.`` or ``_`` are passed over, and so are ``annotation_codebook.json``
+        and the tables beside a ``records.parquet``. In a folder links are followed, each folder is read once; in an
+        archive links, devices and names that lead out of it are reported. One record may have 64 MiB, and what is
+        compressed may unpack to 2 GiB in all.
     choose : callable, optional
         Picks among the names of a folder's or an archive's files before any is read.
     prefer : str, optional
@@ -77,7 +78,7 @@ def documents(
         yield from _file(path, shown_name(path.name), Budget())
     else:
         raise SourceError(
-            f"{path} is neither a .json file, a .jsonl file, an archive ({', '.join(ARCHIVES)}) nor a folder"
+            f"{path} is neither a .json, .jsonl or .parquet file, an archive ({', '.join(ARCHIVES)}) nor a folder"
         )
 
 
@@ -142,5 +143,5 @@ def _file(path: Path, name: str, budget: Budget) -> Iterator[Document]:
                 yield from records(name, stream, budget)
         else:
             yield Document(name, b"", f"a {'folder' if stat.S_ISDIR(mode) else 'device or pipe'}, not a file")
-    except (OSError, EOFError, TooLargeError, zlib.error) as error:
+    except (OSError, EOFError, ValueError, zlib.error) as error:
         yield Document(name, b"", f"the file cannot be read: {reason(error)}")

@@ -1,7 +1,7 @@
 """Tidy polars frames of conversations, each with a fixed schema that derives from the records, built when asked for."""
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
@@ -20,6 +20,7 @@ from attune_data.conversation import (
     Turn,
 )
 from attune_data.diagnoses import diagnosis_groups
+from attune_data.export import Exportable
 from attune_data.issues import Issue
 from attune_data.query import Queryable, either
 
@@ -46,7 +47,7 @@ class LazyTables:
     conversation_wide: "pl.LazyFrame"
 
 
-class Tables(Queryable):
+class Tables(Queryable, Exportable):
     """Conversations as tidy frames, joined by ``conversation_id`` and ``turn_number``.
 
     Every frame has a fixed schema (`table_schemas`). An absent list or text is an empty one, as in the records; any
@@ -123,6 +124,9 @@ class Tables(Queryable):
     def lazy(self) -> LazyTables:
         """Return every frame as a LazyFrame."""
         return LazyTables(**{name: getattr(self, name).lazy() for name in TABLES})
+
+    def _frames(self) -> "Iterator[tuple[str, pl.DataFrame]]":
+        return ((name, getattr(self, name)) for name in TABLES)
 
     def _traits(self) -> "pl.DataFrame":
         return self.conversations
