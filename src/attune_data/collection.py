@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,9 @@ from attune_data._text import plural
 from attune_data.conversation import Conversation
 from attune_data.export import Exportable
 from attune_data.issues import Issue
+from attune_data.prediction import Run
 from attune_data.query import Queryable, either
+from attune_data.run_tables import RunTables, join_runs
 from attune_data.tables import Tables, build_table
 
 if TYPE_CHECKING:
@@ -108,7 +110,7 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
         """The conversations as tidy frames, each built once, when first asked for."""
         records = [record for record in self._records if isinstance(record, Conversation)]
         if len(records) < len(self):
-            raise TypeError("only conversations have tables and traits; query those, then take their runs")
+            raise TypeError("only conversations have tables and traits; those of runs are in joined(conversations)")
         return Tables(lambda name: build_table(name, records), self._found, self._filters)
 
     def _frames(self) -> "Iterator[tuple[str, pl.DataFrame]]":
@@ -122,6 +124,32 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
         yield "records", pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
         if all(isinstance(record, Conversation) for record in self):
             yield from self.tables._frames()
+
+    def joined(self, conversations: Iterable[Conversation]) -> RunTables:
+        """Return the runs as tidy frames, what was predicted beside what was annotated.
+
+        Parameters
+        ----------
+        conversations : iterable of Conversation
+            The ground truth; `load` gives it. A run whose conversation is not there keeps its rows, without truth.
+
+        Raises
+        ------
+        TypeError
+            Where the collection holds anything but runs.
+
+        Examples
+        --------
+        >>> from attune_data import load, load_runs
+        >>> tables = load_runs("demo").joined(load("demo"))
+        >>> tables.where(em_model="synthetic/hasty", category="Health")
+        <RunTables of 6 runs, 6 participants; em_model=synthetic/hasty, category=Health>
+        """
+        runs = [run for run in self._records if isinstance(run, Run)]
+        if len(runs) < len(self):
+            raise TypeError("only runs are joined with conversations: load_runs(...).joined(load(...))")
+        noticed = conversations.found if isinstance(conversations, Collection) else ()
+        return RunTables(join_runs(runs, conversations), tuple(dict.fromkeys((*self._found, *noticed))), self._filters)
 
     def _traits(self) -> "pl.DataFrame":
         return self.tables.conversations
