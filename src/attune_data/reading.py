@@ -79,8 +79,9 @@ RUN = Kind(
 def read_document(kind: Kind[Record], document: Document, *, found: list[Issue], strict: bool = False) -> Record | None:
     """Return the record of a document, or None; findings go to `found`."""
     if document.problem is not None:
-        consequence = LEFT_OUT if document.severity == "error" else "passed over"
-        found.append(Issue(document.name, "$", "unreadable", document.severity, "null", document.problem, consequence))
+        severity = document.severity
+        consequence = document.consequence or (LEFT_OUT if severity == "error" else "passed over")
+        found.append(Issue(document.name, "$", document.rule, severity, "null", document.problem, consequence))
         return None
     report = Report(document.name, strict)
     try:
