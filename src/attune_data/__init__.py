@@ -9,7 +9,7 @@ predictions beside annotations. All are asked for subgroups alike: ``where(diagn
 from attune_data.codebook import Codebook, CodebookError, load_codebook
 from attune_data.collection import Collection
 from attune_data.conversation import Conversation, Turn
-from attune_data.issues import Issue, LoadError, SourceError
+from attune_data.issues import Issue, LoadError, PublishError, SourceError
 from attune_data.loading import load, load_runs, load_tables
 from attune_data.prediction import Run, RunTurn
 from attune_data.query import all_of, none_of
@@ -23,6 +23,7 @@ __all__ = [
     "Conversation",
     "Issue",
     "LoadError",
+    "PublishError",
     "Run",
     "RunTables",
     "RunTurn",

@@ -15,7 +15,7 @@ from attune_data.issues import SourceError
 if TYPE_CHECKING:
     import httpx2
 
-__all__ = ["GaveUpError", "NotCachedError", "asking", "endpoint", "is_offline", "timeout"]
+__all__ = ["GaveUpError", "NotCachedError", "asking", "endpoint", "is_offline", "shown_endpoint", "timeout"]
 
 _TRIES = 2
 _LOG_IN = "log in with `hf auth login` or set HF_TOKEN"
@@ -106,7 +106,7 @@ def _explained(address: Address) -> Iterator[None]:
     try:
         yield
     except errors.GatedRepoError:
-        page = f"{_shown_endpoint()}/datasets/{repo}"
+        page = f"{shown_endpoint()}/datasets/{repo}"
         raise SourceError(
             f"{text}: access is granted on request; accept its conditions at {page}, then {_LOG_IN}"
         ) from None
@@ -147,7 +147,7 @@ def _unreachable(address: Address, error: BaseException | None) -> SourceError:
     import httpx2
     from huggingface_hub import errors
 
-    hub = f"the Hub at {_shown_endpoint()}"
+    hub = f"the Hub at {shown_endpoint()}"
     if isinstance(error, errors.RevisionResolutionError | errors.LocalEntryNotFoundError):
         error = error.__cause__
         if error is None or isinstance(error, errors.OfflineModeIsEnabled):
@@ -188,7 +188,7 @@ def endpoint() -> str | None:
     return os.environ.get("HF_ENDPOINT", "").rstrip("/") or None
 
 
-def _shown_endpoint() -> str:
+def shown_endpoint() -> str:
     """Return the Hub's address without a name and password in it."""
     from huggingface_hub import constants
 

@@ -205,6 +205,52 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
             raise ValueError(f"to_jsonl writes one record a line: {target.name!r} has to end in .jsonl")
         write_whole(target, (record.to_json() + b"\n" for record in self))
 
+    def publish(self, repo_id: str, *, licence: str, private: bool = True) -> str:
+        """Publish the collection as a data set of the Hugging Face Hub, in one commit.
+
+        The repository holds what `to_parquet` writes, every table as a config that ``datasets.load_dataset(repo_id,
+        "turns")`` loads, the default being the first table, and ``records``, from which `load` or `load_runs` of
+        ``hf://owner/name`` gives equal records; and a card: fields, counts, licence, how to load it, the request not to
+        train on the data and their canary, else one of the library. The token is that of ``hf auth login`` or
+        ``HF_TOKEN``; ``HF_ENDPOINT`` is asked if it is set.
+
+        Parameters
+        ----------
+        repo_id : str
+            ``owner/name``. It is created if it is not there; else the card and the tables are replaced, tables of an
+            earlier publication that are not written any more are deleted, and other files stay.
+        licence : str
+            What the data are published under: an id of the Hub, for instance ``cc-by-4.0``, that
+            ``codebook/publishing.toml`` describes.
+        private : bool
+            Who sees a repository that is created: its owner, or everybody. With True an existing one that is public
+            is refused; an existing private one stays private.
+
+        Returns
+        -------
+        str
+            ``hf://owner/name@commit``, which `load` takes.
+
+        Raises
+        ------
+        PublishError
+            Where the licence that a record states, or that of its benchmark, does not allow this one (see
+            `attune_data.licences.permitted`), or the repository cannot be written.
+
+        Examples
+        --------
+        >>> from attune_data import PublishError, load
+        >>> own = load("demo")[0].model_copy(update={"licence": "CC BY-NC 4.0"})
+        >>> try:
+        ...     Collection([own]).publish("owner/name", licence="mit")
+        ... except PublishError as error:
+        ...     print(str(error).partition(": ")[2].partition(";")[0])
+        it is under cc-by-nc-4.0, which does not allow publishing under 'mit'
+        """
+        from attune_data.publish import publish
+
+        return publish(self, repo_id, licence=licence, private=private)
+
     def _summary(self) -> str:
         kind = type(self._records[0]).__name__.lower() if self._records else "record"
         people = {getattr(record, "participant_id", None) for record in self._records} - {None}

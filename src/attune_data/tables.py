@@ -28,7 +28,17 @@ from attune_data.query import Queryable, either
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["TABLES", "LazyTables", "Tables", "build_table", "dtypes_of", "frame_of", "table_schemas", "values_of"]
+__all__ = [
+    "TABLES",
+    "LazyTables",
+    "Tables",
+    "build_table",
+    "column_paths",
+    "dtypes_of",
+    "frame_of",
+    "table_schemas",
+    "values_of",
+]
 
 TABLES = ("conversations", "turns", "mood_tags", "binary", "pairwise", "panas", "conversation_wide")
 
@@ -357,3 +367,8 @@ def _dtype(annotation: Any) -> "pl.DataType | None":
     if get_origin(kind) is tuple:
         return pl.List(pl.String()) if get_args(kind)[0] is str else None
     return pl.String() if kind is str else None
+
+
+def column_paths(model: type[Record]) -> dict[str, str]:
+    """Return the path in a record of every column that its table takes from it, by the column's name."""
+    return {name: path for name, (path, _) in _columns(model).items()}
