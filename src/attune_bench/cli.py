@@ -1,4 +1,4 @@
-"""The command line: `attune-bench demo`, `validate`, `score`, `report`.
+"""The command line: `attune-bench demo`, `validate`, `show`, `describe`, `score`, `report`.
 
 A mistake of the user is one line on standard error that says what to do, and exit status 2.
 """
@@ -111,7 +111,7 @@ def validate(
     Parameters
     ----------
     source
-        A .json file, a .jsonl file, a folder, a zip or tar archive, or demo.
+        A .json file, a .jsonl file, a folder, a zip or tar archive, hf://owner/name on the Hub, or demo.
     results
         Check run files too, and whether each has its conversation.
     strict
@@ -165,6 +165,55 @@ def _issue_text(issue: Issue) -> str:
 
 
 @app.command
+def show(source: str, id: str, /) -> None:  # noqa: A002
+    """Print a conversation with its annotations.
+
+    Parameters
+    ----------
+    source
+        A .json file, a .jsonl file, a folder, a zip or tar archive, or demo.
+    id
+        Id of the conversation, or how no other id begins.
+    """
+    from attune_bench.progress import progress
+    from attune_data import load
+
+    with progress() as phase:
+        conversations = load(source, progress=phase("reading conversations", None))
+    begun = [conversation.id for conversation in conversations if conversation.id.startswith(id)]
+    if len(begun) > 1 and id not in begun:
+        raise UsageError(f"{len(begun)} ids begin with {id!r}, for instance {begun[0]!r} and {begun[1]!r}")
+    try:
+        _print(str(conversations[begun[0] if len(begun) == 1 else id]))
+    except KeyError as error:
+        raise UsageError(f"{error.args[0]}; see: attune-bench validate {source}") from None
+
+
+@app.command
+def describe(source: str, /, *, as_json: Annotated[bool, Parameter(name="--json", negative="")] = False) -> None:
+    """Count conversations by topic, diagnosis, model and attitude, and their turns, annotations and issues.
+
+    Parameters
+    ----------
+    source
+        A .json file, a .jsonl file, a folder, a zip or tar archive, or demo.
+    as_json
+        Print the counts as JSON.
+    """
+    from attune_bench.description import describe as count
+    from attune_bench.description import description_text
+    from attune_bench.progress import progress
+    from attune_data import load
+
+    with progress() as phase:
+        conversations = load(source, progress=phase("reading conversations", None))
+    if not conversations:
+        raise UsageError(f"no usable conversation in {source}; see: attune-bench validate {source}")
+    counts = count(conversations)
+    _print(json.dumps(counts, indent=2) if as_json else description_text(counts))
+
+
+@app.command
 def score(
     *,
     results: str,
@@ -177,9 +226,9 @@ def score(
     Parameters
     ----------
     results
-        Run files: a folder, a .json or a .jsonl file.
+        Run files: a folder, a .json or a .jsonl file, an archive or hf://owner/name.
     ground_truth
-        Conversations: a folder, a .json or a .jsonl file, or demo.
+        Conversations: a folder, a .json or a .jsonl file, an archive, hf://owner/name, or demo.
     output
         Where to write the scores.
     protocol

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from attune_bench.aggregates import POOLED
 from attune_bench.records import COUNTS
 from attune_bench.scores import Scores
-from attune_data._text import pad, printable, shortened, width
+from attune_data._text import grid, printable, shortened, width
 from attune_metrics.catalog import CATALOG
 
 __all__ = ["FORMATS", "Format", "report"]
@@ -253,9 +253,9 @@ def _table(scores: Scores, rows: Sequence[Mapping[str, Any]]) -> str:
     body = [_counts(rows)]
     for title, lines in GROUPS.items():
         body += [[""], [title.upper()], *_by_metric(lines, rows)]
-    grid = _grid(["", *names], body)
-    if max(map(width, grid.splitlines())) <= WIDTH:
-        blocks.append(grid)
+    table = grid(["", *names], body)
+    if max(map(width, table.splitlines())) <= WIDTH:
+        blocks.append(table)
     else:
         if any(width(name) > _NAME_WIDTH for name in names):
             # Long names may differ only where they are cut, so each gets a number.
@@ -263,7 +263,7 @@ def _table(scores: Scores, rows: Sequence[Mapping[str, Any]]) -> str:
             names = [shortened(f"{number}. {name}", _NAME_WIDTH) for number, name in enumerate(names, start=1)]
         for title, lines in GROUPS.items():
             head, body = _by_model(lines, rows, names)
-            parts = [_grid(*part) for part in _fitting(head, body)]
+            parts = [grid(*part) for part in _fitting(head, body)]
             suffixes = ["", *[" (continued)"] * (len(parts) - 1)]
             blocks += [f"{title.upper()}{suffix}\n{part}" for suffix, part in zip(suffixes, parts, strict=True)]
         blocks.append(fill(_SHORT_NOTE, WIDTH))
@@ -281,15 +281,3 @@ def _fitting(head: list[str], body: list[list[str]]) -> Iterator[tuple[list[str]
             last += 1
         yield [*head[:2], *head[first:last]], [[*cells[:2], *cells[first:last]] for cells in body]
         first = last
-
-
-def _grid(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
-    full = [head, *body]
-    widths = [max(width(cells[i]) for cells in full if i < len(cells)) for i in range(len(head))]
-    lines = []
-    for cells in full:
-        # A heading within the table has one cell only.
-        others = [pad(cell, columns, right=True) for cell, columns in zip(cells[1:], widths[1:], strict=False)]
-        lines.append("  ".join([pad(cells[0], widths[0]), *others]).rstrip())
-    lines.insert(1, "-" * (sum(widths) + 2 * (len(widths) - 1)))
-    return "\n".join(lines)

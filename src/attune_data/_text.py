@@ -1,11 +1,68 @@
-"""Text for terminals: what can be shown safely, and how wide it is."""
+"""Text for terminals: what can be shown safely, how wide it is, and how it is wrapped and aligned."""
 
-__all__ = ["pad", "plural", "printable", "shortened", "width"]
+import shutil
+from collections.abc import Iterator, Sequence
+
+__all__ = ["columns_of_terminal", "grid", "lines", "pad", "plural", "printable", "shortened", "width", "wrapped"]
+
+_WIDEST = 100
+# Emoji and several scripts are wrong without the zero-width joiner and non-joiner, and neither moves anything.
+_JOINERS = "\u200c\u200d"
 
 
 def printable(text: object) -> str:
     """Return text that cannot drive a terminal: control characters, line breaks, surrogates become U+FFFD."""
-    return "".join(character if character.isprintable() else "\ufffd" for character in str(text))
+    return "".join(
+        character if character.isprintable() or character in _JOINERS else "\ufffd" for character in str(text)
+    )
+
+
+def lines(text: str) -> list[str]:
+    """Return the lines of a text, each printable, with plain blanks for tabs and for blanks of any other width."""
+    return [
+        printable("".join(" " if character.isspace() else character for character in line.expandtabs(4))).rstrip()
+        for line in text.splitlines()
+    ]
+
+
+def wrapped(text: str, columns: int, *, hang: int = 0) -> list[str]:
+    r"""Return the `lines` of a text cut between words, or within one that is too wide; indented lines stay so.
+
+    What is cut off a line stands `hang` columns further in.
+
+    Examples
+    --------
+    >>> wrapped("one two three\n  four five", 8)
+    ['one two', 'three', '  four', '  five']
+    """
+    found: list[str] = []
+    for line in lines(text):
+        current = indent = " " * min(len(line) - len(line.lstrip()), columns // 2)
+        for word in line.split():
+            for number, piece in enumerate(_pieces(word, columns - len(indent) - hang)):
+                joined = current + " " * (number == 0 and current != indent) + piece
+                if current.strip() and (number or width(joined) > columns):
+                    found.append(current)
+                    joined = indent + " " * hang + piece
+                current = joined
+        found.append(current.rstrip())
+    return found
+
+
+def _pieces(word: str, columns: int) -> Iterator[str]:
+    """Yield a word, in pieces of one character at least where it is wider than the column."""
+    piece = ""
+    for character in word:
+        if piece and width(piece + character) > columns:
+            yield piece
+            piece = ""
+        piece += character
+    yield piece
+
+
+def columns_of_terminal() -> int:
+    """Return the width to wrap at: that of the terminal, or of ``COLUMNS``, 100 at most and where there is none."""
+    return max(40, min(shutil.get_terminal_size((_WIDEST, 24)).columns, _WIDEST))
 
 
 def width(text: str) -> int:
@@ -33,3 +90,15 @@ def shortened(text: str, columns: int) -> str:
 def plural(count: int, singular: str, several: str | None = None) -> str:
     """Return a count with its noun, for instance ``1 run``, ``2 runs``."""
     return f"{count} {singular if count == 1 else several or f'{singular}s'}"
+
+
+def grid(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
+    """Return a table, its first column aligned left, the others right; a row of one cell is a heading within it."""
+    full = [head, *body]
+    widths = [max(width(cells[i]) for cells in full if i < len(cells)) for i in range(len(head))]
+    rows = []
+    for cells in full:
+        others = [pad(cell, columns, right=True) for cell, columns in zip(cells[1:], widths[1:], strict=False)]
+        rows.append("  ".join([pad(cells[0], widths[0]), *others]).rstrip())
+    rows.insert(1, "-" * (sum(widths) + 2 * (len(widths) - 1)))
+    return "\n".join(rows)

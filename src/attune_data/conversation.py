@@ -23,6 +23,7 @@ from attune_data._record import (
     Total,
     Winner,
 )
+from attune_data._text import columns_of_terminal, plural, printable
 
 __all__ = [
     "AlternateResponses",
@@ -238,3 +239,20 @@ class Conversation(Record):
     def synthetic(self) -> bool:
         """Whether the record says of itself that it was generated (``metadata.synthetic``)."""
         return bool((self.metadata.model_extra or {}).get("synthetic"))
+
+    def __repr__(self) -> str:
+        """Return one line; `print` shows the transcript, `model_dump` gives every field."""
+        metadata = self.metadata
+        facts = filter(None, (metadata.category, plural(len(self.turns), "turn"), metadata.model))
+        return printable(f"<Conversation {self.id}: {', '.join(facts)}>")
+
+    def __str__(self) -> str:
+        """Return the transcript with the annotations, wrapped to the width of the terminal."""
+        from attune_data._transcript import transcript
+
+        return transcript(self, columns_of_terminal())
+
+    def _repr_html_(self) -> str:
+        from attune_data._conversation_html import conversation_html
+
+        return conversation_html(self)

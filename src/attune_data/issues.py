@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Issue", "LoadError", "Severity", "SourceError", "issues_frame", "shown"]
+__all__ = ["Issue", "LoadError", "PublishError", "Severity", "SourceError", "issues_frame", "shown"]
 
 Severity = Literal["error", "warning", "note"]
 
@@ -64,13 +64,19 @@ def issues_frame(issues: Iterable[Issue]) -> "pl.DataFrame":
     """Return issues as a polars frame, one row each, the columns being the fields of `Issue`."""
     import polars as pl
 
+    from attune_data._issue_frame import IssueFrame
+
     names = [field.name for field in fields(Issue)]
     rows = [astuple(issue) for issue in issues]
-    return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
+    return IssueFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
 
 
 class SourceError(ValueError):
     """A source that cannot be read at all: no such file, nothing in it, or not the kind that was asked for."""
+
+
+class PublishError(ValueError):
+    """What cannot be published: its licence forbids it, or the repository cannot be written."""
 
 
 class LoadError(ValueError):

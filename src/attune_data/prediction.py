@@ -23,6 +23,7 @@ from attune_data._record import (
     Total,
     Winner,
 )
+from attune_data._text import plural, printable
 from attune_data.conversation import FourBranchScores, MoodShiftTag
 
 __all__ = ["JudgeScores", "PostConversation", "PredictedConversationWide", "PredictedPanas", "Run", "RunTurn"]
@@ -185,3 +186,10 @@ class Run(Record):
         """Whether the predictions after the last turn are there (neither null, absent nor empty)."""
         post = self.post_conversation
         return post is not None and bool(post.model_fields_set or post.model_extra)
+
+    def __repr__(self) -> str:
+        """Return one line; `model_dump` gives every field."""
+        incomplete = "" if self.complete else ", incomplete"
+        return printable(f"<Run {self.id}: {plural(len(self.turns), 'turn')}{incomplete}>")
+
+    __str__ = __repr__

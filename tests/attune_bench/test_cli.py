@@ -193,17 +193,19 @@ def test_report_is_a_table_by_default(call: Call, scores_file: Path) -> None:
 
 # Help and version.
 
+COMMANDS = ("demo", "validate", "show", "describe", "score", "report")
+
 
 def test_version(call: Call) -> None:
     assert call("--version") == (0, f"{__version__}\n", "")
 
 
-@pytest.mark.parametrize("command", [(), ("demo",), ("validate",), ("score",), ("report",)], ids=str)
+@pytest.mark.parametrize("command", [(), *((name,) for name in COMMANDS)], ids=str)
 def test_help(call: Call, command: tuple[str, ...]) -> None:
     status, out, err = call(*command, "--help")
     assert (status, err) == (0, "")
     assert "Usage: attune-bench" in out
-    for name in () if command else ("demo", "validate", "score", "report"):
+    for name in () if command else COMMANDS:
         assert name in out
 
 
@@ -216,10 +218,18 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "validate-without-a-source": (("validate",), "SOURCE"),
     "validate-two-sources": (("validate", "data", "runs"), "runs"),
     "validate-missing": (("validate", "date"), "no such file or folder: date"),
-    "validate-empty-folder": (("validate", "empty"), "empty holds no .json or .jsonl file"),
-    "validate-other-suffix": (("validate", "notes.txt"), "neither a .json file"),
+    "validate-empty-folder": (("validate", "empty"), "empty holds no .json, .jsonl or .parquet file"),
+    "validate-other-suffix": (("validate", "notes.txt"), "neither a .json, .jsonl or .parquet file"),
     "validate-results-missing": (("validate", "data", "--results", "rums"), "no such file or folder: rums"),
     "validate-results-empty": (("validate", "data", "--results", "empty"), "empty holds no"),
+    "show-without-an-id": (("show", "demo"), "ID"),
+    "show-missing": (("show", "date", "c1"), "no such file or folder: date"),
+    "show-another-id": (("show", "data", "c1x"), "no record with id 'c1x'; did you mean 'c1'"),
+    "show-begun-twice": (("show", "data", "c"), "2 ids begin with 'c', for instance 'c1' and 'c2'"),
+    "show-nothing-usable": (("show", "bad", "c1"), "attune-bench validate bad"),
+    "describe-without-a-source": (("describe",), "SOURCE"),
+    "describe-missing": (("describe", "date"), "no such file or folder: date"),
+    "describe-nothing-usable": (("describe", "bad"), "no usable conversation in bad"),
     "score-without-arguments": (("score",), "--results"),
     "score-without-ground-truth": (("score", "--results", "runs"), "--ground-truth"),
     "score-option-without-value": (("score", "--results", "runs", "--ground-truth"), "--ground-truth"),

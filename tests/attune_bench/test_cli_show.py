@@ -1,0 +1,138 @@
+"""The commands that show what conversations hold: `show` and `describe`."""
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from attune_bench.description import describe, description_text
+from attune_data import load
+
+Call = Callable[..., tuple[int, str, str]]
+Spawn = Callable[..., subprocess.CompletedProcess[bytes]]
+Files = tuple[Path, Path]
+
+
+def test_show_prints_the_transcript(call: Call, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    status, out, err = call("show", files[0], "c2")
+    assert (status, err) == (0, "")
+    assert out == f"{load(files[0])['c2']}\n"
+    assert out.startswith("Conversation c2\n  participant   P1\n\nTURN 1 ----")
+
+
+def test_show_takes_the_beginning_of_an_id(call: Call) -> None:
+    name = load("demo")[0].id
+    assert call("show", "demo", name[:8]) == call("show", "demo", name)
+
+
+def test_a_whole_id_counts_though_others_begin_with_it(call: Call, tmp_path: Path) -> None:
+    path = tmp_path / "c.jsonl"
+    path.write_text("".join(json.dumps({"conversationId": name, "turns": []}) + "\n" for name in ("c1", "c10", "c11")))
+    status, out, _ = call("show", path, "c1")
+    assert (status, out) == (0, "Conversation c1\n")
+
+
+@pytest.mark.parametrize(("command", "widest"), [("show", 100), ("describe", 100)])
+def test_a_pipe_gets_text_without_escapes(spawn: Spawn, command: str, widest: int) -> None:
+    ids = [load("demo")[0].id] if command == "show" else []
+    done = spawn(command, "demo", *ids, env={"TERM": "xterm-256color", "COLUMNS": "", "FORCE_COLOR": "1"})
+    out = done.stdout.decode()
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert all(character.isprintable() or character == "\n" for character in out)
+    assert max(map(len, out.splitlines())) <= widest
+
+
+def test_show_survives_a_terminal_without_the_characters(spawn: Spawn, files: Files) -> None:
+    path = files[0] / "conversation_1.json"
+    path.write_text(json.dumps(json.loads(path.read_bytes()) | {"metadata": {"category": "Семья"}}), encoding="utf-8")
+    done = spawn("show", files[0], "c1", env={"PYTHONIOENCODING": "ascii"})
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"topic         \\u0421" in done.stdout
+
+
+# describe. The example twice, of one participant. Each, by hand: 3 turns, 2 + 1 + 0 mood tags, 5 + 1 judgements,
+# 4 + 1 comparisons, 2 improved responses, 1 edited, 2 PANAS items before, 12 after, 3 answers, 2 branches.
+PER_CONVERSATION = {
+    "turns": 3,
+    "mood tags": 3,
+    "binary judgements": 6,
+    "pairwise comparisons": 5,
+    "alternate responses": 2,
+    "human responses": 1,
+    "PANAS items before": 2,
+    "PANAS items after": 12,
+    "Q1 to Q3 answers": 3,
+    "branch ratings": 2,
+}
+
+
+def test_describe_counts_the_example(files: Files) -> None:
+    counts = describe(load(files[0]))
+    assert (counts["conversations"], counts["participants"], counts["without_participant"]) == (2, 1, 0)
+    assert counts["counts"] == {
+        name: {"total": 2 * count, "conversations": 2, "min": count, "median": count, "max": count}
+        for name, count in PER_CONVERSATION.items()
+    }
+
+
+def test_describe_counts_traits_and_spread(tmp_path: Path) -> None:
+    rows = [("P1", ["ADHD", "Depression"], "Work", 1), ("P1", ["adhd"], "Work", 2), (None, [], None, 4)]
+    path = tmp_path / "c.jsonl"
+    with path.open("w") as file:
+        for number, (person, diagnoses, category, turns) in enumerate(rows):
+            profile = {"participant_id": person, "demographics": {"diagnoses": diagnoses}}
+            record = {
+                "conversationId": f"c{number}",
+                "participant_profile": profile,
+                "metadata": {"category": category},
+            }
+            file.write(json.dumps({**record, "turns": [{"turnNumber": i + 1} for i in range(turns)]}) + "\n")
+    counts = describe(load(path))
+    assert (counts["conversations"], counts["participants"], counts["without_participant"]) == (3, 1, 1)
+    assert counts["counts"]["turns"] == {"total": 7, "conversations": 3, "min": 1, "median": 2, "max": 4}
+    assert counts["counts"]["mood tags"] == {"total": 0, "conversations": 0, "min": 0, "median": 0, "max": 0}
+    two, one, nobody = (
+        {"conversations": 2, "participants": 1},
+        {"conversations": 1, "participants": 1},
+        {"conversations": 1, "participants": 0},
+    )
+    assert counts["traits"]["category"] == {"Work": two, "no answer": nobody}
+    assert counts["traits"]["diagnoses"] == {"ADHD": two, "Depression": one, "no answer": nobody}
+    assert counts["traits"]["diagnosis_group"] == {"AnxDep": one, "ADHD": two, "unknown": nobody}
+    text = description_text(counts)
+    assert text.startswith("3 conversations by 1 participant, 1 without a participant, ")
+    assert "overlap" in text
+
+
+def test_nothing_has_no_spread() -> None:
+    turns = describe(load("demo")[:0])["counts"]["turns"]
+    assert (turns["total"], str(turns["median"])) == (0, "nan")
+
+
+def test_describe(call: Call, files: Files) -> None:
+    status, out, err = call("describe", files[0])
+    assert (status, err) == (0, "")
+    assert out == f"{description_text(describe(load(files[0])))}\n"
+    # Each column as wide as its heading: turns and annotations, total, with any, min, median, max.
+    assert f"\n{'binary judgements':<21}  {12:>5}  {2:>8}  {6:>3}  {6:>6}  {6:>3}\n" in out
+
+
+def test_describe_json(call: Call, files: Files) -> None:
+    status, out, err = call("describe", files[0], "--json")
+    assert (status, err) == (0, "")
+    assert json.loads(out) == describe(load(files[0]))
+
+
+def test_names_are_shown_safely_and_in_line(call: Call, tmp_path: Path) -> None:
+    path = tmp_path / "c.jsonl"
+    categories = ["家族の健康", "\x1b[31mred", "x" * 300]
+    rows = [{"conversationId": f"c{i}", "metadata": {"category": name}} for i, name in enumerate(categories)]
+    path.write_text("".join(json.dumps({**row, "turns": [{"turnNumber": 1}]}) + "\n" for row in rows))
+    _, out, _ = call("describe", path)
+    assert "\x1b" not in out
+    assert max(map(len, out.splitlines())) <= 100
+    # Ten columns of wide characters in a column of 56, then two counts under headings of 13 and 12.
+    assert f"家族の健康{' ' * (56 - 10)}  {'1':>13}  {'0':>12}\n" in out

@@ -1,0 +1,47 @@
+"""Text for terminals: what is neutralised, and how it is wrapped."""
+
+import pytest
+
+from attune_data._text import columns_of_terminal, lines, printable, width, wrapped
+
+
+def test_printable_keeps_joiners_and_nothing_else_that_is_invisible() -> None:
+    family = "\U0001f468\u200d\U0001f4bb"
+    assert printable(family) == family
+    assert printable("a\x1b\n\u202e\u2066\ud800b") == "a\ufffd\ufffd\ufffd\ufffd\ufffdb"
+
+
+def test_lines_are_those_of_the_text_with_plain_blanks() -> None:
+    assert lines("a\tb\r\n\u3000c\u00a0d \n\ne\x07") == ["a   b", " c d", "", "e\ufffd"]
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "expected"),
+    [
+        ("", 8, []),
+        ("one two three", 7, ["one two", "three"]),
+        ("one\n\ntwo", 7, ["one", "", "two"]),
+        ("  - one two\n- x", 7, ["  - one", "  two", "- x"]),
+        ("ab abcdefgh i", 5, ["ab", "abcde", "fgh i"]),
+        ("漢字漢字", 5, ["漢字", "漢字"]),  # two columns a character
+        ("漢", 1, ["漢"]),  # no column is too narrow for one character
+        ("e\u0301e\u0301e\u0301", 2, ["e\u0301e\u0301", "e\u0301"]),  # the accents take none
+    ],
+)
+def test_wrapped(text: str, columns: int, expected: list[str]) -> None:
+    assert wrapped(text, columns) == expected
+
+
+def test_what_is_cut_off_may_hang() -> None:
+    assert wrapped("one two three", 7, hang=2) == ["one two", "  three"]
+
+
+def test_a_very_long_word_is_wrapped() -> None:
+    cut = wrapped("x" * 200_000, 80)
+    assert [width(line) for line in cut] == [80] * 2_500
+
+
+@pytest.mark.parametrize(("columns", "expected"), [("60", 60), ("300", 100), ("5", 40)])
+def test_width_of_the_terminal_is_bounded(columns: str, expected: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    assert columns_of_terminal() == expected
