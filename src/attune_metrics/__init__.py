@@ -4,6 +4,9 @@ Each family is a module whose docstring says what it measures: `emotion`, `binar
 `holistic`, `composite`. Functions take the reference first and the prediction second. `CATALOG` lists every metric with
 its range and direction; a `Protocol` names the choices that can change a score.
 
+How sure a number is: `resampling` (bootstrap intervals), `comparison` (two models on the same units), `multiplicity`
+(many tests), `proportions` (independent trials), `power` (how much data a difference needs).
+
 Metric functions check their input. The `prepare_*`, `count_*` and `score_*` functions do not: they serve a harness that
 scores many predictions against one validated truth. `composite.holistic` has no second door here: at package level
 `holistic` is the module.
@@ -28,6 +31,11 @@ from attune_metrics.catalog import (
     CATALOG,
     Family,
     Metric,
+)
+from attune_metrics.comparison import (
+    PermutationTest,
+    paired_bootstrap,
+    paired_permutation_test,
 )
 from attune_metrics.composite import (
     binary_mean,
@@ -80,6 +88,10 @@ from attune_metrics.holistic import (
     q3_model_fit_ordinal_distance,
     score_four_branch,
 )
+from attune_metrics.multiplicity import (
+    benjamini_hochberg,
+    holm,
+)
 from attune_metrics.pairwise import (
     Comparison,
     PairwiseScores,
@@ -112,12 +124,31 @@ from attune_metrics.panas import (
     prepare_panas,
     score_panas,
 )
+from attune_metrics.power import (
+    clustered_standard_error,
+    minimum_detectable_difference,
+    units_needed,
+)
+from attune_metrics.proportions import (
+    McNemarTest,
+    clopper_pearson_interval,
+    mcnemar_test,
+    wilson_interval,
+)
 from attune_metrics.protocol import (
     DOCUMENTED,
     PROTOCOLS,
     RELEASED,
     Protocol,
     get_protocol,
+)
+from attune_metrics.resampling import (
+    Interval,
+    Resamples,
+    bootstrap,
+    bootstrap_distribution,
+    draw_resamples,
+    mean_of_sums,
 )
 from attune_metrics.response import (
     JUDGE_DIMENSIONS,
@@ -157,21 +188,26 @@ __all__ = [
     "EmotionScores",
     "Family",
     "FourBranchScores",
+    "Interval",
+    "McNemarTest",
     "Metric",
     "MetricInputError",
     "PairwiseScores",
     "Panas",
     "PanasScores",
     "PanasTotals",
+    "PermutationTest",
     "PreparedAnswers",
     "PreparedComparisons",
     "PreparedPanas",
     "PreparedResponses",
     "PreparedTags",
     "Protocol",
+    "Resamples",
     "ResponseScores",
     "Tag",
     "UndefinedMetricWarning",
+    "benjamini_hochberg",
     "binary_accuracy",
     "binary_counts",
     "binary_f1",
@@ -179,12 +215,17 @@ __all__ = [
     "binary_mean",
     "binary_precision",
     "binary_recall",
+    "bootstrap",
+    "bootstrap_distribution",
+    "clopper_pearson_interval",
+    "clustered_standard_error",
     "composite_score",
     "conversation_wide",
     "conversation_wide_average",
     "count_answers",
     "draft_binary_alignment",
     "draft_judge_score",
+    "draw_resamples",
     "emotion_blend",
     "emotion_f1",
     "emotion_f1_intensity",
@@ -202,9 +243,15 @@ __all__ = [
     "four_branch_normalized",
     "four_branch_scores",
     "get_protocol",
+    "holm",
     "hp_perspective_alignment",
     "hp_perspective_gap",
+    "mcnemar_test",
+    "mean_of_sums",
+    "minimum_detectable_difference",
     "observed_truth",
+    "paired_bootstrap",
+    "paired_permutation_test",
     "pairwise_accuracy",
     "pairwise_kendall_tau",
     "pairwise_wins",
@@ -249,4 +296,6 @@ __all__ = [
     "score_tags",
     "token_jaccard",
     "turn_level_average",
+    "units_needed",
+    "wilson_interval",
 ]
