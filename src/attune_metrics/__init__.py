@@ -169,6 +169,10 @@ from attune_metrics.response import (
     score_response,
     token_jaccard,
 )
+from attune_metrics.signature import (
+    Signature,
+    hash_records,
+)
 
 __all__ = [
     "BRANCHES",
@@ -205,6 +209,7 @@ __all__ = [
     "Protocol",
     "Resamples",
     "ResponseScores",
+    "Signature",
     "Tag",
     "UndefinedMetricWarning",
     "benjamini_hochberg",
@@ -243,6 +248,7 @@ __all__ = [
     "four_branch_normalized",
     "four_branch_scores",
     "get_protocol",
+    "hash_records",
     "holm",
     "hp_perspective_alignment",
     "hp_perspective_gap",
