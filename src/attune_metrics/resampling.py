@@ -289,7 +289,7 @@ def bootstrap(
             levels = _bca(known, estimate, evaluate(statistic, left[:, :-1], left[:, -1]), level)
             reason = None if levels else "the BCa correction is undefined; are there too few clusters?"
         elif reason is None:
-            levels = _symmetric(level, clusters if method == "expanded" else None)
+            levels = symmetric_levels(level, clusters if method == "expanded" else None)
         low, high = np.quantile(known, levels).tolist() if levels else (nan, nan)
         intervals.append(Interval(estimate, low, high, level, method, int(total[series, -1]), clusters, reason))
     return intervals
@@ -316,7 +316,7 @@ def _varies(values: Floats) -> bool:
     return bool(np.ptp(values) > ROUNDING * np.abs(values).max())
 
 
-def _symmetric(level: float, clusters: int | None) -> tuple[float, float]:
+def symmetric_levels(level: float, clusters: int | None) -> tuple[float, float]:
     """Return the levels of both ends: the plain ones, or expanded for a number of clusters."""
     tail = (1 - level) / 2
     if clusters is not None:
