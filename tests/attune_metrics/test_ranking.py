@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from attune_metrics import (
     MetricInputError,
+    Resamples,
     UndefinedMetricWarning,
     bradley_terry,
     draw_resamples,
@@ -78,9 +79,10 @@ def test_no_models() -> None:
 
 
 def test_ranks_over_all_resamples_by_hand() -> None:
-    # Units a, b. Model 0: 0 and 2; model 1: 1 and 1. Of the resamples aa, ab, ba, bb model 0 is second in one quarter,
-    # ties in half, is first in one quarter: at level 0.4 (tails of 0.3) both ends are the tie, at 0.6 ranks 1 and 2.
-    resamples = draw_resamples(list("ab"), n_resamples=20_000, seed=3)
+    # Units a, b. Model 0: 0 and 2; model 1: 1 and 1. In the resamples aa, ab, ba, bb model 0 has rank 2, 1.5, 1.5, 1.
+    # The lowest rank that reaches a share of 0.3 is 1.5, as for 0.7; for 0.2 it is 1, for 0.8 it is 2.
+    counts = np.array([[2, 0], [1, 1], [1, 1], [0, 2]], dtype=np.uint8)
+    resamples = Resamples(np.array([0, 1]), counts)
     for level, low, high in ((0.4, 1.5, 1.5), (0.6, 1, 2)):
         for interval in rank_intervals([[0, 2], [1, 1]], resamples, method="percentile", level=level):
             assert (interval.estimate, interval.low, interval.high) == (1.5, low, high)
