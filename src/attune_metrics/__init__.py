@@ -5,13 +5,25 @@ Each family is a module whose docstring says what it measures: `emotion`, `binar
 its range and direction; a `Protocol` names the choices that can change a score.
 
 How sure a number is: `resampling` (bootstrap intervals), `comparison` (two models on the same units), `multiplicity`
-(many tests), `proportions` (independent trials), `power` (how much data a difference needs).
+(many tests), `proportions` (independent trials), `power` (how much data a difference needs). How things relate:
+`agreement` of raters, `correlation` of ranks, `ranking` of models. `signature` writes the line to quote with a score.
 
 Metric functions check their input. The `prepare_*`, `count_*` and `score_*` functions do not: they serve a harness that
 scores many predictions against one validated truth. `composite.holistic` has no second door here: at package level
 `holistic` is the module.
 """
 
+from attune_metrics.agreement import (
+    KappaWeights,
+    Level,
+    Ratings,
+    cohen_kappa,
+    cohen_kappa_interval,
+    fleiss_kappa,
+    fleiss_kappa_interval,
+    krippendorff_alpha,
+    krippendorff_alpha_interval,
+)
 from attune_metrics.binary import (
     Answers,
     BinaryCounts,
@@ -49,6 +61,12 @@ from attune_metrics.composite import (
     hp_perspective_gap,
     panas01,
     turn_level_average,
+)
+from attune_metrics.correlation import (
+    kendall_tau_b,
+    kendall_tau_b_rows,
+    spearman_rho,
+    spearman_rho_rows,
 )
 from attune_metrics.emotion import (
     NEGATIVE_AFFECT,
@@ -142,6 +160,12 @@ from attune_metrics.protocol import (
     Protocol,
     get_protocol,
 )
+from attune_metrics.ranking import (
+    WinRates,
+    bradley_terry,
+    rank_intervals,
+    win_rates,
+)
 from attune_metrics.resampling import (
     Interval,
     Resamples,
@@ -193,6 +217,8 @@ __all__ = [
     "Family",
     "FourBranchScores",
     "Interval",
+    "KappaWeights",
+    "Level",
     "McNemarTest",
     "Metric",
     "MetricInputError",
@@ -207,11 +233,13 @@ __all__ = [
     "PreparedResponses",
     "PreparedTags",
     "Protocol",
+    "Ratings",
     "Resamples",
     "ResponseScores",
     "Signature",
     "Tag",
     "UndefinedMetricWarning",
+    "WinRates",
     "benjamini_hochberg",
     "binary_accuracy",
     "binary_counts",
@@ -222,8 +250,11 @@ __all__ = [
     "binary_recall",
     "bootstrap",
     "bootstrap_distribution",
+    "bradley_terry",
     "clopper_pearson_interval",
     "clustered_standard_error",
+    "cohen_kappa",
+    "cohen_kappa_interval",
     "composite_score",
     "conversation_wide",
     "conversation_wide_average",
@@ -244,6 +275,8 @@ __all__ = [
     "emotion_va_score",
     "equal_weight_composite",
     "evaluation_quality",
+    "fleiss_kappa",
+    "fleiss_kappa_interval",
     "four_branch_mae",
     "four_branch_normalized",
     "four_branch_scores",
@@ -252,6 +285,10 @@ __all__ = [
     "holm",
     "hp_perspective_alignment",
     "hp_perspective_gap",
+    "kendall_tau_b",
+    "kendall_tau_b_rows",
+    "krippendorff_alpha",
+    "krippendorff_alpha_interval",
     "mcnemar_test",
     "mean_of_sums",
     "minimum_detectable_difference",
@@ -287,6 +324,7 @@ __all__ = [
     "q3_follow_up_score",
     "q3_model_fit_match",
     "q3_model_fit_ordinal_distance",
+    "rank_intervals",
     "response_preference_alignment",
     "response_scores",
     "response_similarity",
@@ -300,8 +338,11 @@ __all__ = [
     "score_panas",
     "score_response",
     "score_tags",
+    "spearman_rho",
+    "spearman_rho_rows",
     "token_jaccard",
     "turn_level_average",
     "units_needed",
     "wilson_interval",
+    "win_rates",
 ]

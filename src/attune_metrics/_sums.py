@@ -5,36 +5,62 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from attune_metrics._checks import check_list
 from attune_metrics.errors import MetricInputError
 
-__all__ = ["ROUNDING", "Floats", "Statistic", "as_terms", "cluster_index", "cluster_sums", "evaluate", "products"]
+__all__ = [
+    "BLOCK",
+    "ROUNDING",
+    "Floats",
+    "Statistic",
+    "as_floats",
+    "as_terms",
+    "cluster_index",
+    "cluster_sums",
+    "evaluate",
+    "products",
+]
 
 Floats = NDArray[np.float64]
 Statistic = Callable[[Floats, Floats], Floats]
 
 ROUNDING = 1e-12  # what differs by less than this part of the largest value is equal but for rounding
-_BLOCK = 512  # rows of weights that are floats at one time
+BLOCK = 512  # resamples that are worked on at one time
 
 
 def cluster_index(clusters: Iterable[Hashable]) -> NDArray[np.intp]:
     """Return the position of each unit's cluster among the sorted labels."""
-    if isinstance(clusters, str | bytes):
-        raise MetricInputError(f"clusters is the text {clusters!r:.60}; expected one label for each unit")
-    labels = list(clusters.tolist() if isinstance(clusters, np.ndarray) else clusters)
+    given = clusters.tolist() if isinstance(clusters, np.ndarray) else clusters
+    labels = check_list(given, "clusters", "labels, one for each unit")
     for place, label in enumerate(labels):
         if label is None or label != label:  # noqa: PLR0124 (nan is the one value unequal to itself)
             raise MetricInputError(f"clusters[{place}] is {label!r}; a unit of no cluster is given a label of its own")
     try:
-        position = {label: index for index, label in enumerate(sorted(set(labels)))}
+        position = {label: index for index, label in enumerate(sorted(set(labels)))}  # type: ignore[type-var]
     except TypeError as error:
         kinds = ", ".join(sorted({type(label).__name__ for label in labels}))
         raise MetricInputError(f"clusters cannot be sorted, they are of the types {kinds}; use text for all") from error
     return np.array([position[label] for label in labels], dtype=np.intp)
 
 
+def as_floats(values: ArrayLike, name: str) -> Floats:
+    """Return `values` as an array of floats, None as nan; text is refused, not read."""
+    try:
+        kind = np.asarray(values).dtype.kind
+        if kind not in "biufOUS":
+            raise TypeError(f"they are {np.asarray(values).dtype}")
+        # As objects, since numpy makes texts of numbers that stand beside a text.
+        for value in np.asarray(values, dtype=object).flat if kind in "OUS" else ():
+            if isinstance(value, str | bytes):
+                raise TypeError(f"{value!r:.60} is a text; convert it to a number first")
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise MetricInputError(f"{name} is no array of numbers: {error}") from error
+
+
 def as_terms(values: ArrayLike, units: int, name: str = "values") -> Floats:
     """Return `values` as floats of shape (series, terms, units); one or two dimensions are series of one term."""
-    terms = _floats(values, name)
+    terms = as_floats(values, name)
     if terms.ndim not in {1, 2, 3}:
         raise MetricInputError(
             f"{name} has {terms.ndim} dimensions; expected (series, units) or (series, terms, units)"
@@ -46,18 +72,6 @@ def as_terms(values: ArrayLike, units: int, name: str = "values") -> Floats:
         place = [int(index[0]) for index in np.nonzero(np.isinf(terms))]
         raise MetricInputError(f"{name}{place} is {terms[tuple(place)]}; a missing value is nan")
     return terms if terms.ndim == 3 else np.atleast_2d(terms)[:, np.newaxis, :]
-
-
-def _floats(values: ArrayLike, name: str) -> Floats:
-    try:
-        if np.asarray(values).dtype.kind not in "biuf":
-            # As objects, since an array of texts would take them for numbers, and numbers for texts.
-            for value in np.asarray(values, dtype=object).flat:
-                if isinstance(value, str):
-                    raise TypeError(f"{value!r:.60} is a text; convert it to a number first")
-        return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise MetricInputError(f"{name} is no array of numbers: {error}") from error
 
 
 def cluster_sums(terms: Floats, clusters: NDArray[np.intp]) -> Floats:
@@ -74,13 +88,12 @@ def cluster_sums(terms: Floats, clusters: NDArray[np.intp]) -> Floats:
     return np.ascontiguousarray(np.moveaxis(sums, -1, 0))
 
 
-def products(weights: NDArray[np.uint8], sums: Floats) -> Iterator[tuple[slice, Floats]]:
-    """Yield rows of `weights` and their weighted sums (rows, series, terms), block by block."""
-    clusters, series, terms = sums.shape
-    flat = sums.reshape(clusters, series * terms)
-    for start in range(0, len(weights), _BLOCK):
-        rows = slice(start, start + _BLOCK)
-        yield rows, (weights[rows].astype(np.float64) @ flat).reshape(-1, series, terms)
+def products(weights: NDArray[np.uint8], *parts: Floats) -> Iterator[tuple[slice, list[Floats]]]:
+    """Yield rows of `weights` and the weighted sums of each part (clusters, ...), block by block."""
+    for start in range(0, len(weights), BLOCK):
+        rows = slice(start, start + BLOCK)
+        block = weights[rows].astype(np.float64)
+        yield rows, [np.tensordot(block, part, axes=1) for part in parts]
 
 
 def evaluate(statistic: Statistic, sums: Floats, n: Floats) -> Floats:

@@ -210,7 +210,7 @@ def _test(
     observed = evaluate(statistic, first, n) - evaluate(statistic, second, n)
     differences = np.empty((len(swaps), len(n)))
     largest = np.zeros(len(n))
-    for rows, moved in products(swaps, sums[..., terms:-1] - sums[..., :terms]):
+    for rows, [moved] in products(swaps, sums[..., terms:-1] - sums[..., :terms]):
         sizes = np.broadcast_to(n, moved.shape[:2])
         one, other = evaluate(statistic, first + moved, sizes), evaluate(statistic, second - moved, sizes)
         differences[rows] = one - other

@@ -9,6 +9,7 @@ References
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from attune_metrics._sums import Floats, as_floats
 from attune_metrics.errors import MetricInputError
 
 __all__ = ["benjamini_hochberg", "holm"]
@@ -68,12 +69,9 @@ def benjamini_hochberg(p_values: ArrayLike) -> NDArray[np.float64]:
     return known
 
 
-def _family(p_values: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.intp]]:
+def _family(p_values: ArrayLike) -> tuple[Floats, Floats, NDArray[np.intp]]:
     """Return the p-values, a place for the adjusted ones, and the positions of those that count, smallest first."""
-    try:
-        p = np.asarray(p_values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise MetricInputError(f"p_values holds what is no number: {error}") from error
+    p = as_floats(p_values, "p_values")
     if p.ndim != 1:
         raise MetricInputError(f"p_values has {p.ndim} dimensions; expected the p-values of one family in a row")
     outside = (p < 0) | (p > 1)

@@ -7,7 +7,7 @@ References
 """
 
 from collections.abc import Hashable, Iterable
-from math import ceil, nan, sqrt
+from math import ceil, inf, nan, sqrt
 from statistics import NormalDist
 
 import numpy as np
@@ -133,8 +133,8 @@ def units_needed(a: ArrayLike, b: ArrayLike, clusters: Iterable[Hashable], *, di
     >>> units_needed([5, 4, 3, 4], [4, 1, 1, 2], range(4), difference=0.5)
     21.0
     """
-    if check_number(difference, "difference", 0, np.inf) == 0:
-        raise MetricInputError("difference 0 cannot be found with any number of units")
+    if check_number(difference, "difference", -inf, inf) <= 0:
+        raise MetricInputError(f"difference {difference} is not above 0; give its size, whatever the direction")
     detectable, n = _detectable("units_needed", a, b, clusters)
     # A unit more for a difference in the last bits would be rounding.
     return detectable if np.isnan(detectable) else float(ceil(n * (detectable / difference) ** 2 * (1 - ROUNDING)))

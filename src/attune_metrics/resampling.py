@@ -27,7 +27,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attune_metrics._checks import check_level, check_whole
-from attune_metrics._sums import ROUNDING, Floats, Statistic, as_terms, cluster_index, cluster_sums, evaluate, products
+from attune_metrics._sums import (
+    BLOCK,
+    ROUNDING,
+    Floats,
+    Statistic,
+    as_terms,
+    cluster_index,
+    cluster_sums,
+    evaluate,
+    products,
+)
 from attune_metrics.errors import MetricInputError
 
 __all__ = ["Interval", "Resamples", "bootstrap", "bootstrap_distribution", "draw_resamples", "mean_of_sums"]
@@ -114,8 +124,11 @@ def draw_resamples(clusters: Iterable[Hashable], *, n_resamples: int = 10_000, s
     # A byte holds every count: one cluster is drawn 256 times with a chance below 1 in 256!.
     counts = np.zeros((rows, size), dtype=np.uint8)
     generator = np.random.default_rng(check_whole(seed, "seed", 0))
-    for row in counts if size else ():
-        row[:] = np.bincount(generator.integers(size, size=size), minlength=size)
+    for start in range(0, rows if size else 0, BLOCK):
+        block = counts[start : start + BLOCK]
+        first = size * np.arange(len(block))[:, np.newaxis]
+        drawn = first + generator.integers(size, size=block.shape)
+        block[:] = np.bincount(drawn.ravel(), minlength=block.size).reshape(block.shape)
     return Resamples(index, counts)
 
 
@@ -189,9 +202,12 @@ def _sums(values: ArrayLike, resamples: Resamples) -> Floats:
 
 
 def _distribution(sums: Floats, resamples: Resamples, statistic: Statistic) -> Floats:
+    terms, n = np.ascontiguousarray(sums[..., :-1]), sums[..., -1]
+    if (n == n[:, :1]).all():
+        n = n[:, :1]  # one column for all series: half of the work for means
     distribution = np.empty((sums.shape[1], len(resamples.counts)))
-    for rows, drawn in products(resamples.counts, sums):
-        distribution[:, rows] = evaluate(statistic, drawn[..., :-1], drawn[..., -1]).T
+    for rows, (drawn, sizes) in products(resamples.counts, terms, np.ascontiguousarray(n)):
+        distribution[:, rows] = evaluate(statistic, drawn, np.broadcast_to(sizes, drawn.shape[:2])).T
     return distribution
 
 
@@ -240,10 +256,6 @@ def bootstrap(
     -----
     Sums lose digits where values are large against their spread: centre values such as dates before taking squares.
 
-    References
-    ----------
-    See the module.
-
     Examples
     --------
     >>> from math import nan
@@ -273,7 +285,7 @@ def bootstrap(
             levels = _bca(known, estimate, evaluate(statistic, left[:, :-1], left[:, -1]), level)
             reason = None if levels else "the BCa correction is undefined; are there too few clusters?"
         elif reason is None:
-            levels = _symmetric(level, clusters if method == "expanded" else None)
+            levels = symmetric_levels(level, clusters if method == "expanded" else None)
         low, high = np.quantile(known, levels).tolist() if levels else (nan, nan)
         intervals.append(Interval(estimate, low, high, level, method, int(total[series, -1]), clusters, reason))
     return intervals
@@ -300,7 +312,7 @@ def _varies(values: Floats) -> bool:
     return bool(np.ptp(values) > ROUNDING * np.abs(values).max())
 
 
-def _symmetric(level: float, clusters: int | None) -> tuple[float, float]:
+def symmetric_levels(level: float, clusters: int | None) -> tuple[float, float]:
     """Return the levels of both ends: the plain ones, or expanded for a number of clusters."""
     tail = (1 - level) / 2
     if clusters is not None:

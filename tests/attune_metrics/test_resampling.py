@@ -245,6 +245,7 @@ def test_mean_of_sums() -> None:
         (["0.5", "1", "2"], "values is no array of numbers: '0.5' is a text; convert it to a number first"),
         ([1, "x", 2], "'x' is a text"),
         ([1, {}, 2], "values is no array of numbers: "),
+        (np.array(["2026-01-01"] * 3, dtype="datetime64[D]"), "they are datetime64"),
         ([[1, 2, 3], [1, 2]], "values is no array of numbers: "),
         (3, "0 dimensions"),
         (np.zeros((1, 1, 1, 3)), "4 dimensions"),
@@ -258,7 +259,9 @@ def test_odd_values(values: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("clusters", "options", "message"),
     [
-        ("abc", {}, "clusters is the text 'abc'"),
+        ("abc", {}, r"clusters is 'abc' \(str\); expected a list of labels, one for each unit"),
+        (None, {}, "clusters is None"),
+        ([["a"], ["b"]], {}, "of the types list"),
         (["a", None], {}, r"clusters\[1\] is None; a unit of no cluster is given a label of its own"),
         ([1.0, nan], {}, r"clusters\[1\] is nan"),
         (["a", 1], {}, "of the types int, str; use text for all"),

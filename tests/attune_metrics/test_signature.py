@@ -37,6 +37,11 @@ def test_the_line() -> None:
     )
 
 
+def test_values_are_percent_encoded() -> None:
+    # Of the characters of the format and of a text that is not ASCII (UTF-8 of é is C3 A9).
+    assert str(Signature(attune="0", metric="a:b|c%+é ~_.-")) == "attune:0|metric:a%3Ab%7Cc%25%2B%C3%A9%20~_.-"
+
+
 def test_absent_is_not_empty() -> None:
     line = str(replace(FULL, filter=None))
     assert "filter" not in line
