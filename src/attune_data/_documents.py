@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, cast
 
+from attune_data._text import plural
 from attune_data.issues import Severity, SourceError
 
 __all__ = [
@@ -26,7 +27,9 @@ __all__ = [
     "shown_name",
 ]
 
-FILES = (".json", ".jsonl", ".jsonl.gz")
+_LINES = (".jsonl", ".jsonl.gz")
+FILES = (".json", *_LINES, ".parquet")
+_RECORDS = "/records.parquet"
 ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 
 RECORD_LIMIT = 2**26
@@ -38,13 +41,16 @@ _USUAL = 2**18
 class Document:
     """One record's bytes, or why they could not be read.
 
-    `name` is the file's path within the source, with ``:line`` for a line of JSONL.
+    `name` is the file's path within the source, with ``:line`` for a line of JSONL, ``:row`` for a row of Parquet.
+    Where there is a `problem`, `severity`, `rule` and `consequence` say how it is reported.
     """
 
     name: str
     data: bytes
     problem: str | None = None
     severity: Severity = "error"
+    rule: str = "unreadable"
+    consequence: str | None = None
 
 
 Choice = Callable[[list[str]], list[str]]
@@ -95,7 +101,7 @@ class _Charged(io.RawIOBase):
 
 
 def records(name: str, stream: IO[bytes], budget: Budget) -> Iterator[Document]:
-    """Yield the records of an open file: one a line of JSONL, else one."""
+    """Yield the records of an open file: one a line of JSONL or a row of Parquet, else one."""
     lower = name.lower()
     if lower.endswith(".json"):
         data = stream.read(_USUAL)  # Room for the limit at once would cost more than reading.
@@ -103,6 +109,8 @@ def records(name: str, stream: IO[bytes], budget: Budget) -> Iterator[Document]:
     elif lower.endswith(".gz"):
         with gzip.open(stream) as unpacked:
             yield from _lines(name, budget.bounded(cast("IO[bytes]", unpacked)))
+    elif lower.endswith(".parquet"):
+        yield from _rows(name, stream, budget)
     else:
         yield from _lines(name, stream)
 
@@ -127,6 +135,17 @@ def _lines(name: str, stream: IO[bytes]) -> Iterator[Document]:
         yield Document(name, b"")
 
 
+def _rows(name: str, stream: IO[bytes], budget: Budget) -> Iterator[Document]:
+    from attune_data._parquet import record_texts
+
+    for number, text in enumerate(record_texts(stream), start=1):
+        if text is None:
+            yield Document(f"{name}:{number}", b"", "the record is null; expected its JSON")
+        else:
+            budget.spend(len(text))
+            yield _record(f"{name}:{number}", text)
+
+
 @dataclass(frozen=True, slots=True)
 class Selection:
     """The names of the files that hold records, in name order, and a note on those that are passed over."""
@@ -139,10 +158,11 @@ class Selection:
         return choose(self.names) if choose else self.names
 
 
-def select(source: Path, names: Iterable[str], prefer: str | None, *, may_be_empty: bool) -> Selection:
-    """Select the files of a folder or an archive that hold records.
+def select(source: Path | str, names: Iterable[str], prefer: str | None, *, may_be_empty: bool) -> Selection:
+    """Select the files of a folder, an archive or an address on the Hub that hold records.
 
-    These are the files that match `prefer`, else every JSON file, else every JSONL file.
+    These are the files that match `prefer`, else every JSON file, else every JSONL file, else every
+    ``records.parquet``, else every Parquet file. What lies beside a ``records.parquet`` are tables of those records.
 
     Raises
     ------
@@ -151,22 +171,29 @@ def select(source: Path, names: Iterable[str], prefer: str | None, *, may_be_emp
     """
     every = sorted(names)
     candidates = [name for name in every if PurePosixPath(name).name.lower() != "annotation_codebook.json"]
-    selected = (
-        [name for name in candidates if prefer and PurePosixPath(name).match(prefer)]
-        or [name for name in candidates if name.lower().endswith(".json")]
-        or [name for name in candidates if name.lower().endswith(FILES)]
-    )
+    kinds = (".json", _LINES, _RECORDS, ".parquet")
+    of_kinds = ([name for name in candidates if f"/{name}".lower().endswith(kind)] for kind in kinds)
+    preferred = [name for name in candidates if prefer and PurePosixPath(name).match(prefer)]
+    selected = preferred or next(filter(None, of_kinds), [])
     if not selected and not may_be_empty:
         packed = [name for name in every if name.lower().endswith(ARCHIVES)]
         hint = f"; an archive in it is not entered, load it by itself: {shown_name(packed[0])}" if packed else ""
-        raise SourceError(f"{source} holds no .json or .jsonl file, in itself or below{hint}")
+        raise SourceError(f"{source} holds no .json, .jsonl or .parquet file, in itself or below{hint}")
     taken = set(selected)
-    passed_over = [name for name in candidates if name not in taken and name.lower().endswith(FILES)]
+    with_tables = {PurePosixPath(name).parent for name in selected if f"/{name}".lower().endswith(_RECORDS)}
+    passed_over = [
+        name
+        for name in candidates
+        if name not in taken
+        and name.lower().endswith((*FILES, *ARCHIVES))
+        and not (name.lower().endswith(".parquet") and PurePosixPath(name).parent in with_tables)
+    ]
     if not passed_over:
         return Selection(selected, [])
     listed = ", ".join(map(shown_name, passed_over[:5])) + (", ..." if len(passed_over) > 5 else "")
-    message = f"{len(passed_over)} files are not read here: {listed}"
-    return Selection(selected, [Document(shown_name(source.name), b"", message, "note")])
+    message = f"{plural(len(passed_over), 'file is', 'files are')} not read here: {listed}"
+    where = source if isinstance(source, str) else source.name
+    return Selection(selected, [Document(shown_name(where), b"", message, "note")])
 
 
 def shown_name(name: str | Path) -> str:

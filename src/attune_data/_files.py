@@ -1,10 +1,12 @@
-"""Writing a file so that it appears whole or not at all."""
+"""Writing a file or a folder so that it appears whole or not at all."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-__all__ = ["write_whole"]
+__all__ = ["whole_folder", "write_whole"]
 
 
 def write_whole(path: Path, parts: Iterable[bytes]) -> None:
@@ -17,3 +19,25 @@ def write_whole(path: Path, parts: Iterable[bytes]) -> None:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def whole_folder(path: Path) -> Iterator[Path]:
+    """Give a temporary folder to write into, then rename it; an empty folder there gives way.
+
+    Raises
+    ------
+    FileExistsError
+        Where there is a file, or a folder with something in it.
+    """
+    path = path.resolve()
+    if path.exists() and not (path.is_dir() and not any(path.iterdir())):
+        raise FileExistsError(f"{path} exists and is not an empty folder; remove it, or give another name")
+    # The outer folder is hidden, as in write_whole, and private; the inner one has the usual permissions.
+    with TemporaryDirectory(prefix=".attune-", suffix=".tmp", dir=path.parent) as outer:
+        inner = Path(outer, path.name)
+        inner.mkdir()
+        yield inner
+        if path.is_dir():  # Windows renames onto no folder.
+            path.rmdir()
+        inner.rename(path)

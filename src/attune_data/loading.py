@@ -1,12 +1,11 @@
 """Loading: a source into a collection of checked records, with an issue for everything that was noticed."""
 
 import gc
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from itertools import islice
-from pathlib import Path
 from typing import Literal
 
 from attune_data.collection import Collection
@@ -14,14 +13,13 @@ from attune_data.conversation import Conversation
 from attune_data.issues import Issue, LoadError, Severity, shown
 from attune_data.prediction import Run
 from attune_data.reading import CONVERSATION, LEFT_OUT, RUN, Record, read_document
-from attune_data.sources import Document, documents
+from attune_data.sources import Document, Source, documents
 from attune_data.subsets import subset_choice
 from attune_data.tables import TABLES, Tables, build_table
 
 __all__ = ["load", "load_runs", "load_tables"]
 
 OnError = Literal["report", "raise"]
-Source = str | os.PathLike[str]
 
 _PREFERRED = "conversation_*.json"
 
@@ -37,13 +35,17 @@ def load(
 
     Parameters
     ----------
-    source : str or path-like
-        ``"demo"``, a ``.json`` file, a ``.jsonl`` or ``.jsonl.gz`` file, a folder (read recursively, in name order), or
-        a ``.zip``, ``.tar``, ``.tar.gz``, ``.tgz``, ``.tar.bz2`` or ``.tar.xz`` archive, read as a folder.
+    source : str, path-like or datasets.Dataset
+        ``"demo"``, a ``.json`` file, a ``.jsonl`` or ``.jsonl.gz`` file, a ``.parquet`` file with a column ``record``,
+        a folder (read recursively, in name order; also one that ``to_parquet`` wrote), a ``.zip``, ``.tar``,
+        ``.tar.gz``, ``.tgz``, ``.tar.bz2`` or ``.tar.xz`` archive, read as a folder,
+        ``hf://owner/name[@revision][/path]``, a data set on the Hugging Face Hub, read as a folder (``HF_TOKEN``,
+        ``HF_ENDPOINT``, ``HF_HOME`` and ``HF_HUB_OFFLINE`` are honoured), or a ``datasets.Dataset`` with one record a
+        row, as JSON text in a column ``record`` or as its columns, whose nulls count as absent.
     subset : str, optional
         ``Sample200``, ``Subsample100``, ``Subsample50``, ``Subsample25`` or ``Subsample20``: only these file numbers
-        of a folder or an archive, from the folder of that name where there is one. Missing numbers and extra files are
-        issues.
+        of a folder, an archive or a data set on the Hub, from the folder of that name where there is one. Missing
+        numbers and extra files are issues.
     on_error : {"report", "raise"}
         ``"report"`` leaves a bad record out, clamps a number outside its range, and lists both in ``.issues``;
         ``"raise"`` raises one error that lists all of it, and rejects a record with a number outside its range.
@@ -58,7 +60,7 @@ def load(
     Raises
     ------
     SourceError
-        Where the source does not exist or holds nothing to read.
+        Where the source does not exist, cannot be reached or holds nothing to read.
     LoadError
         With ``on_error="raise"``, where any record had to be left out.
     ValueError
@@ -72,7 +74,7 @@ def load(
     """
     strict = _strict(on_error)
     found: list[Issue] = []
-    choose = None if subset is None else subset_choice(Path(source), subset, found)
+    choose = None if subset is None else subset_choice(source, subset, found)
     records: dict[str, tuple[Conversation, Document]] = {}
     with _gc_paused():
         for document in _counted(documents(source, choose, prefer=_PREFERRED), progress):
@@ -85,17 +87,22 @@ def load(
     return _collect(list(records.values()), found, strict)
 
 
-def load_tables(source: Source, *, chunk: int = 1000) -> Tables:
+def load_tables(source: Source, *, chunk: int = 1000, cache: bool = False) -> Tables:
     """Load annotated conversations as frames, without keeping the records.
 
     Gives what ``load(source).tables`` gives, for data that does not fit into memory as records.
 
     Parameters
     ----------
-    source : str or path-like
+    source : str, path-like or datasets.Dataset
         As for `load`.
     chunk : int
         How many records are held at a time.
+    cache : bool
+        Whether to keep the tables and the issues as Parquet in the user's cache folder, and to take them from there
+        when the same source is loaded again, which gives the same. The folder is ``ATTUNE_CACHE``, else
+        ``attune-bench`` in ``XDG_CACHE_HOME`` or in the system's usual place, and may be deleted at any time. A source
+        whose content or file names have changed, or another version of the library, makes a new entry.
 
     Returns
     -------
@@ -113,13 +120,23 @@ def load_tables(source: Source, *, chunk: int = 1000) -> Tables:
     >>> load_tables("demo").turns.equals(load("demo").tables.turns)
     True
     """
-    import polars as pl
-
     if chunk < 1:
         raise ValueError(f"chunk is {chunk!r}; expected a number of records from 1")
+    read, build = partial(documents, source, prefer=_PREFERRED), partial(_tables, chunk=chunk)
+    if not cache:
+        return build(read())
+
+    from attune_data._tables_cache import cached_tables
+
+    return cached_tables(read, build)
+
+
+def _tables(read: Iterable[Document], chunk: int) -> Tables:
+    import polars as pl
+
     found: list[Issue] = []
     parts: dict[str, list[pl.DataFrame]] = {name: [build_table(name, ())] for name in TABLES}
-    records = _first_of_each(documents(source, prefer=_PREFERRED), found)
+    records = _first_of_each(read, found)
     while True:
         with _gc_paused():
             held = list(islice(records, chunk))
@@ -162,8 +179,8 @@ def load_runs(
 
     Parameters
     ----------
-    source : str or path-like
-        ``"demo"``, a file, a folder or an archive, as in `load`.
+    source : str, path-like or datasets.Dataset
+        ``"demo"``, a file, a folder, an archive, an address on the Hub or a Dataset, as in `load`.
     on_error : {"report", "raise"}
         ``"raise"`` raises one error where any record had to be left out.
     progress : callable, optional
@@ -177,7 +194,7 @@ def load_runs(
     Raises
     ------
     SourceError
-        Where the source does not exist or holds nothing to read.
+        Where the source does not exist, cannot be reached or holds nothing to read.
     LoadError
         With ``on_error="raise"``, where any record had to be left out.
     ValueError

@@ -1,22 +1,21 @@
 """Archives as sources: read as the folder they hold, never written to disk, and safe whatever is in them."""
 
-import bz2
 import gzip
 import io
 import json
-import lzma
 import os
 import re
 import stat
 import tarfile
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from archive_files import Loader, both_loaders, brief, compressed, ids, pack, tar_header
 
-from attune_data import Collection, Issue, LoadError, SourceError, load, load_codebook, load_runs
+from attune_data import LoadError, SourceError, load, load_codebook, load_runs
 
 Json = dict[str, Any]
 Save = Callable[[Any, str], Path]
@@ -26,51 +25,6 @@ TARS = ARCHIVES[1:]
 
 every_archive = pytest.mark.parametrize("name", ARCHIVES)
 every_tar = pytest.mark.parametrize("name", TARS)
-
-
-def ids(records: Collection[Any]) -> list[str]:
-    return [record.id for record in records]
-
-
-def brief(found: Sequence[Issue]) -> list[tuple[str, str, str]]:
-    return [(issue.file, issue.rule, issue.severity) for issue in found]
-
-
-COMPRESSORS: dict[str, Callable[[bytes], bytes]] = {
-    ".gz": gzip.compress,
-    ".tgz": gzip.compress,
-    ".bz2": bz2.compress,
-    ".xz": lzma.compress,
-}
-
-
-def compressed(name: str, data: bytes) -> bytes:
-    compress = COMPRESSORS.get(Path(name).suffix)
-    return compress(data) if compress else data
-
-
-def tar_header(name: str, size: int = 0, kind: bytes = tarfile.REGTYPE, target: str = "") -> bytes:
-    info = tarfile.TarInfo(name)
-    info.size, info.type, info.linkname = size, kind, target
-    return info.tobuf()
-
-
-def pack(path: Path, members: Mapping[str, bytes]) -> Path:
-    """Write an archive of the kind that the path's name says, its members in this order."""
-    if path.suffix == ".zip":
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name, data in members.items():
-                archive.writestr(name, data)
-        return path
-    blocks = [tar_header(name, len(data)) + data + bytes(-len(data) % 512) for name, data in members.items()]
-    path.write_bytes(compressed(path.name, b"".join(blocks) + bytes(1024)))
-    return path
-
-
-@pytest.fixture
-def record(conversation: Json) -> Callable[[str], bytes]:
-    """Return a maker of the bytes of a conversation with an id."""
-    return lambda name: json.dumps({**conversation, "conversationId": name}).encode()
 
 
 Record = Callable[[str], bytes]
@@ -172,7 +126,7 @@ def test_nested_archive_is_not_entered(name: str, record: Record, tmp_path: Path
 
 @every_archive
 def test_archive_without_records(name: str, tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match=r"holds no \.json or \.jsonl file"):
+    with pytest.raises(SourceError, match=r"holds no \.json, \.jsonl or \.parquet file"):
         load(pack(tmp_path / name, {"notes.txt": b"x"}))
 
 
@@ -195,16 +149,17 @@ def test_nothing_is_written(name: str, record: Record, tmp_path: Path, monkeypat
     ["../evil.json", "a/../../evil.json", "/etc/evil.json", "..\\evil.json", "C:\\evil.json", "//host/x/evil.json"],
 )
 @every_archive
+@both_loaders
 def test_name_that_leads_outside_is_reported(
-    name: str, outside: str, record: Record, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    loader: Loader, name: str, outside: str, record: Record, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
-    loaded = load(pack(tmp_path / name, {outside: record("evil"), "1.json": record("a")}))
+    loaded = loader(pack(tmp_path / name, {outside: record("evil"), "1.json": record("a")}))
     assert ids(loaded) == ["a"]
     assert brief(loaded.found) == [(outside, "unreadable", "error")]
     assert "leads out of the archive" in loaded.found[0].message
-    assert sorted(tmp_path.rglob("*evil*")) == []
+    assert sorted(tmp_path.rglob("*")) == [tmp_path / name, tmp_path / "here"]
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,10 @@
-"""Loading as a whole: what is raised, duplicates, subsets, the garbage collector, imports, and the golden files."""
+"""Loading as a whole: what is raised, duplicates, subsets, progress, imports, and the golden files."""
 
-import gc
 import itertools
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -240,34 +239,7 @@ def test_subset_needs_a_folder(conversation: Json, save: Save) -> None:
         load(save(conversation, "conversation_5.json"), subset="Sample200")
 
 
-# The garbage collector.
-
-
-@pytest.fixture(params=[True, False], ids=["on before", "off before"])
-def collector(request: pytest.FixtureRequest) -> Iterator[bool]:
-    """Set the collector on or off, and put it back afterwards."""
-    was_on = gc.isenabled()
-    (gc.enable if request.param else gc.disable)()
-    yield request.param
-    (gc.enable if was_on else gc.disable)()
-
-
-@pytest.mark.parametrize("loader", [load, load_runs])
-@pytest.mark.parametrize("content", [b"{}", b"{", None], ids=["a record error", "no JSON", "no file"])
-def test_garbage_collector_is_as_before(
-    loader: Callable[..., object], content: bytes | None, collector: bool, save: Save, tmp_path: Path
-) -> None:
-    source = tmp_path / "none.json" if content is None else save(content, "1.json")
-    with pytest.raises((LoadError, SourceError), match=r"none\.json|1 error"):
-        loader(source, on_error="raise")
-    assert gc.isenabled() is collector
-
-
-def test_garbage_collector_is_as_before_after_a_good_load(conversation: Json, collector: bool, save: Save) -> None:
-    seen: list[bool] = []
-    load(save(conversation, "1.json"), progress=lambda _: seen.append(gc.isenabled()))
-    assert seen == [False]
-    assert gc.isenabled() is collector
+# Progress.
 
 
 def test_progress_counts_the_records_read(conversation: Json, run: Json, save: Save, tmp_path: Path) -> None:

@@ -5,30 +5,18 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
+from archive_files import Loader, both_loaders, brief, ids
 
-from attune_data import Collection, Conversation, Issue, SourceError, load, load_runs
+from attune_data import Collection, Conversation, SourceError, load, load_runs
 
 Json = dict[str, Any]
 Save = Callable[[Any, str], Path]
-
-
-def ids(records: Collection[Any]) -> list[str]:
-    return [record.id for record in records]
-
-
-def brief(found: Sequence[Issue]) -> list[tuple[str, str, str]]:
-    return [(issue.file, issue.rule, issue.severity) for issue in found]
-
-
-@pytest.fixture
-def record(conversation: Json) -> Callable[[str], bytes]:
-    """Return a maker of the bytes of a conversation with an id."""
-    return lambda name: json.dumps({**conversation, "conversationId": name}).encode()
 
 
 Record = Callable[[str], bytes]
@@ -47,8 +35,30 @@ def test_file_that_vanishes_during_loading_is_reported(suffix: str, record: Reco
     assert brief(loaded.found) == [(f"b.{suffix}", "unreadable", "error")]
 
 
+@both_loaders
+@pytest.mark.parametrize("step", ["stat", "open"])
+def test_file_that_vanishes_just_before_it_is_read_is_reported(
+    step: str, loader: Loader, record: Record, save: Save, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in "abc":
+        save(record(name), f"{name}.json")
+    whole = getattr(Path, step)
+
+    def vanishing(path: Path, *args: Any, **kwargs: Any) -> Any:
+        if path.name == "b.json":
+            path.unlink(missing_ok=True)
+        return whole(path, *args, **kwargs)
+
+    monkeypatch.setattr(Path, step, vanishing)
+    loaded = loader(tmp_path)
+    assert ids(loaded) == ["a", "c"]
+    assert brief(loaded.found) == [("b.json", "unreadable", "error")]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.json", "c.json"]
+
+
+@both_loaders
 def test_folder_that_vanishes_during_loading_is_reported(
-    record: Record, save: Save, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    loader: Loader, record: Record, save: Save, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     save(record("a"), "1.json")
     save(record("b"), "sub/2.json")
@@ -60,7 +70,7 @@ def test_folder_that_vanishes_during_loading_is_reported(
         return whole(path, follow_symlinks=follow_symlinks)
 
     monkeypatch.setattr(Path, "stat", vanishing)
-    loaded = load(tmp_path)
+    loaded = loader(tmp_path)
     assert ids(loaded) == ["a"]
     assert brief(loaded.found) == [("sub", "unreadable", "error")]
 
@@ -93,6 +103,7 @@ def test_archive_that_vanishes_during_loading_is_reported(record: Record, tmp_pa
 @pytest.fixture
 def guarded() -> Iterator[Path]:
     """Return a folder in which permissions count, also for root: the test runs as nobody."""
+    pl.DataFrame({"loaded": ["while the library's own files may be read"]})
     folder = Path(tempfile.mkdtemp())
     folder.chmod(0o755)
     user = os.geteuid()
@@ -106,16 +117,17 @@ def guarded() -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
-def test_what_may_not_be_read_is_reported(record: Record, guarded: Path) -> None:
+@both_loaders
+def test_what_may_not_be_read_is_reported(loader: Loader, record: Record, guarded: Path) -> None:
     for name in ("1.json", "closed/2.json", "open/3.json", "4.json"):
         (guarded / name).parent.mkdir(exist_ok=True)
         (guarded / name).write_bytes(record(name))
     (guarded / "closed").chmod(0)
     (guarded / "4.json").chmod(0)
-    loaded = load(guarded)
+    loaded = loader(guarded)
     assert ids(loaded) == ["1.json", "open/3.json"]
     assert brief(loaded.found) == [("closed", "unreadable", "error"), ("4.json", "unreadable", "error")]
-    assert [issue.message for issue in load(guarded / "closed").found] == [
+    assert [issue.message for issue in loader(guarded / "closed").found] == [
         "the folder cannot be read: Permission denied"
     ]
 
@@ -128,13 +140,17 @@ def test_archive_that_may_not_be_read_is_one_error(name: str, guarded: Path) -> 
         load(guarded / name)
 
 
-def test_links_that_go_in_circles_end(record: Record, save: Save, tmp_path: Path) -> None:
+@both_loaders
+def test_links_that_go_in_circles_end(loader: Loader, record: Record, save: Save, tmp_path: Path) -> None:
     save(record("a"), "one/1.json")
     save(record("b"), "two/2.json")
     (tmp_path / "one" / "to").symlink_to(tmp_path / "two")
     (tmp_path / "two" / "to").symlink_to(tmp_path / "one")
     (tmp_path / "self").symlink_to(tmp_path)
-    loaded = load(tmp_path)
+    (tmp_path / "nowhere").symlink_to("nowhere")
+    before = sorted(tmp_path.rglob("*"))
+    loaded = loader(tmp_path)
+    assert sorted(tmp_path.rglob("*")) == before
     assert sorted(ids(loaded)) == ["a", "b"]
     assert {(issue.rule, issue.severity) for issue in loaded.found} == {("unreadable", "note")}
 

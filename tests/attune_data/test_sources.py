@@ -129,12 +129,12 @@ def test_empty_text_is_not_the_current_folder(
 @pytest.mark.parametrize("make", [lambda _: None, lambda save: save(b"x", "notes.txt")], ids=["empty", "text"])
 def test_folder_without_records(make: Callable[[Save], object], save: Save, tmp_path: Path) -> None:
     make(save)
-    with pytest.raises(SourceError, match=r"holds no \.json or \.jsonl file"):
+    with pytest.raises(SourceError, match=r"holds no \.json, \.jsonl or \.parquet file"):
         load(tmp_path)
 
 
 def test_file_of_another_kind(save: Save) -> None:
-    with pytest.raises(SourceError, match=r"neither a \.json file"):
+    with pytest.raises(SourceError, match=r"neither a \.json, \.jsonl or \.parquet file"):
         load(save(b"a,b", "table.csv"))
 
 
