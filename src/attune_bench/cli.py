@@ -111,7 +111,7 @@ def validate(
     Parameters
     ----------
     source
-        A .json file, a .jsonl file, a folder, a zip or tar archive, or demo.
+        A .json file, a .jsonl file, a folder, a zip or tar archive, hf://owner/name on the Hub, or demo.
     results
         Check run files too, and whether each has its conversation.
     strict
@@ -226,9 +226,9 @@ def score(
     Parameters
     ----------
     results
-        Run files: a folder, a .json or a .jsonl file.
+        Run files: a folder, a .json or a .jsonl file, an archive or hf://owner/name.
     ground_truth
-        Conversations: a folder, a .json or a .jsonl file, or demo.
+        Conversations: a folder, a .json or a .jsonl file, an archive, hf://owner/name, or demo.
     output
         Where to write the scores.
     protocol

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Literal
 
+from attune_data._groups import SCREEN, Bins, bin_rows, group_names, group_traits, groups, screen_trait
 from attune_data.diagnoses import UNKNOWN, diagnosis_group_names
+from attune_data.instruments import instruments
 
 if TYPE_CHECKING:
     import polars as pl
@@ -39,9 +41,8 @@ class Match:
         return found == wanted if self.how == "all" else bool(found) == (self.how == "any")
 
 
-def check_trait(trait: str, columns: Iterable[str]) -> None:
+def check_trait(trait: str, known: Sequence[str]) -> None:
     """Raise `ValueError` with the nearest name where there is no such trait."""
-    known = [*columns, *_ALIASES]
     if trait not in known:
         near = get_close_matches(trait, known, n=1, cutoff=0.4)
         hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(known)}"
@@ -50,30 +51,60 @@ def check_trait(trait: str, columns: Iterable[str]) -> None:
 
 def matching(traits: "pl.DataFrame", origin: "pl.DataFrame", trait: str, match: Match) -> list[int]:
     """Return the positions of the conversations that match; the values asked for must occur in `origin`."""
-    check_trait(trait, traits.columns)
+    if trait == SCREEN:
+        return _screened(traits, match)
+    check_trait(trait, [*_names(traits), SCREEN])
+    if trait in instruments and instruments[trait].bands and any(isinstance(value, str) for value in match.values):
+        trait, match = f"{trait}_band", _as_bands(trait, match)
     answers = _answers(traits, trait)
     wanted = {_key(value) for value in match.values}
     if trait in _ALIASES:
         wanted = {UNKNOWN if key is None else key for key in wanted}
-    if traits.schema[_ALIASES.get(trait, trait)].is_numeric():
+    grouped = group_names(trait)
+    if not grouped and traits.schema[_ALIASES.get(trait, trait)].is_numeric():
         for value in match.values:
             if isinstance(value, str):
                 raise ValueError(f'{trait} holds numbers, not {value!r}; for a range use filter("{trait} >= 10")')
     elif unmet := wanted.difference([None], *answers):
         known = {key: spelling for given in _answers(origin, trait) for key, spelling in given.items()}
-        if trait in _ALIASES:
-            known |= {name.casefold(): name for name in diagnosis_group_names()}
+        named = diagnosis_group_names() if trait in _ALIASES else grouped
+        known |= {name.casefold(): name for name in named}
         for value in match.values:
             if _key(value) in unmet - known.keys():
                 near = get_close_matches(str(_key(value)), map(str, known), n=1)
                 hint = f"did you mean {known[near[0]]!r}?" if near else f"it holds {_listed(known.values())}"
                 raise ValueError(f"no conversation has {trait} {value!r}; {hint}")
-    return [row for row, given in enumerate(answers) if match.fits(wanted, given)]
+    # Who is in no group is not in the other group either.
+    outside = bool(grouped) and match.how == "none"
+    return [row for row, given in enumerate(answers) if match.fits(wanted, given) and (given or not outside)]
 
 
-def strata(traits: "pl.DataFrame", trait: str) -> dict[str, list[int]]:
-    """Return the positions of the conversations with each value of a trait, by its first spelling."""
-    check_trait(trait, traits.columns)
+def _screened(traits: "pl.DataFrame", match: Match) -> list[int]:
+    """Return who is screen-positive on any or all instruments, or screen-negative on each of `none_of`."""
+    side = "screen-negative" if match.how == "none" else "screen-positive"
+    sides = [[group == side for group in groups(traits, screen_trait(value))] for value in match.values]
+    every = any if match.how == "any" else all
+    return [row for row in range(traits.height) if every(inside[row] for inside in sides)]
+
+
+def _as_bands(trait: str, match: Match) -> Match:
+    """Return the bands that texts such as ``moderate+`` select; None stays no answer."""
+    names: list[Value] = []
+    for value in match.values:
+        if not isinstance(value, str | None):
+            raise ValueError(f"{trait} is asked for by bands or by scores, not by both: {match}")
+        bands = (value,) if value is None else instruments[trait].parse_bands(value)
+        if match.how == "all" and len(bands) > 1:
+            raise ValueError(f"all_of({value!r}) asks {trait} for several bands at once; leave all_of out")
+        names += bands
+    return Match(match.how, tuple(names))
+
+
+def strata(traits: "pl.DataFrame", trait: str, bins: Bins | None = None) -> dict[str, list[int]]:
+    """Return the positions of the conversations with each value of a trait, by its first spelling; or in each bin."""
+    check_trait(trait, _names(traits))
+    if bins is not None:
+        return _binned(traits, trait, bins)
     column = _ALIASES.get(trait, trait)
     found: dict[Key, list[int]] = {}
     names: dict[Key, str] = {}
@@ -83,16 +114,26 @@ def strata(traits: "pl.DataFrame", trait: str) -> dict[str, list[int]]:
             names.setdefault(key, str(spelling))
     if column == _GROUPS:
         order: list[Key] = [name.casefold() for name in diagnosis_group_names()]
+    elif grouped := group_names(trait):
+        order = [*grouped, NO_ANSWER]
     else:
         order = sorted(found, key=lambda key: (key == NO_ANSWER, isinstance(key, str), key))
     return {names[key]: found[key] for key in order if key in found}
+
+
+def _binned(traits: "pl.DataFrame", trait: str, bins: Bins) -> dict[str, list[int]]:
+    if trait not in traits.columns or not traits.schema[trait].is_numeric():
+        raise ValueError(f"{trait} holds no numbers, which {bins!r} bins need; leave bins out")
+    found = bin_rows(traits[trait].to_list(), list(people(traits).values()), trait, bins)
+    rest = sorted(set(range(traits.height)).difference(*found.values()))
+    return {**found, NO_ANSWER: rest} if rest else found
 
 
 def people(traits: "pl.DataFrame") -> dict[tuple[str, str], list[int]]:
     """Return the positions of each participant's conversations; one that names nobody is a participant of its own."""
     found: dict[tuple[str, str], list[int]] = {}
     for row, (person, conversation) in enumerate(traits.select("participant_id", "conversation_id").iter_rows()):
-        found.setdefault((person, "") if person else ("", f"{conversation} {row}"), []).append(row)
+        found.setdefault((person, "") if person else ("", conversation), []).append(row)
     return found
 
 
@@ -106,14 +147,20 @@ def shares(sizes: Sequence[int], total: int) -> list[int]:
     return whole
 
 
+def _names(traits: "pl.DataFrame") -> list[str]:
+    return [*traits.columns, *_ALIASES, *group_traits(traits.columns)]
+
+
 def _answers(traits: "pl.DataFrame", trait: str) -> list[dict[Key, Value]]:
     """Return each conversation's values of a trait, from the key they are compared by to the spelling."""
+    if group_names(trait):
+        return [{} if group is None else {group: group} for group in groups(traits, trait)]
     found = _column(traits, _ALIASES.get(trait, trait))
     if trait != "diagnosis":
         return found
-    groups = {name.casefold() for name in diagnosis_group_names()}
+    named = {name.casefold() for name in diagnosis_group_names()}
     return [
-        {**given, **{key: answer for key, answer in raw.items() if key not in groups}}
+        {**given, **{key: answer for key, answer in raw.items() if key not in named}}
         for given, raw in zip(found, _column(traits, "diagnoses"), strict=True)
     ]
 
@@ -123,7 +170,7 @@ def _column(traits: "pl.DataFrame", name: str) -> list[dict[Key, Value]]:
     rows = traits[name].to_list()
     # The first spelling of a row names its key.
     return [
-        {key: value for value in reversed(row if several else (row,)) if (key := _key(value)) is not None}
+        {key: value for value in reversed((row or ()) if several else (row,)) if (key := _key(value)) is not None}
         for row in rows
     ]
 

@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,9 @@ from attune_data._text import plural
 from attune_data.conversation import Conversation
 from attune_data.export import Exportable
 from attune_data.issues import Issue
+from attune_data.prediction import Run
 from attune_data.query import Queryable, either
+from attune_data.run_tables import RunTables, join_runs
 from attune_data.tables import Tables, build_table
 
 if TYPE_CHECKING:
@@ -108,7 +110,7 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
         """The conversations as tidy frames, each built once, when first asked for."""
         records = [record for record in self._records if isinstance(record, Conversation)]
         if len(records) < len(self):
-            raise TypeError("only conversations have tables and traits; query those, then take their runs")
+            raise TypeError("only conversations have tables and traits; those of runs are in joined(conversations)")
         return Tables(lambda name: build_table(name, records), self._found, self._filters)
 
     def _frames(self) -> "Iterator[tuple[str, pl.DataFrame]]":
@@ -122,6 +124,32 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
         yield "records", pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
         if all(isinstance(record, Conversation) for record in self):
             yield from self.tables._frames()
+
+    def joined(self, conversations: Iterable[Conversation]) -> RunTables:
+        """Return the runs as tidy frames, what was predicted beside what was annotated.
+
+        Parameters
+        ----------
+        conversations : iterable of Conversation
+            The ground truth; `load` gives it. A run whose conversation is not there keeps its rows, without truth.
+
+        Raises
+        ------
+        TypeError
+            Where the collection holds anything but runs.
+
+        Examples
+        --------
+        >>> from attune_data import load, load_runs
+        >>> tables = load_runs("demo").joined(load("demo"))
+        >>> tables.where(em_model="synthetic/hasty", category="Health")
+        <RunTables of 6 runs, 6 participants; em_model=synthetic/hasty, category=Health>
+        """
+        runs = [run for run in self._records if isinstance(run, Run)]
+        if len(runs) < len(self):
+            raise TypeError("only runs are joined with conversations: load_runs(...).joined(load(...))")
+        noticed = conversations.found if isinstance(conversations, Collection) else ()
+        return RunTables(join_runs(runs, conversations), tuple(dict.fromkeys((*self._found, *noticed))), self._filters)
 
     def _traits(self) -> "pl.DataFrame":
         return self.tables.conversations
@@ -176,6 +204,52 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
         if target.suffix.lower() != ".jsonl":
             raise ValueError(f"to_jsonl writes one record a line: {target.name!r} has to end in .jsonl")
         write_whole(target, (record.to_json() + b"\n" for record in self))
+
+    def publish(self, repo_id: str, *, licence: str, private: bool = True) -> str:
+        """Publish the collection as a data set of the Hugging Face Hub, in one commit.
+
+        The repository holds what `to_parquet` writes, every table as a config that ``datasets.load_dataset(repo_id,
+        "turns")`` loads, the default being the first table, and ``records``, from which `load` or `load_runs` of
+        ``hf://owner/name`` gives equal records; and a card: fields, counts, licence, how to load it, the request not to
+        train on the data and their canary, else one of the library. The token is that of ``hf auth login`` or
+        ``HF_TOKEN``; ``HF_ENDPOINT`` is asked if it is set.
+
+        Parameters
+        ----------
+        repo_id : str
+            ``owner/name``. It is created if it is not there; else the card and the tables are replaced, tables of an
+            earlier publication that are not written any more are deleted, and other files stay.
+        licence : str
+            What the data are published under: an id of the Hub, for instance ``cc-by-4.0``, that
+            ``codebook/publishing.toml`` describes.
+        private : bool
+            Who sees a repository that is created: its owner, or everybody. With True an existing one that is public
+            is refused; an existing private one stays private.
+
+        Returns
+        -------
+        str
+            ``hf://owner/name@commit``, which `load` takes.
+
+        Raises
+        ------
+        PublishError
+            Where the licence that a record states, or that of its benchmark, does not allow this one (see
+            `attune_data.licences.permitted`), or the repository cannot be written.
+
+        Examples
+        --------
+        >>> from attune_data import PublishError, load
+        >>> own = load("demo")[0].model_copy(update={"licence": "CC BY-NC 4.0"})
+        >>> try:
+        ...     Collection([own]).publish("owner/name", licence="mit")
+        ... except PublishError as error:
+        ...     print(str(error).partition(": ")[2].partition(";")[0])
+        it is under cc-by-nc-4.0, which does not allow publishing under 'mit'
+        """
+        from attune_data.publish import publish
+
+        return publish(self, repo_id, licence=licence, private=private)
 
     def _summary(self) -> str:
         kind = type(self._records[0]).__name__.lower() if self._records else "record"

@@ -1,7 +1,8 @@
 """Queries: subgroups of conversations by trait, by expression, by stratum, by participant.
 
 What can be asked for is every column of the ``conversations`` table, ``diagnosis`` (a group of
-``codebook/diagnoses.toml``, else an answer as given) and ``diagnosis_group``.
+``codebook/diagnoses.toml``, else an answer as given), ``diagnosis_group``, and what `attune_data.instruments` publishes
+of a score: ``screen``, ``<score>_screen`` such as ``asrs_6_screen``, ``<score>_band`` such as ``promis_sleep_t_band``.
 """
 
 import random
@@ -11,6 +12,7 @@ from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Self
 
+from attune_data._groups import Bins
 from attune_data._matching import Match, Value, check_trait, matching, people, shares, strata
 from attune_data._text import plural
 from attune_data.issues import Issue, issues_frame
@@ -37,6 +39,9 @@ def all_of(*values: Value) -> Match:
 
 def none_of(*values: Value) -> Match:
     """Match a conversation that has none of these values of a trait; one without an answer matches too.
+
+    Of screens and bands it does not: who has no valid score is in no group. ``screen=none_of("asrs_6")`` is who is
+    screen-negative.
 
     Examples
     --------
@@ -84,18 +89,23 @@ class Queryable(ABC):
         **traits
             Trait to a value, to a list of which any matches, to ``all_of(...)`` or to ``none_of(...)``. None is no
             answer. Text matches in any case and without outer blanks. ``diagnosis`` is a group of
-            ``codebook/diagnoses.toml``, else an answer as it was given.
+            ``codebook/diagnoses.toml``, else an answer as it was given. ``screen`` is an instrument on which the
+            participant is screen-positive; a T-score also takes bands, ``"moderate"`` or ``"moderate+"``. A score
+            that is missing or outside its instrument's range is in no such group, nor in the opposite one.
 
         Raises
         ------
         ValueError
-            Where no trait has this name, or no conversation of the data that was loaded has this value.
+            Where no trait has this name, no conversation of the data that was loaded has this value, or nobody
+            published such a screen or band.
 
         Examples
         --------
         >>> from attune_data import load
         >>> load("demo").where(diagnosis="adhd", category=["Family", "Health"])
         <Collection of 4 conversations, 2 participants, no issues; diagnosis=adhd, category=Family or Health>
+        >>> load("demo").where(screen="who_5", promis_anxiety_t="mild+")
+        <Collection of 6 conversations, 3 participants, no issues; screen=who_5, promis_anxiety_t=mild+>
         >>> load("demo").where(categroy="Health")
         Traceback (most recent call last):
         ValueError: no trait 'categroy'; did you mean 'category'?
@@ -125,8 +135,8 @@ class Queryable(ABC):
         >>> import polars as pl
         >>> from attune_data import load
         >>> demo = load("demo")
-        >>> len(demo.filter("asrs_6 >= 4 and who_5 < 13")), len(demo.filter(pl.col("n_turns") > 5))
-        (0, 10)
+        >>> len(demo.filter("promis_anxiety_t >= 60 and who_5 < 13")), len(demo.filter(pl.col("n_turns") > 5))
+        (5, 10)
         """
         import polars as pl
 
@@ -140,8 +150,8 @@ class Queryable(ABC):
         rows = traits.with_row_index("row").filter(expression)["row"].to_list()
         return self._keep(rows, f"filter {condition}")
 
-    def stratify(self, trait: str) -> dict[str, Self]:
-        """Return a part for every value of a trait; every conversation is in at least one.
+    def stratify(self, trait: str, *, bins: Bins | None = None) -> dict[str, Self]:
+        """Return a part for every value of a trait, or on each side of a cut; every conversation is in at least one.
 
         A conversation with several values (two diagnoses) is in the part of each. Those without an answer are in
         ``no answer``; of ``diagnosis_group``, no diagnosis is ``none`` and no answer is ``unknown``.
@@ -149,20 +159,35 @@ class Queryable(ABC):
         Parameters
         ----------
         trait : str
-            Column of the ``conversations`` table, or ``diagnosis_group``.
+            Column of the ``conversations`` table, ``diagnosis_group``, or a published grouping of a score:
+            ``asrs_6_screen``, ``promis_sleep_t_band``.
+        bins : {"median", "tertile"}, optional
+            Split the numbers of a trait there instead. The cuts are those of the participants in this collection,
+            each counting once, with the median of their conversations; tertiles interpolate linearly. A value equal to
+            a cut is below it, ties together, so parts may be of unequal size and one with nothing in it is left out.
 
         Returns
         -------
         dict of str to part
-            By the value as it was first spelt; sorted, no answer last. Diagnosis groups in the codebook's order.
+            By the value as it was first spelt; sorted, no answer last. Diagnosis groups and bands in the codebook's
+            order. Bins by their cut, ``"<= 8"`` and ``"> 8"``. A score outside its instrument's range is, in
+            groupings and bins, no answer.
+
+        Raises
+        ------
+        ValueError
+            Where no trait has this name, or it holds no numbers to split.
 
         Examples
         --------
         >>> from attune_data import load
         >>> {name: len(part) for name, part in load("demo").stratify("diagnosis_group").items()}
         {'AnxDep': 10, 'ADHD': 8, 'ASD': 8, 'other': 2, 'none': 18}
+        >>> {name: len(part) for name, part in load("demo").stratify("tipi_openness", bins="median").items()}
+        {'<= 9.5': 20, '> 9.5': 17, 'no answer': 3}
         """
-        return {name: self._keep(rows, f"{trait}={name}") for name, rows in strata(self._traits(), trait).items()}
+        found = strata(self._traits(), trait, bins)
+        return {name: self._keep(rows, f"{trait}={name}") for name, rows in found.items()}
 
     def sample(self, participants: int, seed: int, *, by: str | None = None) -> Self:
         """Return all conversations of some participants, drawn at random without replacement.
