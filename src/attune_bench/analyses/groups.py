@@ -84,11 +84,11 @@ def diagnosis_groups(scores: "Scores", *, data: "Queryable", **options: Unpack[O
     unknown = strata.pop(UNKNOWN, set[str]())
     if not (strata or without or unknown):
         # Raises, and says so.
-        subgroups(scores, {}, within=())
+        subgroups(scores, {}, known=())
     rows: list[dict[str, Any]] = []
     if strata and without:
         for name, units in {ANY: set().union(*strata.values()), **strata}.items():
-            found = subgroups(scores, {name: units}, within=units | without, compare=True, **chosen)
+            found = subgroups(scores, {name: units}, known=units | without, compare=True, **chosen)
             rows += [
                 {
                     **row,
