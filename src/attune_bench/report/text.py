@@ -15,7 +15,7 @@ from attune_bench.scores import Scores
 from attune_data._text import grid, printable, shortened, width
 from attune_metrics.catalog import CATALOG
 
-__all__ = ["FORMATS", "Format", "report"]
+__all__ = ["FORMATS", "GROUPS", "WIDTH", "Format", "Line", "report"]
 
 Format = Literal["table", "markdown", "csv", "json"]
 FORMATS: tuple[Format, ...] = ("table", "markdown", "csv", "json")
