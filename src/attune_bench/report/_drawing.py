@@ -125,11 +125,14 @@ def data(rows: Iterable[Mapping[str, Any]]) -> Any:
     return altair().Data(values=list(rows))
 
 
-def axis(channel: Literal["X", "Y"], field: str, title: str, *, domain: tuple[float, float] | None = None) -> Any:
+def axis(
+    channel: Literal["X", "Y"], field: str, title: str, *, domain: tuple[float, float] | None = None, ticks: int = 5
+) -> Any:
     """Return a quantitative axis that need not begin at 0."""
     alt = altair()
     scale = alt.Scale(domain=domain) if domain else alt.Scale(zero=False, padding=8)
-    return getattr(alt, channel)(f"{field}:Q", title=title, scale=scale, axis=alt.Axis(tickCount=5))
+    marks = alt.Axis(tickCount=ticks, labelFlush=False, labelOverlap="greedy")
+    return getattr(alt, channel)(f"{field}:Q", title=title, scale=scale, axis=marks)
 
 
 def names(field: str, order: Sequence[str]) -> Any:
@@ -209,7 +212,10 @@ def heatmap(
     base = alt.Chart(data(rows)).encode(horizontal, vertical)
     # Pale at the middle and of one darkness at both ends; the sign is printed, so that it can be read in grey.
     colours = alt.Scale(
-        domain=[middle - reach, middle, middle + reach], range=["#c2540a", "#f7f7f5", "#1f6fb4"], clamp=True
+        domain=[middle - reach, middle, middle + reach],
+        range=["#c2540a", "#f7f7f5", "#1f6fb4"],
+        clamp=True,
+        interpolate="lab",
     )
     far = f"abs(datum['{value}'] - {middle}) > {0.62 * reach}"
     cells = base.mark_rect(stroke=PAPER, strokeWidth=1.5).encode(
@@ -226,10 +232,10 @@ def styled(chart: Any) -> "Figure":
     text = {"labelFontSize": 14, "titleFontSize": 14, "labelColor": INK, "titleColor": INK, "titleFontWeight": "normal"}
     return cast(
         "Figure",
-        chart.configure(background=PAPER, font="system-ui, 'Segoe UI', Helvetica, Arial, sans-serif", padding=6)
+        chart.configure(background=PAPER, font="Arial, 'Liberation Sans', Helvetica, sans-serif", padding=8)
         .configure_axis(**text, gridColor=GRID, domainColor=GRID, tickColor=GRID, titlePadding=8)
         .configure_header(**text)
-        .configure_legend(**text, columnPadding=14)
+        .configure_legend(**text, columnPadding=28)
         .configure_view(stroke=None),
     )
 
