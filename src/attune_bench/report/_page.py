@@ -53,8 +53,8 @@ code {{ font-size: .85rem; overflow-wrap: anywhere; }}
 table {{ border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }}
 th, td {{ padding: .32rem .9rem .32rem 0; border-bottom: 1px solid var(--grid); text-align: right; vertical-align: top;
   white-space: nowrap; }}
-th:first-child, td:first-child, .text {{ text-align: left; }}
-td:first-child {{ min-width: 9.5rem; max-width: 22rem; white-space: normal; overflow-wrap: anywhere; }}
+th.text, td.text {{ text-align: left; }}
+td.text {{ min-width: 9.5rem; max-width: 22rem; white-space: normal; overflow-wrap: anywhere; }}
 thead th {{ white-space: normal; border-bottom: 1.5px solid var(--muted); font-weight: 600; vertical-align: bottom; }}
 th button {{ all: unset; cursor: pointer; }}
 th button:focus-visible {{ outline: 2px solid {drawing.SKY}; outline-offset: 2px; }}
@@ -87,15 +87,16 @@ for (const table of document.querySelectorAll("table.sortable")) {
     button.append(...head.childNodes);
     head.append(button);
     button.addEventListener("click", () => {
-      const rising = head.getAttribute("aria-sort") === "descending" || (column === 0 && !head.hasAttribute("aria-sort"));
+      const sorted = head.getAttribute("aria-sort"), text = !("value" in body.rows[0].cells[column].dataset);
+      const rising = sorted ? sorted === "descending" : text;
       heads.forEach(other => other.removeAttribute("aria-sort"));
       head.setAttribute("aria-sort", rising ? "ascending" : "descending");
       const key = row => row.cells[column].dataset.value ?? row.cells[column].textContent;
-      const order = (a, b) => column === 0 ? key(a).localeCompare(key(b)) : key(a) - key(b);
+      const order = (a, b) => text ? key(a).localeCompare(key(b)) : key(a) - key(b);
       const known = row => key(row) !== "";
       const rows = [...body.rows];
-      const sorted = rows.filter(known).sort((a, b) => rising ? order(a, b) : order(b, a));
-      body.append(...sorted, ...rows.filter(row => !known(row)));
+      const ordered = rows.filter(known).sort((a, b) => rising ? order(a, b) : order(b, a));
+      body.append(...ordered, ...rows.filter(row => !known(row)));
     });
   });
 }
@@ -140,9 +141,14 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str | Cell]], *, sortable
                 value = "" if cell.value is None else repr(cell.value)
                 cells.append(element("td", cell.text, *small, data_value=value))
             else:
-                cells.append(element("td", element("bdi", cell)))
+                cells.append(element("td", element("bdi", cell), class_="text"))
         body.append(element("tr", *cells))
-    top = element("thead", element("tr", *(element("th", name, scope="col") for name in head)))
+    texts = [isinstance(cell, str) for cell in rows[0]] if rows else [True] * len(head)
+    heads = [
+        element("th", name, scope="col", class_="text" if text else "number")
+        for name, text in zip(head, texts, strict=True)
+    ]
+    top = element("thead", element("tr", *heads))
     kind = {"class_": "sortable"} if sortable else {}
     return element("div", element("table", top, element("tbody", *body), **kind), class_="scroll", tabindex="0")
 
@@ -161,7 +167,7 @@ def figure(chart: "Figure", caption: str) -> Html:
         for attribute in ("role", "aria-label", "aria-roledescription", "aria-hidden", "pointer-events"):
             mark.attrib.pop(attribute, None)
     root.set("role", "img")
-    root.set("aria-label", caption)
+    root.set("aria-label", printable(caption))
     root.set("style", f"--width: {root.get('width')}px")
     drawn = Html(ElementTree.tostring(root, encoding="unicode"))
     return element("figure", element("div", drawn, class_="scroll", tabindex="0"), element("figcaption", caption))
@@ -173,8 +179,11 @@ def page(title: str, *sections: Html) -> str:
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{hashed}'; img-src data:"
     head = (
         '<meta charset="utf-8">\n<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n<meta name="referrer" content="no-referrer">\n'
-        f'<link rel="icon" href="data:,">\n{element("title", title)}\n<style>{_STYLE}</style>\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        f'<link rel="icon" href="data:,">\n{element("title", title)}\n<style>{_STYLE}</style>'
     )
     body = "\n".join(sections)
-    return f'<!DOCTYPE html>\n<html lang="en">\n<head>\n{head}</head>\n<body>\n<main>\n{body}\n</main>\n<script>{_SCRIPT}</script>\n</body>\n</html>\n'
+    return (
+        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n{head}\n</head>\n<body>\n<main>\n{body}\n</main>\n'
+        f"<script>{_SCRIPT}</script>\n</body>\n</html>\n"
+    )

@@ -1,5 +1,6 @@
 """The HTML report: one file to forward, which needs no network, no script to be read, and no other file."""
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -94,6 +95,24 @@ def html_report(
         raise ValueError("there is no score to report")
     options: Sampling = {"resamples": resamples, "seed": seed}
     report = _Report()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        _analyses(report, scores, data, None if runs is None else list(runs), options, small_cells)
+    _methods(report, scores, options, list(dict.fromkeys(str(warning.message) for warning in caught)))
+    title = "AttuneBench scores"
+    synthetic = [element("p", "SYNTHETIC demonstration data: no score here is of a real person.", class_="notice")]
+    top = [element("h1", title), element("p", headline(scores), class_="quiet")]
+    return page(title, *top, *(synthetic if scores.metadata.get("synthetic") else []), *report.sections)
+
+
+def _analyses(
+    report: _Report,
+    scores: "Scores",
+    data: "Collection[Conversation] | None",
+    runs: "Sequence[Run] | None",
+    options: Sampling,
+    small_cells: bool,
+) -> None:
     modes = sorted({row["mode"] for row in scores.aggregates}, key=lambda mode: (mode != "default", mode))
     summary = scores.summary(**options)
     _scores(report, summary, modes)
@@ -113,12 +132,7 @@ def html_report(
     if data is None or runs is None:
         report.left_out.append("Agreement by question: needs the conversations and the run files (--data, --results)")
     else:
-        _questions(report, scores, data, list(runs), modes, options, small_cells)
-    _methods(report, scores, options)
-    title = "AttuneBench scores"
-    synthetic = [element("p", "SYNTHETIC demonstration data: no score here is of a real person.", class_="notice")]
-    top = [element("h1", title), element("p", headline(scores), class_="quiet")]
-    return page(title, *top, *(synthetic if scores.metadata.get("synthetic") else []), *report.sections)
+        _questions(report, scores, data, runs, modes, options, small_cells)
 
 
 def _cell(row: Mapping[str, Any], key: str, metric: str, *, ends: tuple[str, str] = ("low", "high")) -> Cell:
@@ -206,11 +220,11 @@ def _comparisons(report: _Report, scores: "Scores", modes: Sequence[str], option
             f"By an uncorrected interval that excludes 0: {count['interval_excludes_0']}."
         )
         body: list[list[str | Cell]] = [
-            [f"{row['model_a']} minus {row['model_b']}", _cell(row, "difference", metric), _p(row["p"]),
+            [row["model_a"], row["model_b"], _cell(row, "difference", metric), _p(row["p"]),
              _p(row["p_holm"]), Cell(number(row["detectable"], metric), value=row["detectable"]), _sizes(row)]
             for row in rows
         ]  # fmt: skip
-        head = ["A minus B", "difference", "p", "Holm p", "detectable", "n (participants)"]
+        head = ["A", "B", "A minus B", "p", "Holm p", "detectable", "n (participants)"]
         parts.append(joined(element("h3", heading), element("p", said), table(head, body, sortable=True)))
     note = "Detectable: the smallest true difference found with 80% power at an uncorrected 0.05."
     report.add("Comparisons", *parts, element("p", note, class_="quiet"))
@@ -311,7 +325,7 @@ def _questions(
                modes, partial(_question_agreement, frame, task))  # fmt: skip
 
 
-def _methods(report: _Report, scores: "Scores", options: Sampling) -> None:
+def _methods(report: _Report, scores: "Scores", options: Sampling, warned: Sequence[str]) -> None:
     metadata = scores.metadata
     signature = sign(scores, **options, metrics=_HEADLINE)
     said = (
@@ -323,7 +337,7 @@ def _methods(report: _Report, scores: "Scores", options: Sampling) -> None:
         "parentheses participants. Where there are fewer than 5 participants, or nothing varies, there is no interval."
     )
     quoted = element("p", Html("Signature, to be quoted with the numbers: "), element("code", signature))
-    report.add("Methods", element("p", said), quoted)
+    report.add("Methods", element("p", said), *(element("p", f"Warning: {text}.") for text in warned), quoted)
     report.add("Limits", element("ul", *(element("li", limit) for limit in _LIMITS)))
     if report.left_out:
         report.add("Not in this report", element("ul", *(element("li", text) for text in report.left_out)))
