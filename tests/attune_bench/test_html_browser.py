@@ -3,7 +3,7 @@
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -48,7 +48,7 @@ def server(page: bytes) -> Iterator[tuple[str, list[str]]]:
         def log_message(self, *_: object) -> None:
             pass
 
-    listening = HTTPServer(("127.0.0.1", 0), Handler)
+    listening = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     Thread(target=listening.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{listening.server_port}/", asked
     listening.shutdown()
