@@ -23,7 +23,7 @@ clean:
 
 .venv/installed: pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[plots]'
 	touch $@
 
 .venv/installed-dev: pyproject.toml

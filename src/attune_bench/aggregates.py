@@ -10,10 +10,10 @@ from attune_metrics import composite
 from attune_metrics.binary import BinaryCounts
 from attune_metrics.holistic import BRANCHES
 
-__all__ = ["MEANS", "POOLED", "aggregate", "pillars", "values_of", "wide_parts"]
+__all__ = ["IN_COMPOSITE", "MEANS", "POOLED", "aggregate", "pillars", "values_of", "wide_parts"]
 
 POOLED = tuple(f"pooled_binary_{task}_metrics{phrasing}" for phrasing in ("", "_hp") for task in ("om", "human"))
-_IN_COMPOSITE = (
+IN_COMPOSITE = (
     "avg_emotion_f1",
     "avg_emotion_va_score",
     "avg_binary_om_accuracy",
@@ -115,7 +115,7 @@ def _row(model: str, mode: str, records: Sequence[Mapping[str, Any]]) -> dict[st
         there = [value for of_record in values if (value := of_record.get(name)) is not None]
         row[name] = fmean(there) if there else None
         row[f"{name}_n"] = len(there)
-        if name in _IN_COMPOSITE:
+        if name in IN_COMPOSITE:
             row[f"{name}_se"] = _sd(there) / sqrt(len(there)) if len(there) > 1 else None
     for name in POOLED:
         row[name] = _pool([record[name] for record in records if record[name] is not None])

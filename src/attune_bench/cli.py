@@ -61,10 +61,17 @@ def _fail(message: str) -> None:
 
 
 @app.command
-def demo() -> None:
-    """Score three baseline predictors on the embedded synthetic conversations and print the report."""
+def demo(*, html: Path = Path("attune-demo.html")) -> None:
+    """Score three baseline predictors on the embedded synthetic conversations; print the report, write it as a page.
+
+    Parameters
+    ----------
+    html
+        Where to write the page of HTML, if the extra `plots` is installed.
+    """
     from attune_bench.baselines import BASELINES
     from attune_bench.report import report
+    from attune_bench.report.html import html_report
     from attune_bench.scoring import score
     from attune_data import load
 
@@ -75,7 +82,14 @@ def demo() -> None:
         f"answered by {len(BASELINES)} baselines that use no model.\n"
     )
     runs = [run for predict in BASELINES.values() for run in predict(conversations)]
-    emit(report(score(conversations, runs)))
+    scores = score(conversations, runs)
+    emit(report(scores))
+    try:
+        text = html_report(scores, data=conversations, runs=runs)
+    except ImportError as error:
+        emit(f"No page of HTML: {error}")
+    else:
+        _write_page(html, text)
     emit(_NEXT)
 
 
@@ -269,8 +283,18 @@ def score(
 
 
 @app.command
-def report(*, scores: Path, format: Literal["table", "markdown", "csv", "json"] = "table") -> None:  # noqa: A002
-    """Print a report of a file of scores.
+def report(
+    *,
+    scores: Path,
+    format: Literal["table", "markdown", "csv", "json"] = "table",  # noqa: A002
+    html: Path | None = None,
+    data: str | None = None,
+    results: str | None = None,
+    resamples: int = 10_000,
+    seed: int = 0,
+    small_cells: Annotated[bool, Parameter(negative="")] = False,
+) -> None:
+    """Print a report of a file of scores; with --html write a page with intervals, comparisons and figures.
 
     Parameters
     ----------
@@ -278,8 +302,47 @@ def report(*, scores: Path, format: Literal["table", "markdown", "csv", "json"] 
         What `attune-bench score` wrote.
     format
         table, in 100 columns; markdown, for a paper; csv, every aggregate as a column; json, the same with metadata.
+    html
+        Write this file of HTML instead: one file, which makes no request.
+    data
+        For --html: the conversations that were scored, for subgroups.
+    results
+        For --html, with --data: the run files that were scored, for agreement by question.
+    resamples
+        For --html: how many resamples.
+    seed
+        For --html: the same seed gives the same numbers.
+    small_cells
+        For --html: show values of fewer than 5 participants, and single conversations, too.
     """
     from attune_bench.report import report as render
     from attune_bench.scores import Scores
 
-    emit(render(Scores.read(scores), format=format).rstrip("\n"))
+    read = Scores.read(scores)
+    if html is None:
+        if data is not None or results is not None or small_cells:
+            raise UsageError("--data, --results and --small-cells are for the page of HTML; give --html FILE too")
+        emit(render(read, format=format).rstrip("\n"))
+        return
+    from attune_bench.report.html import html_report
+    from attune_data import load, load_runs
+
+    if not html.parent.is_dir():
+        raise UsageError(f"no such folder: {html.parent}; create it or choose another --html")
+    conversations = None if data is None else load(data)
+    runs = None if results is None else load_runs(results)
+    try:
+        text = html_report(read, data=conversations, runs=runs, resamples=resamples, seed=seed, small_cells=small_cells)
+    except (ImportError, ValueError) as error:
+        raise UsageError(str(error)) from None
+    _write_page(html, text)
+
+
+def _write_page(path: Path, text: str) -> None:
+    from attune_data._files import write_whole
+
+    try:
+        write_whole(path, [text.encode()])
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}; choose another --html") from None
+    emit(f"{path}: {len(text.encode()) / 1e6:.1f} MB, opens in any browser and makes no request")

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from attune_bench.scores import Scores
     from attune_metrics.resampling import Method
 
-__all__ = ["METRICS", "Draws", "Options", "ScoreSeries", "Settings", "check_metric", "statistic_of"]
+__all__ = ["METRICS", "Draws", "Options", "Sampling", "ScoreSeries", "Settings", "check_metric", "statistic_of"]
 
 Floats = NDArray[np.float64]
 Statistic = Callable[[Floats, Floats], Floats]
@@ -51,15 +51,20 @@ def check_metric(metric: str) -> str:
     raise MetricInputError(f"no metric {metric!r}; {hint}")
 
 
-class Options(TypedDict, total=False):
-    """The keywords that every analysis of scores takes; `Settings` says what they are."""
+class Sampling(TypedDict, total=False):
+    """The keywords of an analysis whose metrics are given; `Settings` says what they are."""
 
-    metrics: Sequence[str] | None
     resamples: int
     seed: int
     level: float
     unit: Unit
     interval: IntervalName
+
+
+class Options(Sampling, total=False):
+    """The keywords that every other analysis of scores takes."""
+
+    metrics: Sequence[str] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,6 +144,8 @@ class ScoreSeries:
         Ids of the conversations, sorted.
     participants : tuple of (str, str)
         The participant of each unit; two units share one only if the same participant held both.
+    records : list of list
+        The record of each group and unit, None where there is no run.
     scored : array of bool, shape (groups, units)
         Whether there is a run.
 
@@ -182,14 +189,14 @@ class ScoreSeries:
         self.units = tuple(sorted(people))
         # As in `attune_data`'s samples: whose participant is unknown is somebody else than everybody else.
         self.participants = tuple((person, "") if (person := people[unit]) else ("", unit) for unit in self.units)
-        self._records = [[found[group].get(unit) for unit in self.units] for group in self.groups]
+        self.records = [[found[group].get(unit) for unit in self.units] for group in self.groups]
         shape = len(self.groups), len(self.units)
-        present = [[record is not None for record in records] for records in self._records]
+        present = [[record is not None for record in records] for records in self.records]
         self.scored: NDArray[np.bool_] = np.array(present, dtype=np.bool_).reshape(shape)
 
     @cached_property
     def _values(self) -> list[list[Mapping[str, Any] | None]]:
-        return [[record and values_of(record) for record in records] for records in self._records]
+        return [[record and values_of(record) for record in records] for records in self.records]
 
     def values(self, metric: str) -> Floats:
         """Return the terms of a metric, shape (groups, terms, units).

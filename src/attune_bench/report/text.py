@@ -15,7 +15,7 @@ from attune_bench.scores import Scores
 from attune_data._text import grid, printable, shortened, width
 from attune_metrics.catalog import CATALOG
 
-__all__ = ["FORMATS", "Format", "report"]
+__all__ = ["FORMATS", "GROUPS", "WIDTH", "Format", "Line", "headline", "report"]
 
 Format = Literal["table", "markdown", "csv", "json"]
 FORMATS: tuple[Format, ...] = ("table", "markdown", "csv", "json")
@@ -164,7 +164,8 @@ def _csv(scores: Scores, rows: Sequence[Mapping[str, Any]]) -> str:
     return buffer.getvalue()
 
 
-def _headline(scores: Scores) -> str:
+def headline(scores: Scores) -> str:
+    """Return what has to be said of all the numbers: protocol, modes, n, version."""
     conversations = {record["conversationId"] for record in scores.records}
     participants = {record.get("participant_id") for record in scores.records} - {None}
     modes = sorted({row["mode"] for row in scores.aggregates})
@@ -233,7 +234,7 @@ def _counts(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def _markdown(scores: Scores, rows: Sequence[Mapping[str, Any]]) -> str:
     """Return one table per group, models as columns up to five, else as rows."""
-    blocks, names, notes = [_headline(scores)], _names(rows), list[str]()
+    blocks, names, notes = [headline(scores)], _names(rows), list[str]()
     for title, lines in GROUPS.items():
         if len(rows) <= _MOST_COLUMNS:
             head, body = ["metric", *names], _by_metric(lines, rows)
@@ -249,7 +250,7 @@ def _markdown(scores: Scores, rows: Sequence[Mapping[str, Any]]) -> str:
 
 def _table(scores: Scores, rows: Sequence[Mapping[str, Any]]) -> str:
     """Return one grid with models as columns where it fits, else grids with models as rows."""
-    blocks, names = [fill(_headline(scores), WIDTH)], _names(rows)
+    blocks, names = [fill(headline(scores), WIDTH)], _names(rows)
     body = [_counts(rows)]
     for title, lines in GROUPS.items():
         body += [[""], [title.upper()], *_by_metric(lines, rows)]

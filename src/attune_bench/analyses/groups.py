@@ -1,0 +1,108 @@
+"""Diagnosis groups: whether people with a diagnosis are read less well than people without.
+
+Each group is set against the conversations of participants who reported no diagnosis; those who gave no answer are on
+neither side. A participant with two diagnoses is in both groups, so that groups overlap; ``any`` holds all of them.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from typing_extensions import Unpack
+
+from attune_bench.aggregates import IN_COMPOSITE
+from attune_bench.analyses._common import corrected
+from attune_bench.series import Options, Settings
+from attune_bench.subgroups import conversation_ids, subgroups
+from attune_data.diagnoses import NO_DIAGNOSIS, UNKNOWN
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from attune_bench.scores import Scores
+    from attune_data.query import Queryable
+
+__all__ = ["ANY", "diagnosis_groups"]
+
+ANY = "any"
+_SCHEMA: Mapping[str, type] = {
+    "group": str,
+    **dict.fromkeys(("n", "participants"), int),
+    **dict.fromkeys(("metric", "model", "mode"), str),
+    **dict.fromkeys(("value", "value_none", "difference", "low", "high", "p", "p_holm"), float),
+    **dict.fromkeys(("mark", "reason"), str),
+}
+
+
+def diagnosis_groups(scores: "Scores", *, data: "Queryable", **options: Unpack[Options]) -> "pl.DataFrame":
+    """Return each model's scores on each diagnosis group, against those on conversations without a diagnosis.
+
+    Parameters
+    ----------
+    scores : Scores
+        What `attune_bench.score` or `Scores.read` gives.
+    data : Collection or Tables
+        The conversations, which say who has which diagnosis.
+    **options
+        ``metrics``, ``resamples``, ``seed``, ``level``, ``unit``, ``interval``; see `attune_bench.series.Settings`. The
+        metrics are by default the composite and those that enter it.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``group, n, participants, metric, model, mode, value, value_none, difference, low, high, p, p_holm, mark,
+        reason``. ``difference`` is ``value`` minus ``value_none``, with its interval and p-value as in
+        `attune_bench.subgroups.by`; ``p_holm`` is Holm's over the groups. ``mark`` is ``few`` below 20 participants in
+        the group, ``too few`` below 5. No row where nobody has a diagnosis, or everybody.
+
+    Raises
+    ------
+    MetricInputError
+        Where an option is unknown or out of range, records contradict each other, or none of the scored conversations
+        is in the data.
+
+    Examples
+    --------
+    >>> from attune_data import load, load_runs
+    >>> from attune_bench import score
+    >>> conversations = load("demo")
+    >>> scores = score(conversations, load_runs("demo"))
+    >>> found = diagnosis_groups(scores, data=conversations, metrics=["avg_emotion_va_score"])
+    >>> found.filter(model="synthetic/attentive").select("group", "n", "mark").rows()[:2]
+    [('any', 22, 'few'), ('AnxDep', 10, 'few')]
+    """
+    import polars as pl
+
+    settings = Settings(**options)
+    chosen: Options = {**options, "metrics": settings.names if settings.metrics is not None else IN_COMPOSITE}
+    scored = {record["conversationId"] for record in scores.records}
+    strata = {
+        name: units
+        for name, part in data.stratify("diagnosis_group").items()
+        if (units := scored.intersection(conversation_ids(part)))
+    }
+    without = strata.pop(NO_DIAGNOSIS, set[str]())
+    unknown = strata.pop(UNKNOWN, set[str]())
+    if not (strata or without or unknown):
+        # Raises, and says so.
+        subgroups(scores, {}, known=())
+    rows: list[dict[str, Any]] = []
+    if strata and without:
+        for name, units in {ANY: set().union(*strata.values()), **strata}.items():
+            found = subgroups(scores, {name: units}, known=units | without, compare=True, **chosen)
+            rows += [
+                {
+                    **row,
+                    "group": name,
+                    "value_none": _difference(row["value"], row["difference"]),
+                    "low": row["difference_low"],
+                    "high": row["difference_high"],
+                }
+                for row in found.iter_rows(named=True)
+            ]
+    holm = corrected([row["p"] for row in rows], [(row["metric"], row["model"], row["mode"]) for row in rows])
+    table = [{**row, "p_holm": p} for row, p in zip(rows, holm, strict=True)]
+    return pl.DataFrame([[row[name] for name in _SCHEMA] for row in table], schema=_SCHEMA, orient="row")
+
+
+def _difference(value: float | None, difference: float | None) -> float | None:
+    return None if value is None or difference is None else value - difference

@@ -1,0 +1,189 @@
+"""The frame of the HTML report: elements that escape, style, the script that sorts, figures as inline SVG."""
+
+from base64 import b64encode
+from collections.abc import Sequence
+from hashlib import sha256
+from html import escape
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+
+from attune_bench.report import _drawing as drawing
+from attune_data._html import Html
+from attune_data._text import printable
+
+if TYPE_CHECKING:
+    from attune_bench.report._drawing import Figure
+
+__all__ = ["Cell", "element", "figure", "joined", "page", "table"]
+
+_DARK = {
+    drawing.INK: "#e6e9ec",
+    drawing.MUTED: "#9aa4af",
+    drawing.GRID: "#363d45",
+    drawing.PAPER: "#15181b",
+    drawing.SKY: "#56b4e9",
+    drawing.ORANGE: "#f0894a",
+}
+# Figures are drawn once, for light; by their colours style sheets find what to change in the dark.
+_RECOLOURED = "\n".join(
+    f'  svg [{attribute}="{light}"] {{ {attribute}: {dark}; }}'
+    for light, dark in _DARK.items()
+    for attribute in ("fill", "stroke")
+)
+_STYLE = f"""
+:root {{ color-scheme: light dark; --ink: {drawing.INK}; --muted: {drawing.MUTED}; --grid: {drawing.GRID};
+  --paper: {drawing.PAPER}; --shade: #f5f6f7; }}
+@media screen and (prefers-color-scheme: dark) {{
+  :root {{ --ink: {_DARK[drawing.INK]}; --muted: {_DARK[drawing.MUTED]}; --grid: {_DARK[drawing.GRID]};
+    --paper: {_DARK[drawing.PAPER]}; --shade: #1d2125; }}
+{_RECOLOURED}
+}}
+* {{ box-sizing: border-box; }}
+body {{ margin: 0 auto; padding: 2rem 1.25rem 4rem; max-width: 66rem; color: var(--ink); background: var(--paper);
+  font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif; }}
+h1 {{ margin: 0 0 .3rem; font-size: 1.75rem; line-height: 1.2; }}
+h2 {{ margin: 3rem 0 .6rem; padding-top: 1rem; border-top: 1px solid var(--grid); font-size: 1.25rem; }}
+h3 {{ margin: 1.8rem 0 .4rem; font-size: 1rem; overflow-wrap: anywhere; }}
+p, ul {{ margin: .5rem 0; max-width: 46rem; overflow-wrap: anywhere; }}
+ul {{ padding-left: 1.2rem; }}
+.quiet, figcaption {{ color: var(--muted); font-size: .9rem; }}
+.notice {{ padding: .4rem .8rem; border-left: 3px solid {drawing.ORANGE}; background: var(--shade); }}
+code {{ font-size: .85rem; overflow-wrap: anywhere; }}
+.scroll {{ overflow-x: auto; margin: .6rem 0; }}
+table {{ border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }}
+th, td {{ padding: .32rem .9rem .32rem 0; border-bottom: 1px solid var(--grid); text-align: right; vertical-align: top;
+  white-space: nowrap; }}
+th.text, td.text {{ text-align: left; }}
+td.text {{ min-width: 9.5rem; max-width: 22rem; white-space: normal; overflow-wrap: anywhere; }}
+thead th {{ white-space: normal; border-bottom: 1.5px solid var(--muted); font-weight: 600; vertical-align: bottom; }}
+th button {{ all: unset; cursor: pointer; }}
+th button:focus-visible {{ outline: 2px solid {drawing.SKY}; outline-offset: 2px; }}
+th button::after {{ content: " \\2195"; color: var(--muted); }}
+th[aria-sort=ascending] button::after {{ content: " \\2191"; }}
+th[aria-sort=descending] button::after {{ content: " \\2193"; }}
+td small {{ display: block; color: var(--muted); font-size: .8em; }}
+.grid {{ display: grid; grid-template-columns: repeat(auto-fit, minmax(min(29rem, 100%), 1fr)); column-gap: 2rem; }}
+.grid figure {{ display: flex; flex-direction: column-reverse; justify-content: flex-end; min-width: 0; }}
+.grid figcaption {{ color: var(--ink); font-weight: 600; }}
+figure {{ margin: 1rem 0 1.6rem; }}
+figure svg {{ display: block; height: auto; max-width: 100%; min-width: min(30rem, var(--width)); overflow: visible; }}
+figure .scroll {{ padding: 0 1.5rem; margin-inline: -1.25rem; }}
+@media print {{
+  body {{ max-width: none; padding: 0; font-size: 10pt; }}
+  .scroll {{ overflow: visible; }}
+  table {{ font-size: 8pt; }}
+  th, td {{ padding-right: .5rem; }}
+  tr, figure {{ break-inside: avoid; }}
+  h2, h3 {{ break-after: avoid; }}
+  th button::after {{ content: ""; }}
+  figure svg {{ max-width: 14cm; }}
+}}
+"""
+_SCRIPT = """
+for (const table of document.querySelectorAll("table.sortable")) {
+  const heads = [...table.tHead.rows[0].cells], body = table.tBodies[0];
+  heads.forEach((head, column) => {
+    const button = document.createElement("button");
+    button.append(...head.childNodes);
+    head.append(button);
+    button.addEventListener("click", () => {
+      const sorted = head.getAttribute("aria-sort"), text = !("value" in body.rows[0].cells[column].dataset);
+      const rising = sorted ? sorted === "descending" : text;
+      heads.forEach(other => other.removeAttribute("aria-sort"));
+      head.setAttribute("aria-sort", rising ? "ascending" : "descending");
+      const key = row => row.cells[column].dataset.value ?? row.cells[column].textContent;
+      const order = (a, b) => text ? key(a).localeCompare(key(b)) : key(a) - key(b);
+      const known = row => key(row) !== "";
+      const rows = [...body.rows];
+      const ordered = rows.filter(known).sort((a, b) => rising ? order(a, b) : order(b, a));
+      body.append(...ordered, ...rows.filter(row => !known(row)));
+    });
+  });
+}
+"""
+
+
+def joined(*parts: Html) -> Html:
+    """Return markup put together."""
+    return Html("".join(parts))
+
+
+def element(name: str, *children: str, **attributes: str) -> Html:
+    """Return an element: `Html` as it is, other text and the values of attributes escaped; ``_`` in names is ``-``.
+
+    Examples
+    --------
+    >>> print(element("td", "a < b", data_value='"'))
+    <td data-value="&quot;">a &lt; b</td>
+    """
+    inside = "".join(child if isinstance(child, Html) else escape(printable(child)) for child in children)
+    given = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{escape(printable(value))}"' for key, value in attributes.items()
+    )
+    return Html(f"<{name}{given}>{inside}</{name}>")
+
+
+class Cell:
+    """A number in a table: what is shown, small print after it, and the value to sort by."""
+
+    def __init__(self, text: str, small: str = "", value: float | None = None) -> None:
+        self.text, self.small, self.value = text, small, value
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str | Cell]], *, sortable: bool = False) -> Html:
+    """Return a table that scrolls within itself where it is too wide; its first column is text."""
+    body = []
+    for row in rows:
+        cells = []
+        for cell in row:
+            if isinstance(cell, Cell):
+                small = [Html(" "), element("small", cell.small)] if cell.small else []
+                value = "" if cell.value is None else repr(cell.value)
+                cells.append(element("td", cell.text, *small, data_value=value))
+            else:
+                cells.append(element("td", element("bdi", cell), class_="text"))
+        body.append(element("tr", *cells))
+    texts = [isinstance(cell, str) for cell in rows[0]] if rows else [True] * len(head)
+    heads = [
+        element("th", name, scope="col", class_="text" if text else "number")
+        for name, text in zip(head, texts, strict=True)
+    ]
+    top = element("thead", element("tr", *heads))
+    kind = {"class_": "sortable"} if sortable else {}
+    return element("div", element("table", top, element("tbody", *body), **kind), class_="scroll", tabindex="0")
+
+
+def figure(chart: "Figure", caption: str) -> Html:
+    """Return a chart as inline SVG; each mark shows its own label where the pointer rests on it."""
+    name = "http://www.w3.org/2000/svg"
+    ElementTree.register_namespace("", name)
+    root = ElementTree.fromstring(drawing.svg(chart))  # noqa: S314 - drawn here
+    for mark in root.iter():
+        if mark.get("role") == "graphics-symbol" and (text := mark.get("aria-label")):
+            title = ElementTree.Element(f"{{{name}}}title")
+            title.text = text
+            mark.insert(0, title)
+        # The figure is one image with a name; its marks keep their titles, and say nothing twice.
+        for attribute in ("role", "aria-label", "aria-roledescription", "aria-hidden", "pointer-events"):
+            mark.attrib.pop(attribute, None)
+    root.set("role", "img")
+    root.set("aria-label", printable(caption))
+    root.set("style", f"--width: {root.get('width')}px")
+    drawn = Html(ElementTree.tostring(root, encoding="unicode"))
+    return element("figure", element("div", drawn, class_="scroll", tabindex="0"), element("figcaption", caption))
+
+
+def page(title: str, *sections: Html) -> str:
+    """Return the whole page; nothing on it may be fetched, and no script but its own may run."""
+    hashed = b64encode(sha256(_SCRIPT.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{hashed}'; img-src data:"
+    head = (
+        '<meta charset="utf-8">\n<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        f'<link rel="icon" href="data:,">\n{element("title", title)}\n<style>{_STYLE}</style>'
+    )
+    body = "\n".join(sections)
+    return (
+        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n{head}\n</head>\n<body>\n<main>\n{body}\n</main>\n'
+        f"<script>{_SCRIPT}</script>\n</body>\n</html>\n"
+    )

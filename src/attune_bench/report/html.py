@@ -1,0 +1,343 @@
+"""The HTML report: one file to forward, which needs no network, no script to be read, and no other file."""
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from attune_bench import analyses
+from attune_bench.comparison import FEWEST, told_apart
+from attune_bench.report import figures
+from attune_bench.report._page import Cell, element, figure, joined, page, table
+from attune_bench.report.text import headline
+from attune_bench.series import Sampling
+from attune_bench.signing import sign
+from attune_bench.stats_tables import interval, number, p_value
+from attune_data._html import Html
+from attune_data._text import plural
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from attune_bench.report._drawing import Figure
+    from attune_bench.scores import Scores
+    from attune_data import Collection, Conversation
+    from attune_data.prediction import Run
+
+__all__ = ["html_report"]
+
+_HEADLINE = (
+    "composite_score", "avg_emotion_f1", "avg_emotion_va_score", "avg_binary_om_accuracy", "avg_binary_human_accuracy",
+    "avg_pairwise_accuracy", "panas_baseline_adjusted", "four_branch_normalized",
+)  # fmt: skip
+_DRIFT = ("avg_binary_om_accuracy", "avg_emotion_va_score")
+_TASKS = {"binary_om": "what the original model did", "binary_human": "what the participant wanted"}
+
+_LIMITS = (
+    "Scores measure agreement with what the participant reported, not the emotional intelligence of a model: "
+    "a self-report can be incomplete, and a model can agree with it for other reasons than understanding.",
+    "An interval says how far a score would move with other participants, drawn alike. It says nothing of other "
+    "topics, other languages or other populations, nor of a model that answers otherwise when asked again.",
+    "A prediction that is missing counts as the benchmark defines it; a score with little coverage can mislead. "
+    "Differences between subgroups are observed, not caused: groups differ in more than the trait that names them.",
+    "For research. It is no clinical instrument, and says nothing of any single person.",
+)
+
+
+class _Report:
+    """The sections as they come, and what was left out and why."""
+
+    def __init__(self) -> None:
+        self.sections: list[Html] = []
+        self.left_out: list[str] = []
+
+    def add(self, title: str, *parts: Html) -> None:
+        self.sections.append(element("section", element("h2", title), *parts))
+
+
+def html_report(
+    scores: "Scores",
+    *,
+    data: "Collection[Conversation] | None" = None,
+    runs: "Iterable[Run] | None" = None,
+    resamples: int = 10_000,
+    seed: int = 0,
+    small_cells: bool = False,
+) -> str:
+    """Return a report of scores as a page of HTML.
+
+    Parameters
+    ----------
+    scores : Scores
+        What `attune_bench.score` or `Scores.read` gives.
+    data : Collection of Conversation, optional
+        The conversations that were scored: for subgroups.
+    runs : iterable of Run, optional
+        The runs that were scored: with `data`, for agreement by question.
+    resamples, seed : int
+        As for `attune_bench.series.Settings`.
+    small_cells : bool
+        Whether to show values that rest on fewer than 5 participants of a group, and single conversations.
+
+    Returns
+    -------
+    str
+        A page that makes no request. What was not given is left out, and named at its end.
+
+    Raises
+    ------
+    ImportError
+        Where the extra ``plots`` is not installed.
+    ValueError
+        Where there is no score, or an option is out of range.
+    """
+    if not scores.records:
+        raise ValueError("there is no score to report")
+    options: Sampling = {"resamples": resamples, "seed": seed}
+    report = _Report()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        _analyses(report, scores, data, None if runs is None else list(runs), options, small_cells)
+    _methods(report, scores, options, list(dict.fromkeys(str(warning.message) for warning in caught)))
+    title = "AttuneBench scores"
+    synthetic = [element("p", "SYNTHETIC demonstration data: no score here is of a real person.", class_="notice")]
+    top = [element("h1", title), element("p", headline(scores), class_="quiet")]
+    return page(title, *top, *(synthetic if scores.metadata.get("synthetic") else []), *report.sections)
+
+
+def _analyses(
+    report: _Report,
+    scores: "Scores",
+    data: "Collection[Conversation] | None",
+    runs: "Sequence[Run] | None",
+    options: Sampling,
+    small_cells: bool,
+) -> None:
+    modes = sorted({row["mode"] for row in scores.aggregates}, key=lambda mode: (mode != "default", mode))
+    summary = scores.summary(**options)
+    _scores(report, summary, modes)
+    _comparisons(report, scores, modes, options)
+    _within(report, scores, modes, options)
+    _between(report, scores, modes, options)
+    if small_cells:
+        frame = analyses.conversation_difficulty(scores)
+        _drawn(report, "Difficulty of conversations", "A point is a conversation.", modes,
+               lambda mode: figures.conversation_difficulty(frame, mode=mode))  # fmt: skip
+    else:
+        report.left_out.append("Difficulty of conversations: shows single conversations (--small-cells)")
+    if data is None:
+        report.left_out.append("Subgroups: need the conversations (--data)")
+    else:
+        _subgroups(report, scores, data, modes, options, small_cells)
+    if data is None or runs is None:
+        report.left_out.append("Agreement by question: needs the conversations and the run files (--data, --results)")
+    else:
+        _questions(report, scores, data, runs, modes, options, small_cells)
+
+
+def _cell(row: Mapping[str, Any], key: str, metric: str, *, ends: tuple[str, str] = ("low", "high")) -> Cell:
+    low, high = (row[end] for end in ends)
+    signed = key == "difference"
+    small = "" if low is None else interval(low, high, metric, signed=signed)
+    return Cell(number(row[key], metric, signed=signed), small, row[key])
+
+
+def _p(value: float | None) -> Cell:
+    return Cell(p_value(value), value=value)
+
+
+def _sizes(row: Mapping[str, Any]) -> Cell:
+    return Cell(str(row["n"]), f"({row['participants']})", row["n"])
+
+
+def _drawn(
+    report: _Report, title: str, caption: str, modes: Sequence[str], draw: "Callable[[str], Figure]", *parts: Html
+) -> None:
+    """Add a section of one figure for each mode that has something to draw."""
+    found = []
+    for mode in modes:
+        try:
+            chart = draw(mode)
+        except ValueError:
+            continue
+        found.append(figure(chart, f"{caption} Mode {mode}." if len(modes) > 1 else caption))
+    if found or parts:
+        report.add(title, *found, *parts)
+    else:
+        report.left_out.append(f"{title}: the scores hold nothing to show")
+
+
+def _scores(report: _Report, summary: "pl.DataFrame", modes: Sequence[str]) -> None:
+    rows = {(row["model"], row["mode"], row["metric"]): row for row in summary.iter_rows(named=True)}
+    groups = sorted({(model, mode) for model, mode, _ in rows},
+                    key=lambda group: -(rows[*group, "composite_score"]["value"] or 0))  # fmt: skip
+    body: list[list[str | Cell]] = []
+    for model, mode in groups:
+        composite, pairs = rows[model, mode, "composite_score"], rows[model, mode, "avg_pairwise_accuracy"]
+        covered = [
+            row["coverage"] for metric in _HEADLINE if (row := rows[model, mode, metric])["coverage"] is not None
+        ]
+        least = min(covered, default=None)
+        body.append(
+            [
+                f"{model} [{mode}]" if len(modes) > 1 else model,
+                *(_cell(rows[model, mode, metric], "value", metric) for metric in _HEADLINE),
+                _sizes(composite if composite["n"] else pairs),
+                Cell("-" if least is None else f"{100 * least:.1f}%", value=least),
+            ]
+        )
+    head = ["model", *map(figures.label, _HEADLINE), "n (participants)", "least coverage"]
+    note = (
+        "Means over conversations with 95% intervals. The composite runs from 0 to 100, PANAS baseline-adjusted from "
+        "-1 to 1, the others from 0 to 1. OM: what the original model did. HP: what the human participant wanted. "
+        "Coverage: predictions present of the questions that count, the lowest of all tasks."
+    )
+    report.add("Scores", table(head, body, sortable=True), element("p", note, class_="quiet"))
+    _drawn(report, "Composite", "Composite with 95% intervals.", modes, lambda mode: figures.scores(summary, mode=mode))
+    _drawn(report, "Pairwise accuracy", "Pairwise accuracy with 95% intervals; the broken line is chance, 1/3.", modes,
+           lambda mode: figures.scores(summary, "avg_pairwise_accuracy", mode=mode))  # fmt: skip
+    profiles = [
+        figure(figures.profile(summary, model, mode=mode), f"{model} [{mode}]" if len(modes) > 1 else model)
+        for model, mode in groups
+    ]
+    note = "Scores from 0 to 1, higher is better. Points: the model, with 95% intervals. Ticks: the other models."
+    report.add("Profiles", element("p", note, class_="quiet"), element("div", *profiles, class_="grid"))
+
+
+def _comparisons(report: _Report, scores: "Scores", modes: Sequence[str], options: Sampling) -> None:
+    frame = scores.compare_all(**options, metrics=["composite_score", "avg_pairwise_accuracy"])
+    if frame.is_empty():
+        report.left_out.append("Comparisons: no mode has two models")
+        return
+    parts = []
+    for count in told_apart(frame).iter_rows(named=True):
+        metric, mode = count["metric"], count["mode"]
+        rows = [row for row in frame.iter_rows(named=True) if (row["metric"], row["mode"]) == (metric, mode)]
+        heading = figures.label(metric) + (f", mode {mode}" if len(modes) > 1 else "")
+        said = (
+            f"Told apart (Holm-corrected p < 0.05, a family of {plural(count['family'], 'test')}): "
+            f"{count['told_apart']} of {plural(count['pairs'], 'pair')}. "
+            f"By an uncorrected interval that excludes 0: {count['interval_excludes_0']}."
+        )
+        body: list[list[str | Cell]] = [
+            [row["model_a"], row["model_b"], _cell(row, "difference", metric), _p(row["p"]),
+             _p(row["p_holm"]), Cell(number(row["detectable"], metric), value=row["detectable"]), _sizes(row)]
+            for row in rows
+        ]  # fmt: skip
+        head = ["A", "B", "A minus B", "p", "Holm p", "detectable", "n (participants)"]
+        parts.append(joined(element("h3", heading), element("p", said), table(head, body, sortable=True)))
+    note = "Detectable: the smallest true difference found with 80% power at an uncorrected 0.05."
+    report.add("Comparisons", *parts, element("p", note, class_="quiet"))
+
+
+def _turn_drift(frame: "pl.DataFrame", metric: str, mode: str) -> "Figure":
+    return figures.turn_drift(frame, metric, mode=mode)
+
+
+def _question_agreement(frame: "pl.DataFrame", task: str, mode: str) -> "Figure":
+    return figures.question_agreement(frame, task, mode=mode)
+
+
+def _within(report: _Report, scores: "Scores", modes: Sequence[str], options: Sampling) -> None:
+    gaps = analyses.perspective_gap(scores, **options)
+    _drawn(report, "Perspective gap",
+           "How well a model sees what was done (OM) and what was wanted (HP); the widest gap on top.", modes,
+           lambda mode: figures.perspective_gap(gaps, mode=mode))  # fmt: skip
+    drift = analyses.turn_drift(scores, **options, metrics=_DRIFT)
+    for metric in _DRIFT:
+        _drawn(report, f"Turn drift: {figures.label(metric)}",
+               "By third of the conversation; at the right late minus early with its 95% interval.", modes,
+               partial(_turn_drift, drift, metric))  # fmt: skip
+
+
+def _between(report: _Report, scores: "Scores", modes: Sequence[str], options: Sampling) -> None:
+    rates = analyses.win_rates(scores, **options)
+    _drawn(report, "Win rates",
+           "Share of conversations in which the model of the row is nearer to the participant's preferences than that "
+           "of the column; ties count half.", modes, lambda mode: figures.win_rates(rates, mode=mode))  # fmt: skip
+    correlations = analyses.metric_correlation(scores, **options)
+    _drawn(report, "Metrics across models", "Spearman's correlation over models.", modes,
+           lambda mode: figures.metric_correlation(correlations, mode=mode))  # fmt: skip
+    if len(modes) > 1:
+        frame = analyses.mode_differences(scores, **options)
+        pairs = list(dict.fromkeys(frame.select("mode", "reference").iter_rows()))
+        charts = [
+            figure(figures.mode_differences(frame, mode, reference=reference), f"Mode {mode} minus mode {reference}.")
+            for mode, reference in pairs
+            if not frame.filter(mode=mode, reference=reference)["difference"].is_null().all()
+        ]
+        if charts:
+            report.add("Differences between modes", *charts)
+    else:
+        report.left_out.append("Differences between modes: need scores in at least two modes")
+
+
+def _subgroups(
+    report: _Report, scores: "Scores", data: "Collection[Conversation]", modes: Sequence[str], options: Sampling,
+    small_cells: bool,
+) -> None:  # fmt: skip
+    import polars as pl
+
+    least = 1 if small_cells else FEWEST
+    parts = []
+    for trait, title in (("diagnosis_group", "Diagnosis group"), ("category", "Category")):
+        frame = scores.by(trait, data=data, compare=True, **options, metrics=["composite_score"])
+        body: list[list[str | Cell]] = []
+        for row in frame.iter_rows(named=True):
+            name = f"{row['stratum']}: {row['model']}" + (f" [{row['mode']}]" if len(modes) > 1 else "")
+            if row["participants"] < least:
+                body.append([name, Cell("-"), Cell("-"), Cell("-"), Cell(f"fewer than {FEWEST} participants")])
+                continue
+            # Of a complement of a few people no value may follow from the difference.
+            against = small_cells or row["difference_low"] is not None
+            difference = _cell(row, "difference", "composite_score", ends=("difference_low", "difference_high"))
+            body.append(
+                [name, _cell(row, "value", "composite_score"), difference if against else Cell("-"),
+                 _p(row["p_holm"] if against else None), _sizes(row)]
+            )  # fmt: skip
+        head = ["stratum: model", "composite", "difference from the others", "Holm p", "n (participants)"]
+        parts += [element("h3", title), table(head, body, sortable=True)]
+    note = (
+        "A conversation with two diagnoses is in both strata: strata overlap. Differences are unpaired, corrected for "
+        "the strata of a trait, for each model apart."
+    )
+    hidden = "" if small_cells else f" Values of fewer than {FEWEST} participants are not shown."
+    report.add("Subgroups", *parts, element("p", note + hidden, class_="quiet"))
+    groups = analyses.diagnosis_groups(scores, data=data, **options, metrics=["avg_emotion_va_score"])
+    if not small_cells:
+        groups = groups.drop_nulls("low").filter(pl.col("participants") >= least)
+    caption = "Difference from participants without any diagnosis, with 95% intervals."
+    _drawn(report, "Emotion VA by diagnosis", caption, modes,
+           lambda mode: figures.diagnosis_groups(groups, "avg_emotion_va_score", mode=mode))  # fmt: skip
+
+
+def _questions(
+    report: _Report, scores: "Scores", data: "Collection[Conversation]", runs: "Sequence[Run]", modes: Sequence[str],
+    options: Sampling, small_cells: bool,
+) -> None:  # fmt: skip
+    import polars as pl
+
+    frame = analyses.question_agreement(scores, data=data, runs=runs, **options)
+    if not small_cells:
+        frame = frame.filter(pl.col("participants") >= FEWEST)
+    for task, what in _TASKS.items():
+        _drawn(report, f"Agreement by question: {what}", "Share of turns on which a model answers as the participant.",
+               modes, partial(_question_agreement, frame, task))  # fmt: skip
+
+
+def _methods(report: _Report, scores: "Scores", options: Sampling, warned: Sequence[str]) -> None:
+    metadata = scores.metadata
+    signature = sign(scores, **options, metrics=_HEADLINE)
+    said = (
+        f"Predictions were scored by the {metadata['protocol']} protocol of AttuneBench, conversation by conversation. "
+        f"Intervals are 95% expanded-percentile bootstrap intervals of {options['resamples']:,} resamples, seed "
+        f"{options['seed']}; participants are drawn, each with all conversations. Two models are compared on the "
+        "conversations that both were run on, by exchanging them within participants; p-values are corrected by Holm's "
+        "method over all pairs of a metric in a mode, or over the strata of a trait. n counts conversations, in "
+        "parentheses participants. Where there are fewer than 5 participants, or nothing varies, there is no interval."
+    )
+    quoted = element("p", Html("Signature, to be quoted with the numbers: "), element("code", signature))
+    report.add("Methods", element("p", said), *(element("p", f"Warning: {text}.") for text in warned), quoted)
+    report.add("Limits", element("ul", *(element("li", limit) for limit in _LIMITS)))
+    if report.left_out:
+        report.add("Not in this report", element("ul", *(element("li", text) for text in report.left_out)))

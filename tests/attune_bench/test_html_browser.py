@@ -1,0 +1,180 @@
+"""The HTML report in a browser: no errors, no request, sorting, and nothing wider than a small screen."""
+
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from attune_bench import Scores, score
+from attune_bench.baselines import BASELINES
+from attune_bench.report.html import html_report
+from attune_data import load
+
+pytestmark = pytest.mark.slow
+
+EVIL = "<img src=x onerror=alert(1)>"
+
+
+@pytest.fixture(scope="module")
+def page() -> bytes:
+    conversations = load("demo")
+    runs = [run for predict in BASELINES.values() for run in predict(conversations)]
+    records: list[Any] = [
+        {**record, "em_model": EVIL if record["em_model"] == "baseline/lexicon" else record["em_model"]}
+        for record in score(conversations, runs).records
+    ]
+    named = Scores.of(records, protocol="documented", synthetic=True)
+    return html_report(named, data=conversations, resamples=100).encode()
+
+
+@pytest.fixture(scope="module")
+def server(page: bytes) -> Iterator[tuple[str, list[str]]]:
+    """Serve the page on this machine, and list what was asked for."""
+    asked: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.end_headers()
+            self.wfile.write(page)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    listening = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    Thread(target=listening.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{listening.server_port}/", asked
+    listening.shutdown()
+    listening.server_close()
+
+
+def _browser(script: bool) -> Any:
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    for flag in ("headless=new", "no-sandbox", "disable-gpu", "disable-dev-shm-usage", "hide-scrollbars"):
+        options.add_argument(f"--{flag}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    if not script:
+        options.add_experimental_option("prefs", {"profile.managed_default_content_settings.javascript": 2})
+    options.binary_location = str(shutil.which("chromium"))
+    service = webdriver.ChromeService(executable_path=str(shutil.which("chromedriver")))
+    return webdriver.Chrome(options=options, service=service)
+
+
+@pytest.fixture(scope="module")
+def open_browser() -> Iterator[Callable[..., Any]]:
+    if not (shutil.which("chromium") and shutil.which("chromedriver")):
+        for command in (["update", "-qq"], ["install", "-y", "-qq", "chromium", "chromium-driver"]):
+            subprocess.run(["apt-get", *command], check=True, capture_output=True)  # noqa: S607
+    opened: dict[bool, Any] = {}
+
+    def start(width: int = 1280, *, script: bool = True) -> Any:
+        if script not in opened:
+            opened[script] = _browser(script)
+        browser = opened[script]
+        browser.get("about:blank")
+        browser.get_log("browser")
+        # The window of a headless browser is not narrower than 500 pixels; what the page sees can be.
+        metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        return browser
+
+    yield start
+    for browser in opened.values():
+        browser.quit()
+
+
+def test_opens_without_an_error_and_asks_for_nothing_else(
+    open_browser: Callable[..., Any], server: tuple[str, list[str]]
+) -> None:
+    address, asked = server
+    asked.clear()
+    browser = open_browser()
+    browser.get(address)
+    assert browser.execute_script("return document.querySelectorAll('svg').length") > 5
+    assert browser.get_log("browser") == []
+    assert asked == ["/"]
+    assert browser.execute_script("return performance.getEntriesByType('resource').length") == 0
+
+
+def column(browser: Any, number: int) -> list[str]:
+    return browser.execute_script(  # type: ignore[no-any-return]
+        "return [...document.querySelector('table').tBodies[0].rows].map(row => row.cells[arguments[0]].innerText)",
+        number,
+    )
+
+
+def test_sorting(open_browser: Callable[..., Any], server: tuple[str, list[str]]) -> None:
+    from selenium.webdriver.common.by import By
+
+    browser = open_browser()
+    browser.get(server[0])
+    model, composite, *_ = browser.find_elements(By.CSS_SELECTOR, "table:first-of-type thead button")
+    composite.click()
+    first = [float(text.split()[0]) for text in column(browser, 1)]
+    assert first == sorted(first, reverse=True)
+    composite.click()
+    assert [float(text.split()[0]) for text in column(browser, 1)] == sorted(first)
+    model.click()
+    names = column(browser, 0)
+    assert names == [EVIL, "baseline/chance", "baseline/prior"]
+    heads = browser.find_elements(By.CSS_SELECTOR, "table:first-of-type thead th[aria-sort]")
+    assert [head.get_attribute("aria-sort") for head in heads[:1]] == ["ascending"]
+
+
+def test_a_name_is_text(open_browser: Callable[..., Any], server: tuple[str, list[str]]) -> None:
+    browser = open_browser()
+    browser.get(server[0])
+    assert browser.execute_script("return document.querySelectorAll('img').length") == 0
+    assert EVIL in browser.execute_script("return document.body.innerText")
+    assert EVIL in browser.execute_script("return [...document.querySelectorAll('svg text')].map(e => e.textContent)")
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_the_page_is_no_wider_than_the_screen(
+    open_browser: Callable[..., Any], server: tuple[str, list[str]], width: int
+) -> None:
+    browser = open_browser(width)
+    browser.get(server[0])
+    assert browser.execute_script("return window.innerWidth") == width
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+
+
+def test_without_script_all_is_there(open_browser: Callable[..., Any], server: tuple[str, list[str]]) -> None:
+    from selenium.webdriver.common.by import By
+
+    browser = open_browser(script=False)
+    browser.get(server[0])
+    assert len(browser.find_elements(By.CSS_SELECTOR, "svg")) > 5
+    assert browser.find_elements(By.CSS_SELECTOR, "thead button") == []
+    assert "Limits" in browser.find_element(By.TAG_NAME, "body").text
+
+
+def test_the_dark_page_has_light_ink(open_browser: Callable[..., Any], server: tuple[str, list[str]]) -> None:
+    browser = open_browser()
+    ink = "return getComputedStyle([...document.querySelectorAll('svg text')].find(e => e.textContent)).fill"
+    seen = {}
+    for scheme in ("light", "dark"):
+        browser.execute_cdp_cmd(
+            "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+        )
+        browser.get(server[0])
+        seen[scheme] = browser.execute_script(ink)
+    assert seen == {"light": "rgb(27, 31, 36)", "dark": "rgb(230, 233, 236)"}
+
+
+def test_opens_from_a_file(open_browser: Callable[..., Any], page: bytes, tmp_path: Path) -> None:
+    target = tmp_path / "report.html"
+    target.write_bytes(page)
+    browser = open_browser()
+    browser.get(target.as_uri())
+    assert browser.title == "AttuneBench scores"
+    assert browser.get_log("browser") == []
