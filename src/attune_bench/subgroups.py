@@ -3,7 +3,8 @@
 Conventions
 -----------
 A stratum is the conversations with one value of a trait; a conversation with two values (two diagnoses) is in both
-strata, so that strata can overlap. The complement of a stratum is all other scored conversations of the data.
+strata, so that strata can overlap. The complement of a stratum is all other scored conversations of the data, but for
+those whose value is not known: they are in no complement.
 
 Stratum and complement hold different conversations, often by the same participants, so nothing is paired: participants
 are drawn with their conversations in both. The p-value belongs to the expanded percentile interval of that difference:
@@ -23,6 +24,8 @@ from typing_extensions import Unpack
 
 from attune_bench.comparison import FEWEST, ends, null, warn_family
 from attune_bench.series import Draws, Floats, Options, ScoreSeries, Settings, Statistic, statistic_of
+from attune_data._matching import NO_ANSWER
+from attune_data.diagnoses import UNKNOWN
 from attune_metrics import Interval, bootstrap, bootstrap_distribution, holm
 from attune_metrics.errors import MetricInputError
 
@@ -66,9 +69,10 @@ def by(
     Raises
     ------
     ValueError
-        Where there is no such trait, or no conversation of the data was scored.
+        Where there is no such trait.
     MetricInputError
-        Where an option is unknown or out of range, or records contradict each other.
+        Where an option is unknown or out of range, records contradict each other, or no conversation of the data was
+        scored.
 
     Examples
     --------
@@ -79,10 +83,12 @@ def by(
     >>> scores = score(conversations, prior(conversations))
     >>> found = by(scores, "diagnosis_group", data=conversations, metrics=["avg_emotion_va_score"])
     >>> found.select("stratum", "n", "participants", "mark").rows()[0]
-    ('AnxDep', 10, 8, 'few')
+    ('AnxDep', 10, 6, 'few')
     """
     strata = {name: conversation_ids(part) for name, part in data.stratify(trait).items()}
-    return subgroups(scores, strata, within=conversation_ids(data), compare=compare, **options)
+    unknown = {unit for name in (NO_ANSWER, UNKNOWN) for unit in strata.get(name, ())}
+    known = [unit for unit in conversation_ids(data) if unit not in unknown]
+    return subgroups(scores, strata, known=known, compare=compare, **options)
 
 
 def conversation_ids(data: "Queryable") -> list[str]:
@@ -106,7 +112,7 @@ def subgroups(
     scores: "Scores",
     strata: Mapping[str, Iterable[str]],
     *,
-    within: Iterable[str],
+    known: Iterable[str],
     compare: bool = False,
     **options: Unpack[Options],
 ) -> "pl.DataFrame":
@@ -118,7 +124,7 @@ def subgroups(
         What `attune_bench.score` or `Scores.read` gives.
     strata : mapping of str to iterable of str
         Name to conversation ids; they may overlap.
-    within : iterable of str
+    known : iterable of str
         The conversations among which complements are taken.
     compare, **options
         As for `by`.
@@ -130,26 +136,24 @@ def subgroups(
 
     Raises
     ------
-    ValueError
-        Where no conversation of `within` was scored.
     MetricInputError
-        As `by`.
+        As `by`, and where no conversation of the strata or of `known` was scored.
     """
     settings = Settings(**options)
     series = ScoreSeries(scores)
-    everything = _mask(series, within)
-    if not everything.any():
+    among = _mask(series, known)
+    masks = {name: _mask(series, units) for name, units in strata.items()}
+    if not any(mask.any() for mask in (among, *masks.values())):
         raise MetricInputError(
             f"none of the {len(series.units)} conversations scored is in the data; do both belong to one data set?"
         )
-    masks = {name: _mask(series, units) & everything for name, units in strata.items()}
     draws = Draws(series.clusters(settings.unit), settings)
     rows: list[tuple[Any, ...]] = []
     for metric in settings.names:
         values, statistic = series.values(metric), statistic_of(metric)
         cells = [_values(series, values, series.scored & mask, draws, settings, statistic) for mask in masks.values()]
         gaps = [
-            _differences(series, values, series.scored & everything, mask, draws, settings, statistic)
+            _differences(series, values, series.scored & (among | mask), mask, draws, settings, statistic)
             for mask in masks.values()
             if compare
         ]
