@@ -335,6 +335,6 @@ def _subset_sections(frame: "pl.DataFrame", *, compare: bool) -> "list[Section]"
 
     sections = []
     for (metric, model, mode), rows in frame.group_by("metric", "model", "mode", maintain_order=True):
-        family = f", family of {rows['p'].count()}" if compare else ""
+        family = f", family of {plural(rows['p'].count(), 'test')}" if compare else ""
         sections.append(Section(f"{metric}, {model}, mode {mode}{family}", rows.to_dicts()))
     return sections

@@ -128,7 +128,8 @@ class Queryable(ABC):
         Raises
         ------
         ValueError
-            Where the text is not an SQL expression, or names a column that there is not.
+            Where the text is not an SQL expression, names a column that there is not, or compares it with what it does
+            not hold.
 
         Examples
         --------
@@ -147,7 +148,11 @@ class Queryable(ABC):
         traits = self._traits()
         for name in expression.meta.root_names():
             check_trait(name, traits.columns)
-        rows = traits.with_row_index("row").filter(expression)["row"].to_list()
+        try:
+            rows = traits.with_row_index("row").filter(expression)["row"].to_list()
+        except pl.exceptions.PolarsError as error:
+            reason = str(error).partition("\n")[0]
+            raise ValueError(f"the condition {condition} does not fit its columns: {reason}") from None
         return self._keep(rows, f"filter {condition}")
 
     def stratify(self, trait: str, *, bins: Bins | None = None) -> dict[str, Self]:
