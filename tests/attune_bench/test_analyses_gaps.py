@@ -100,7 +100,7 @@ def test_branch_errors_by_hand(scores_of: Build, make_record: Callable[..., Json
 
 def _turns(make_record: Callable[..., Json], values: Sequence[float | None], **numbers: Any) -> Json:
     """Return turns from 1 with values of emotion VA; None is a turn that the run lacks."""
-    turn = make_record()["turn_scores"][0]
+    turn: Json = make_record()["turn_scores"][0]
     return {
         "turn_scores": [
             turn | {"turnNumber": number, "emotion_va_score": value} | {k: v[number - 1] for k, v in numbers.items()}
@@ -162,7 +162,7 @@ def test_turns_that_a_run_lacks_do_not_move_the_thirds(scores_of: Build, make_re
 
 
 def test_drift_of_pooled_counts(scores_of: Build, make_record: Callable[..., Json]) -> None:
-    counts = make_record()["turn_scores"][0]["binary_om_metrics"]
+    counts: Json = make_record()["turn_scores"][0]["binary_om_metrics"]
 
     def of(tp: int, tn: int, fp: int, fn: int) -> Json:
         return counts | {"tp": tp, "tn": tn, "fp": fp, "fn": fn}

@@ -18,11 +18,13 @@ VA = "avg_emotion_va_score"
 
 def _people(make_conversation: Build, diagnoses: Mapping[str, Sequence[str]]) -> Collection[Conversation]:
     return Collection(
-        make_conversation(
-            conversationId=unit,
-            participant_profile={"participant_id": f"P-{unit}", "demographics": {"diagnoses": list(named)}},
-        )
-        for unit, named in diagnoses.items()
+        [
+            make_conversation(
+                conversationId=unit,
+                participant_profile={"participant_id": f"P-{unit}", "demographics": {"diagnoses": list(named)}},
+            )
+            for unit, named in diagnoses.items()
+        ]
     )
 
 
@@ -54,6 +56,7 @@ def test_diagnosis_groups_by_hand(scores_of: Build, make_conversation: Build) ->
     assert [row["difference"] for row in rows.values()] == pytest.approx([-0.1, -0.3, -0.4, 0.3], abs=1e-12)
     assert {row["mark"] for row in rows.values()} == {"too few"}
     assert {row["p"] for row in rows.values()} == {None}
+    assert [(row["metric"], row["model"], row["mode"]) for row in rows.values()] == [(VA, "a", "default")] * 4
 
 
 def test_diagnosis_groups_are_what_by_gives_on_the_two_sides() -> None:
@@ -79,11 +82,21 @@ def test_holm_is_over_the_groups_of_a_metric_and_model() -> None:
     assert found.height == 5 * 12 * 2
 
 
-@pytest.mark.parametrize("answers", [["ADHD"], ["None of the above"], []])
-def test_nobody_to_set_against(scores_of: Build, make_conversation: Build, answers: list[str]) -> None:
+@pytest.mark.parametrize("answers", [["None of the above"], []])
+def test_nobody_with_a_diagnosis(scores_of: Build, make_conversation: Build, answers: list[str]) -> None:
     data = _people(make_conversation, {"c1": answers, "c2": answers})
-    scores = scores_of({"a": {"c1": {}, "c2": {}}})
-    assert diagnosis_groups(scores, data=data).height == 0
+    assert diagnosis_groups(scores_of({"a": {"c1": {}, "c2": {}}}), data=data).height == 0
+
+
+def test_nobody_without_a_diagnosis(scores_of: Build, make_conversation: Build) -> None:
+    # Whoever gave no answer is nobody to set against.
+    data = _people(make_conversation, {**{f"c{i}": ["ADHD"] for i in range(6)}, "c6": []})
+    scores = scores_of({"a": {f"c{i}": {VA: i / 6} for i in range(7)}})
+    found = diagnosis_groups(scores, data=data, metrics=[VA])
+    assert found.select("group", "n", "difference", "p", "reason").rows() == [
+        (group, 6, None, None, "no difference: no conversation on one side") for group in ("any", "ADHD")
+    ]
+    assert found["low"].to_list() == [None, None]
 
 
 def test_data_of_others(scores_of: Build, make_conversation: Build) -> None:

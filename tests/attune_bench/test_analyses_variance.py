@@ -1,4 +1,4 @@
-"""Variance split and difficulty: by hand, and against the two-way analysis of variance of statsmodels."""
+"""Variance split and difficulty: by hand, and against least squares by statsmodels."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from statsmodels.regression.linear_model import OLS
 
 from attune_bench import Scores
 from attune_bench.analyses import conversation_difficulty, variance_split
@@ -54,19 +55,22 @@ def test_negative_estimates_stay_and_have_no_share(scores_of: Build) -> None:
 def test_variance_split_is_the_analysis_of_variance(
     scores_of: Build, models: int, conversations: int, seed: int, far: float
 ) -> None:
-    import pandas
-    from statsmodels.formula.api import ols
-    from statsmodels.stats.anova import anova_lm
-
     values = np.random.default_rng(seed).normal(size=(models, conversations)).round(3)
-    long = pandas.DataFrame(
-        [(str(m), str(c), values[m, c]) for m in range(models) for c in range(conversations)], columns=["m", "c", "y"]
+    model, conversation = (
+        np.eye(size)[of.ravel()] for size, of in zip(values.shape, np.indices(values.shape), strict=True)
     )
-    squares = anova_lm(ols("y ~ C(c) + C(m)", long).fit())["mean_sq"]
+
+    def left(*columns: Any) -> float:
+        return float(OLS(values.ravel(), np.hstack(columns)).fit().ssr)
+
+    # What a factor explains is what is left without it, less what is left with both.
+    rest = left(model, conversation)
+    residual = rest / ((models - 1) * (conversations - 1))
+    between_conversations = (left(model) - rest) / (conversations - 1)
+    between_models = (left(conversation) - rest) / (models - 1)
     scores = _scores(scores_of, {f"m{m}": (row + far).tolist() for m, row in enumerate(values)})
     found = variance_split(scores, metrics=[METRIC], resamples=20)["variance"].to_list()
-    residual = squares["Residual"]
-    expected = [(squares["C(c)"] - residual) / models, (squares["C(m)"] - residual) / conversations, residual]
+    expected = [(between_conversations - residual) / models, (between_models - residual) / conversations, residual]
     # statsmodels solves a system of equations, which costs digits; so does adding 100,000.
     assert found == pytest.approx(expected, abs=1e-9)
 
