@@ -83,8 +83,11 @@ def test_correlation_has_an_interval_where_the_order_can_change(scores_of: Build
 def test_correlation_without_enough_models(scores_of: Build) -> None:
     columns: dict[str, list[Any]] = {F1: [0.1, 0.2], MAE: [0.2, 0.1]}
     two = metric_correlation(scores_of(_table({"a": columns, "b": columns})), metrics=[F1, MAE])
-    assert two.select("rho", "models", "reason").rows() == [(None, 2, "fewer than 3 models")]
-    lacking = {"a": columns, "b": columns, "c": columns | {MAE: [None, None]}, "d": columns}
+    assert two.height == 0
+    lacking = {"a": columns, "b": columns, "c": columns | {MAE: [None, None]}}
+    three = metric_correlation(scores_of(_table(lacking)), metrics=[F1, MAE])
+    assert three.select("rho", "models", "reason").rows() == [(None, 2, "fewer than 3 models")]
+    lacking["d"] = columns
     three = metric_correlation(scores_of(_table(lacking)), metrics=[F1, MAE])
     assert three.select("rho", "models", "reason").rows() == [(None, 3, "one of the two is the same for all models")]
 

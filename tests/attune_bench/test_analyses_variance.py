@@ -63,11 +63,12 @@ def test_variance_split_is_the_analysis_of_variance(
     def left(*columns: Any) -> float:
         return float(OLS(values.ravel(), np.hstack(columns)).fit().ssr)
 
+    conversation = conversation[:, 1:]  # the first is what is left of all models
     # What a factor explains is what is left without it, less what is left with both.
     rest = left(model, conversation)
     residual = rest / ((models - 1) * (conversations - 1))
     between_conversations = (left(model) - rest) / (conversations - 1)
-    between_models = (left(conversation) - rest) / (models - 1)
+    between_models = (left(conversation, np.ones((values.size, 1))) - rest) / (models - 1)
     scores = _scores(scores_of, {f"m{m}": (row + far).tolist() for m, row in enumerate(values)})
     found = variance_split(scores, metrics=[METRIC], resamples=20)["variance"].to_list()
     expected = [(between_conversations - residual) / models, (between_models - residual) / conversations, residual]
