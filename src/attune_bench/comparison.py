@@ -234,6 +234,7 @@ def _compare(series: ScoreSeries, pairs: Sequence[tuple[str, str, str]], setting
     second = np.array([series.groups.index((b, mode)) for _, b, mode in pairs], dtype=np.intp)
     alike = series.alike(series.scored[first] & series.scored[second])
     rows: dict[str, dict[str, list[tuple[Any, ...]]]] = {mode: {} for _, _, mode in pairs}
+    sampled = set()  # modes in which not all exchanges were evaluated
     for metric in settings.names:
         values, statistic = series.values(metric), statistic_of(metric)
         found: dict[int, tuple[Any, ...]] = {}
@@ -251,6 +252,8 @@ def _compare(series: ScoreSeries, pairs: Sequence[tuple[str, str, str]], setting
                 both = ~np.isnan(values[first[place], 0] + values[second[place], 0])
                 participants = series.count(both)
                 low, high, reason = ends(interval, participants)
+                if test.exchanges and not test.exact:
+                    sampled.add(pairs[place][2])
                 sizes = interval.n, participants, detectable
                 found[place] = (null(test.difference), low, high, test.p_value, *sizes, reason)
         for mode, of_mode in rows.items():
@@ -260,9 +263,10 @@ def _compare(series: ScoreSeries, pairs: Sequence[tuple[str, str, str]], setting
                 (*pairs[place], metric, *found[place][:3], null(found[place][3]), null(p), *found[place][4:])
                 for place, p in zip(family, corrected.tolist(), strict=True)
             ]
-    for mode, of_mode in rows.items():
-        tests = [sum(row[7] is not None for row in family) for family in of_mode.values()]
-        warn_family(max(tests, default=0), settings, f"mode {mode!r}")
+    for mode in sorted(sampled):
+        # Position 7 is the p-value.
+        tests = max(sum(row[7] is not None for row in family) for family in rows[mode].values())
+        warn_family(tests, settings, f"mode {mode!r}")
     import polars as pl
 
     schema = {

@@ -145,9 +145,8 @@ def _compare_sections(frame: "pl.DataFrame", counts: "pl.DataFrame") -> "list[Se
     rows = frame.to_dicts()
     return [
         Section(
-            f"{count['metric']}, mode {count['mode']}: {plural(count['pairs'], 'pair')}, told apart "
-            f"{count['told_apart']} (Holm p < 0.05, family of {count['family']}), "
-            f"{count['interval_excludes_0']} by interval alone",
+            f"{count['metric']}, mode {count['mode']}: told apart {count['told_apart']} of {count['pairs']} (Holm p < "
+            f"0.05, family of {count['family']}), {count['interval_excludes_0']} by interval alone",
             [row for row in rows if (row["mode"], row["metric"]) == (count["mode"], count["metric"])],
         )
         for count in counts.to_dicts()

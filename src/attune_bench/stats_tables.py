@@ -100,7 +100,7 @@ def render(table: StatsTable, *, format: Format = "table") -> str:  # noqa: A002
         blocks = [f"**{_escaped(title)}**\n\n{_markdown(head, rows)}" for title, rows in body]
         return "\n\n".join([*blocks, *map(_escaped, map(printable, [*notes, *table.notes])), f"`{table.signature}`"])
     legend, body = _cut(table.columns, head, body)
-    blocks = [f"{printable(title)}\n{grid(head, rows)}" for title, rows in body]
+    blocks = [f"{fill(printable(title), WIDTH)}\n{grid(head, rows)}" for title, rows in body]
     # A signature is one word, for copying: it is never broken.
     return "\n\n".join([*legend, *blocks, *(fill(printable(note), WIDTH) for note in [*notes, *table.notes]),
                         table.signature])  # fmt: skip

@@ -261,9 +261,12 @@ def test_mistakes_are_named(build: Build, make_scores: Callable[..., Scores]) ->
 
 
 def test_too_few_resamples_for_a_family_warn(build: Build) -> None:
-    scores = build({name: [1.0 * i, 2, 3, 4, 5, 7] for i, name in enumerate("abc")})
+    # All exchanges of 12 conversations are evaluated, whatever the number of resamples; of 13 as many as there are.
+    rng = np.random.default_rng(8)
+    exact, sampled = (build({name: list(rng.normal(size=size)) for name in "abc"}) for size in (12, 13))
     with pytest.warns(UserWarning, match=r"59 resamples are too few for 3 tests \(mode 'default'\).* at least 60"):
-        scores.compare_all(metrics=M, resamples=59)
+        sampled.compare_all(metrics=M, resamples=59)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        scores.compare_all(metrics=M, resamples=60)
+        sampled.compare_all(metrics=M, resamples=60)
+        exact.compare_all(metrics=M, resamples=59)
