@@ -127,7 +127,7 @@ def _table(
         frame=frame,
         columns=_columns(frame),
         sections=_sections(frame),
-        notes=[*(nothing or [analysis.note]), *standing(scores), *warnings],
+        notes=[*(nothing or [analysis.note]), *standing(scores), *dict.fromkeys(warnings)],
         signature=sign(scores, question=f"analyze {key}", **options),
         metadata=table_metadata(scores),
     )

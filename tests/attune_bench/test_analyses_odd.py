@@ -117,7 +117,9 @@ def test_models_that_are_alike_in_everything(name: str) -> None:
     _finite(found)
     if name in {"mode_differences", "rank_shifts"}:
         assert set(found["low"]) == set(found["high"]) == {0.0}
-    elif name in {"turn_drift", "perspective_gap", "win_rates", "branch_errors", "variance_split"}:
+    elif name == "turn_drift":
+        assert set(found["low"]) == set(found["high"]) == {0.0, None}
+    elif name in {"perspective_gap", "win_rates", "branch_errors", "variance_split"}:
         assert found["low"].null_count() == found.height
         assert found["reason"].is_not_null().all()
 

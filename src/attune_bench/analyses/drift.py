@@ -98,7 +98,7 @@ def turn_drift(scores: "Scores", **options: Unpack[Options]) -> "pl.DataFrame":
         statistic = statistic_of(metric)
         early, middle, late = _values(series, thirds, metric)
         found = paired(series, late, early, series.scored, draws, settings, statistic)
-        holm = corrected([pair.p for pair in found], [mode for _, mode in series.groups])
+        holm = corrected(found, [f"the models of mode {mode!r}" for _, mode in series.groups], settings)
         between = aggregates(np.where(np.isnan(early + late), np.nan, middle), statistic).tolist()
         for group, (identity, pair, p) in enumerate(zip(series.groups, found, holm, strict=True)):
             values = pair.second, null(between[group]), pair.first, pair.difference, pair.low, pair.high, pair.p, p
