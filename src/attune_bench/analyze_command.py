@@ -143,16 +143,17 @@ def _sections(frame: "pl.DataFrame") -> "list[Section]":
     for values, rows in frame.group_by(parts, maintain_order=True):
         said = dict(zip(parts, values, strict=True))
         title = [str(said[name]) for name in ("task", "metric", "model") if name in said]
+        title.append(f"mode {said['mode']}" + (f" against {said['reference']}" if "reference" in said else ""))
+        if "p_holm" in frame.columns:
+            title.append(f"family of {rows['p'].count()}")
         # Every frame has a reason but one whose numbers are always there.
-        sections.append(
-            Section(", ".join([*title, f"mode {said['mode']}"]), [{"reason": None, **row} for row in rows.to_dicts()])
-        )
+        sections.append(Section(", ".join(title), [{"reason": None, **row} for row in rows.to_dicts()]))
     return sections
 
 
 def _parts(frame: "pl.DataFrame") -> list[str]:
     """Return what a section's heading says instead of a column; the model where its groups are the rows."""
-    names = ["mode", "metric", "task", *(["model"] if "group" in frame.columns else [])]
+    names = ["mode", "reference", "metric", "task", *(["model"] if "group" in frame.columns else [])]
     return [name for name in names if name in frame.columns]
 
 

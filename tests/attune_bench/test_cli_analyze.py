@@ -33,6 +33,7 @@ def test_everything_the_inputs_allow(call: Call, demo_scores: Path) -> None:
     assert out.endswith("Left out: diagnosis_groups needs --data; question_agreement needs --data and --results.\n")
     assert "Nothing to show: this needs scores of a model in at least two modes." in out
     assert out.count("SYNTHETIC demonstration data.") == 10
+    assert "\navg_pairwise_accuracy, mode default, family of 2\n" in out
     status, out, err = call("analyze", "--scores", demo_scores, "--data", "demo", "--results", "demo", *QUICK)
     assert (status, err) == (0, "")
     assert all(f"{analysis.title.upper()}\n\n" in out for analysis in ANALYSES.values())

@@ -105,8 +105,8 @@ def win_rates(scores: "Scores", **options: Unpack[Options]) -> "pl.DataFrame":
     Parameters
     ----------
     scores, **options
-        As for `turn_drift`; the metric is by default ``avg_pairwise_accuracy``, how well a model predicts which
-        response the participant preferred.
+        As for `metric_correlation`, BCa intervals too; the metric is by default ``avg_pairwise_accuracy``, how well a
+        model predicts which response the participant preferred.
 
     Returns
     -------
