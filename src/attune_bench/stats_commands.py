@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from attune_bench.stats_tables import Column, Section
     from attune_data import Collection, Conversation
 
-__all__ = ["compare", "subset"]
+__all__ = ["catching", "compare", "standing", "subset", "table_metadata"]
 
 DEFAULT = ("composite_score",)
 Names = Annotated[tuple[str, ...], Parameter(negative="")]
@@ -64,7 +64,7 @@ def compare(
     if len(model) not in {0, 2}:
         raise UsageError(f"--model was given {plural(len(model), 'time')}; give it twice, or not at all for every two")
     options: Options = {"metrics": metric, "resamples": resamples, "seed": seed}
-    frame, warned = _warned(lambda: read.compare(*model, **options) if model else read.compare_all(**options))
+    frame, warned = catching(lambda: read.compare(*model, **options) if model else read.compare_all(**options))
     counts = told_apart(frame)
     notes = _COMPARE_NOTES if frame.height else [_nothing_to_compare(read)]
     table = StatsTable(
@@ -72,9 +72,9 @@ def compare(
         frame=frame,
         columns=_compare_columns(),
         sections=_compare_sections(frame, counts),
-        notes=[*notes, *_standing(read), *warned],
+        notes=[*notes, *standing(read), *warned],
         signature=sign(read, **options),
-        metadata=_metadata(read),
+        metadata=table_metadata(read),
         extra={"told_apart": counts},
     )
     emit(render(table, format=format))
@@ -92,17 +92,18 @@ def _nothing_to_compare(scores: "Scores") -> str:
     return f"Nothing to compare: no mode has two models ({models} scored)."
 
 
-def _standing(scores: "Scores") -> list[str]:
+def standing(scores: "Scores") -> list[str]:
     """Return what has to be said of every table of these scores."""
     return ["SYNTHETIC demonstration data."] if scores.metadata.get("synthetic") else []
 
 
-def _metadata(scores: "Scores") -> dict[str, Any]:
+def table_metadata(scores: "Scores") -> dict[str, Any]:
+    """Return what JSON says of the scores."""
     metadata = scores.metadata
     return {"protocol": metadata["protocol"], "synthetic": metadata.get("synthetic", False)}
 
 
-def _warned(analysis: "Callable[[], pl.DataFrame]") -> "tuple[pl.DataFrame, list[str]]":
+def catching(analysis: "Callable[[], pl.DataFrame]") -> "tuple[pl.DataFrame, list[str]]":
     """Return the frame of an analysis, and its warnings as sentences."""
     with _mistakes(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
@@ -241,12 +242,12 @@ def subset(
     options: Options = {"metrics": metric, "resamples": resamples, "seed": seed}
     if by is None:
         known = _known(conversations, screen)
-        frame, warned = _warned(lambda: _one(read, question, part, known, compare, options))
+        frame, warned = catching(lambda: _one(read, question, part, known, compare, options))
         overlapping, within = 0, conversation_ids(known) if compare else conversation_ids(part)
     else:
         from attune_bench.subgroups import overlap
 
-        frame, warned = _warned(lambda: read.by(by, data=part, compare=compare, **options))
+        frame, warned = catching(lambda: read.by(by, data=part, compare=compare, **options))
         overlapping = overlap({name: conversation_ids(stratum) for name, stratum in part.stratify(by).items()})
         within = conversation_ids(part)
     asked = "; ".join(text for text in (question, f"by {by}" if by else "", "compared" if compare else "") if text)
@@ -258,9 +259,9 @@ def subset(
         frame=frame,
         columns=_subset_columns(compare=compare),
         sections=_subset_sections(frame, compare=compare),
-        notes=[*notes, *_standing(read), *warned],
+        notes=[*notes, *standing(read), *warned],
         signature=sign(read, within=within, question=asked, **options),
-        metadata=_metadata(read) | {"filter": asked, "overlapping": overlapping},
+        metadata=table_metadata(read) | {"filter": asked, "overlapping": overlapping},
     )
     emit(render(table, format=format))
 

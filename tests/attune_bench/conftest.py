@@ -180,6 +180,31 @@ def make_scores(make_record: Callable[..., Json]) -> Callable[..., Scores]:
     return build
 
 
+@pytest.fixture(scope="session")
+def scores_of(make_record: Callable[..., Json]) -> Callable[..., Scores]:
+    """Return the function that builds scores from record keys: {model: {conversation: changes}}.
+
+    Conversations are by a participant each, or as `people` says; `modes` names the mode of a label that is no model.
+    """
+
+    def build(
+        table: Mapping[str, Mapping[str, Json]],
+        *,
+        people: Mapping[str, str | None] | None = None,
+        modes: Mapping[str, tuple[str, str]] | None = None,
+    ) -> Scores:
+        records: list[Any] = []
+        for label, conversations in table.items():
+            model, mode = (modes or {}).get(label, (label, "default"))
+            for unit, changes in conversations.items():
+                identity = {"em_model": model, "mode": mode, "conversationId": unit}
+                person = (people or {}).get(unit, f"P-{unit}")
+                records.append(make_record(**identity, participant_id=person, **changes))
+        return Scores.of(records, protocol="documented", synthetic=False)
+
+    return build
+
+
 @pytest.fixture
 def files(tmp_path: Path) -> tuple[Path, Path]:
     """Return a folder of two conversations and one of two runs, which load without an error."""

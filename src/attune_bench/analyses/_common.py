@@ -1,12 +1,12 @@
 """What the analyses share: paired differences within a model, intervals of a distribution, Holm families."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attune_bench.comparison import FEWEST, ends, null
+from attune_bench.comparison import FEWEST, ends, null, warn_family
 from attune_bench.series import METRICS, Draws, Floats, ScoreSeries, Settings, Statistic
 from attune_metrics import holm, mean_of_sums, paired_bootstrap, paired_permutation_test
 from attune_metrics._sums import ROUNDING, evaluate
@@ -40,6 +40,7 @@ class Paired(NamedTuple):
     n: int
     participants: int
     reason: str | None
+    sampled: bool  # whether the p-value is from random exchanges, not from all
 
 
 def by_mode(series: ScoreSeries) -> dict[str, list[int]]:
@@ -86,19 +87,22 @@ def paired(
             former, latter = map(null, aggregates(sides, statistic).tolist())
             participants = series.count(common)
             low, high, reason = ends(interval, participants)
-            p = null(test.p_value)
-            found[place] = Paired(former, latter, null(test.difference), low, high, p, interval.n, participants, reason)
+            values = former, latter, null(test.difference), low, high, null(test.p_value)
+            sampled = bool(test.exchanges) and not test.exact
+            found[place] = Paired(*values, interval.n, participants, reason, sampled)
     return [found[place] for place in range(len(one))]
 
 
-def corrected(p_values: Sequence[float | None], families: Sequence[Hashable]) -> list[float | None]:
-    """Return Holm-corrected p-values; tests with one label are a family."""
-    result: list[float | None] = [None] * len(p_values)
+def corrected(found: Sequence[Paired], families: Sequence[str], settings: Settings) -> list[float | None]:
+    """Return Holm-corrected p-values; tests with one label are a family, and one that is too large gives a warning."""
+    result: list[float | None] = [None] * len(found)
     for family in dict.fromkeys(families):
         places = [place for place, label in enumerate(families) if label == family]
-        values = [np.nan if (p := p_values[place]) is None else p for place in places]
+        values = [np.nan if (p := found[place].p) is None else p for place in places]
         for place, p in zip(places, holm(values).tolist(), strict=True):
             result[place] = null(p)
+        if any(found[place].sampled for place in places):
+            warn_family(sum(not np.isnan(value) for value in values), settings, family)
     return result
 
 

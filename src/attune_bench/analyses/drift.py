@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from attune_bench.scores import Scores
 
-__all__ = ["turn_drift"]
+__all__ = ["DRIFTING", "turn_drift"]
 
 _THIRDS = 3
 _CELLS = ("tp", "tn", "fp", "fn")
@@ -46,7 +46,7 @@ _BY_TURN = tuple(
     for metric in METRICS
     if metric.startswith(("avg_", "pooled_")) and _of_turn(metric) in TurnScore.__annotations__
 )
-_DEFAULT = (*(metric for metric in IN_COMPOSITE if metric in _BY_TURN), "pooled_binary_om_metrics.accuracy")
+DRIFTING = (*(metric for metric in IN_COMPOSITE if metric in _BY_TURN), "pooled_binary_om_metrics.accuracy")
 
 
 def turn_drift(scores: "Scores", **options: Unpack[Options]) -> "pl.DataFrame":
@@ -86,7 +86,7 @@ def turn_drift(scores: "Scores", **options: Unpack[Options]) -> "pl.DataFrame":
     import polars as pl
 
     settings = Settings(**options)
-    metrics = settings.names if settings.metrics is not None else _DEFAULT
+    metrics = settings.names if settings.metrics is not None else DRIFTING
     for metric in metrics:
         if metric not in _BY_TURN:
             raise MetricInputError(f"turns do not have {metric!r}; expected one of {', '.join(_BY_TURN)}")
@@ -98,7 +98,7 @@ def turn_drift(scores: "Scores", **options: Unpack[Options]) -> "pl.DataFrame":
         statistic = statistic_of(metric)
         early, middle, late = _values(series, thirds, metric)
         found = paired(series, late, early, series.scored, draws, settings, statistic)
-        holm = corrected([pair.p for pair in found], [mode for _, mode in series.groups])
+        holm = corrected(found, [f"the models of mode {mode!r}" for _, mode in series.groups], settings)
         between = aggregates(np.where(np.isnan(early + late), np.nan, middle), statistic).tolist()
         for group, (identity, pair, p) in enumerate(zip(series.groups, found, holm, strict=True)):
             values = pair.second, null(between[group]), pair.first, pair.difference, pair.low, pair.high, pair.p, p

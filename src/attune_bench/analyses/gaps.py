@@ -39,6 +39,11 @@ def perspective_gap(scores: "Scores", **options: Unpack[Sampling]) -> "pl.DataFr
     MetricInputError
         Where an option is unknown or out of range, or records contradict each other.
 
+    Warns
+    -----
+    UserWarning
+        Where a family is so large that, with so few resamples, no corrected p-value can be below 0.05.
+
     Examples
     --------
     >>> from attune_data import load, load_runs
@@ -81,7 +86,7 @@ def _gap(scores: "Scores", first: tuple[str, str], second: tuple[str, str], sett
     series = ScoreSeries(scores)
     draws = Draws(series.clusters(settings.unit), settings)
     found = paired(series, series.values(first[1]), series.values(second[1]), series.scored, draws, settings)
-    holm = corrected([pair.p for pair in found], [mode for _, mode in series.groups])
+    holm = corrected(found, [f"the models of mode {mode!r}" for _, mode in series.groups], settings)
     schema = {
         **dict.fromkeys(("model", "mode"), str),
         **dict.fromkeys((first[0], second[0], "gap", "low", "high", "p", "p_holm"), float),

@@ -4,13 +4,11 @@ Each group is set against the conversations of participants who reported no diag
 neither side. A participant with two diagnoses is in both groups, so that groups overlap; ``any`` holds all of them.
 """
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from typing_extensions import Unpack
 
 from attune_bench.aggregates import IN_COMPOSITE
-from attune_bench.analyses._common import corrected
 from attune_bench.series import Options, Settings
 from attune_bench.subgroups import conversation_ids, subgroups
 from attune_data.diagnoses import NO_DIAGNOSIS, UNKNOWN
@@ -24,13 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["ANY", "diagnosis_groups"]
 
 ANY = "any"
-_SCHEMA: Mapping[str, type] = {
-    "group": str,
-    **dict.fromkeys(("n", "participants"), int),
-    **dict.fromkeys(("metric", "model", "mode"), str),
-    **dict.fromkeys(("value", "value_none", "difference", "low", "high", "p", "p_holm"), float),
-    **dict.fromkeys(("mark", "reason"), str),
-}
 
 
 def diagnosis_groups(scores: "Scores", *, data: "Queryable", **options: Unpack[Options]) -> "pl.DataFrame":
@@ -52,7 +43,7 @@ def diagnosis_groups(scores: "Scores", *, data: "Queryable", **options: Unpack[O
         ``group, n, participants, metric, model, mode, value, value_none, difference, low, high, p, p_holm, mark,
         reason``. ``difference`` is ``value`` minus ``value_none``, with its interval and p-value as in
         `attune_bench.subgroups.by`; ``p_holm`` is Holm's over the groups. ``mark`` is ``few`` below 20 participants in
-        the group, ``too few`` below 5. No row where nobody has a diagnosis, or everybody.
+        the group, ``too few`` below 5. No row where nobody has a diagnosis; no difference where everybody has one.
 
     Raises
     ------
@@ -80,29 +71,18 @@ def diagnosis_groups(scores: "Scores", *, data: "Queryable", **options: Unpack[O
         for name, part in data.stratify("diagnosis_group").items()
         if (units := scored.intersection(conversation_ids(part)))
     }
-    without = strata.pop(NO_DIAGNOSIS, set[str]())
-    unknown = strata.pop(UNKNOWN, set[str]())
-    if not (strata or without or unknown):
-        # Raises, and says so.
-        subgroups(scores, {}, known=())
-    rows: list[dict[str, Any]] = []
-    if strata and without:
-        for name, units in {ANY: set().union(*strata.values()), **strata}.items():
-            found = subgroups(scores, {name: units}, known=units | without, compare=True, **chosen)
-            rows += [
-                {
-                    **row,
-                    "group": name,
-                    "value_none": _difference(row["value"], row["difference"]),
-                    "low": row["difference_low"],
-                    "high": row["difference_high"],
-                }
-                for row in found.iter_rows(named=True)
-            ]
-    holm = corrected([row["p"] for row in rows], [(row["metric"], row["model"], row["mode"]) for row in rows])
-    table = [{**row, "p_holm": p} for row, p in zip(rows, holm, strict=True)]
-    return pl.DataFrame([[row[name] for name in _SCHEMA] for row in table], schema=_SCHEMA, orient="row")
-
-
-def _difference(value: float | None, difference: float | None) -> float | None:
-    return None if value is None or difference is None else value - difference
+    without, unknown = (strata.pop(name, set[str]()) for name in (NO_DIAGNOSIS, UNKNOWN))
+    if strata:
+        strata = {ANY: set().union(*strata.values()), **strata}
+    # Without strata there is no complement either: these conversations are there, and nothing is asked of them.
+    known = without if strata else without | unknown
+    found = subgroups(scores, strata, known=known, compare=True, **chosen)
+    return found.select(
+        pl.col("stratum").alias("group"),
+        *("n", "participants", "metric", "model", "mode", "value"),
+        (pl.col("value") - pl.col("difference")).alias("value_none"),
+        "difference",
+        pl.col("difference_low").alias("low"),
+        pl.col("difference_high").alias("high"),
+        *("p", "p_holm", "mark", "reason"),
+    )

@@ -41,8 +41,8 @@ def metric_correlation(scores: "Scores", **options: Unpack[Options]) -> "pl.Data
     -------
     polars.DataFrame
         ``mode, metric_a, metric_b, rho, low, high, models, participants, reason``: each pair once. ``rho`` is of the
-        models' aggregates as they are, so that an error and a score correlate negatively; it needs three models.
-        Models that lack one of the two metrics are left out.
+        models' aggregates as they are, so that an error and a score correlate negatively; it needs three models,
+        and a mode with fewer has no row. Models that lack one of the two metrics are left out.
 
     Raises
     ------
@@ -58,6 +58,8 @@ def metric_correlation(scores: "Scores", **options: Unpack[Options]) -> "pl.Data
     values = {metric: series.values(metric) for metric in metrics}
     rows: list[tuple[Any, ...]] = []
     for mode, groups in by_mode(series).items():
+        if len(groups) < _FEWEST_MODELS:
+            continue
         mask = np.logical_or.reduce(series.scored[groups], axis=0)
         resamples = draws.of(mask)
         points = {metric: aggregates(values[metric][groups], statistic_of(metric)) for metric in metrics}
@@ -103,8 +105,8 @@ def win_rates(scores: "Scores", **options: Unpack[Options]) -> "pl.DataFrame":
     Parameters
     ----------
     scores, **options
-        As for `turn_drift`; the metric is by default ``avg_pairwise_accuracy``, how well a model predicts which
-        response the participant preferred.
+        As for `metric_correlation`, BCa intervals too; the metric is by default ``avg_pairwise_accuracy``, how well a
+        model predicts which response the participant preferred.
 
     Returns
     -------

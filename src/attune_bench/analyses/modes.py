@@ -74,8 +74,8 @@ def mode_differences(scores: "Scores", **options: Unpack[Options]) -> "pl.DataFr
     for metric in metrics:
         values, there = series.values(metric), series.scored[first] & series.scored[second]
         found = paired(series, values[first], values[second], there, draws, settings, statistic_of(metric))
-        families = [(series.groups[a][1], series.groups[b][1]) for a, b in pairs]
-        holm = corrected([pair.p for pair in found], families)
+        families = [f"mode {series.groups[a][1]!r} against {series.groups[b][1]!r}" for a, b in pairs]
+        holm = corrected(found, families, settings)
         for place, ((a, b), pair, p) in enumerate(zip(pairs, found, holm, strict=True)):
             identity = *series.groups[a], series.groups[b][1], metric
             rows[place, metric] = (*identity, *pair[:6], p, pair.n, pair.participants, pair.reason)

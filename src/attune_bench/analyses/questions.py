@@ -89,7 +89,7 @@ def question_agreement(
         # (questions x groups, terms, units), questions slowest.
         values = np.concatenate([counts[task, question] for question in questions])
         intervals = bootstrap(
-            values,
+            values[:, [_RIGHT, _ASKED]],
             draws.of(np.ones(len(series.units), dtype=np.bool_)),
             statistic=lambda sums, _: sums[..., _RIGHT] / sums[..., _ASKED],
             method=settings.method,

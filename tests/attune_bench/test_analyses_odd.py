@@ -1,0 +1,151 @@
+"""All analyses on odd scores: none, one of everything, nothing that varies, nothing that is there; order and seed."""
+
+import random
+from typing import Any
+
+import polars as pl
+import pytest
+
+from attune_bench import Scores, score
+from attune_bench.analyses import ANALYSES, diagnosis_groups, turn_drift
+from attune_bench.comparison import compare
+from attune_bench.series import METRICS
+from attune_data import Collection, Conversation, Run
+from attune_data.synthetic import Effects, SimulatedModel, conversations, runs
+
+Json = dict[str, Any]
+QUICK: Json = {"resamples": 200}
+NUMBERS = ("low", "high", "p", "p_holm", "share_low", "share_high")
+
+each = pytest.mark.parametrize("name", ANALYSES)
+
+
+class Case:
+    """Conversations with the runs of several models and modes, and their scores."""
+
+    def __init__(self, data: Collection[Conversation], found: list[Run]) -> None:
+        self.data, self.runs = data, found
+        self.scores = score(data, found)
+
+    def analyse(self, name: str, **options: Any) -> pl.DataFrame:
+        analysis = ANALYSES[name]
+        needs = {need: {"data": self.data, "runs": self.runs}[need] for need in analysis.needs}
+        return analysis.function(self.scores, **needs, **QUICK, **options)
+
+
+def _case(count: int, participants: int, models: str, modes: tuple[Any, ...] = ("default",)) -> Case:
+    data = conversations(count, participants=participants, seed=1, effects=Effects(diagnosis_rate=0.6))
+    chosen = [SimulatedModel(name, emotion=0.3 + place / 9, pairwise=0.6) for place, name in enumerate(models)]
+    return Case(data, [run for mode in modes for run in runs(data, chosen, seed=2, mode=mode)])
+
+
+@pytest.fixture(scope="module")
+def full() -> Case:
+    return _case(16, 10, "abc", ("default", "verbose"))
+
+
+def _finite(frame: pl.DataFrame) -> None:
+    for column in frame.iter_columns():
+        if column.dtype.is_float():
+            assert not column.is_nan().any(), column.name
+            assert not column.is_infinite().any(), column.name
+
+
+@each
+def test_a_full_case_has_intervals(full: Case, name: str) -> None:
+    found = full.analyse(name)
+    _finite(found)
+    assert found.height > 0
+    assert set(found["mode"]) == ({"verbose"} if {"reference"} & {*found.columns} else {"default", "verbose"})
+    if "low" in found.columns:
+        there = found.drop_nulls("low")
+        assert there.height > 0
+        assert (there["low"] <= there["high"]).all()
+        assert found.filter(pl.col("low").is_null())["reason"].is_not_null().all()
+
+
+@each
+def test_the_metrics_of_an_analysis_are_metrics(full: Case, name: str) -> None:
+    assert set(ANALYSES[name].metrics) <= set(METRICS)
+    found = full.analyse(name)
+    if "metric" in found.columns:
+        assert list(dict.fromkeys(found.sort("mode", maintain_order=True)["metric"])) == list(ANALYSES[name].metrics)
+
+
+@each
+def test_order_of_records_changes_nothing_and_a_seed_repeats(full: Case, name: str) -> None:
+    mixed = Case(full.data, random.Random(1).sample(full.runs, k=len(full.runs)))
+    first = full.analyse(name, seed=5)
+    assert first.equals(full.analyse(name, seed=5))
+    assert first.equals(mixed.analyse(name, seed=5))
+
+
+@each
+@pytest.mark.parametrize(
+    ("count", "participants", "models"),
+    [(16, 10, "a"), (1, 1, "abc"), (3, 1, "abc"), (4, 4, "ab")],
+    ids=["one model", "one conversation", "one participant", "four participants"],
+)
+def test_one_of_everything(name: str, count: int, participants: int, models: str) -> None:
+    found = _case(count, participants, models).analyse(name)
+    _finite(found)
+    if participants < 5 and "low" in found.columns:
+        assert found["low"].drop_nulls().is_in([0.0]).all()
+        assert found.filter(pl.col("low").is_null())["reason"].is_not_null().all()
+
+
+@each
+def test_no_scores(name: str) -> None:
+    case = _case(4, 4, "a")
+    case.scores = score([], [])
+    if name == "diagnosis_groups":
+        with pytest.raises(ValueError, match="none of the 0 conversations scored is in the data"):
+            case.analyse(name)
+    else:
+        assert case.analyse(name).height == 0
+
+
+@each
+def test_models_that_are_alike_in_everything(name: str) -> None:
+    # Every conversation has the same scores for all models: nothing varies.
+    case = _case(16, 10, "abc", ("default", "verbose"))
+    example = dict(case.scores.records[0])
+    keys = ("conversationId", "participant_id", "em_model", "mode")
+    records: list[Any] = [example | {key: record.get(key) for key in keys} for record in case.scores.records]
+    case.scores = Scores.of(records, protocol="documented", synthetic=True)
+    found = case.analyse(name)
+    _finite(found)
+    if name in {"mode_differences", "rank_shifts"}:
+        assert set(found["low"]) == set(found["high"]) == {0.0}
+    elif name == "turn_drift":
+        assert set(found["low"]) == set(found["high"]) == {0.0, None}
+    elif name in {"perspective_gap", "win_rates", "branch_errors", "variance_split"}:
+        assert found["low"].null_count() == found.height
+        assert found["reason"].is_not_null().all()
+
+
+@each
+def test_post_scores_that_are_all_null(name: str) -> None:
+    case = _case(8, 6, "abc", ("default", "verbose"))
+    lost = dict.fromkeys(("post_score", "avg_four_branch_mae", "composite_score", "equal_weight_composite"))
+    records: list[Any] = [{**record, **lost, "conversation_wide_average": None} for record in case.scores.records]
+    case.scores = Scores.of(records, protocol="documented", synthetic=True)
+    found = case.analyse(name)
+    _finite(found)
+    if name == "branch_errors":
+        assert set(found["reason"]) == {"no conversation has a value"}
+    if name in {"rank_shifts", "conversation_difficulty"}:
+        assert found.height == 0
+
+
+def test_what_is_planted_is_found_in_its_direction() -> None:
+    # Only the direction, of one seed; benchmarks/recovery.py looks at 200.
+    better = SimulatedModel("better", emotion=0.8, binary_om=0.8, pairwise=0.7, unclear_loss=0.9, drift=-0.1)
+    worse = SimulatedModel("worse", unclear_loss=0.9)
+    data = conversations(80, participants=48, seed=1, effects=Effects(clarity_loss_diagnosed=0.6))
+    scores = score(data, runs(data, [better, worse], seed=1))
+    gap = diagnosis_groups(scores, data=data, metrics=["avg_emotion_va_score"], **QUICK).filter(group="any")
+    assert (gap["difference"] < 0).all()
+    drift = turn_drift(scores, metrics=["pooled_binary_om_metrics.accuracy"], **QUICK).filter(model="better")
+    assert drift["drift"].item() < 0
+    assert compare(scores, "better", "worse", metrics=["composite_score"], **QUICK)["difference"].item() > 0
