@@ -39,7 +39,7 @@ _STYLE = f"""
 {_RECOLOURED}
 }}
 * {{ box-sizing: border-box; }}
-body {{ margin: 0 auto; padding: 2rem 1.25rem 4rem; max-width: 66rem; color: var(--ink); background: var(--paper);
+body {{ margin: 0 auto; padding: 2rem 1.25rem 4rem; max-width: 76rem; color: var(--ink); background: var(--paper);
   font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif; }}
 h1 {{ margin: 0 0 .3rem; font-size: 1.75rem; line-height: 1.2; }}
 h2 {{ margin: 3rem 0 .6rem; padding-top: 1rem; border-top: 1px solid var(--grid); font-size: 1.25rem; }}
@@ -51,7 +51,7 @@ ul {{ padding-left: 1.2rem; }}
 code {{ font-size: .85rem; overflow-wrap: anywhere; }}
 .scroll {{ overflow-x: auto; margin: .6rem 0; }}
 table {{ border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }}
-th, td {{ padding: .32rem .9rem .32rem 0; border-bottom: 1px solid var(--grid); text-align: right; vertical-align: top;
+th, td {{ padding: .32rem .7rem .32rem 0; border-bottom: 1px solid var(--grid); text-align: right; vertical-align: top;
   white-space: nowrap; }}
 th.text, td.text {{ text-align: left; }}
 td.text {{ min-width: 9.5rem; max-width: 22rem; white-space: normal; overflow-wrap: anywhere; }}
