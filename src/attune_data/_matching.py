@@ -206,17 +206,12 @@ def _answers(traits: "pl.DataFrame", trait: str) -> list[dict[Key, Value]]:
 
 
 def _column(traits: "pl.DataFrame", name: str) -> list[dict[Key, Value]]:
-    several = traits.schema[name].is_nested()
     rows = traits[name].to_list()
+    answers = [row or () for row in rows] if traits.schema[name].is_nested() else [(row,) for row in rows]
+    spelt = {value: value.strip() if isinstance(value, str) else value for given in answers for value in given}
+    keys = {value: _key(value) for value in spelt}
     # The first spelling of a row names its key.
-    return [
-        {
-            key: value.strip() if isinstance(value, str) else value
-            for value in reversed((row or ()) if several else (row,))
-            if (key := _key(value)) is not None
-        }
-        for row in rows
-    ]
+    return [{key: spelt[value] for value in reversed(given) if (key := keys[value]) is not None} for given in answers]
 
 
 def _key(value: Value) -> Key | None:
