@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from attune_data._matching import count_people
 from attune_data._record import Record
 from attune_data._text import plural, printable
 from attune_data.conversation import (
@@ -124,9 +125,9 @@ def _size(rows: int) -> str:
 
 def _summary(records: Sequence[Any], rows: Mapping[str, int]) -> str:
     parts = [plural(len(records), type(records[0]).__name__.lower())]
-    people = {getattr(record, "participant_id", None) for record in records} - {None}
+    people = count_people(getattr(record, "participant_id", None) for record in records)
     if people:
-        parts.append(plural(len(people), "participant"))
+        parts.append(plural(people, "participant"))
     if "turns" in rows:
         parts.append(plural(rows["turns"], "turn"))
     annotations = sum(rows[name] for name in _ANNOTATIONS if name in rows)

@@ -4,18 +4,19 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
 
 from attune_data._files import write_whole
+from attune_data._matching import count_people
 from attune_data._text import plural
 from attune_data.conversation import Conversation
 from attune_data.export import Exportable
 from attune_data.issues import Issue
 from attune_data.prediction import Run
-from attune_data.query import Queryable, either
+from attune_data.query import Queryable, either, repeated
 from attune_data.run_tables import RunTables, join_runs
 from attune_data.tables import Tables, build_table
 
@@ -50,6 +51,11 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
     root : Collection, optional
         What this is a part of; its values are those that a query may name.
 
+    Raises
+    ------
+    TypeError
+        Where conversations stand beside other records.
+
     Examples
     --------
     >>> from attune_data import load
@@ -70,10 +76,17 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
         root: "Collection[T] | None" = None,
     ) -> None:
         self._records = tuple(records)
+        if len({issubclass(kind, Conversation) for kind in {type(record) for record in self._records}}) > 1:
+            raise TypeError("a collection holds conversations or runs, not both; see runs.joined(conversations)")
         self._found = tuple(found)
-        self.files = MappingProxyType(dict(files or {}))
+        self._files = dict(files or {})
         self._filters = tuple(filters)
         self._root = root
+
+    @property
+    def files(self) -> Mapping[str, str]:
+        """The file that each record came from, by id."""
+        return MappingProxyType(self._files)
 
     @overload
     def __getitem__(self, key: int | str) -> T: ...
@@ -111,7 +124,8 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
         records = [record for record in self._records if isinstance(record, Conversation)]
         if len(records) < len(self):
             raise TypeError("only conversations have tables and traits; those of runs are in joined(conversations)")
-        return Tables(lambda name: build_table(name, records), self._found, self._filters)
+        root = None if self._root is None else self._root.tables
+        return Tables(partial(build_table, records=records), self._found, self._filters, root)
 
     def _frames(self) -> "Iterator[tuple[str, pl.DataFrame]]":
         import polars as pl
@@ -136,7 +150,7 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
         Raises
         ------
         TypeError
-            Where the collection holds anything but runs.
+            Where the collection holds anything but runs, or `conversations` anything but conversations.
 
         Examples
         --------
@@ -146,32 +160,46 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
         <RunTables of 6 runs, 6 participants; em_model=synthetic/hasty, category=Health>
         """
         runs = [run for run in self._records if isinstance(run, Run)]
-        if len(runs) < len(self):
+        given: list[Any] = list(conversations) if hasattr(conversations, "__iter__") else [conversations]
+        if len(runs) < len(self) or not all(isinstance(one, Conversation) for one in given):
             raise TypeError("only runs are joined with conversations: load_runs(...).joined(load(...))")
         noticed = conversations.found if isinstance(conversations, Collection) else ()
-        return RunTables(join_runs(runs, conversations), tuple(dict.fromkeys((*self._found, *noticed))), self._filters)
+        return RunTables(join_runs(runs, given), tuple(dict.fromkeys((*self._found, *noticed))), self._filters)
 
     def _traits(self) -> "pl.DataFrame":
         return self.tables.conversations
 
     def _origin(self) -> "Collection[T]":
-        return self._root or self
+        return self if self._root is None else self._root
 
-    def _keep(self, rows: Sequence[int], label: str) -> "Collection[T]":
+    def _keep(self, rows: Sequence[int], *labels: str) -> "Collection[T]":
         records = [self._records[row] for row in rows]
-        return self._part(records, (*self._filters, label))
+        return self._part(records, (*self._filters, *labels))
 
     def _part(self, records: Sequence[T], filters: Sequence[str]) -> "Collection[T]":
         return Collection(records, self._found, files=self.files, filters=filters, root=self._origin())
 
     def __or__(self, other: "Collection[T]") -> "Collection[T]":
-        """Return the records of both, those of `self` first; of two with one id that of `self`."""
+        """Return the records of both, those of `self` first.
+
+        Of two with one id that of `self` counts; where they differ, the other is an issue.
+        """
         if not isinstance(other, Collection):
             return NotImplemented
-        records = [*self, *(record for record in other if record.id not in self._by_id)]
-        found = tuple(dict.fromkeys((*self._found, *other._found)))
+        records = list(self)
+        differing: list[Issue] = []
+        for record in other:
+            first = self._by_id.get(record.id)
+            if first is None:
+                records.append(record)
+            elif first != record:
+                differing.append(
+                    repeated(type(record), record.id, self._files.get(record.id), other._files.get(record.id))
+                )
+        found = tuple(dict.fromkeys((*self._found, *other._found, *differing)))
         files = {**other.files, **self.files}
-        return Collection(records, found, files=files, filters=either(self._filters, other._filters))
+        filters = either(self._filters, other._filters)
+        return Collection(records, found, files=files, filters=filters, root=self._common_origin(other))
 
     def to_jsonl(self, path: str | os.PathLike[str]) -> None:
         """Write the records to a JSONL file, which `load` or `load_runs` reads back as equal records.
@@ -253,17 +281,17 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
 
     def _summary(self) -> str:
         kind = type(self._records[0]).__name__.lower() if self._records else "record"
-        people = {getattr(record, "participant_id", None) for record in self._records} - {None}
-        participants = [plural(len(people), "participant")] if people else []
+        people = count_people(getattr(record, "participant_id", None) for record in self._records)
+        participants = [plural(people, "participant")] if people else []
         counts = Counter(issue.severity for issue in self._found)
         listed = [plural(counts[severity], severity) for severity in ("error", "warning", "note") if counts[severity]]
         return ", ".join([plural(len(self), kind), *participants, *(listed or ["no issues"])])
 
     def __repr__(self) -> str:
-        filters = f"; {', '.join(self._filters)}" if self._filters else ""
+        filters = f"; {self._asked()}" if self._filters else ""
         return f"<Collection of {self._summary()}{filters}>"
 
     def _repr_html_(self) -> str:
         from attune_data._collection_html import collection_html
 
-        return collection_html(self._records, self._summary(), self._filters)
+        return collection_html(self._records, self._summary(), self._asked())

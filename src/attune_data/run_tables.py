@@ -64,7 +64,7 @@ class RunTables(Tables):
     0.5854700854700855
     """
 
-    _unit = "run"
+    _unit = Run
     _keys = _KEYS
 
 
@@ -77,7 +77,7 @@ def join_runs(runs: Iterable[Run], conversations: Iterable[Conversation]) -> "Ca
     for conversation in conversations:
         by_id.setdefault(conversation.id, conversation)
     pairs = tuple((run, by_id.get(run.conversation_id)) for run in by_key.values())
-    return lambda name: frame_of(_BUILDERS[name](pairs), run_table_schemas()[name])
+    return functools.partial(_joined, pairs)
 
 
 @functools.cache
@@ -115,6 +115,10 @@ def run_table_schemas() -> "dict[str, dict[str, pl.DataType]]":
 
 
 Pairs = Sequence[tuple[Run, Conversation | None]]
+
+
+def _joined(pairs: Pairs, name: str) -> "pl.DataFrame":
+    return frame_of(_BUILDERS[name](pairs), run_table_schemas()[name])
 
 
 def _em(name: str) -> str:

@@ -3,11 +3,12 @@
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from operator import attrgetter
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, Union, get_args, get_origin
 
+from attune_data._matching import count_people
 from attune_data._record import Rating, Record, Total
 from attune_data._text import plural
 from attune_data.conversation import (
@@ -23,7 +24,7 @@ from attune_data.diagnoses import diagnosis_groups
 from attune_data.export import Exportable
 from attune_data.issues import Issue
 from attune_data.prediction import JudgeScores
-from attune_data.query import Queryable, either
+from attune_data.query import Queryable, either, repeated
 
 if TYPE_CHECKING:
     import polars as pl
@@ -85,7 +86,7 @@ class Tables(Queryable, Exportable):
     ['conversation_id', 'turn_number', 'question_id']
     """
 
-    _unit = "conversation"
+    _unit: type[Record] = Conversation
     _keys: tuple[str, ...] = ("conversation_id",)
 
     def __init__(
@@ -99,6 +100,8 @@ class Tables(Queryable, Exportable):
         self._found = tuple(found)
         self._filters = tuple(filters)
         self._root = root
+        # What these rows are chosen from: a row of filters makes the frames of no part on its way.
+        self._whole: Self | None = None
 
     @cached_property
     def conversations(self) -> "pl.DataFrame":
@@ -146,43 +149,63 @@ class Tables(Queryable, Exportable):
         return self.conversations
 
     def _origin(self) -> Self:
-        return self._root or self
+        return self if self._root is None else self._root
 
-    def _keep(self, rows: Sequence[int], label: str) -> Self:
-        kept = self.conversations[rows]
+    def _keep(self, rows: Sequence[int], *labels: str) -> Self:
+        whole = self if self._whole is None else self._whole
+        build = partial(whole._rows_of, self.conversations[rows])
+        part = type(self)(build, self._found, (*self._filters, *labels), self._origin())
+        part._whole = whole
+        return part
 
-        def build(name: str) -> "pl.DataFrame":
-            if name == "conversations":
-                return kept
-            frame: pl.DataFrame = getattr(self, name)
-            return frame.join(kept.select(self._keys), on=self._keys, how="semi")
-
-        return type(self)(build, self._found, (*self._filters, label), self._origin())
+    def _rows_of(self, kept: "pl.DataFrame", name: str) -> "pl.DataFrame":
+        if name == "conversations":
+            return kept
+        frame: pl.DataFrame = getattr(self, name)
+        return frame.join(kept.select(self._keys), on=self._keys, how="semi")
 
     def __or__(self, other: Self) -> Self:
-        """Return the conversations of both, those of `self` first; one that is in both is there once."""
+        """Return the conversations of both, those of `self` first.
+
+        Of two with one id that of `self` counts; where they differ, the other is an issue. To compare them, every table
+        is built where an id is in both and the two are not parts of one whole.
+        """
         if type(other) is not type(self):
             return NotImplemented
+        differing = [repeated(self._unit, name) for name in self._differing(other)]
+        found = dict.fromkeys((*self._found, *other._found, *differing))
+        filters = either(self._filters, other._filters)
+        return type(self)(partial(self._with, other), tuple(found), filters, self._common_origin(other))
 
-        def build(name: str) -> "pl.DataFrame":
-            import polars as pl
+    def _differing(self, other: Self) -> list[str]:
+        """Return the ids in both whose rows are not the same."""
+        if self._origin() is other._origin():
+            return []
+        both = self.conversations.select(self._keys).join(other.conversations, on=self._keys, how="semi")
+        unequal: set[str | tuple[str, ...]] = set()
+        for name in TABLES if len(both) else ():
+            frames = [getattr(tables, name).join(both, on=self._keys, how="semi") for tables in (self, other)]
+            mine, theirs = [frame.rows_by_key(self._keys) for frame in frames]
+            unequal |= {key for key in {*mine, *theirs} if mine.get(key) != theirs.get(key)}
+        return sorted(key if isinstance(key, str) else "/".join(key) for key in unequal)
 
-            own: pl.DataFrame = getattr(self, name)
-            there = self.conversations.select(self._keys)
-            new: pl.DataFrame = getattr(other, name).join(there, on=self._keys, how="anti")
-            return pl.concat([own, new])
+    def _with(self, other: Self, name: str) -> "pl.DataFrame":
+        import polars as pl
 
-        found = dict.fromkeys((*self._found, *other._found))
-        return type(self)(build, tuple(found), either(self._filters, other._filters))
+        own: pl.DataFrame = getattr(self, name)
+        there = self.conversations.select(self._keys)
+        new: pl.DataFrame = getattr(other, name).join(there, on=self._keys, how="anti")
+        return pl.concat([own, new])
 
     def __len__(self) -> int:
         """Return the number of rows of `conversations`."""
         return self.conversations.height
 
     def __repr__(self) -> str:
-        people = self.conversations["participant_id"].drop_nulls().n_unique()
-        filters = f"; {', '.join(self._filters)}" if self._filters else ""
-        return f"<{type(self).__name__} of {plural(len(self), self._unit)}, {plural(people, 'participant')}{filters}>"
+        people = count_people(self.conversations["participant_id"].unique())
+        filters = f"; {self._asked()}" if self._filters else ""
+        count = plural(len(self), self._unit.__name__.lower())
+        return f"<{type(self).__name__} of {count}, {plural(people, 'participant')}{filters}>"
 
 
 @functools.cache

@@ -197,7 +197,7 @@ def test_samples_by_a_group_and_labels() -> None:
         ({"asrs_screen": "screen-positive"}, "no trait 'asrs_screen'; did you mean 'asrs_6_screen'"),
         ({"asrs_6_screen": "positive"}, "no conversation has asrs_6_screen 'positive'; did you mean 'screen-positive'"),
         ({"promis_anxiety_t": "moderat+"}, "promis_anxiety_t has no band 'moderat'; the nearest is 'moderate'"),
-        ({"promis_anxiety_t_band": "moderat"}, "did you mean 'moderate'"),
+        ({"promis_anxiety_t_band": "moderat"}, "promis_anxiety_t has no band 'moderat'; the nearest is 'moderate'"),
         ({"promis_anxiety_t": ["mild", 61.4]}, "asked for by bands or by scores, not by both: mild or 61.4"),
         ({"promis_anxiety_t": all_of("mild+")}, r"all_of\('mild\+'\) asks promis_anxiety_t for several bands at once"),
         ({"promis_anxiety": "mild"}, "promis_anxiety holds numbers, not 'mild'"),
