@@ -6,6 +6,7 @@ from statistics import fmean
 from typing import Any
 
 from attune_bench.records import COUNTS, IDENTITY, TASKS, ConversationScore, PostScore
+from attune_data._matching import count_people
 from attune_metrics import composite
 from attune_metrics.binary import BinaryCounts
 from attune_metrics.holistic import BRANCHES
@@ -103,12 +104,12 @@ def values_of(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _row(model: str, mode: str, records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    participants = {record.get("participant_id") for record in records} - {None}
+    participants = count_people(record.get("participant_id") for record in records)
     row: dict[str, Any] = {
         "em_model": model,
         "mode": mode,
         "n_conversations": len(records),
-        "n_participants": len(participants) or None,
+        "n_participants": participants or None,
     }
     values = [values_of(record) for record in records]
     for name in MEANS:

@@ -8,6 +8,7 @@ from textwrap import fill
 from typing import Any
 
 from attune_data import Collection, Conversation, Turn
+from attune_data._matching import count_people
 from attune_data._text import grid, plural, printable, shortened
 
 __all__ = ["describe", "description_text"]
@@ -106,7 +107,7 @@ def describe(conversations: Collection[Conversation]) -> dict[str, Any]:
 
 
 def _participants(conversations: Collection[Conversation]) -> int:
-    return len({conversation.participant_id for conversation in conversations} - {None})
+    return count_people(conversation.participant_id for conversation in conversations)
 
 
 def _spread(values: list[int]) -> dict[str, float]:

@@ -23,6 +23,7 @@ from typing_extensions import TypedDict
 
 from attune_bench.aggregates import MEANS, POOLED, values_of
 from attune_bench.records import COUNTS
+from attune_data._matching import text_key
 from attune_metrics import Resamples, draw_resamples, mean_of_sums
 from attune_metrics._checks import check_level, check_whole
 from attune_metrics.errors import MetricInputError
@@ -170,7 +171,7 @@ class ScoreSeries:
         people: dict[str, str | None] = {}
         found: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
         for record in scores.records:
-            unit, person = record["conversationId"], record.get("participant_id") or None
+            unit, person = record["conversationId"], text_key(record.get("participant_id"))
             known = people.setdefault(unit, person)
             if known and person and known != person:
                 raise MetricInputError(

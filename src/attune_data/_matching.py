@@ -24,6 +24,7 @@ __all__ = [
     "people",
     "shares",
     "strata",
+    "text_key",
 ]
 
 NO_ANSWER = "no answer"
@@ -167,14 +168,14 @@ def people(traits: "pl.DataFrame") -> dict[tuple[str, str], list[int]]:
     """
     found: dict[tuple[str, str], list[int]] = {}
     for row, (name, conversation) in enumerate(traits.select("participant_id", "conversation_id").iter_rows()):
-        person = _text_key(name)
+        person = text_key(name)
         found.setdefault((person, "") if person else ("", conversation), []).append(row)
     return dict(sorted(found.items()))
 
 
 def count_people(names: Iterable[str | None]) -> int:
     """Return how many participants there are by these names, compared as in queries; a blank one is none."""
-    return len({_text_key(name) for name in names} - {None})
+    return len({text_key(name) for name in names} - {None})
 
 
 def shares(sizes: Sequence[int], total: int) -> list[int]:
@@ -215,10 +216,11 @@ def _column(traits: "pl.DataFrame", name: str) -> list[dict[Key, Value]]:
 
 
 def _key(value: Value) -> Key | None:
-    return _text_key(value) if isinstance(value, str) else value
+    return text_key(value) if isinstance(value, str) else value
 
 
-def _text_key(text: str | None) -> str | None:
+def text_key(text: str | None) -> str | None:
+    """Return a text as it is compared, None for no answer."""
     key = (text or "").strip().casefold()
     return None if key in ("", NO_ANSWER) else key
 

@@ -32,7 +32,7 @@ def test_values_stand_by_model_mode_and_sorted_conversation(make_record: Make) -
     assert series.groups == (("a", "default"), ("a", "verbose"), ("b", "default"))
     assert series.units == ("c1", "c2", "c3")
     # That c2 is by P1 is known from one of its records.
-    assert series.participants == (("P1", ""), ("P1", ""), ("", "c3"))
+    assert series.participants == (("p1", ""), ("p1", ""), ("", "c3"))
     np.testing.assert_array_equal(
         series.values("composite_score")[:, 0], [[nan, nan, 1.0], [nan, nan, nan], [nan, 3.0, nan]]
     )
@@ -93,8 +93,15 @@ def test_records_that_contradict_each_other(make_record: Make) -> None:
     with pytest.raises(MetricInputError, match="two records of conversation 'c1', model 'vendor/model', mode"):
         ScoreSeries(_scores(twice))
     two_people = [make_record(participant_id="P1"), make_record(em_model="b", participant_id="P2")]
-    with pytest.raises(MetricInputError, match="by participant 'P1' in one record and by 'P2' in another"):
+    with pytest.raises(MetricInputError, match="by participant 'p1' in one record and by 'p2' in another"):
         ScoreSeries(_scores(two_people))
+
+
+def test_one_participant_however_spelt_is_one_cluster(make_record: Make) -> None:
+    names = {"c1": "P1", "c2": "p1 ", "c3": "P2", "c4": " ", "c5": None}
+    records = [make_record(conversationId=unit, participant_id=name) for unit, name in names.items()]
+    assert len(set(ScoreSeries(_scores(records)).participants)) == 4  # p1, p2, and two that name nobody
+    assert _scores(records).aggregates[0]["n_participants"] == 2
 
 
 def test_an_infinite_value_is_named(make_record: Make) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from attune_bench.baselines._seen import Pair, Seen, SeenTurn, predicted_panas, see
 from attune_data import Collection, Conversation, Run, RunTurn, Turn, load_codebook
+from attune_data._matching import text_key
 from attune_data.conversation import FourBranchScores, MoodShiftTag
 from attune_data.prediction import Answers, PostConversation, PredictedConversationWide
 from attune_metrics.binary import observed_truth, preferred_truth
@@ -74,7 +75,7 @@ def prior(conversations: Iterable[Conversation], *, folds: int = 10) -> Collecti
 def _deal(records: Sequence[Conversation], folds: int) -> list[int]:
     """Return the fold of each conversation."""
     # A conversation id never joins the cluster of a participant who happens to have the same id.
-    clusters = [(record.participant_id or "", "" if record.participant_id else record.id) for record in records]
+    clusters = [(person, "") if (person := text_key(record.participant_id)) else ("", record.id) for record in records]
     place = {cluster: position for position, cluster in enumerate(sorted(set(clusters)))}
     return [place[cluster] % folds for cluster in clusters]
 

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from attune_bench.aggregates import POOLED
 from attune_bench.records import COUNTS
 from attune_bench.scores import Scores
+from attune_data._matching import count_people
 from attune_data._text import grid, printable, shortened, width
 from attune_metrics.catalog import CATALOG
 
@@ -167,12 +168,12 @@ def _csv(scores: Scores, rows: Sequence[Mapping[str, Any]]) -> str:
 def headline(scores: Scores) -> str:
     """Return what has to be said of all the numbers: protocol, modes, n, version."""
     conversations = {record["conversationId"] for record in scores.records}
-    participants = {record.get("participant_id") for record in scores.records} - {None}
+    participants = count_people(record.get("participant_id") for record in scores.records)
     modes = sorted({row["mode"] for row in scores.aggregates})
     parts = [
         f"protocol {scores.metadata['protocol']}",
         f"mode{'s' if len(modes) > 1 else ''} {', '.join(modes) or '-'}",
-        f"n = {len(conversations)} conversations" + (f" by {len(participants)} participants" if participants else ""),
+        f"n = {len(conversations)} conversations" + (f" by {participants} participants" if participants else ""),
         f"attune-bench {scores.metadata.get('library_version', '(version not recorded)')}",
     ]
     if not_scored := len(scores.metadata.get("issues", [])):
