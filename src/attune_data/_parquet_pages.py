@@ -19,9 +19,9 @@ _GROUPS, _COLUMNS, _ROWS, _ABOUT = 4, 1, 3, 3
 # ColumnMetaData
 _PATH, _PACKED, _DATA, _DICTIONARY = 3, 7, 9, 11
 # PageHeader
-_PAGE_UNPACKED, _PAGE_PACKED, _V1, _V2 = 2, 3, 5, 8
-# DataPageHeader, DataPageHeaderV2, and DELTA_BYTE_ARRAY of Encoding
-_V1_ENCODING, _V2_ENCODING, _DIFFERENCES = 2, 4, 7
+_PAGE_UNPACKED, _PAGE_PACKED, _V1, _ENTRIES, _V2 = 2, 3, 5, 7, 8
+# DataPageHeader, DataPageHeaderV2, DictionaryPageHeader, and DELTA_BYTE_ARRAY of Encoding
+_VALUES, _V1_ENCODING, _V2_ENCODING, _DIFFERENCES = 1, 2, 4, 7
 
 
 def groups(stream: IO[bytes], column: str) -> Iterator[tuple[int, int, bool]]:
@@ -44,13 +44,13 @@ def groups(stream: IO[bytes], column: str) -> Iterator[tuple[int, int, bool]]:
             if group[_ROWS]:
                 about = [chunk[_ABOUT] for chunk in group[_COLUMNS]]
                 (found,) = (meta for meta in about if meta[_PATH] == [column.encode()])
-                pages = [*_pages(stream, found)]
+                pages = [*_pages(stream, found, group[_ROWS])]
                 yield group[_ROWS], sum(size for size, _ in pages), any(differs for _, differs in pages)
-    except (LookupError, OSError, TypeError, struct.error) as error:
+    except (LookupError, OSError, TypeError, AttributeError, struct.error) as error:
         raise ValueError(f"a header cannot be read ({type(error).__name__})") from None
 
 
-def _pages(stream: IO[bytes], meta: dict[int, Any]) -> Iterator[tuple[int, bool]]:
+def _pages(stream: IO[bytes], meta: dict[int, Any], rows: int) -> Iterator[tuple[int, bool]]:
     """Yield what each page of a column chunk unpacks to, and whether it is of differences."""
     place = meta[_DATA]
     if 0 < meta.get(_DICTIONARY, 0) < place:
@@ -59,11 +59,14 @@ def _pages(stream: IO[bytes], meta: dict[int, Any]) -> Iterator[tuple[int, bool]
     while place < end:
         header = _Thrift(_at(stream, place, min(end - place, _MOST_HEADER)))
         page = header.struct()
-        if page[_PAGE_PACKED] < 0 or page[_PAGE_UNPACKED] < 0:
-            raise ValueError("a page of negative size")
+        size, kinds = page[_PAGE_UNPACKED], [page.get(kind, {}) for kind in (_V1, _V2)]
+        # Where a page states more values than there can be, polars would ask for the memory and end the process.
+        if size < 0 or page[_PAGE_PACKED] < 0 or not all(0 <= kind.get(_VALUES, 0) <= rows for kind in kinds):
+            raise ValueError("a page states a size that cannot be")
+        if not 0 <= page.get(_ENTRIES, {}).get(_VALUES, 0) <= size:
+            raise ValueError("a dictionary states a size that cannot be")
         place += header.position + page[_PAGE_PACKED]
-        encodings = page.get(_V1, {}).get(_V1_ENCODING), page.get(_V2, {}).get(_V2_ENCODING)
-        yield page[_PAGE_UNPACKED], _DIFFERENCES in encodings
+        yield size, _DIFFERENCES in (kinds[0].get(_V1_ENCODING), kinds[1].get(_V2_ENCODING))
 
 
 def _at(stream: IO[bytes], place: int, size: int, whence: int = io.SEEK_SET) -> bytes:

@@ -140,6 +140,14 @@ def test_archive_that_may_not_be_read_is_one_error(name: str, guarded: Path) -> 
         load(guarded / name)
 
 
+def test_file_in_a_folder_that_may_not_be_entered_is_not_said_to_be_missing(record: Record, guarded: Path) -> None:
+    (guarded / "closed").mkdir()
+    (guarded / "closed" / "1.json").write_bytes(record("a"))
+    (guarded / "closed").chmod(0)
+    with pytest.raises(SourceError, match=r"closed/1\.json cannot be reached: Permission denied$"):
+        load(guarded / "closed" / "1.json")
+
+
 @both_loaders
 def test_links_that_go_in_circles_end(loader: Loader, record: Record, save: Save, tmp_path: Path) -> None:
     save(record("a"), "one/1.json")
@@ -240,6 +248,14 @@ def test_written_file_has_the_usual_permissions(tmp_path: Path) -> None:
     (tmp_path / "plain").touch()
     Collection([Conversation(conversation_id="a")]).to_jsonl(tmp_path / "x.jsonl")
     assert (tmp_path / "x.jsonl").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_missing_folder_is_named_and_no_temporary_file(tmp_path: Path) -> None:
+    records = Collection([Conversation(conversation_id="a")])
+    for write, name in ((records.to_jsonl, "x.jsonl"), (records.to_parquet, "x")):
+        with pytest.raises(FileNotFoundError) as raised:
+            write(tmp_path / "none" / name)
+        assert str(raised.value) == f"there is no folder {tmp_path / 'none'} to write {name} to"
 
 
 @pytest.mark.parametrize("name", ["x.json", "x.jsonl.gz", "x"])
