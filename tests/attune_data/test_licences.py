@@ -188,8 +188,8 @@ def test_a_stated_licence_that_is_unknown_is_refused(
 def test_a_licence_nobody_knows_names_the_nearest() -> None:
     with pytest.raises(PublishError, match=r"unknown licence \"cc-by-4\"; did you mean 'cc-by-4\.0'"):
         permitted(load("demo"), "cc-by-4")
-    with pytest.raises(PublishError, match=r'unknown licence "CC BY"; did you mean \'cc-by-4\.0\''):
-        permitted(load("demo"), "CC BY")
+    with pytest.raises(PublishError, match=r'unknown licence "cc-by"; did you mean \'cc-by-4\.0\''):
+        permitted(load("demo"), "cc-by")
     with pytest.raises(PublishError, match=r'unknown licence "zzz"\. Known are: cc0-1\.0, pddl, '):
         permitted(load("demo"), "zzz")
 
