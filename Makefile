@@ -8,7 +8,7 @@ demo: .venv/installed
 	$(BIN)/attune-bench demo
 
 test: .venv/installed-dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 test-slow: .venv/installed-dev
 	$(BIN)/python -m pytest -m slow

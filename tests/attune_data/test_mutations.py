@@ -204,13 +204,13 @@ def test_broken_files_load_or_are_reported(
         for _ in range(COPIES):
             data = rng.choice(MUTATIONS)(json.loads(whole), rng)
             tried.add(hash(data))
-            started = time.perf_counter()
+            started = time.process_time()
             outcomes.append(check(data, loader, path))
-            slowest = max(slowest, time.perf_counter() - started)
+            slowest = max(slowest, time.process_time() - started)
 
-    started = time.perf_counter()
+    started = time.process_time()
     attempt()
-    assert time.perf_counter() - started < SECONDS
+    assert time.process_time() - started < SECONDS
     assert slowest < SECONDS_OF_ONE
     assert len(outcomes) == SEEDS * COPIES
     assert len(tried) > 0.95 * len(outcomes)
