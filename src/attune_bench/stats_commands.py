@@ -303,7 +303,7 @@ def _one(
     frame = subgroups(scores, {question: chosen}, known=among, compare=compare, **options)
     if not compare:
         return frame
-    rest = {f"not {question}": set(among).difference(chosen)}
+    rest = {f"not ({question})": set(among).difference(chosen)}
     return pl.concat([frame, subgroups(scores, rest, known=among, **options)], how="diagonal")
 
 

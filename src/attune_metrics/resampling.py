@@ -243,9 +243,9 @@ def bootstrap(
     Returns
     -------
     list of Interval
-        One for each series. The ends are nan, and ``reason`` says why, without values, with one cluster, without
-        variation among clusters, and where the statistic is undefined in a larger share of the resamples than ``tail``;
-        in a smaller share those resamples are left out.
+        One for each series. The ends are nan, and ``reason`` says why, without values, with one cluster, with one
+        resample, without variation among clusters, and where the statistic is undefined in a larger share of the
+        resamples than ``tail``; in a smaller share those resamples are left out.
 
     Raises
     ------
@@ -305,6 +305,8 @@ def _refuse(n: float, clusters: int, estimate: float, known: Floats, drawn: int,
     # More than a tail of unknown values could move an end anywhere.
     if drawn - len(known) > drawn * (1 - level) / 2:
         return f"the statistic is undefined in {drawn - len(known)} of {drawn} resamples"
+    if len(known) == 1:
+        return "a single resample has no spread"
     if not _varies(known):
         return "no variation among clusters"
     return None

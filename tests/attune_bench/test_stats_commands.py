@@ -167,6 +167,12 @@ def test_subset_compares_with_the_rest(call: Call, demo_scores: Path) -> None:
     assert Signature.parse(content["metadata"]["signature"]).filter == "filter n_turns > 5; compared"
 
 
+def test_a_complement_is_not_all_of_the_conditions(call: Call, demo_scores: Path) -> None:
+    rows = _subset(call, demo_scores, "--diagnosis", "ADHD", "--category", "Family", "--compare")["subgroups"]
+    question = "diagnosis=ADHD, category=Family"
+    assert {row["stratum"] for row in rows} == {question, f"not ({question})"}
+
+
 def test_who_has_no_valid_score_is_not_in_the_complement_of_a_screen(call: Call, demo_scores: Path) -> None:
     strata = load("demo").stratify("who_5_screen")
     rows = _subset(call, demo_scores, "--screen", "who_5", "--compare")["subgroups"]
