@@ -158,7 +158,7 @@ def test_subset_compares_with_the_rest(call: Call, demo_scores: Path) -> None:
     assert [list(row) for row in rows] == [[*SUBSET, *GAP]] * 6
     inside, outside = rows[:3], rows[3:]
     for one, other in zip(inside, outside, strict=True):
-        assert (one["stratum"], other["stratum"]) == ("filter n_turns > 5", "not filter n_turns > 5")
+        assert (one["stratum"], other["stratum"]) == ("filter n_turns > 5", "not (filter n_turns > 5)")
         assert one["n"] + other["n"] == 40
         assert one["difference"] == pytest.approx(one["value"] - other["value"], abs=1e-12)
         # One stratum is a family of one.
