@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Sequence
 from difflib import get_close_matches
 from itertools import combinations
-from math import isnan
+from math import isnan, sqrt
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ import numpy as np
 from typing_extensions import Unpack
 
 from attune_bench.records import TASKS
-from attune_bench.series import Draws, Floats, Options, ScoreSeries, Settings, Statistic, statistic_of
+from attune_bench.series import Draws, Floats, Options, ScoreSeries, Settings, Statistic, by_mode, statistic_of
 from attune_metrics import (
     Interval,
     Resamples,
@@ -188,7 +188,7 @@ def compare(scores: "Scores", a: str, b: str, **options: Unpack[Options]) -> "pl
             near = get_close_matches(model, modes, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(modes) or 'none'}"
             raise MetricInputError(f"no scores of model {model!r}; {hint}")
-    common = [mode for mode in modes[a] if mode in modes[b]]
+    common = [mode for mode in by_mode(series) if mode in modes[a] and mode in modes[b]]
     if not common:
         raise MetricInputError(
             f"{a!r} and {b!r} have no mode in common: {', '.join(modes[a])} and {', '.join(modes[b])}"
@@ -221,10 +221,12 @@ def compare_all(scores: "Scores", **options: Unpack[Options]) -> "pl.DataFrame":
     """
     settings = Settings(**options)
     series = ScoreSeries(scores)
-    modes: dict[str, list[str]] = {}
-    for model, mode in series.groups:
-        modes.setdefault(mode, []).append(model)
-    return _compare(series, [(a, b, mode) for mode in sorted(modes) for a, b in combinations(modes[mode], 2)], settings)
+    pairs = [
+        (series.groups[one][0], series.groups[other][0], mode)
+        for mode, groups in by_mode(series).items()
+        for one, other in combinations(groups, 2)
+    ]
+    return _compare(series, pairs, settings)
 
 
 def _compare(series: ScoreSeries, pairs: Sequence[tuple[str, str, str]], settings: Settings) -> "pl.DataFrame":
@@ -296,8 +298,13 @@ def _detectable(
         resamples,
         statistic=lambda sums, n: statistic(sums[..., :terms], n) - statistic(sums[..., terms:], n),
     )
-    errors = [float(np.std(row[~np.isnan(row)])) if (~np.isnan(row)).any() else 0.0 for row in distribution]
-    return [_REACH * error if error > 0 else None for error in errors]
+    reach: list[float | None] = []
+    for both, row in zip(~np.isnan(one[:, 0] + other[:, 0]), distribution, strict=True):
+        known, clusters = row[~np.isnan(row)], len(np.unique(resamples.clusters[both]))
+        # Resamples of few clusters vary too little, by the factor that a variance over n - 1 has.
+        error = float(np.std(known)) * sqrt(clusters / (clusters - 1)) if len(known) and clusters > 1 else 0.0
+        reach.append(_REACH * error if error > 0 else None)
+    return reach
 
 
 def warn_family(size: int, settings: Settings, family: str) -> None:

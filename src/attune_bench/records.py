@@ -165,13 +165,15 @@ class ConversationScore(TypedDict):
 class Metadata(TypedDict):
     """How the scores were made: protocol, library version, whether the data are synthetic, what was not scored.
 
-    ``data`` and ``runs`` are hashes of the conversations and of the runs; `attune_bench.signing` makes them.
+    ``codebook``, ``data`` and ``runs`` are hashes of the bundled codebook, of the conversations and of the runs;
+    `attune_bench.signing` makes them.
     """
 
     protocol: str
     library_version: NotRequired[str]
     synthetic: NotRequired[bool]
     issues: NotRequired[list[Issue]]
+    codebook: NotRequired[str]
     data: NotRequired[str]
     runs: NotRequired[str]
 

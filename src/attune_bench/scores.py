@@ -53,7 +53,7 @@ class Scores:
     Attributes
     ----------
     metadata : dict
-        ``protocol``, ``library_version``, ``synthetic``, ``issues``.
+        ``protocol``, ``library_version``, ``synthetic``, ``issues``, ``codebook``.
     records : list of dict
         One per scored run, with the keys of ``scores.json``.
     aggregates : list of dict
@@ -70,11 +70,14 @@ class Scores:
         cls, records: Sequence[ConversationScore], *, protocol: str, synthetic: bool, issues: Iterable[Issue] = ()
     ) -> "Scores":
         """Aggregate the records of scored runs."""
+        from attune_bench.signing import codebook_hash
+
         metadata: Metadata = {
             "protocol": protocol,
             "library_version": __version__,
             "synthetic": synthetic,
             "issues": list(issues),
+            "codebook": codebook_hash(),
         }
         return cls(metadata, records, aggregate(records))
 

@@ -12,7 +12,7 @@ into the aggregate: one term for a mean; TP, TN, FP and FN for a score from pool
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
@@ -32,13 +32,24 @@ if TYPE_CHECKING:
     from attune_bench.scores import Scores
     from attune_metrics.resampling import Method
 
-__all__ = ["METRICS", "Draws", "Options", "Sampling", "ScoreSeries", "Settings", "check_metric", "statistic_of"]
+__all__ = [
+    "METRICS",
+    "Draws",
+    "Options",
+    "Sampling",
+    "ScoreSeries",
+    "Settings",
+    "by_mode",
+    "check_metric",
+    "statistic_of",
+]
 
 Floats = NDArray[np.float64]
 Statistic = Callable[[Floats, Floats], Floats]
 Unit = Literal["participant", "conversation"]
 IntervalName = Literal["percentile-expanded", "percentile", "bca"]
 
+_PRIMARY = "default"
 _CELLS = ("tp", "tn", "fp", "fn")
 METRICS = (*MEANS, *(f"{pooled}.{score}" for pooled in POOLED for score in COUNTS if score not in _CELLS))
 
@@ -106,9 +117,21 @@ class Settings:
     unit: Unit = "participant"
     interval: IntervalName = "percentile-expanded"
 
+    def __new__(cls, **options: object) -> "Settings":
+        """Refuse an unknown option by its name."""
+        known = [field.name for field in fields(cls)]
+        for name in options:
+            if name not in known:
+                near = get_close_matches(name, known, n=1)
+                hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(known)}"
+                raise MetricInputError(f"no option {name!r}; {hint}")
+        return object.__new__(cls)
+
     def __post_init__(self) -> None:
         if isinstance(self.metrics, str):
             raise MetricInputError(f"metrics is the text {self.metrics!r:.60}; expected a list of names")
+        if self.metrics is not None and not len(self.metrics):
+            raise MetricInputError("metrics is empty; name some, or leave it out")
         for metric in self.metrics or ():
             check_metric(metric)
         for name, value, known in (("unit", self.unit, Unit), ("interval", self.interval, IntervalName)):
@@ -241,6 +264,12 @@ class ScoreSeries:
         """
         masks, position = np.unique(rows, axis=0, return_inverse=True)
         return [(mask, np.flatnonzero(position.ravel() == i)) for i, mask in enumerate(masks)]
+
+
+def by_mode(series: ScoreSeries) -> dict[str, list[int]]:
+    """Return the groups of each mode, the primary mode first."""
+    modes = sorted({mode for _, mode in series.groups}, key=lambda mode: (mode != _PRIMARY, mode))
+    return {mode: [place for place, group in enumerate(series.groups) if group[1] == mode] for mode in modes}
 
 
 class Draws:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -9,12 +10,13 @@ from typing_extensions import Unpack
 
 from attune_bench._version import __version__
 from attune_bench.series import Options, ScoreSeries, Settings
+from attune_data.codebook import codebook_folder
 from attune_metrics import Signature, hash_records
 
 if TYPE_CHECKING:
     from attune_bench.scores import Scores
 
-__all__ = ["fingerprint", "sign"]
+__all__ = ["codebook_hash", "fingerprint", "sign"]
 
 
 class _Record(Protocol):
@@ -31,9 +33,18 @@ def fingerprint(records: Iterable[_Record]) -> str:
     >>> fingerprint(conversations) == fingerprint(reversed(conversations))
     True
     """
-    return hash_records(
-        json.dumps(json.loads(record.to_json()), sort_keys=True, separators=(",", ":")).encode() for record in records
-    )
+    return hash_records(_canonical(json.loads(record.to_json())) for record in records)
+
+
+def _canonical(record: object) -> bytes:
+    return json.dumps(record, sort_keys=True, separators=(",", ":")).encode()
+
+
+@cache
+def codebook_hash() -> str:
+    """Return the hash of the bundled codebook's files, whatever their line ends."""
+    files = (file for file in codebook_folder().iterdir() if file.name.endswith(".toml"))
+    return hash_records(_canonical([file.name, file.read_text(encoding="utf-8")]) for file in files)
 
 
 def sign(
@@ -45,6 +56,7 @@ def sign(
     ----------
     scores : Scores
         What was analysed; the hashes of data and runs are those in its metadata, where `attune-bench score` left them.
+        Without them the scores are hashed.
     within : iterable of str, optional
         Ids of the conversations that the analysis kept to.
     question : str, optional
@@ -65,8 +77,8 @@ def sign(
     >>> from attune_bench.baselines import prior
     >>> conversations = load("demo")
     >>> print(sign(score(conversations, prior(conversations)), metrics=["composite_score"]).partition("|")[2])
-    ... # doctest: +NORMALIZE_WHITESPACE
-    metric:composite_score|protocol:documented|mode:default|n:40|clusters:24|excluded:0|unit:participant|interval:percentile-expanded|level:0.95|boot:10000|seed:0
+    ... # doctest: +ELLIPSIS
+    metric:composite_score|protocol:documented|mode:default|codebook:...|scores:...|n:40|clusters:24|excluded:0|unit:participant|interval:percentile-expanded|level:0.95|boot:10000|seed:0
     """
     settings = Settings(**options)
     series = ScoreSeries(scores)
@@ -80,13 +92,17 @@ def sign(
     clusters = series.clusters(settings.unit)
     metadata = scores.metadata
     versions = dict.fromkeys((metadata.get("library_version", __version__), __version__))
+    codebooks = dict.fromkeys((metadata.get("codebook", codebook_hash()), codebook_hash()))
+    hashed = "data" in metadata and "runs" in metadata
     signature = Signature(
         attune="/".join(versions),
         metric=",".join(settings.names),
         protocol=metadata["protocol"],
         mode=",".join(sorted({mode for _, mode in series.groups})),
+        codebook="/".join(codebooks),
         data=metadata.get("data"),
         runs=metadata.get("runs"),
+        scores=None if hashed else _hash_scores(scores),
         filter=question,
         n=int((there & kept).sum()),
         clusters=len({clusters[unit] for unit in np.flatnonzero(there & kept).tolist()}),
@@ -98,3 +114,10 @@ def sign(
         seed=settings.seed,
     )
     return str(signature)
+
+
+def _hash_scores(scores: "Scores") -> str:
+    # Where a run's file lay has no part in its scores.
+    return hash_records(
+        _canonical({key: value for key, value in record.items() if key != "source_file"}) for record in scores.records
+    )

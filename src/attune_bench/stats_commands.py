@@ -66,6 +66,7 @@ def compare(
     options: Options = {"metrics": metric, "resamples": resamples, "seed": seed}
     frame, warned = catching(lambda: read.compare(*model, **options) if model else read.compare_all(**options))
     counts = told_apart(frame)
+    question = f"compare {model[0]!r} with {model[1]!r}" if model else None
     notes = _COMPARE_NOTES if frame.height else [_nothing_to_compare(read)]
     table = StatsTable(
         key="comparisons",
@@ -73,7 +74,7 @@ def compare(
         columns=_compare_columns(),
         sections=_compare_sections(frame, counts),
         notes=[*notes, *standing(read), *warned],
-        signature=sign(read, **options),
+        signature=sign(read, question=question, **options),
         metadata=table_metadata(read),
         extra={"told_apart": counts},
     )
@@ -302,7 +303,7 @@ def _one(
     frame = subgroups(scores, {question: chosen}, known=among, compare=compare, **options)
     if not compare:
         return frame
-    rest = {f"not {question}": set(among).difference(chosen)}
+    rest = {f"not ({question})": set(among).difference(chosen)}
     return pl.concat([frame, subgroups(scores, rest, known=among, **options)], how="diagonal")
 
 

@@ -12,9 +12,10 @@ are drawn with their conversations in both. The p-value belongs to the expanded 
 each metric, model and mode apart.
 """
 
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from math import nan, sqrt
+from math import isnan, nan, sqrt
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
@@ -22,9 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Unpack
 
-from attune_bench.comparison import FEWEST, ends, null, warn_family
+from attune_bench.comparison import ALPHA, FEWEST, ends, null
 from attune_bench.series import Draws, Floats, Options, ScoreSeries, Settings, Statistic, statistic_of
 from attune_data._matching import NO_ANSWER
+from attune_data._text import plural
 from attune_data.diagnoses import UNKNOWN
 from attune_metrics import Interval, bootstrap, bootstrap_distribution, holm
 from attune_metrics.errors import MetricInputError
@@ -138,6 +140,11 @@ def subgroups(
     ------
     MetricInputError
         As `by`, and where no conversation of the strata or of `known` was scored.
+
+    Warns
+    -----
+    UserWarning
+        Where in a family, with so few resamples or participants, no corrected p-value can be below 0.05.
     """
     settings = Settings(**options)
     series = ScoreSeries(scores)
@@ -149,6 +156,7 @@ def subgroups(
         )
     draws = Draws(series.clusters(settings.unit), settings)
     rows: list[tuple[Any, ...]] = []
+    families: dict[str, list[_Difference]] = {}
     for metric in settings.names:
         values, statistic = series.values(metric), statistic_of(metric)
         cells = [_values(series, values, series.scored & mask, draws, settings, statistic) for mask in masks.values()]
@@ -158,18 +166,19 @@ def subgroups(
             if compare
         ]
         for group, identity in enumerate(series.groups):
-            corrected = holm([of_stratum[group].p for of_stratum in gaps]).tolist()
+            family = [of_stratum[group] for of_stratum in gaps]
+            corrected = holm([gap.p for gap in family]).tolist()
+            families[f"the strata of {metric}, model {identity[0]!r}, mode {identity[1]!r}"] = family
             for i, name in enumerate(masks):
                 n, participants, *found, reason = cells[i][group]
                 row = (name, n, participants, metric, *identity, *found)
                 if compare:
-                    gap = gaps[i][group]
+                    gap = family[i]
                     why = reason or (gap.reason and f"no difference: {gap.reason}")
                     rows.append((*row, why, gap.difference, gap.low, gap.high, null(gap.p), null(corrected[i])))
                 else:
                     rows.append((*row, reason))
-    if compare:
-        warn_family(len(masks), settings, "the strata of one trait")
+    _warn(families, settings)
     import polars as pl
 
     schema: dict[str, Any] = {
@@ -222,6 +231,8 @@ class _Difference:
     high: float | None
     p: float
     reason: str | None
+    least: float = nan  # the p of a difference that no resample turns
+    clusters: int = 0  # of the smaller side
 
 
 def _differences(
@@ -268,16 +279,48 @@ def _difference(
         return _Difference(estimate, None, None, nan, side)
     if interval.reason:
         return _Difference(estimate, None, None, nan, interval.reason)
-    from scipy.special import stdtr, stdtrit
+    from scipy.special import stdtrit
 
-    # The few clusters of the smaller side, not all of them, limit how well the spread is known.
-    widening = sqrt(clusters / (clusters - 1))
     known = distribution[~np.isnan(distribution)]
     low, high = interval.low, interval.high
     if settings.interval == "percentile-expanded":
-        tail = _NORMAL.cdf(widening * float(stdtrit(clusters - 1, (1 - settings.level) / 2)))
+        tail = _NORMAL.cdf(_widening(clusters) * float(stdtrit(clusters - 1, (1 - settings.level) / 2)))
         low, high = np.quantile(known, [tail, 1 - tail]).tolist()
     beyond = min(int((known <= 0).sum()), int((known >= 0).sum()))
-    share = min((1 + beyond) / (1 + len(known)), 0.5)
-    p = 2 * float(stdtr(clusters - 1, _NORMAL.inv_cdf(share) / widening))
-    return _Difference(estimate, low, high, p, None)
+    p, least = (_p_value((1 + count) / (1 + len(known)), clusters) for count in (beyond, 0))
+    return _Difference(estimate, low, high, p, None, least, clusters)
+
+
+def _widening(clusters: int) -> float:
+    """Return the expansion for `clusters`: the few of the smaller side limit how well the spread is known."""
+    return sqrt(clusters / (clusters - 1))
+
+
+def _p_value(share: float, clusters: int) -> float:
+    """Return the p-value where a share of the resamples is on the other side of 0."""
+    from scipy.special import stdtr
+
+    return 2 * float(stdtr(clusters - 1, _NORMAL.inv_cdf(min(share, 0.5)) / _widening(clusters)))
+
+
+def _warn(families: Mapping[str, list[_Difference]], settings: Settings) -> None:
+    """Warn of the family whose corrected p-values can be smallest the least, where that is not below 0.05."""
+    worst: tuple[float, int, int, str] | None = None
+    for name, family in families.items():
+        tested = [gap for gap in family if not isnan(gap.p)]
+        if tested:
+            least = len(tested) * min(gap.least for gap in tested)
+            candidate = least, len(tested), max(gap.clusters for gap in tested), name
+            worst = candidate if worst is None or least > worst[0] else worst
+    if worst is None or worst[0] < ALPHA:
+        return
+    from scipy.special import stdtrit
+
+    least, size, clusters, name = worst
+    share = _NORMAL.cdf(_widening(clusters) * float(stdtrit(clusters - 1, ALPHA / size / 2)))
+    advice = f"use at least {int(1 / share)}" if share > 1e-6 else "the strata are too small, or too many"
+    warnings.warn(
+        f"{settings.resamples} resamples are too few for {plural(size, 'test')} ({name}) with at most {clusters} "
+        f"{settings.unit}s on the smaller side: no Holm-corrected p can be below {min(least, 1):.2g}; {advice}",
+        stacklevel=4,
+    )

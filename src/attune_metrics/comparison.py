@@ -80,7 +80,7 @@ def paired_bootstrap(
     differ = _differ(cluster_sums(pairs, resamples.clusters))
     return [
         replace(interval, low=0.0, high=0.0, reason=None)
-        if interval.clusters > 1 and interval.estimate == 0 and not differ[:, series].any()
+        if interval.estimate == 0 and not differ[:, series].any()
         else interval
         for series, interval in enumerate(intervals)
     ]
@@ -163,8 +163,8 @@ def paired_permutation_test(
     -------
     list of PermutationTest
         One for each pair of series. `a` against itself: difference 0, p 1. The p-value is nan, and ``reason`` says why,
-        without common units, with one cluster, and where the observed difference is undefined. An exchange for which
-        the statistic is undefined counts as if it were large.
+        without common units, with one cluster that differs, and where the observed difference is undefined. An exchange
+        for which the statistic is undefined counts as if it were large.
 
     Raises
     ------
@@ -222,7 +222,7 @@ def _test(
         reason = None
         if not n[series]:
             reason = "no unit has a value on both sides"
-        elif held[series] == 1:
+        elif held[series] == 1 and len(swaps) > 1:  # the one exchange of equal sides changes nothing
             reason = "all values are in one cluster"
         elif np.isnan(difference):
             reason = "the statistic is undefined"

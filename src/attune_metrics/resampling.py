@@ -243,9 +243,9 @@ def bootstrap(
     Returns
     -------
     list of Interval
-        One for each series. The ends are nan, and ``reason`` says why, without values, with one cluster, without
-        variation among clusters, and where the statistic is undefined in a larger share of the resamples than ``tail``;
-        in a smaller share those resamples are left out.
+        One for each series. The ends are nan, and ``reason`` says why, without values, with one cluster, with one
+        resample, without variation among clusters, and where the statistic is undefined in a larger share of the
+        resamples than ``tail``; in a smaller share those resamples are left out.
 
     Raises
     ------
@@ -274,6 +274,10 @@ def bootstrap(
     estimates = evaluate(statistic, total[..., :-1], total[..., -1])
     distribution = _distribution(sums, resamples, statistic)
     held = sums[..., -1] > 0
+    left_out = np.empty(0)
+    if method == "bca":
+        left = total - sums
+        left_out = evaluate(statistic, left[..., :-1], left[..., -1])
     intervals = []
     for series, estimate in enumerate(estimates.tolist()):
         clusters = int(held[:, series].sum())
@@ -281,8 +285,7 @@ def bootstrap(
         reason = _refuse(total[series, -1], clusters, estimate, known, distribution.shape[1], level)
         levels = None
         if reason is None and method == "bca":
-            left = total[series] - sums[held[:, series], series]
-            levels = _bca(known, estimate, evaluate(statistic, left[:, :-1], left[:, -1]), level)
+            levels = _bca(known, estimate, left_out[held[:, series], series], level)
             reason = None if levels else "the BCa correction is undefined; are there too few clusters?"
         elif reason is None:
             levels = symmetric_levels(level, clusters if method == "expanded" else None)
@@ -302,6 +305,8 @@ def _refuse(n: float, clusters: int, estimate: float, known: Floats, drawn: int,
     # More than a tail of unknown values could move an end anywhere.
     if drawn - len(known) > drawn * (1 - level) / 2:
         return f"the statistic is undefined in {drawn - len(known)} of {drawn} resamples"
+    if len(known) == 1:
+        return "a single resample has no spread"
     if not _varies(known):
         return "no variation among clusters"
     return None

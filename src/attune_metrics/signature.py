@@ -35,9 +35,11 @@ class Signature:
     metric : str
         Name in the catalog.
     protocol, mode, codebook : str, optional
-        Name of the scoring protocol, of the evaluation mode, and version of the codebook.
+        Name of the scoring protocol, of the evaluation mode, and version or hash of the codebook.
     data, runs : str, optional
         `hash_records` of the records scored, and of the predictions.
+    scores : str, optional
+        `hash_records` of the scores themselves, where those of what they were made of are not known.
     filter : str, optional
         The question that chose the records.
     n, clusters, excluded : int, optional
@@ -70,6 +72,7 @@ class Signature:
     codebook: str | None = None
     data: str | None = None
     runs: str | None = None
+    scores: str | None = None
     filter: str | None = None
     n: int | None = None
     clusters: int | None = None

@@ -62,10 +62,10 @@ def test_diagnosis_groups_by_hand(scores_of: Build, make_conversation: Build) ->
 def test_diagnosis_groups_are_what_by_gives_on_the_two_sides() -> None:
     data, runs = load("demo"), load_runs("demo")
     scores = score(data, runs)
-    found = diagnosis_groups(scores, data=data, metrics=[VA], resamples=500)
+    found = diagnosis_groups(scores, data=data, metrics=[VA], resamples=4000)
     # With these conversations alone the complement of a group is those without a diagnosis.
     pair = data.where(diagnosis=["ADHD", "none"])
-    expected = by(scores, "diagnosis_group", data=pair, compare=True, metrics=[VA], resamples=500)
+    expected = by(scores, "diagnosis_group", data=pair, compare=True, metrics=[VA], resamples=4000)
     names = ["model", "value", "difference", "p"]
     [adhd, other] = [frame.sort("model") for frame in (found.filter(group="ADHD"), expected.filter(stratum="ADHD"))]
     assert adhd.select(names).equals(other.select(names))
@@ -74,7 +74,7 @@ def test_diagnosis_groups_are_what_by_gives_on_the_two_sides() -> None:
 
 def test_holm_is_over_the_groups_of_a_metric_and_model() -> None:
     data, runs = load("demo"), load_runs("demo")
-    found = diagnosis_groups(score(data, runs), data=data, resamples=500)
+    found = diagnosis_groups(score(data, runs), data=data, resamples=4000)
     for _, rows in found.group_by("metric", "model", "mode"):
         p = sorted(value for value in rows["p"].to_list() if value is not None)
         smallest = rows.sort("p", nulls_last=True).row(0, named=True)

@@ -15,6 +15,7 @@ from attune_data.synthetic import Effects, SimulatedModel, conversations, runs
 
 Json = dict[str, Any]
 QUICK: Json = {"resamples": 200}
+pytestmark = pytest.mark.filterwarnings("ignore:200 resamples are too few")
 NUMBERS = ("low", "high", "p", "p_holm", "share_low", "share_high")
 
 each = pytest.mark.parametrize("name", ANALYSES)

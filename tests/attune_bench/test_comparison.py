@@ -242,6 +242,49 @@ def test_one_participant(make_record: Make) -> None:
     assert (row["n"], row["participants"], row["reason"]) == (6, 1, "fewer than 5 participants")
 
 
+def test_a_model_against_itself_differs_by_0_for_certain(make_record: Make) -> None:
+    # By one participant with one conversation or several, and by two.
+    for people in ("P", "PPP", "PQ"):
+        records: list[Any] = [
+            make_record(conversationId=f"c{i}", participant_id=person, composite_score=float(i))
+            for i, person in enumerate(people)
+        ]
+        scores = Scores.of(records, protocol="documented", synthetic=False)
+        model = scores.aggregates[0]["em_model"]
+        row = scores.compare(model, model, metrics=M).row(0, named=True)
+        assert (row["difference"], row["low"], row["high"], row["p"], row["reason"]) == (0, 0, 0, 1, None)
+
+
+def test_what_pooled_accuracy_detects_is_what_its_mean_does(make_record: Make) -> None:
+    # With equally many judgements in each conversation both are the same mean, so only Monte Carlo error differs. For
+    # six participants the correction is sqrt(6 / 5), of 10%.
+    rng = np.random.default_rng(9)
+    records: list[Any] = []
+    for model in "ab":
+        for i, right in enumerate(rng.integers(0, 11, size=6).tolist()):
+            counts = dict.fromkeys(("precision", "recall", "f1", "mcc"), 0.5) | {"accuracy": right / 10}
+            cells = {"tp": right, "tn": 0, "fp": 10 - right, "fn": 0}
+            changes: Any = {"pooled_binary_om_metrics": cells | counts, "avg_binary_om_accuracy": right / 10}
+            records.append(make_record(em_model=model, conversationId=f"c{i}", participant_id=f"P{i}", **changes))
+    scores = Scores.of(records, protocol="documented", synthetic=False)
+    mean, pooled = scores.compare(
+        "a", "b", metrics=["avg_binary_om_accuracy", "pooled_binary_om_metrics.accuracy"], resamples=40_000
+    )["detectable"]
+    assert pooled == pytest.approx(mean, rel=0.02)
+
+
+def test_the_default_mode_comes_first(make_scores: Callable[..., Scores]) -> None:
+    scores = make_scores(["a", "b", "c"], ["concise", "default", "verbose"])
+    modes = ["default", "concise", "verbose"]
+    assert scores.compare_all(metrics=M)["mode"].unique(maintain_order=True).to_list() == modes
+    assert scores.compare("a", "b", metrics=M)["mode"].to_list() == modes
+
+
+def test_a_single_resample_is_the_reason(build: Build) -> None:
+    row = build({"a": [1, 2, 3, 4, 5, 6]}).summary(metrics=M, resamples=1).row(0, named=True)
+    assert (row["low"], row["reason"]) == (None, "a single resample has no spread")
+
+
 def test_no_scores_and_one_model(build: Build) -> None:
     for scores in (build({}), build({"a": [1, 2]})):
         frame = scores.compare_all(metrics=M)

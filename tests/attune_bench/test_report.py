@@ -315,6 +315,7 @@ def test_json_holds_metadata_and_aggregates(make_scores: Make, models: list[str]
         "protocol": "documented",
         "library_version": __version__,
         "synthetic": True,
+        "codebook": scores.metadata["codebook"],
         "not_scored": 0,
     }
     assert sorted(content["models"], key=lambda row: row["em_model"]) == list(scores.aggregates)

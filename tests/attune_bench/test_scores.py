@@ -11,6 +11,7 @@ import pytest
 
 from attune_bench import Scores, score
 from attune_bench._version import __version__
+from attune_bench.signing import codebook_hash
 from attune_data import Conversation, Run, SourceError
 
 Json = dict[str, Any]
@@ -38,6 +39,7 @@ def test_round_trip(make_scores: Make, tmp_path: Path) -> None:
         "library_version": __version__,
         "synthetic": True,
         "issues": [],
+        "codebook": codebook_hash(),
     }
     assert repr(read) == "<Scores of 8 runs: 4 models and modes on 2 conversations, protocol documented>"
 

@@ -2,6 +2,7 @@ import csv
 import json
 from collections.abc import Callable
 from io import StringIO
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from attune_bench import Scores, score
 from attune_bench.baselines import BASELINES
-from attune_bench.signing import fingerprint, sign
+from attune_bench.signing import codebook_hash, fingerprint, sign
 from attune_data import load
 from attune_metrics import Signature
 
@@ -157,13 +158,19 @@ def test_subset_compares_with_the_rest(call: Call, demo_scores: Path) -> None:
     assert [list(row) for row in rows] == [[*SUBSET, *GAP]] * 6
     inside, outside = rows[:3], rows[3:]
     for one, other in zip(inside, outside, strict=True):
-        assert (one["stratum"], other["stratum"]) == ("filter n_turns > 5", "not filter n_turns > 5")
+        assert (one["stratum"], other["stratum"]) == ("filter n_turns > 5", "not (filter n_turns > 5)")
         assert one["n"] + other["n"] == 40
         assert one["difference"] == pytest.approx(one["value"] - other["value"], abs=1e-12)
         # One stratum is a family of one.
         assert one["p_holm"] == one["p"]
         assert other["difference"] is None
     assert Signature.parse(content["metadata"]["signature"]).filter == "filter n_turns > 5; compared"
+
+
+def test_a_complement_is_not_all_of_the_conditions(call: Call, demo_scores: Path) -> None:
+    rows = _subset(call, demo_scores, "--diagnosis", "ADHD", "--category", "Family", "--compare")["subgroups"]
+    question = "diagnosis=ADHD, category=Family"
+    assert {row["stratum"] for row in rows} == {question, f"not ({question})"}
 
 
 def test_who_has_no_valid_score_is_not_in_the_complement_of_a_screen(call: Call, demo_scores: Path) -> None:
@@ -232,6 +239,35 @@ def test_score_leaves_the_hashes_that_signatures_carry(call: Call, files: tuple[
     assert signatures[0].data != signatures[1].data
     assert signatures[0].runs == signatures[1].runs
     assert (signatures[0].clusters, signatures[1].clusters) == (1, 2)
+    assert (signatures[0].scores, signatures[0].codebook) == (None, codebook_hash())
+
+
+def test_scores_without_hashes_are_hashed(make_scores: Callable[..., Scores], tmp_path: Path) -> None:
+    scores = make_scores(["a"], conversations=4)
+    scores.write(tmp_path / "scores.json")
+    backwards = Scores.of(scores.records[::-1], protocol="documented", synthetic=False)
+    moved = make_scores(["a"], conversations=4, source_file="elsewhere.json")
+    same = {sign(read) for read in (scores, Scores.read(tmp_path / "scores.json"), backwards, moved)}
+    assert len(same) == 1
+    assert sign(make_scores(["a"], conversations=4, composite_score=1.0)) not in same
+
+
+def test_another_codebook_is_another_signature(make_scores: Callable[..., Scores]) -> None:
+    scores = make_scores()
+    earlier = Scores({**scores.metadata, "codebook": "0"}, scores.records, scores.aggregates)
+    assert Signature.parse(sign(earlier)).codebook == f"0/{codebook_hash()}"
+
+
+def test_the_models_compared_are_in_the_signature(call: Call, demo_scores: Path) -> None:
+    models = [row["em_model"] for row in Scores.read(demo_scores).aggregates]
+    choices = [(), *permutations(dict.fromkeys(models), 2)]
+    signatures = set()
+    for choice in choices:
+        chosen = [word for model in choice for word in ("--model", model)]
+        status, out, _ = call("compare", "--scores", demo_scores, *chosen, "--resamples", 99)
+        assert status == 0
+        signatures.add(Signature.parse(out.rstrip("\n").rpartition("\n")[2]))
+    assert len(signatures) == len(choices) > 2
 
 
 def test_a_signature_names_every_setting(make_scores: Callable[..., Scores]) -> None:

@@ -151,6 +151,32 @@ def test_holm_over_the_strata_of_each_model(build: Callable[..., Scores]) -> Non
     assert sorted(frame["p_holm"].to_list()) == pytest.approx(steps, abs=1e-12)
 
 
+def test_a_warning_names_the_least_p_that_can_be_reached(build: Callable[..., Scores]) -> None:
+    # No resample turns these differences, so that each p is the least there is. "c" has too few participants for one.
+    rng = np.random.default_rng(7)
+    scores = build((np.repeat([0, 50, 100], [6, 8, 20]) + rng.normal(size=34)).tolist())
+    strata = {"a": _ids(*range(6)), "b": _ids(*range(14, 34)), "c": _ids(6, 7, 8)}
+    options: Any = {"known": _ids(*range(34)), "compare": True, "metrics": M}
+    with pytest.warns(UserWarning, match="199 resamples are too few for 2 tests") as caught:
+        frame = subgroups(scores, strata, resamples=199, **options)
+    # Of "b" the smaller side are the other 14: 13 degrees of freedom.
+    least = 2 * 2 * stats.t.cdf(stats.norm.ppf(1 / 200) / np.sqrt(14 / 13), 13)
+    assert frame["p_holm"].min() == pytest.approx(least, abs=1e-12)
+    message = str(caught[0].message)
+    assert f"at most 14 participants on the smaller side: no Holm-corrected p can be below {least:.2g};" in message
+    enough = int(message.rpartition("use at least ")[2])
+    with pytest.warns(UserWarning, match="too few for 2 tests"):
+        assert subgroups(scores, strata, resamples=enough - 1, **options)["p_holm"].drop_nulls().min() >= 0.05  # type: ignore[operator]
+    assert subgroups(scores, strata, resamples=enough, **options)["p_holm"].drop_nulls().min() < 0.05  # type: ignore[operator]
+
+
+def test_no_number_of_resamples_is_advised_where_none_helps(build: Callable[..., Scores]) -> None:
+    scores = build([*range(5), *range(50, 80)])
+    strata = {name: _ids(*range(5)) for name in "abcdefgh"}
+    with pytest.warns(UserWarning, match="too few for 8 tests.* the strata are too small, or too many$"):
+        subgroups(scores, strata, known=_ids(*range(35)), compare=True, metrics=M, resamples=199)
+
+
 def test_odd_strata_give_a_reason(build: Callable[..., Scores]) -> None:
     known = _ids(*range(12))
     strata = {"empty": [], "elsewhere": ["x"], "all": known, "half": known[:6]}
@@ -182,7 +208,7 @@ def test_order_never_shows(build: Callable[..., Scores], talks: Callable[..., Co
     scores = build(rng.normal(size=30).tolist())
     shuffled = [scores.records[i] for i in rng.permutation(30)]
     other = Scores.of(shuffled, protocol="documented", synthetic=False)
-    options: Any = {"metrics": M, "compare": True, "resamples": 200}
+    options: Any = {"metrics": M, "compare": True, "resamples": 500}
     found = scores.by("diagnosis", data=data, **options)
     assert found.equals(other.by("diagnosis", data=Collection(list(data)[::-1]), **options))
     assert found.filter(pl.col("p").is_null()).height == 0

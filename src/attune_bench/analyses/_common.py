@@ -17,15 +17,12 @@ from attune_metrics.resampling import symmetric_levels
 __all__ = [
     "Paired",
     "aggregates",
-    "by_mode",
     "corrected",
     "direction",
     "distribution_ends",
     "paired",
     "per_conversation",
 ]
-
-_PRIMARY = "default"
 
 
 class Paired(NamedTuple):
@@ -41,12 +38,6 @@ class Paired(NamedTuple):
     participants: int
     reason: str | None
     sampled: bool  # whether the p-value is from random exchanges, not from all
-
-
-def by_mode(series: ScoreSeries) -> dict[str, list[int]]:
-    """Return the groups of each mode, the primary mode first."""
-    modes = sorted({mode for _, mode in series.groups}, key=lambda mode: (mode != _PRIMARY, mode))
-    return {mode: [place for place, group in enumerate(series.groups) if group[1] == mode] for mode in modes}
 
 
 def aggregates(values: Floats, statistic: Statistic) -> Floats:
@@ -123,6 +114,8 @@ def distribution_ends(
     lost = len(distribution) - len(known)
     if lost > len(distribution) * (1 - settings.level) / 2:
         return None, None, f"the statistic is undefined in {lost} of {len(distribution)} resamples"
+    if not whole and len(known) < 2:
+        return None, None, "a single resample has no spread"
     if not whole and np.ptp(known) <= ROUNDING * np.abs(known).max():
         return None, None, "no variation among clusters"
     levels = symmetric_levels(settings.level, clusters if settings.method == "expanded" else None)

@@ -10,9 +10,9 @@ import numpy as np
 from typing_extensions import Unpack
 
 from attune_bench.aggregates import IN_COMPOSITE
-from attune_bench.analyses._common import aggregates, by_mode, direction, distribution_ends, per_conversation
+from attune_bench.analyses._common import aggregates, direction, distribution_ends, per_conversation
 from attune_bench.comparison import ends, null
-from attune_bench.series import Draws, Options, ScoreSeries, Settings, statistic_of
+from attune_bench.series import Draws, Options, ScoreSeries, Settings, by_mode, statistic_of
 from attune_metrics import bootstrap, bootstrap_distribution
 from attune_metrics.correlation import spearman_rho_rows
 

@@ -10,8 +10,8 @@ import numpy as np
 from typing_extensions import Unpack
 
 from attune_bench.aggregates import IN_COMPOSITE
-from attune_bench.analyses._common import aggregates, by_mode, corrected, direction, distribution_ends, paired
-from attune_bench.series import Draws, Options, ScoreSeries, Settings, statistic_of
+from attune_bench.analyses._common import aggregates, corrected, direction, distribution_ends, paired
+from attune_bench.series import Draws, Options, ScoreSeries, Settings, by_mode, statistic_of
 from attune_metrics import bootstrap_distribution
 from attune_metrics._arrays import average_ranks
 

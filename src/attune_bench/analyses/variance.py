@@ -15,9 +15,9 @@ import numpy as np
 from typing_extensions import Unpack
 
 from attune_bench.aggregates import IN_COMPOSITE
-from attune_bench.analyses._common import by_mode, per_conversation
+from attune_bench.analyses._common import per_conversation
 from attune_bench.comparison import ends, null
-from attune_bench.series import Draws, Floats, Options, ScoreSeries, Settings
+from attune_bench.series import Draws, Floats, Options, ScoreSeries, Settings, by_mode
 from attune_metrics import Interval, Resamples, bootstrap
 
 if TYPE_CHECKING:
