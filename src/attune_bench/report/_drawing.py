@@ -11,6 +11,7 @@ from attune_bench.stats_tables import interval, number
 from attune_data._extras import require
 from attune_data._files import write_whole
 from attune_data._text import plural, printable
+from attune_metrics.catalog import CATALOG
 from attune_metrics.errors import MetricInputError
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ __all__ = [
     "MUTED",
     "ORANGE",
     "PAPER",
+    "PROFILED",
     "SKY",
     "STEP",
     "WIDTH",
@@ -52,6 +54,7 @@ __all__ = [
 INK, MUTED, GRID, PAPER, SKY, ORANGE = "#1b1f24", "#5f6872", "#e2e5e9", "#ffffff", "#0072b2", "#d55e00"
 WIDTH, STEP = 300, 26
 LINES: Mapping[str, Line] = {line.key or line.metric: line for lines in GROUPS.values() for line in lines}
+PROFILED = [key for key, line in LINES.items() if (CATALOG[line.metric].low, CATALOG[line.metric].high) == (0, 1)]
 
 Rows = list[dict[str, Any]]
 
@@ -221,7 +224,7 @@ def heatmap(
         interpolate="lab",
     )
     # Black is at least 4.5 to 1 up to here, as is white from here on.
-    far = f"abs(datum['{value}'] - {middle}) > {0.85 * reach}"
+    far = f"abs(datum['{value}'] - {middle}) > {0.88 * reach}"
     cells = base.mark_rect(stroke=PAPER, strokeWidth=1.5).encode(
         color=alt.Color(f"{value}:Q", scale=colours, legend=None), **hover()
     )

@@ -162,7 +162,8 @@ def figure(chart: "Figure", caption: str) -> Html:
     ElementTree.register_namespace("", name)
     root = ElementTree.fromstring(drawing.svg(chart))  # noqa: S314 - drawn here
     for mark in root.iter():
-        if mark.get("role") == "graphics-symbol" and (text := mark.get("aria-label")):
+        of_frame = mark.get("aria-roledescription") in {"axis", "legend", "title"}
+        if mark.get("role") == "graphics-symbol" and not of_frame and (text := mark.get("aria-label")):
             title = ElementTree.Element(f"{{{name}}}title")
             title.text = text
             mark.insert(0, title)

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from attune_bench.comparison import FEWEST
 from attune_bench.report._drawing import (
-    LINES,
     MUTED,
     PAPER,
+    PROFILED,
     SKY,
     STEP,
     WIDTH,
@@ -41,7 +41,6 @@ from attune_bench.report._heatmaps import metric_correlation, mode_differences, 
 from attune_bench.stats_tables import number, p_value
 from attune_bench.subgroups import FEW
 from attune_data._text import printable
-from attune_metrics.catalog import CATALOG
 
 if TYPE_CHECKING:
     import polars as pl
@@ -137,9 +136,7 @@ def profile(
     """
     alt = altair()
     if metrics is None:
-        metrics = [
-            key for key, line in LINES.items() if (CATALOG[line.metric].low, CATALOG[line.metric].high) == (0, 1)
-        ]
+        metrics = PROFILED
     rows = rows_of(summary, mode, "value")
     own = {row["metric"]: row for row in rows if row["model"] == printable(model)}
     chosen = [metric for metric in metrics if metric in own]

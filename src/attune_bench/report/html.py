@@ -9,6 +9,7 @@ from attune_bench import analyses
 from attune_bench.comparison import FEWEST, told_apart
 from attune_bench.report import figures
 from attune_bench.report._disclosure import few_groups, hidden_strata, open_groups, without_groups
+from attune_bench.report._drawing import PROFILED
 from attune_bench.report._page import Cell, element, figure, joined, page, table
 from attune_bench.report.text import headline
 from attune_bench.series import Sampling
@@ -242,6 +243,7 @@ def _scores(report: _Report, summary: "pl.DataFrame") -> None:
     profiles = [
         figure(figures.profile(summary, model, mode=mode), f"{model} [{mode}]" if len(report.modes) > 1 else model)
         for model, mode in groups
+        if any(rows[model, mode, metric]["value"] is not None for metric in PROFILED)
     ]
     note = "Scores from 0 to 1, higher is better. Points: the model, with 95% intervals. Ticks: the other models."
     report.add("Profiles", element("p", note, class_="quiet"), element("div", *profiles, class_="grid"))
