@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Mapping
-from itertools import chain
 
 import numpy as np
 import pytest
@@ -92,7 +91,7 @@ def test_a_hidden_category_does_not_follow_from_the_others(
         missing = sizes.keys() - left.keys()
         assert few in missing
         # Headline minus what is shown, or value minus difference minus what is shown, is of all that is missing.
-        traits = conversations.tables["conversations"]
+        traits = conversations.tables.conversations
         people = set(traits.filter(traits["category"].is_in(list(missing)))["participant_id"])
         assert len(missing) == 2
         assert len(people) >= 5
@@ -130,11 +129,17 @@ def test_why_a_figure_is_missing(scores_of: Callable[..., Scores]) -> None:
 
 
 def test_a_part_of_the_data(scores: Scores, conversations: Collection[Conversation]) -> None:
-    part = Collection([one for one in conversations if one.topic.category != "School"])
+    part = conversations.where(category=["Family", "Health", "Money", "Relationships", "Work"])
     lacking = len(conversations) - len(part)
     assert lacking > 1
     page = html_report(scores, data=part, runs=load_runs("demo"), resamples=20)
-    assert f"Of 40 scored conversations {lacking} are not in the data." in page
+    assert f"The data lack {lacking} of 40 scored conversations." in page
     (why,) = re.findall(r"<li>(Agreement by question: [^<]*)</li>", page)
-    assert why.endswith("was scored and is not in the data")
-    assert not any(one.id in page for one in chain(conversations))
+    assert why == f"Agreement by question: The data lack {lacking} of 40 scored conversations"
+    assert not any(one.id in page for one in conversations)
+
+
+def test_a_part_of_the_runs(scores: Scores, conversations: Collection[Conversation]) -> None:
+    page = html_report(scores, data=conversations, runs=list(load_runs("demo"))[1:], resamples=20)
+    assert "<li>Agreement by question: The run files are not all those that were scored</li>" in page
+    assert not any(one.id in page for one in conversations)

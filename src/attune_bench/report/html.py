@@ -341,9 +341,8 @@ def _subgroups(report: _Report, scores: "Scores", data: "Collection[Conversation
     )
     if not report.small_cells:
         note += f" Values of fewer than {FEWEST} participants are not shown, nor others from which they would follow."
-    scored = {record["conversationId"] for record in scores.records}
-    if lacking := len(scored.difference(conversation_ids(data))):
-        note += f" Of {plural(len(scored), 'scored conversation')} {lacking} are not in the data."
+    if lacking := _lacking(scores, data):
+        note += f" {lacking}."
     report.add("Subgroups", *parts, element("p", note, class_="quiet"))
     groups = analyses.diagnosis_groups(scores, data=data, **options, metrics=["avg_emotion_va_score"])
     if not report.small_cells:
@@ -358,13 +357,22 @@ def _subgroups(report: _Report, scores: "Scores", data: "Collection[Conversation
            rows_need=analyses.ANALYSES["diagnosis_groups"].rows_need)  # fmt: skip
 
 
+def _lacking(scores: "Scores", data: "Collection[Conversation]") -> str:
+    """Say how many scored conversations the data lack; nothing where it holds all."""
+    scored = {record["conversationId"] for record in scores.records}
+    lacking = len(scored.difference(conversation_ids(data)))
+    return f"The data lack {lacking} of {plural(len(scored), 'scored conversation')}" if lacking else ""
+
+
 def _questions(
     report: _Report, scores: "Scores", data: "Collection[Conversation]", runs: "Sequence[Run]", options: Sampling
 ) -> None:
     try:
         frame = analyses.question_agreement(scores, data=data, runs=runs, **options)
-    except MetricInputError as error:
-        report.left_out.append(f"Agreement by question: {error}")
+    except MetricInputError:
+        # Its text names a conversation, which a page does not.
+        why = _lacking(scores, data) or "The run files are not all those that were scored"
+        report.left_out.append(f"Agreement by question: {why}")
         return
     for task, what in _TASKS.items():
         _drawn(report, f"Agreement by question: {what}", "Share of turns on which a model answers as the participant.",
