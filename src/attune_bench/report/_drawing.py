@@ -219,12 +219,12 @@ def heatmap(
     # Pale at the middle and of one darkness at both ends; the sign is printed, so that it can be read in grey.
     colours = alt.Scale(
         domain=[middle - reach, middle, middle + reach],
-        range=["#b84f09", "#f7f7f5", "#1f6fb4"],
+        range=["#b34d09", "#f7f7f5", "#1f6fb4"],
         clamp=True,
         interpolate="lab",
     )
     # Black is at least 4.5 to 1 up to here, as is white from here on.
-    far = f"abs(datum['{value}'] - {middle}) > {0.9 * reach}"
+    far = f"abs(datum['{value}'] - {middle}) > {0.92 * reach}"
     cells = base.mark_rect(stroke=PAPER, strokeWidth=1.5).encode(
         color=alt.Color(f"{value}:Q", scale=colours, legend=None), **hover()
     )

@@ -255,7 +255,7 @@ def diagnosis_groups(groups: "pl.DataFrame", metric: str, *, mode: str | None = 
     looks = dict(zip(_SIZES.values(), ((SKY, "circle"), (PAPER, "circle"), (PAPER, "cross")), strict=True))
     kinds = [kind for kind in looks if kind in unique(rows, "kind")]
     fills, shapes = ([looks[kind][i] for kind in kinds] for i in (0, 1))
-    legend = alt.Legend(title=None, orient="top", labelLimit=260, symbolStrokeColor=SKY)
+    legend = alt.Legend(title=None, orient="top", labelLimit=260, symbolStrokeColor=SKY, symbolStrokeWidth=2)
     chart = alt.layer(
         alt.Chart()
         .mark_rule(color=MUTED, strokeDash=[4, 3], strokeWidth=1.5, aria=False)
