@@ -255,15 +255,16 @@ def diagnosis_groups(groups: "pl.DataFrame", metric: str, *, mode: str | None = 
     looks = dict(zip(_SIZES.values(), ((SKY, "circle"), (PAPER, "circle"), (PAPER, "cross")), strict=True))
     kinds = [kind for kind in looks if kind in unique(rows, "kind")]
     fills, shapes = ([looks[kind][i] for kind in kinds] for i in (0, 1))
-    legend = alt.Legend(title=None, orient="top", labelLimit=260, symbolStrokeColor=SKY, symbolStrokeWidth=2)
+    legend = alt.Legend(title=None, orient="top", labelLimit=260)
     chart = alt.layer(
         alt.Chart()
         .mark_rule(color=MUTED, strokeDash=[4, 3], strokeWidth=1.5, aria=False)
         .encode(x=alt.datum(0))
         .transform_aggregate(rows="count()", groupby=["group"]),
         base.mark_rule(color=SKY, strokeWidth=2).encode(alt.X("low:Q"), alt.X2("high:Q"), **hover()),
-        base.mark_point(stroke=SKY, size=70, opacity=1, strokeWidth=2).encode(
+        base.mark_point(size=70, opacity=1, strokeWidth=2).encode(
             x,
+            stroke=alt.Stroke("kind:N", scale=alt.Scale(domain=kinds, range=[SKY] * len(kinds)), legend=legend),
             fill=alt.Fill("kind:N", scale=alt.Scale(domain=kinds, range=fills), legend=legend),
             shape=alt.Shape("kind:N", scale=alt.Scale(domain=kinds, range=shapes), legend=legend),
             **hover(),
