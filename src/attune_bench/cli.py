@@ -76,6 +76,7 @@ def demo(*, html: Path = Path("attune-demo.html")) -> None:
     from attune_bench.scoring import score
     from attune_data import load
 
+    _check_page(html, [])
     conversations = load("demo")
     participants = {conversation.participant_id for conversation in conversations}
     emit(
@@ -328,8 +329,9 @@ def report(
     from attune_bench.report.html import html_report
     from attune_data import load, load_runs
 
-    if not html.parent.is_dir():
-        raise UsageError(f"no such folder: {html.parent}; create it or choose another --html")
+    if format != "table":
+        raise UsageError("--format is for the report as text; leave out --format or --html")
+    _check_page(html, [str(scores), data, results])
     conversations = None if data is None else load(data)
     runs = None if results is None else load_runs(results)
     try:
@@ -337,6 +339,16 @@ def report(
     except (ImportError, ValueError) as error:
         raise UsageError(str(error)) from None
     _write_page(html, text)
+
+
+def _check_page(path: Path, inputs: Sequence[str | None]) -> None:
+    """Refuse a target that no page can or should be written to."""
+    if path.suffix.lower() != ".html" or path.is_dir():
+        raise UsageError(f"{path} is no name for a page; expected --html with a file in .html")
+    if not path.parent.is_dir():
+        raise UsageError(f"no such folder: {path.parent}; create it or choose another --html")
+    if any(source is not None and path.resolve() == Path(source).resolve() for source in inputs):
+        raise UsageError(f"{path} is what is read; choose another --html")
 
 
 def _write_page(path: Path, text: str) -> None:

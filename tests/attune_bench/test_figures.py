@@ -1,6 +1,8 @@
 """Figures: what they draw of hand-made frames, what they refuse, and that they can be saved."""
 
+import re
 from collections.abc import Callable
+from html import unescape
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -10,6 +12,7 @@ import pytest
 
 from attune_bench.report import figures
 from attune_bench.report._drawing import svg
+from attune_bench.report._page import figure
 
 Row = dict[str, Any]
 COUNTS = {"n": 20, "participants": 12, "reason": None, "p": 0.01, "p_holm": 0.02}
@@ -34,8 +37,8 @@ DRIFT = frame(
     metric="avg_binary_om_accuracy",
 )
 GROUPS = frame(
-    {"group": "ADHD", "value": 0.3, "value_none": 0.5, "difference": -0.2, "low": -0.3, "high": -0.1},
-    {"group": "ASD", "value": 0.3, "value_none": 0.5, "difference": -0.2, "low": None, "high": None},
+    {"group": "ADHD", "value": 0.3, "value_none": 0.5, "difference": -0.2, "low": -0.3, "high": -0.1, "mark": "few"},
+    {"group": "ASD", "value": 0.3, "value_none": 0.5, "difference": -0.2, "low": None, "high": None, "mark": "too few"},
     model="a",
     metric="avg_emotion_va_score",
 )
@@ -211,6 +214,53 @@ def test_nothing_to_draw_is_said() -> None:
         figures.profile(SUMMARY, "z")
     with pytest.raises(ValueError, match="no task 'x'; expected one of binary_om"):
         figures.question_agreement(QUESTIONS, "x")
+
+
+def test_a_frame_of_something_else_is_refused() -> None:
+    with pytest.raises(ValueError, match="no column 'value_none': is it of the analysis that this figure draws"):
+        figures.diagnosis_groups(SUMMARY, "avg_pairwise_accuracy")
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_what_the_pointer_reads_on_a_page_is_written_for_readers(name: str) -> None:
+    draw, expected = DRAWN[name]
+    titles = re.findall(r"<title>(.*?)</title>", figure(draw(), "caption"))
+    assert {unescape(title) for title in titles} == set(expected)
+
+
+def test_points_of_few_participants_do_not_look_like_others() -> None:
+    many = GROUPS.head(1).with_columns(group=pl.lit("any"), mark=pl.lit(""), participants=pl.lit(20, dtype=pl.Int64))
+    drawing = svg(figures.diagnosis_groups(pl.concat([many, GROUPS], how="vertical_relaxed"), "avg_emotion_va_score"))
+    points = [mark for mark in read(drawing).iter() if mark.get("aria-roledescription") == "point"]
+    assert len({(point.get("fill"), point.get("d")) for point in points}) == 3
+    assert {"20 participants or more", "fewer than 20 participants", "fewer than 5 participants, no interval"} <= set(
+        words(drawing)
+    )
+
+
+def test_one_participant_is_singular() -> None:
+    drawing = svg(figures.win_rates(RATES.with_columns(n=1, participants=1)))
+    assert "a against b: 0.250 [0.200, 0.300], n = 1 (1 participant)" in marks(drawing)
+
+
+def luminance(colour: str) -> float:
+    """WCAG 2's relative luminance of rgb(r, g, b)."""
+    channels = [int(part) / 255 for part in colour[4:-1].split(",")]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_numbers_in_cells_can_be_read() -> None:
+    steps = [{"model_a": "a", "model_b": f"b{i}", "rate": i / 100, "low": None, "high": None} for i in range(101)]
+    root = read(svg(figures.win_rates(frame(*steps, metric="avg_pairwise_accuracy"))))
+    cells = [m.get("fill", "") for m in root.iter() if m.get("aria-roledescription") == "rect mark"]
+    texts = [m.get("fill") for m in root.iter() if m.get("aria-roledescription") == "text mark" and m.text]
+    assert len(cells) == len(texts) == 101
+    for cell, text in zip(cells, texts, strict=True):
+        assert text in {"white", "black"}
+        light, dark = (1.0, luminance(cell)) if text == "white" else (luminance(cell), 0.0)
+        # WCAG 2.1, 1.4.3: 4.5 to 1, for small text.
+        assert (light + 0.05) / (dark + 0.05) >= 4.5
 
 
 def test_more_than_altair_draws_by_itself() -> None:

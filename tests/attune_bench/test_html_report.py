@@ -130,8 +130,10 @@ def test_no_value_of_a_few_participants(
         assert f"{row['value']:.2f}" not in shown
         assert f", {row['stratum']}: " not in page
     for row in many.iter_rows(named=True):
+        assert row["mark"] == "few"
         (shown,) = rows(page, f"{row['stratum']}: {row['model']}<")
         assert f"{row['value']:.2f}" in shown
+        assert f"({row['participants']}) few" in shown
     whole = html_report(scores, data=conversations, runs=runs, resamples=50, small_cells=True)
     for row in few.iter_rows(named=True):
         (shown,) = rows(whole, f"{row['stratum']}: {row['model']}<")
@@ -174,7 +176,7 @@ def test_names_are_text(make_scores: Callable[..., Scores]) -> None:
 
 @pytest.mark.parametrize("conversations", [1, 3])
 def test_one_model_few_conversations(make_scores: Callable[..., Scores], conversations: int) -> None:
-    page = html_report(make_scores(conversations=conversations), resamples=20)
+    page = html_report(make_scores(conversations=conversations), resamples=20, small_cells=True)
     assert "Comparisons: no mode has two models" in page
     assert headings(page)[0] == "Scores"
 
@@ -189,7 +191,7 @@ def test_scores_without_records_are_refused() -> None:
 
 def test_report_writes_the_page(call: Call, scores_file: Path, tmp_path: Path) -> None:
     target = tmp_path / "report.html"
-    status, out, err = call("report", "--scores", scores_file, "--html", target, "--resamples", 20)
+    status, out, err = call("report", "--scores", scores_file, "--html", target, "--resamples", 20, "--small-cells")
     assert (status, err) == (0, "")
     assert out.startswith(f"{target}: ")
     page = target.read_text(encoding="utf-8")
@@ -201,6 +203,10 @@ def test_report_writes_the_page(call: Call, scores_file: Path, tmp_path: Path) -
     ("arguments", "said"),
     [
         (["--data", "demo"], "--data, --results and --small-cells are for the page of HTML; give --html FILE too"),
+        (["--html", "x.html", "--format", "json"], "--format is for the report as text; leave out --format or --html"),
+        (["--html", "x.json"], "x.json is no name for a page; expected --html with a file in .html"),
+        (["--html", "."], ". is no name for a page; expected --html with a file in .html"),
+        (["--html", "x.html"], "every model was run on fewer than 5 participants"),
         (["--html", "nowhere/x.html"], "no such folder: nowhere; create it or choose another --html"),
     ],
 )
@@ -208,6 +214,18 @@ def test_report_says_what_is_wrong(call: Call, scores_file: Path, arguments: lis
     status, out, err = call("report", "--scores", scores_file, *arguments)
     assert (status, out) == (2, "")
     assert said in err
+
+
+@pytest.mark.parametrize("option", ["--scores", "--data", "--results"])
+def test_what_is_read_is_not_written_over(call: Call, scores_file: Path, tmp_path: Path, option: str) -> None:
+    target = tmp_path / "input.html"
+    target.write_bytes(scores_file.read_bytes())
+    given = {"--scores": scores_file, "--data": "demo", "--results": "demo"} | {option: target}
+    arguments = [part for pair in given.items() for part in pair]
+    status, out, err = call("report", *arguments, "--html", tmp_path / "." / "input.html")
+    assert (status, out) == (2, "")
+    assert "input.html is what is read; choose another --html" in err
+    assert target.read_bytes() == scores_file.read_bytes()
 
 
 WITHOUT = """

@@ -10,7 +10,8 @@ from attune_bench.report.text import GROUPS, Line
 from attune_bench.stats_tables import interval, number
 from attune_data._extras import require
 from attune_data._files import write_whole
-from attune_data._text import printable
+from attune_data._text import plural, printable
+from attune_metrics.catalog import CATALOG
 from attune_metrics.errors import MetricInputError
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ __all__ = [
     "MUTED",
     "ORANGE",
     "PAPER",
+    "PROFILED",
     "SKY",
     "STEP",
     "WIDTH",
@@ -52,6 +54,7 @@ __all__ = [
 INK, MUTED, GRID, PAPER, SKY, ORANGE = "#1b1f24", "#5f6872", "#e2e5e9", "#ffffff", "#0072b2", "#d55e00"
 WIDTH, STEP = 300, 26
 LINES: Mapping[str, Line] = {line.key or line.metric: line for lines in GROUPS.values() for line in lines}
+PROFILED = [key for key, line in LINES.items() if (CATALOG[line.metric].low, CATALOG[line.metric].high) == (0, 1)]
 
 Rows = list[dict[str, Any]]
 
@@ -78,8 +81,10 @@ def rows_of(frame: "pl.DataFrame", mode: str | None, value: str, *, metric: str 
     Raises
     ------
     ValueError
-        Where there is none, or `mode` does not say which of several.
+        Where there is none, the frame is of something else, or `mode` does not say which of several.
     """
+    if lacking := {"mode", value}.difference(frame.columns):
+        raise ValueError(f"the frame has no column {min(lacking)!r}: is it of the analysis that this figure draws?")
     modes = sorted(frame["mode"].unique())
     if mode is None and len(modes) > 1:
         raise ValueError(f"there are the modes {', '.join(map(repr, modes))}; choose one with mode=...")
@@ -117,7 +122,7 @@ def shown(row: Mapping[str, Any], key: str, metric: str = "", *, signed: bool = 
 
 def sizes(row: Mapping[str, Any]) -> str:
     """Return what a number rests on."""
-    return f"n = {row['n']} ({row['participants']} participants)"
+    return f"n = {row['n']} ({plural(row['participants'], 'participant')})"
 
 
 def data(rows: Iterable[Mapping[str, Any]]) -> Any:
@@ -151,19 +156,20 @@ def estimates(rows: Rows, x: Any, y: Any) -> list[Any]:
     """Return the layers of values with their intervals."""
     alt = altair()
     found = [row for row in rows if row["low"] is not None]
-    bars = alt.Chart(data(found)).mark_rule(color=SKY, strokeWidth=2).encode(alt.X("low:Q"), alt.X2("high:Q"), y)
+    bars = alt.Chart(data(found)).mark_rule(color=SKY, strokeWidth=2)
     points = alt.Chart(data(rows)).mark_point(color=SKY, filled=True, size=80, opacity=1)
-    return [*([bars] if found else []), points.encode(x, y, **hover())]
+    drawn = [bars.encode(alt.X("low:Q"), alt.X2("high:Q"), y, **hover())] if found else []
+    return [*drawn, points.encode(x, y, **hover())]
 
 
 def line(x: float, text: str = "") -> Any:
     """Return a broken vertical line, with its name above it."""
     alt = altair()
     base = alt.Chart(data([{"x": x, "name": text}]))
-    rule = base.mark_rule(color=MUTED, strokeDash=[4, 3], strokeWidth=1.5).encode(alt.X("x:Q"))
+    rule = base.mark_rule(color=MUTED, strokeDash=[4, 3], strokeWidth=1.5, aria=False).encode(alt.X("x:Q"))
     if not text:
         return rule
-    return rule + base.mark_text(color=MUTED, dy=-8, fontSize=13).encode(
+    return rule + base.mark_text(color=MUTED, dy=-8, fontSize=13, aria=False).encode(
         alt.X("x:Q"), y=alt.value(0), text=alt.Text("name:N")
     )
 
@@ -181,7 +187,7 @@ def dumbbell(rows: Rows, kinds: Mapping[str, str], y: Any, title: str) -> Any:
     joined = alt.Chart(data(rows)).mark_rule(color=MUTED, strokeWidth=1.5)
     marks = alt.Chart(data(points)).mark_point(size=90, opacity=1, strokeWidth=2)
     return alt.layer(
-        joined.encode(alt.X(f"{ends[0]}:Q"), alt.X2(f"{ends[-1]}:Q"), y),
+        joined.encode(alt.X(f"{ends[0]}:Q"), alt.X2(f"{ends[-1]}:Q"), y, **hover()),
         marks.encode(
             axis("X", "at", title),
             y,
@@ -213,16 +219,17 @@ def heatmap(
     # Pale at the middle and of one darkness at both ends; the sign is printed, so that it can be read in grey.
     colours = alt.Scale(
         domain=[middle - reach, middle, middle + reach],
-        range=["#c2540a", "#f7f7f5", "#1f6fb4"],
+        range=["#b34d09", "#f7f7f5", "#1f6fb4"],
         clamp=True,
         interpolate="lab",
     )
-    far = f"abs(datum['{value}'] - {middle}) > {0.62 * reach}"
+    # Black is at least 4.5 to 1 up to here, as is white from here on.
+    far = f"abs(datum['{value}'] - {middle}) > {0.92 * reach}"
     cells = base.mark_rect(stroke=PAPER, strokeWidth=1.5).encode(
         color=alt.Color(f"{value}:Q", scale=colours, legend=None), **hover()
     )
     text = base.mark_text(fontSize=13).encode(
-        text="shown:N", color=alt.condition(far, alt.value("white"), alt.value("black"))
+        text="shown:N", color=alt.condition(far, alt.value("white"), alt.value("black")), **hover()
     )
     return styled(alt.layer(cells, text).properties(width=side * len(x[1]), height=30 * len(y[1])))
 

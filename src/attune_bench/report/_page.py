@@ -46,7 +46,7 @@ h2 {{ margin: 3rem 0 .6rem; padding-top: 1rem; border-top: 1px solid var(--grid)
 h3 {{ margin: 1.8rem 0 .4rem; font-size: 1rem; overflow-wrap: anywhere; }}
 p, ul {{ margin: .5rem 0; max-width: 46rem; overflow-wrap: anywhere; }}
 ul {{ padding-left: 1.2rem; }}
-.quiet, figcaption {{ color: var(--muted); font-size: .9rem; }}
+.quiet, figcaption {{ color: var(--muted); font-size: .9rem; overflow-wrap: anywhere; }}
 .notice {{ padding: .4rem .8rem; border-left: 3px solid {drawing.ORANGE}; background: var(--shade); }}
 code {{ font-size: .85rem; overflow-wrap: anywhere; }}
 .scroll {{ overflow-x: auto; margin: .6rem 0; }}
@@ -55,6 +55,8 @@ th, td {{ padding: .32rem .7rem .32rem 0; border-bottom: 1px solid var(--grid); 
   white-space: nowrap; }}
 th.text, td.text {{ text-align: left; }}
 td.text {{ min-width: 9.5rem; max-width: 22rem; white-space: normal; overflow-wrap: anywhere; }}
+th:first-child, td:first-child {{ position: sticky; left: 0; background: var(--paper); }}
+@media screen and (max-width: 40rem) {{ td.text {{ min-width: 6rem; max-width: 36vw; }} }}
 thead th {{ white-space: normal; border-bottom: 1.5px solid var(--muted); font-weight: 600; vertical-align: bottom; }}
 th button {{ all: unset; cursor: pointer; }}
 th button:focus-visible {{ outline: 2px solid {drawing.SKY}; outline-offset: 2px; }}
@@ -73,6 +75,7 @@ figure .scroll {{ padding: 0 1.5rem; margin-inline: -1.25rem; }}
   .scroll {{ overflow: visible; }}
   table {{ font-size: 8pt; }}
   th, td {{ padding-right: .5rem; }}
+  th:first-child, td:first-child {{ position: static; }}
   tr, figure {{ break-inside: avoid; }}
   h2, h3 {{ break-after: avoid; }}
   th button::after {{ content: ""; }}
@@ -159,7 +162,8 @@ def figure(chart: "Figure", caption: str) -> Html:
     ElementTree.register_namespace("", name)
     root = ElementTree.fromstring(drawing.svg(chart))  # noqa: S314 - drawn here
     for mark in root.iter():
-        if mark.get("role") == "graphics-symbol" and (text := mark.get("aria-label")):
+        of_frame = mark.get("aria-roledescription") in {"axis", "legend", "title"}
+        if mark.get("role") == "graphics-symbol" and not of_frame and (text := mark.get("aria-label")):
             title = ElementTree.Element(f"{{{name}}}title")
             title.text = text
             mark.insert(0, title)

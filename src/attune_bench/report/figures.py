@@ -12,9 +12,11 @@ shape too, and heat maps print their values. Every mark says its numbers where t
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from attune_bench.comparison import FEWEST
 from attune_bench.report._drawing import (
-    LINES,
     MUTED,
+    PAPER,
+    PROFILED,
     SKY,
     STEP,
     WIDTH,
@@ -37,8 +39,8 @@ from attune_bench.report._drawing import (
 )
 from attune_bench.report._heatmaps import metric_correlation, mode_differences, question_agreement, win_rates
 from attune_bench.stats_tables import number, p_value
+from attune_bench.subgroups import FEW
 from attune_data._text import printable
-from attune_metrics.catalog import CATALOG
 
 if TYPE_CHECKING:
     import polars as pl
@@ -68,6 +70,12 @@ CHANCE: Mapping[str, float] = {
     "pooled_binary_human_metrics.mcc": 0,
 }
 """What answers at random score, where it does not depend on the data."""
+
+_SIZES = {
+    "": f"{FEW} participants or more",
+    "few": f"fewer than {FEW} participants",
+    "too few": f"fewer than {FEWEST} participants, no interval",
+}
 
 
 def scores(summary: "pl.DataFrame", metric: str = "composite_score", *, mode: str | None = None) -> "Figure":
@@ -128,9 +136,7 @@ def profile(
     """
     alt = altair()
     if metrics is None:
-        metrics = [
-            key for key, line in LINES.items() if (CATALOG[line.metric].low, CATALOG[line.metric].high) == (0, 1)
-        ]
+        metrics = PROFILED
     rows = rows_of(summary, mode, "value")
     own = {row["metric"]: row for row in rows if row["model"] == printable(model)}
     chosen = [metric for metric in metrics if metric in own]
@@ -217,6 +223,8 @@ def turn_drift(drift: "pl.DataFrame", metric: str, *, mode: str | None = None) -
 def diagnosis_groups(groups: "pl.DataFrame", metric: str, *, mode: str | None = None) -> "Figure":
     """Draw how a metric differs between conversations of participants with a diagnosis and of those without any.
 
+    Points of few participants are hollow, of too few to have an interval a cross.
+
     Parameters
     ----------
     groups : polars.DataFrame
@@ -234,8 +242,9 @@ def diagnosis_groups(groups: "pl.DataFrame", metric: str, *, mode: str | None = 
         As `scores`.
     """
     alt = altair()
-    rows = rows_of(groups, mode, "difference", metric=metric)
+    rows = rows_of(groups, mode, "value_none", metric=metric)
     for row in rows:
+        row["kind"] = _SIZES[row["mark"]]
         row["text"] = (
             f"{row['model']}, {row['group']}: {number(row['value_none'], metric)} without a diagnosis; difference "
             f"{shown(row, 'difference', metric, signed=True)}, Holm p {p_value(row['p_holm'])}, {sizes(row)}"
@@ -243,13 +252,23 @@ def diagnosis_groups(groups: "pl.DataFrame", metric: str, *, mode: str | None = 
     y = names("model", sorted(unique(rows, "model")))
     x = axis("X", "difference", f"{label(metric)}: difference from no diagnosis")
     base = alt.Chart().encode(y)
+    looks = dict(zip(_SIZES.values(), ((SKY, "circle"), (PAPER, "circle"), (PAPER, "cross")), strict=True))
+    kinds = [kind for kind in looks if kind in unique(rows, "kind")]
+    fills, shapes = ([looks[kind][i] for kind in kinds] for i in (0, 1))
+    legend = alt.Legend(title=None, orient="top", labelLimit=260)
     chart = alt.layer(
         alt.Chart()
-        .mark_rule(color=MUTED, strokeDash=[4, 3], strokeWidth=1.5)
+        .mark_rule(color=MUTED, strokeDash=[4, 3], strokeWidth=1.5, aria=False)
         .encode(x=alt.datum(0))
         .transform_aggregate(rows="count()", groupby=["group"]),
-        base.mark_rule(color=SKY, strokeWidth=2).encode(alt.X("low:Q"), alt.X2("high:Q")),
-        base.mark_point(color=SKY, filled=True, size=80, opacity=1).encode(x, **hover()),
+        base.mark_rule(color=SKY, strokeWidth=2).encode(alt.X("low:Q"), alt.X2("high:Q"), **hover()),
+        base.mark_point(size=70, opacity=1, strokeWidth=2).encode(
+            x,
+            stroke=alt.Stroke("kind:N", scale=alt.Scale(domain=kinds, range=[SKY] * len(kinds)), legend=legend),
+            fill=alt.Fill("kind:N", scale=alt.Scale(domain=kinds, range=fills), legend=legend),
+            shape=alt.Shape("kind:N", scale=alt.Scale(domain=kinds, range=shapes), legend=legend),
+            **hover(),
+        ),
         data=data(rows),
     ).properties(width=WIDTH, height=22 * len(unique(rows, "model")))
     header = alt.Header(labelOrient="top", labelAnchor="start", labelFontWeight="bold", title=None)

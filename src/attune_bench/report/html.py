@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING, Any
 from attune_bench import analyses
 from attune_bench.comparison import FEWEST, told_apart
 from attune_bench.report import figures
+from attune_bench.report._disclosure import few_groups, hidden_strata, open_groups, without_groups
+from attune_bench.report._drawing import PROFILED
 from attune_bench.report._page import Cell, element, figure, joined, page, table
 from attune_bench.report.text import headline
 from attune_bench.series import Sampling
 from attune_bench.signing import sign
 from attune_bench.stats_tables import interval, number, p_value
+from attune_bench.subgroups import FEW, conversation_ids
 from attune_data._html import Html
 from attune_data._text import plural
+from attune_metrics.errors import MetricInputError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -33,6 +37,8 @@ _HEADLINE = (
 _DRIFT = ("avg_binary_om_accuracy", "avg_emotion_va_score")
 _TASKS = {"binary_om": "what the original model did", "binary_human": "what the participant wanted"}
 
+_TRAITS = {"diagnosis_group": "Diagnosis group", "category": "Category"}
+
 _LIMITS = (
     "Scores measure agreement with what the participant reported, not the emotional intelligence of a model: "
     "a self-report can be incomplete, and a model can agree with it for other reasons than understanding.",
@@ -45,9 +51,11 @@ _LIMITS = (
 
 
 class _Report:
-    """The sections as they come, and what was left out and why."""
+    """The sections as they come, what was left out and why, and what all of them ask for."""
 
-    def __init__(self) -> None:
+    def __init__(self, scores: "Scores", small_cells: bool) -> None:
+        self.modes = sorted({row["mode"] for row in scores.aggregates}, key=lambda mode: (mode != "default", mode))
+        self.small_cells = small_cells
         self.sections: list[Html] = []
         self.left_out: list[str] = []
 
@@ -77,7 +85,8 @@ def html_report(
     resamples, seed : int
         As for `attune_bench.series.Settings`.
     small_cells : bool
-        Whether to show values that rest on fewer than 5 participants of a group, and single conversations.
+        Whether to show values that rest on fewer than 5 participants or would give such values away, models run on
+        fewer than 5, and single conversations.
 
     Returns
     -------
@@ -89,15 +98,27 @@ def html_report(
     ImportError
         Where the extra ``plots`` is not installed.
     ValueError
-        Where there is no score, or an option is out of range.
+        Where there is no score, no model was run on 5 participants and `small_cells` is not set, or an option is out
+        of range.
     """
     if not scores.records:
         raise ValueError("there is no score to report")
     options: Sampling = {"resamples": resamples, "seed": seed}
-    report = _Report()
+    few = [] if small_cells else few_groups(scores)
+    if few:
+        scores = without_groups(scores, few)
+        if not scores.records:
+            raise ValueError(
+                f"every model was run on fewer than {FEWEST} participants, whose values are not shown; "
+                "show them with small_cells=True (--small-cells)"
+            )
+    report = _Report(scores, small_cells)
+    report.left_out += [
+        f"{model} [{mode}]: run on fewer than {FEWEST} participants (--small-cells)" for model, mode in few
+    ]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        _analyses(report, scores, data, None if runs is None else list(runs), options, small_cells)
+        _analyses(report, scores, data, None if runs is None else list(runs), options)
     _methods(report, scores, options, list(dict.fromkeys(str(warning.message) for warning in caught)))
     title = "AttuneBench scores"
     synthetic = [element("p", "SYNTHETIC demonstration data: no score here is of a real person.", class_="notice")]
@@ -111,63 +132,84 @@ def _analyses(
     data: "Collection[Conversation] | None",
     runs: "Sequence[Run] | None",
     options: Sampling,
-    small_cells: bool,
 ) -> None:
-    modes = sorted({row["mode"] for row in scores.aggregates}, key=lambda mode: (mode != "default", mode))
     summary = scores.summary(**options)
-    _scores(report, summary, modes)
-    _comparisons(report, scores, modes, options)
-    _within(report, scores, modes, options)
-    _between(report, scores, modes, options)
-    if small_cells:
+    _scores(report, summary)
+    _comparisons(report, scores, options)
+    _within(report, scores, options)
+    _between(report, scores, options)
+    if report.small_cells:
         frame = analyses.conversation_difficulty(scores)
-        _drawn(report, "Difficulty of conversations", "A point is a conversation.", modes,
-               lambda mode: figures.conversation_difficulty(frame, mode=mode))  # fmt: skip
+        _drawn(report, "Difficulty of conversations", "A point is a conversation.", frame, "sd",
+               figures.conversation_difficulty)  # fmt: skip
     else:
         report.left_out.append("Difficulty of conversations: shows single conversations (--small-cells)")
     if data is None:
         report.left_out.append("Subgroups: need the conversations (--data)")
     else:
-        _subgroups(report, scores, data, modes, options, small_cells)
+        _subgroups(report, scores, data, options)
     if data is None or runs is None:
         report.left_out.append("Agreement by question: needs the conversations and the run files (--data, --results)")
     else:
-        _questions(report, scores, data, runs, modes, options, small_cells)
+        _questions(report, scores, data, runs, options)
 
 
 def _cell(row: Mapping[str, Any], key: str, metric: str, *, ends: tuple[str, str] = ("low", "high")) -> Cell:
     low, high = (row[end] for end in ends)
     signed = key == "difference"
     small = "" if low is None else interval(low, high, metric, signed=signed)
-    return Cell(number(row[key], metric, signed=signed), small, row[key])
+    return _number(row[key], metric, small, signed=signed)
+
+
+def _number(value: float | None, metric: str, small: str = "", *, signed: bool = False) -> Cell:
+    text = number(value, metric, signed=signed)
+    # Sorted by what is printed: the page holds no digit beyond it.
+    return Cell(text, small, None if value is None else float(text))
 
 
 def _p(value: float | None) -> Cell:
-    return Cell(p_value(value), value=value)
+    return Cell(p_value(value), value=None if value is None else round(value, 4))
 
 
 def _sizes(row: Mapping[str, Any]) -> Cell:
-    return Cell(str(row["n"]), f"({row['participants']})", row["n"])
+    return Cell(str(row["n"]), f"({row['participants']}){' few' if row.get('mark') == 'few' else ''}", row["n"])
+
+
+def _enough(report: _Report, frame: "pl.DataFrame") -> "pl.DataFrame":
+    """Return the rows of a frame that may be shown."""
+    if report.small_cells or "participants" not in frame.columns:
+        return frame
+    return frame.filter(frame["participants"] >= FEWEST)
 
 
 def _drawn(
-    report: _Report, title: str, caption: str, modes: Sequence[str], draw: "Callable[[str], Figure]", *parts: Html
-) -> None:
-    """Add a section of one figure for each mode that has something to draw."""
-    found = []
-    for mode in modes:
-        try:
-            chart = draw(mode)
-        except ValueError:
-            continue
-        found.append(figure(chart, f"{caption} Mode {mode}." if len(modes) > 1 else caption))
-    if found or parts:
-        report.add(title, *found, *parts)
+    report: _Report, title: str, caption: str, frame: "pl.DataFrame", value: str, draw: "Callable[..., Figure]",
+    *, rows_need: str = "scores of at least one model",
+) -> None:  # fmt: skip
+    """Add a section of one figure for each mode that has something to draw, or why there is none."""
+    defined = frame.drop_nulls(value)
+    shown = _enough(report, defined)
+    found = [
+        figure(draw(shown, mode=mode), f"{caption} Mode {mode}." if len(report.modes) > 1 else caption)
+        for mode in report.modes
+        if not shown.filter(mode=mode).is_empty()
+    ]
+    if found:
+        report.add(title, *found)
+    elif not defined.is_empty():
+        report.left_out.append(f"{title}: fewer than {FEWEST} participants (--small-cells)")
+    elif not frame.is_empty():
+        report.left_out.append(f"{title}: no value is defined")
     else:
-        report.left_out.append(f"{title}: the scores hold nothing to show")
+        report.left_out.append(f"{title}: needs {rows_need}")
 
 
-def _scores(report: _Report, summary: "pl.DataFrame", modes: Sequence[str]) -> None:
+def _scores(report: _Report, summary: "pl.DataFrame") -> None:
+    import polars as pl
+
+    if not report.small_cells:
+        enough = pl.col("participants") >= FEWEST
+        summary = summary.with_columns(pl.when(enough).then(pl.col(end)) for end in ("value", "low", "high"))
     rows = {(row["model"], row["mode"], row["metric"]): row for row in summary.iter_rows(named=True)}
     groups = sorted({(model, mode) for model, mode, _ in rows},
                     key=lambda group: -(rows[*group, "composite_score"]["value"] or 0))  # fmt: skip
@@ -180,10 +222,10 @@ def _scores(report: _Report, summary: "pl.DataFrame", modes: Sequence[str]) -> N
         least = min(covered, default=None)
         body.append(
             [
-                f"{model} [{mode}]" if len(modes) > 1 else model,
+                f"{model} [{mode}]" if len(report.modes) > 1 else model,
                 *(_cell(rows[model, mode, metric], "value", metric) for metric in _HEADLINE),
                 _sizes(composite if composite["n"] else pairs),
-                Cell("-" if least is None else f"{100 * least:.1f}%", value=least),
+                Cell("-" if least is None else f"{100 * least:.1f}%", value=None if least is None else round(least, 3)),
             ]
         )
     head = ["model", *map(figures.label, _HEADLINE), "n (participants)", "least coverage"]
@@ -193,19 +235,22 @@ def _scores(report: _Report, summary: "pl.DataFrame", modes: Sequence[str]) -> N
         "Coverage: predictions present of the questions that count, the lowest of all tasks."
     )
     report.add("Scores", table(head, body, sortable=True), element("p", note, class_="quiet"))
-    _drawn(report, "Composite", "Composite with 95% intervals.", modes, lambda mode: figures.scores(summary, mode=mode))
-    _drawn(report, "Pairwise accuracy", "Pairwise accuracy with 95% intervals; the broken line is chance, 1/3.", modes,
-           lambda mode: figures.scores(summary, "avg_pairwise_accuracy", mode=mode))  # fmt: skip
+    _drawn(report, "Composite", "Composite with 95% intervals.",
+           summary.filter(metric="composite_score"), "value", figures.scores)  # fmt: skip
+    _drawn(report, "Pairwise accuracy", "Pairwise accuracy with 95% intervals; the broken line is chance, 1/3.",
+           summary.filter(metric="avg_pairwise_accuracy"), "value",
+           partial(figures.scores, metric="avg_pairwise_accuracy"))  # fmt: skip
     profiles = [
-        figure(figures.profile(summary, model, mode=mode), f"{model} [{mode}]" if len(modes) > 1 else model)
+        figure(figures.profile(summary, model, mode=mode), f"{model} [{mode}]" if len(report.modes) > 1 else model)
         for model, mode in groups
+        if any(rows[model, mode, metric]["value"] is not None for metric in PROFILED)
     ]
     note = "Scores from 0 to 1, higher is better. Points: the model, with 95% intervals. Ticks: the other models."
     report.add("Profiles", element("p", note, class_="quiet"), element("div", *profiles, class_="grid"))
 
 
-def _comparisons(report: _Report, scores: "Scores", modes: Sequence[str], options: Sampling) -> None:
-    frame = scores.compare_all(**options, metrics=["composite_score", "avg_pairwise_accuracy"])
+def _comparisons(report: _Report, scores: "Scores", options: Sampling) -> None:
+    frame = _enough(report, scores.compare_all(**options, metrics=["composite_score", "avg_pairwise_accuracy"]))
     if frame.is_empty():
         report.left_out.append("Comparisons: no mode has two models")
         return
@@ -213,7 +258,7 @@ def _comparisons(report: _Report, scores: "Scores", modes: Sequence[str], option
     for count in told_apart(frame).iter_rows(named=True):
         metric, mode = count["metric"], count["mode"]
         rows = [row for row in frame.iter_rows(named=True) if (row["metric"], row["mode"]) == (metric, mode)]
-        heading = figures.label(metric) + (f", mode {mode}" if len(modes) > 1 else "")
+        heading = figures.label(metric) + (f", mode {mode}" if len(report.modes) > 1 else "")
         said = (
             f"Told apart (Holm-corrected p < 0.05, a family of {plural(count['family'], 'test')}): "
             f"{count['told_apart']} of {plural(count['pairs'], 'pair')}. "
@@ -221,7 +266,7 @@ def _comparisons(report: _Report, scores: "Scores", modes: Sequence[str], option
         )
         body: list[list[str | Cell]] = [
             [row["model_a"], row["model_b"], _cell(row, "difference", metric), _p(row["p"]),
-             _p(row["p_holm"]), Cell(number(row["detectable"], metric), value=row["detectable"]), _sizes(row)]
+             _p(row["p_holm"]), _number(row["detectable"], metric), _sizes(row)]
             for row in rows
         ]  # fmt: skip
         head = ["A", "B", "A minus B", "p", "Holm p", "detectable", "n (participants)"]
@@ -230,36 +275,27 @@ def _comparisons(report: _Report, scores: "Scores", modes: Sequence[str], option
     report.add("Comparisons", *parts, element("p", note, class_="quiet"))
 
 
-def _turn_drift(frame: "pl.DataFrame", metric: str, mode: str) -> "Figure":
-    return figures.turn_drift(frame, metric, mode=mode)
-
-
-def _question_agreement(frame: "pl.DataFrame", task: str, mode: str) -> "Figure":
-    return figures.question_agreement(frame, task, mode=mode)
-
-
-def _within(report: _Report, scores: "Scores", modes: Sequence[str], options: Sampling) -> None:
-    gaps = analyses.perspective_gap(scores, **options)
+def _within(report: _Report, scores: "Scores", options: Sampling) -> None:
     _drawn(report, "Perspective gap",
-           "How well a model sees what was done (OM) and what was wanted (HP); the widest gap on top.", modes,
-           lambda mode: figures.perspective_gap(gaps, mode=mode))  # fmt: skip
+           "How well a model sees what was done (OM) and what was wanted (HP); the widest gap on top.",
+           analyses.perspective_gap(scores, **options), "gap", figures.perspective_gap)  # fmt: skip
     drift = analyses.turn_drift(scores, **options, metrics=_DRIFT)
     for metric in _DRIFT:
         _drawn(report, f"Turn drift: {figures.label(metric)}",
-               "By third of the conversation; at the right late minus early with its 95% interval.", modes,
-               partial(_turn_drift, drift, metric))  # fmt: skip
+               "By third of the conversation; at the right late minus early with its 95% interval.",
+               drift.filter(metric=metric), "drift", partial(figures.turn_drift, metric=metric))  # fmt: skip
 
 
-def _between(report: _Report, scores: "Scores", modes: Sequence[str], options: Sampling) -> None:
-    rates = analyses.win_rates(scores, **options)
+def _between(report: _Report, scores: "Scores", options: Sampling) -> None:
     _drawn(report, "Win rates",
            "Share of conversations in which the model of the row is nearer to the participant's preferences than that "
-           "of the column; ties count half.", modes, lambda mode: figures.win_rates(rates, mode=mode))  # fmt: skip
-    correlations = analyses.metric_correlation(scores, **options)
-    _drawn(report, "Metrics across models", "Spearman's correlation over models.", modes,
-           lambda mode: figures.metric_correlation(correlations, mode=mode))  # fmt: skip
-    if len(modes) > 1:
-        frame = analyses.mode_differences(scores, **options)
+           "of the column; ties count half.", analyses.win_rates(scores, **options), "rate", figures.win_rates,
+           rows_need=analyses.ANALYSES["win_rates"].rows_need)  # fmt: skip
+    _drawn(report, "Metrics across models", "Spearman's correlation over models.",
+           analyses.metric_correlation(scores, **options), "rho", figures.metric_correlation,
+           rows_need=analyses.ANALYSES["metric_correlation"].rows_need)  # fmt: skip
+    if len(report.modes) > 1:
+        frame = _enough(report, analyses.mode_differences(scores, **options))
         pairs = list(dict.fromkeys(frame.select("mode", "reference").iter_rows()))
         charts = [
             figure(figures.mode_differences(frame, mode, reference=reference), f"Mode {mode} minus mode {reference}.")
@@ -272,57 +308,76 @@ def _between(report: _Report, scores: "Scores", modes: Sequence[str], options: S
         report.left_out.append("Differences between modes: need scores in at least two modes")
 
 
-def _subgroups(
-    report: _Report, scores: "Scores", data: "Collection[Conversation]", modes: Sequence[str], options: Sampling,
-    small_cells: bool,
-) -> None:  # fmt: skip
+def _subgroups(report: _Report, scores: "Scores", data: "Collection[Conversation]", options: Sampling) -> None:
     import polars as pl
 
-    least = 1 if small_cells else FEWEST
+    strata = {trait: {name: conversation_ids(part) for name, part in data.stratify(trait).items()} for trait in _TRAITS}
+    hidden = set() if report.small_cells else hidden_strata(scores, strata, conversation_ids(data))
     parts = []
-    for trait, title in (("diagnosis_group", "Diagnosis group"), ("category", "Category")):
+    for trait, title in _TRAITS.items():
         frame = scores.by(trait, data=data, compare=True, **options, metrics=["composite_score"])
         body: list[list[str | Cell]] = []
         for row in frame.iter_rows(named=True):
-            name = f"{row['stratum']}: {row['model']}" + (f" [{row['mode']}]" if len(modes) > 1 else "")
-            if row["participants"] < least:
-                body.append([name, Cell("-"), Cell("-"), Cell("-"), Cell(f"fewer than {FEWEST} participants")])
-                continue
-            # Of a complement of a few people no value may follow from the difference.
-            against = small_cells or row["difference_low"] is not None
-            difference = _cell(row, "difference", "composite_score", ends=("difference_low", "difference_high"))
-            body.append(
-                [name, _cell(row, "value", "composite_score"), difference if against else Cell("-"),
-                 _p(row["p_holm"] if against else None), _sizes(row)]
-            )  # fmt: skip
+            name = f"{row['stratum']}: {row['model']}" + (f" [{row['mode']}]" if len(report.modes) > 1 else "")
+            value, difference, p = (
+                _cell(row, "value", "composite_score"),
+                _cell(row, "difference", "composite_score", ends=("difference_low", "difference_high")),
+                _p(row["p_holm"]),
+            )
+            at = trait, row["model"], row["mode"]
+            if (*at, row["stratum"]) in hidden:
+                few = row["participants"] < FEWEST
+                why = f"fewer than {FEWEST} participants" if few else "not shown, as a smaller group would follow"
+                body.append([name, Cell("-"), Cell("-"), Cell("-"), Cell(why)])
+            elif (*at, None) in hidden:
+                body.append([name, value, Cell("-"), Cell("-"), _sizes(row)])
+            else:
+                body.append([name, value, difference, p, _sizes(row)])
         head = ["stratum: model", "composite", "difference from the others", "Holm p", "n (participants)"]
         parts += [element("h3", title), table(head, body, sortable=True)]
     note = (
         "A conversation with two diagnoses is in both strata: strata overlap. Differences are unpaired, corrected for "
-        "the strata of a trait, for each model apart."
+        f"the strata of a trait, for each model apart. few: fewer than {FEW} participants."
     )
-    hidden = "" if small_cells else f" Values of fewer than {FEWEST} participants are not shown."
-    report.add("Subgroups", *parts, element("p", note + hidden, class_="quiet"))
+    if not report.small_cells:
+        note += f" Values of fewer than {FEWEST} participants are not shown, nor others from which they would follow."
+    if lacking := _lacking(scores, data):
+        note += f" {lacking}."
+    report.add("Subgroups", *parts, element("p", note, class_="quiet"))
     groups = analyses.diagnosis_groups(scores, data=data, **options, metrics=["avg_emotion_va_score"])
-    if not small_cells:
-        groups = groups.drop_nulls("low").filter(pl.col("participants") >= least)
-    caption = "Difference from participants without any diagnosis, with 95% intervals."
-    _drawn(report, "Emotion VA by diagnosis", caption, modes,
-           lambda mode: figures.diagnosis_groups(groups, "avg_emotion_va_score", mode=mode))  # fmt: skip
+    if not report.small_cells:
+        open_to = open_groups(scores, strata["diagnosis_group"])
+        rows = zip(*(groups[key] for key in ("model", "mode", "group")), strict=True)
+        may = pl.Series([row in open_to for row in rows], dtype=pl.Boolean)
+        # A row that is hidden stays, with nothing to draw, as one of too few participants.
+        groups = groups.with_columns(participants=pl.when(may & groups["low"].is_not_null()).then("participants"))
+    caption = f"Difference from participants without any diagnosis, with 95% intervals; hollow: fewer than {FEW}."
+    _drawn(report, "Emotion VA by diagnosis", caption, groups, "difference",
+           partial(figures.diagnosis_groups, metric="avg_emotion_va_score"),
+           rows_need=analyses.ANALYSES["diagnosis_groups"].rows_need)  # fmt: skip
+
+
+def _lacking(scores: "Scores", data: "Collection[Conversation]") -> str:
+    """Say how many scored conversations the data lack; nothing where it holds all."""
+    scored = {record["conversationId"] for record in scores.records}
+    lacking = len(scored.difference(conversation_ids(data)))
+    return f"The data lack {lacking} of {plural(len(scored), 'scored conversation')}" if lacking else ""
 
 
 def _questions(
-    report: _Report, scores: "Scores", data: "Collection[Conversation]", runs: "Sequence[Run]", modes: Sequence[str],
-    options: Sampling, small_cells: bool,
-) -> None:  # fmt: skip
-    import polars as pl
-
-    frame = analyses.question_agreement(scores, data=data, runs=runs, **options)
-    if not small_cells:
-        frame = frame.filter(pl.col("participants") >= FEWEST)
+    report: _Report, scores: "Scores", data: "Collection[Conversation]", runs: "Sequence[Run]", options: Sampling
+) -> None:
+    try:
+        frame = analyses.question_agreement(scores, data=data, runs=runs, **options)
+    except MetricInputError:
+        # Its text names a conversation, which a page does not.
+        why = _lacking(scores, data) or "The run files are not all those that were scored"
+        report.left_out.append(f"Agreement by question: {why}")
+        return
     for task, what in _TASKS.items():
         _drawn(report, f"Agreement by question: {what}", "Share of turns on which a model answers as the participant.",
-               modes, partial(_question_agreement, frame, task))  # fmt: skip
+               frame.filter(task=task), "agreement", partial(figures.question_agreement, task=task),
+               rows_need=analyses.ANALYSES["question_agreement"].rows_need)  # fmt: skip
 
 
 def _methods(report: _Report, scores: "Scores", options: Sampling, warned: Sequence[str]) -> None:
