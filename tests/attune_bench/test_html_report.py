@@ -253,3 +253,13 @@ def test_the_demo_writes_the_page(call: Call, tmp_path: Path) -> None:
     assert (status, err) == (0, "")
     assert f"{target}: " in out
     assert "SYNTHETIC" in target.read_text(encoding="utf-8")
+
+
+def test_other_conversations_for_the_subgroups_are_another_signature(scores: Scores) -> None:
+    def signature(part: Collection[Conversation]) -> str:
+        (found,) = re.findall(r"attune:[^<]*", html_report(scores, data=part, resamples=50))
+        return str(found)
+
+    whole = load("demo")
+    assert signature(whole) != signature(whole[:30])
+    assert signature(whole) == signature(whole[::-1])

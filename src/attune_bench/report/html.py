@@ -13,7 +13,7 @@ from attune_bench.report._drawing import PROFILED
 from attune_bench.report._page import Cell, element, figure, joined, page, table
 from attune_bench.report.text import headline
 from attune_bench.series import Sampling
-from attune_bench.signing import sign
+from attune_bench.signing import fingerprint, sign
 from attune_bench.stats_tables import interval, number, p_value
 from attune_bench.subgroups import FEW, conversation_ids
 from attune_data._html import Html
@@ -119,7 +119,8 @@ def html_report(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         _analyses(report, scores, data, None if runs is None else list(runs), options)
-    _methods(report, scores, options, list(dict.fromkeys(str(warning.message) for warning in caught)))
+    question = None if data is None else f"subgroups of data {fingerprint(data)}"
+    _methods(report, scores, options, question, list(dict.fromkeys(str(warning.message) for warning in caught)))
     title = "AttuneBench scores"
     synthetic = [element("p", "SYNTHETIC demonstration data: no score here is of a real person.", class_="notice")]
     top = [element("h1", title), element("p", headline(scores), class_="quiet")]
@@ -380,9 +381,9 @@ def _questions(
                rows_need=analyses.ANALYSES["question_agreement"].rows_need)  # fmt: skip
 
 
-def _methods(report: _Report, scores: "Scores", options: Sampling, warned: Sequence[str]) -> None:
+def _methods(report: _Report, scores: "Scores", options: Sampling, question: str | None, warned: Sequence[str]) -> None:
     metadata = scores.metadata
-    signature = sign(scores, **options, metrics=_HEADLINE)
+    signature = sign(scores, question=question, **options, metrics=_HEADLINE)
     said = (
         f"Predictions were scored by the {metadata['protocol']} protocol of AttuneBench, conversation by conversation. "
         f"Intervals are 95% expanded-percentile bootstrap intervals of {options['resamples']:,} resamples, seed "
