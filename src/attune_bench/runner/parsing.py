@@ -82,13 +82,13 @@ def find_object(answer: str) -> Found | None:
     True
     """
     # Reasoning that a server left in the answer may hold braces of its own.
-    for whole in dict.fromkeys((answer, answer.rpartition("</think>")[2])):
+    for whole in dict.fromkeys((answer.rpartition("</think>")[2], answer)):
         candidates = [whole, *_FENCED.findall(whole), whole[whole.find("{") : whole.rfind("}") + 1]]
         for strict in (True, False):
             for candidate in candidates:
                 value = _parse(candidate, strict=strict)
                 if isinstance(value, dict):
-                    return Found(value, repaired=not (strict and candidate is answer))
+                    return Found(value, repaired=not (strict and candidate == answer))
     return None
 
 

@@ -39,7 +39,7 @@ class Prompts:
         name : str
             Name of the file, without its ending.
         **values : str
-            By name, exactly those that the template has.
+            By name, those that the template has.
 
         Returns
         -------
@@ -49,7 +49,7 @@ class Prompts:
         Raises
         ------
         KeyError
-            There is no such template, or it needs another value.
+            There is no such template, or it has a name that is not given.
 
         Examples
         --------
