@@ -157,10 +157,9 @@ async def run_conversation(conversation: Conversation, complete: Complete, *, se
 
 async def _ask(step: _Step, script: Script, complete: Complete) -> _Reply:
     """Make a call, once more where its answer is of no use; what it gave is kept, nothing is filled in."""
-    tally = Tally()
-    for attempt, call in enumerate((step.call, script.again(step.call))):
+    for attempt in (0, 1):
         tally = Tally()
-        found = parsing.find_object(await complete(call, attempt))
+        found = parsing.find_object(await complete(script.again(step.call) if attempt else step.call, attempt))
         fields = step.read(found.value, tally) if found else {}
         if found and fields:
             outcome = "retried" if attempt else "repaired" if found.repaired else "parsed"
