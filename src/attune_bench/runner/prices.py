@@ -64,7 +64,7 @@ def read_prices(path: str | os.PathLike[str]) -> dict[str, Price]:
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "prices.toml")
-    ...     _ = path.write_text('["vendor/model"]\\ninput = 0.15\noutput = 0.6')
+    ...     _ = path.write_text('["vendor/model"]\ninput = 0.15\noutput = 0.6')
     ...     read_prices(path)
     {'vendor/model': Price(input=0.15, output=0.6)}
     """
