@@ -1,4 +1,4 @@
-"""The command line: `attune-bench demo`, `validate`, `show`, `describe`, `score`, `report`.
+"""The command line: `attune-bench demo`, `validate`, `show`, `describe`, `run`, `score`, `report`.
 
 A mistake of the user is one line on standard error that says what to do, and exit status 2.
 """
@@ -25,6 +25,10 @@ app = App(
     help="Score how well language models read people's feelings and preferences, against what the people said.",
     version=__version__,
 )
+
+
+# Imported when they are called: what they need is an extra, and slow.
+app.command("attune_bench.runner.commands:run", name="run")
 
 
 class UsageError(Exception):

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Client", "Sampling"]
 
 _TRIES = 6
+_BACKOFF = 0.25  # seconds, doubled with each try
 _LONGEST_WAIT = 60.0
 _TOTAL = 5  # times the timeout of one try, for all tries and the waits between them
 _LARGEST = 1_000_000  # bytes of an answer
@@ -181,7 +182,7 @@ class Client:
                     self.stopped = reason
                 if not fault.again:
                     raise CallFailedError(reason) from None
-                wait = fault.wait or min(0.25 * 2 ** min(faults, 10), 30.0) * random.uniform(0.5, 1.0)  # noqa: S311 - no secret
+                wait = fault.wait or min(_BACKOFF * 2 ** min(faults, 10), 30.0) * random.uniform(0.5, 1.0)  # noqa: S311 - no secret
                 spent += wait
                 if tries == _TRIES or spent > _TOTAL * self._timeout:
                     raise self._failed(f"{reason}; tried for {spent - wait:.0f} s") from None
