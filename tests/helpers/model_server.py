@@ -16,8 +16,9 @@ from hashlib import sha256
 from typing import Any, Self
 
 Json = dict[str, Any]
-Fault = Callable[[int, Json], bytes | str | None]
-"""Given the number of the call, from 1, and its body: None for an answer; "reset", "stall", "trickle"; or raw bytes."""
+Fault = Callable[[int, Json], bytes | str | float | None]
+"""Given the number of the call, from 1, and its body: None for an answer, a number of seconds for a late one, "reset",
+"stall" or "trickle" for none, raw bytes for another."""
 
 _WORDS = "I hear how much this weighs on you and it makes sense that you feel torn about what comes next".split()
 
@@ -134,6 +135,9 @@ class ModelServer:
         fault = self._fault(self.calls, body)
         if self._latency:
             await asyncio.sleep(self._latency)
+        if isinstance(fault, float):
+            await asyncio.sleep(fault)
+            fault = None
         if fault == "reset":
             writer.transport.abort()
             raise ConnectionResetError

@@ -4,7 +4,7 @@ import asyncio
 import json
 import math
 import random
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -24,7 +24,9 @@ from attune_data._text import printable, shortened
 if TYPE_CHECKING:
     import httpx2
 
-__all__ = ["Client", "Sampling"]
+__all__ = ["Client", "Keep", "Sampling"]
+
+Keep = Callable[[Answer], Awaitable[None]]
 
 _TRIES = 6
 _BACKOFF = 0.25  # seconds, doubled with each try
@@ -75,6 +77,8 @@ class _FaultError(Exception):
 
 class Client:
     """A connection to one endpoint; an asynchronous context.
+
+    Its `stopped` is the reason why no more calls are sent, None at first; it may be set from outside.
 
     Parameters
     ----------
@@ -146,7 +150,7 @@ class Client:
     ) -> None:
         await self._http.aclose()
 
-    async def ask(self, call: Call, sampling: Sampling) -> Answer:
+    async def ask(self, call: Call, sampling: Sampling, keep: Keep) -> Answer:
         """Make a call, as often as it takes.
 
         Parameters
@@ -155,6 +159,8 @@ class Client:
             The call.
         sampling : Sampling
             What is sent with it.
+        keep : callable
+            Keeps the answer; no other call takes the place of this one before that is done.
 
         Returns
         -------
@@ -172,7 +178,7 @@ class Client:
                 raise CallFailedError(self.stopped)
             began: list[float] = []
             try:
-                answer = await self._try(call, sampling, began)
+                answer = await self._try(call, sampling, keep, began)
             except _FaultError as fault:
                 spent += loop.time() - began[0]
                 faults += 1
@@ -202,7 +208,7 @@ class Client:
         what = f"{fault.reason}; it {_NEVER[fault.status]}" if fault.status in _NEVER else fault.reason
         return printable(self.endpoint.without_secrets(f"{self.endpoint.url}: {what}"))
 
-    async def _try(self, call: Call, sampling: Sampling, began: list[float]) -> Answer:
+    async def _try(self, call: Call, sampling: Sampling, keep: Keep, began: list[float]) -> Answer:
         """Make a call once, or twice where the server does not take the response format."""
         async with AsyncExitStack() as places:
             number = await places.enter_async_context(self._throttle.place())
@@ -221,6 +227,7 @@ class Client:
                     raise
                 answer = await self._pay(call, sampling, formatted=False)
                 self._plain.add(call.model)
+            await keep(answer)
         self._throttle.answered()
         return answer
 

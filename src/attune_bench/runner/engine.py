@@ -11,11 +11,12 @@ from typing import Any
 
 from attune_bench.run_files import safe_part
 from attune_bench.runner.calls import Call, CallFailedError, Complete
-from attune_bench.runner.client import Client, Sampling
+from attune_bench.runner.client import Client
+from attune_bench.runner.desk import Desk
 from attune_bench.runner.folder import RunError, explained, locked
-from attune_bench.runner.journal import Answer, Journal, JournalError, key_of
+from attune_bench.runner.journal import Journal, key_of
 from attune_bench.runner.meter import Meter
-from attune_bench.runner.prices import Budget, BudgetSpentError, Price, PriceError
+from attune_bench.runner.prices import Budget, Price, PriceError
 from attune_bench.runner.providers import Endpoint
 from attune_bench.runner.settings import Settings
 from attune_data._files import write_whole
@@ -250,7 +251,8 @@ class _Work:
                 for endpoint in dict.fromkeys(self._endpoints.values())
             }
             await stack.enter_async_context(_watched(meter, watch))
-            desk = _Desk({role: clients[server] for role, server in self._endpoints.items()}, journal, meter, options)
+            by_role = {role: clients[server] for role, server in self._endpoints.items()}
+            desk = Desk(by_role, journal, meter, options.max_tokens)
 
             async def work() -> None:
                 for job, key in waiting:
@@ -276,13 +278,13 @@ class _Work:
                 raise desk.broken
         return Outcome(len(earlier) + meter.done, len(earlier), listed, desk.stopped, meter)
 
-    async def _one(self, job: Job, key: str, desk: "_Desk") -> Record:
+    async def _one(self, job: Job, key: str, desk: Desk) -> Record:
         """Do one job."""
         costs: dict[bool, list[float | None]] = {}
         provenance = self._provenance[id(job.settings)]
 
         async def complete(call: Call, attempt: int) -> str:
-            answer = await desk.answer(call, attempt, job, provenance)
+            answer = await desk.answer(call, attempt, job.conversation_id, job.settings, provenance)
             costs.setdefault(call.is_judge, []).append(answer.cost)
             return answer.text
 
@@ -319,54 +321,6 @@ class _Work:
                 write_whole(path, [json.dumps(content, indent=2).encode() + b"\n"])
             else:
                 path.unlink(missing_ok=True)
-
-
-class _Desk:
-    """Answers calls: from the journal, or by a client and into the journal."""
-
-    def __init__(self, clients: Mapping[bool, Client], journal: Journal, meter: Meter, options: Options) -> None:
-        self.stopped: str | None = None
-        self.broken: JournalError | None = None
-        self._clients = clients
-        self._journal = journal
-        self._meter = meter
-        self._max_tokens = options.max_tokens
-
-    async def answer(self, call: Call, attempt: int, job: Job, provenance: Mapping[str, Any]) -> Answer:
-        """Answer a call of a conversation."""
-        client, settings = self._clients[call.is_judge], job.settings
-        sampling = Sampling(settings.temperature, settings.seed, self._max_tokens)
-        key = key_of(
-            conversation=job.conversation_id,
-            provenance=dict(provenance),
-            server=[client.endpoint.provider, client.endpoint.url],
-            model=call.model,
-            mode=settings.mode,
-            call=call.id,
-            attempt=attempt,
-            messages=list(call.messages),
-            schema=call.schema,
-            max_tokens=self._max_tokens,
-        )
-        found = self._journal.get(key)
-        answer = found
-        if answer is None:
-            if self.stopped is not None:
-                raise CallFailedError(self.stopped)
-            try:
-                answer = await client.ask(call, sampling)
-                await self._journal.add(key, answer)
-            except BudgetSpentError as error:
-                self.stopped = str(error)
-                raise
-            except JournalError as error:
-                # No more may be paid for; what is under way is waited for.
-                self.broken, self.stopped = error, str(error)
-                raise CallFailedError(self.stopped) from None
-            finally:
-                self.stopped = self.stopped or client.stopped
-        self._meter.count(answer, is_judge=call.is_judge, is_new=found is None)
-        return answer
 
 
 def _sum(costs: Sequence[float | None]) -> float | None:

@@ -154,7 +154,8 @@ class Journal:
                 end += len(line)
                 try:
                     entry = json.loads(line)
-                    self._entries[entry.pop("key")] = Answer(**entry)
+                    key = entry.pop("key")
+                    self._entries[key] = Answer(**entry)
                 except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
                     continue
         return end

@@ -1,12 +1,14 @@
 """A model that knows the participant's answers, and conversations to ask it about."""
 
 import json
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from attune_bench.runner import Call, Complete
+from attune_bench.runner import Call, Complete, client
 from attune_data import Conversation, Turn, load, load_codebook
 
 Json = dict[str, Any]
@@ -103,3 +105,23 @@ def demo() -> list[Conversation]:
 def five_turns(demo: list[Conversation]) -> Conversation:
     """Return a conversation of 5 turns with everything annotated in each of them."""
     return next(conversation for conversation in demo if len(conversation.turns) == 5)
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the client wait milliseconds between tries, and no longer than 50 where the server asks for more."""
+    monkeypatch.setattr(client, "_BACKOFF", 0.001)
+    monkeypatch.setattr(client, "_LONGEST_WAIT", 0.05)
+
+
+@pytest.fixture(scope="session")
+def run_files() -> Callable[[Path], dict[str, bytes]]:
+    """Read the run files of a folder, by name, without time stamps and durations."""
+
+    def read(folder: Path) -> dict[str, bytes]:
+        timed = re.compile(rb'"(run_timestamp|duration_seconds)": ("[^"]*"|[\d.e+-]+)')
+        found = {path.name: timed.subn(b"", path.read_bytes()) for path in sorted(folder.glob("[!._]*.json"))}
+        assert all(times == 2 for _, times in found.values())
+        return {name: content for name, (content, _) in found.items()}
+
+    return read
