@@ -172,15 +172,14 @@ class Client:
         CallFailedError
             There is no answer; the text says why and holds no key. `BudgetSpentError` where it may cost too much.
         """
-        tries, faults, spent, loop = 0, 0, 0.0, asyncio.get_running_loop()
+        tries, faults, loop = 0, 0, asyncio.get_running_loop()
+        began: list[float] = []
         while True:
             if self.stopped is not None:
                 raise CallFailedError(self.stopped)
-            began: list[float] = []
             try:
                 answer = await self._try(call, sampling, keep, began)
             except _FaultError as fault:
-                spent += loop.time() - began[0]
                 faults += 1
                 tries += fault.status != 429
                 reason = self._explained(fault)
@@ -189,9 +188,10 @@ class Client:
                 if not fault.again:
                     raise CallFailedError(reason) from None
                 wait = fault.wait or min(_BACKOFF * 2 ** min(faults, 10), 30.0) * random.uniform(0.5, 1.0)  # noqa: S311 - no secret
-                spent += wait
-                if tries == _TRIES or spent > _TOTAL * self._timeout:
-                    raise self._failed(f"{reason}; tried for {spent - wait:.0f} s") from None
+                # Since the first try, as other calls that are tried again may hold all places.
+                spent = loop.time() - began[0]
+                if tries == _TRIES or spent + wait > _TOTAL * self._timeout:
+                    raise self._failed(f"{reason}; tried for {spent:.0f} s") from None
             else:
                 self._failures = 0
                 return answer
