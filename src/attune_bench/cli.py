@@ -1,4 +1,6 @@
-"""The command line: `attune-bench demo`, `validate`, `show`, `describe`, `run`, `score`, `report`.
+"""The command line: `attune-bench demo`, `validate`, `show`, `describe`, `score`, `report`, `stats`.
+
+Those that ask models, `run`, `rejudge` and `profile`, are in a module of their own.
 
 A mistake of the user is one line on standard error that says what to do, and exit status 2.
 """
@@ -28,7 +30,8 @@ app = App(
 
 
 # Imported when they are called: what they need is an extra, and slow.
-app.command("attune_bench.runner.commands:run", name="run")
+for _name in ("run", "rejudge", "profile"):
+    app.command(f"attune_bench.runner.commands:{_name}", name=_name)
 
 
 class UsageError(Exception):
@@ -287,3 +290,18 @@ def report(*, scores: Path, format: Literal["table", "markdown", "csv", "json"] 
     from attune_bench.scores import Scores
 
     _print(render(Scores.read(scores), format=format).rstrip("\n"))
+
+
+@app.command
+def stats(*, scores: Path) -> None:
+    """Print how each metric is distributed over the conversations of each model and mode.
+
+    Parameters
+    ----------
+    scores
+        What `attune-bench score` wrote.
+    """
+    from attune_bench.scores import Scores
+    from attune_bench.summary import summary
+
+    _print(summary(Scores.read(scores)))

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -16,7 +16,7 @@ from attune_bench.runner.script import Script
 from attune_bench.runner.settings import Settings
 from attune_data import Conversation, Run
 
-__all__ = ["planned_calls", "run_conversation"]
+__all__ = ["Reply", "judge_draft", "planned_calls", "run_conversation"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +29,8 @@ class _Step:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reply:
-    """What came of a call."""
+class Reply:
+    """What came of a call: fields of a run file, how they were read, and how many values were dropped."""
 
     fields: Fields
     outcome: str
@@ -119,22 +119,21 @@ async def run_conversation(conversation: Conversation, complete: Complete, *, se
     started = time.monotonic()
     script = Script(conversation, settings)
     steps = list(_steps(script))
-    tasks: dict[str, asyncio.Task[_Reply | None]] = {}
+    tasks: dict[str, asyncio.Task[Reply | None]] = {}
 
-    async def answer(step: _Step) -> _Reply | None:
+    async def answer(step: _Step) -> Reply | None:
         if not step.call.is_judge or step.turn is None:
             return await _ask(step, script, complete)
         draft = await tasks[f"turn-{step.turn.number}/draft"]
         if draft is None or not draft.fields:
             return None
-        call = script.judge(step.turn, step.call.model, draft.fields["em_drafted_response"])
-        return await _ask(replace(step, call=call), script, complete)
+        return await judge_draft(script, step.turn, step.call.model, draft.fields["em_drafted_response"], complete)
 
     for step in steps:
         tasks[step.call.id] = asyncio.create_task(answer(step))
     # Not a task group: when one call fails, the answers that others are waiting for have been paid for.
     done = await asyncio.gather(*tasks.values(), return_exceptions=True)
-    replies: dict[str, _Reply] = {}
+    replies: dict[str, Reply] = {}
     for name, reply in zip(tasks, done, strict=True):
         if isinstance(reply, BaseException):
             raise reply
@@ -155,7 +154,13 @@ async def run_conversation(conversation: Conversation, complete: Complete, *, se
     )
 
 
-async def _ask(step: _Step, script: Script, complete: Complete) -> _Reply:
+async def judge_draft(script: Script, turn: SeenTurn, judge: str, draft: str, complete: Complete) -> Reply:
+    """Ask a judge about a draft."""
+    read = partial(parsing.read_judgement, questions=script.questions(turn), rated=script.is_rated(turn))
+    return await _ask(_Step(script.judge(turn, judge, draft), read, turn), script, complete)
+
+
+async def _ask(step: _Step, script: Script, complete: Complete) -> Reply:
     """Make a call, once more where its answer is of no use; what it gave is kept, nothing is filled in."""
     for attempt in (0, 1):
         tally = Tally()
@@ -163,11 +168,11 @@ async def _ask(step: _Step, script: Script, complete: Complete) -> _Reply:
         fields = step.read(found.value, tally) if found else {}
         if found and fields:
             outcome = "retried" if attempt else "repaired" if found.repaired else "parsed"
-            return _Reply(fields, outcome, tally.dropped)
-    return _Reply({}, "failed", tally.dropped)
+            return Reply(fields, outcome, tally.dropped)
+    return Reply({}, "failed", tally.dropped)
 
 
-def _turn(turn: SeenTurn, steps: Iterable[_Step], replies: Mapping[str, _Reply]) -> Fields:
+def _turn(turn: SeenTurn, steps: Iterable[_Step], replies: Mapping[str, Reply]) -> Fields:
     """Return a turn of the run file."""
     fields: Fields = {"turnNumber": turn.number}
     judged: dict[str, Fields] = {}
