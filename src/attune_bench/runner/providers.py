@@ -157,9 +157,9 @@ def _prime_config() -> dict[str, str]:
     """Return the texts of the configuration of Prime Intellect's own command line, if there is one."""
     path = Path.home() / _PRIME_CONFIG
     try:
-        config = json.loads(path.read_bytes())
+        config = json.loads(path.read_bytes()).items()
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError):
+    except (OSError, ValueError, AttributeError):
         raise ProviderError(f"~/{_PRIME_CONFIG} cannot be read as JSON; mend it, or set PRIME_API_KEY") from None
-    return {name: value for name, value in dict(config).items() if isinstance(value, str) and value}
+    return {name: value for name, value in config if isinstance(value, str) and value}
