@@ -187,7 +187,8 @@ class Client:
                     self.stopped = reason
                 if not fault.again:
                     raise CallFailedError(reason) from None
-                wait = fault.wait or min(_BACKOFF * 2 ** min(faults, 10), 30.0) * random.uniform(0.5, 1.0)  # noqa: S311 - no secret
+                jitter = random.uniform(0.5, 1.0)  # noqa: S311 - no secret
+                wait = fault.wait or min(_BACKOFF * 2 ** min(faults, 10), 30.0) * jitter
                 # Since the first try, as other calls that are tried again may hold all places.
                 spent = loop.time() - began[0]
                 if tries == _TRIES or spent + wait > _TOTAL * self._timeout:
@@ -211,7 +212,7 @@ class Client:
     async def _try(self, call: Call, sampling: Sampling, keep: Keep, began: list[float]) -> Answer:
         """Make a call once, or twice where the server does not take the response format."""
         async with AsyncExitStack() as places:
-            number = await places.enter_async_context(self._throttle.place())
+            number = await places.enter_async_context(self._throttle.place(again=bool(began)))
             await places.enter_async_context(self._places or nullcontext())
             began.append(asyncio.get_running_loop().time())
             if self.stopped is not None:
@@ -272,7 +273,9 @@ class Client:
         if response.is_success:
             status = _status_within(payload)
         if status:
-            raise _fault(status, payload, response.headers.get("Retry-After"))
+            # Before it is shortened, which could leave half of a secret.
+            said = self.endpoint.without_secrets(_message(payload))
+            raise _fault(status, said, response.headers.get("Retry-After"))
         text = _text(payload)
         if text is None:
             raise _FaultError("an answer that is not of the OpenAI protocol", again=True, charged=True)
@@ -325,15 +328,20 @@ def _status_within(payload: Mapping[str, Any]) -> int:
     return code if isinstance(code, int) and 400 <= code < 600 else 500
 
 
-def _fault(status: int, payload: Mapping[str, Any], retry_after: str | None) -> _FaultError:
+def _message(payload: Mapping[str, Any]) -> str:
+    """Return what a server says of an error, an empty text for nothing."""
     error = payload.get("error")
     said = error.get("message") if isinstance(error, dict) else error
     said = said if isinstance(said, str) else payload.get("message")
+    return said.strip() if isinstance(said, str) else ""
+
+
+def _fault(status: int, said: str, retry_after: str | None) -> _FaultError:
     reason = f"status {status}"
     if 300 <= status < 400:
         reason += ", a redirect, which is not followed; give the URL that it leads to"
-    elif isinstance(said, str) and said.strip():
-        reason += f" ({shortened(said.strip(), 200)})"
+    elif said:
+        reason += f" ({shortened(said, 200)})"
     return _FaultError(reason, status=status, again=status in _AGAIN or status >= 500, wait=_wait(retry_after))
 
 

@@ -44,11 +44,11 @@ class Throttle:
         return self._sent
 
     @asynccontextmanager
-    async def place(self) -> AsyncIterator[int]:
-        """Wait for a place, in order of arrival; give the number of the call."""
+    async def place(self, *, again: bool = False) -> AsyncIterator[int]:
+        """Wait for a place, in order of arrival, those that are tried again first; give the number of the call."""
         if self._queue or self._under_way >= int(self.places):
             turn = asyncio.get_running_loop().create_future()
-            self._queue.append(turn)
+            (self._queue.appendleft if again else self._queue.append)(turn)
             try:
                 await turn
             except asyncio.CancelledError:

@@ -46,6 +46,7 @@ PASSING: dict[str, Callable[[Json], bytes | str]] = {
     "409": lambda _: reply("409 Conflict", error("conflict")),
     "500": lambda _: reply("500 Internal Server Error", error(f"Authorization: Bearer {KEY} failed")),
     "502 page": lambda _: reply("502 Bad Gateway", HTML, kind="text/html"),
+    "the key at the cut": lambda _: reply("500 Internal Server Error", error("x" * 185 + KEY)),
     "503": lambda _: reply("503 Service Unavailable", "\x1b[2J" + KEY, kind="text/plain"),
     "error in a success": lambda _: reply("200 OK", json.dumps({"error": {"code": 502, "message": KEY}})),
     "page in a success": lambda _: reply("200 OK", HTML, kind="text/html"),
@@ -95,10 +96,10 @@ def without_leaks(
     yield
     out, err = capfd.readouterr()
     texts = [out, err, *(record.getMessage() for record in caplog.records), *map(str, tmp_path.rglob("*"))]
-    assert [text for text in texts if KEY in text] == []
+    assert [text for text in texts if KEY[:8] in text] == []
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert files
-    assert [path for path in files if KEY.encode() in path.read_bytes()] == []
+    assert [path for path in files if KEY[:8].encode() in path.read_bytes()] == []
 
 
 def accounted(outcome: Outcome, conversations: list[Conversation], output: Path) -> None:

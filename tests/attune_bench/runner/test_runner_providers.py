@@ -158,6 +158,21 @@ def test_no_more_than_the_places_and_in_order() -> None:
     asyncio.run(use())
 
 
+def test_what_is_tried_again_comes_first() -> None:
+    async def use() -> None:
+        throttle, order = Throttle(1), []
+
+        async def call(n: int, *, again: bool) -> None:
+            async with throttle.place(again=again):
+                order.append(n)
+                await asyncio.sleep(0)
+
+        await asyncio.gather(*(call(n, again=n == 4) for n in range(5)))
+        assert order == [0, 4, 1, 2, 3]
+
+    asyncio.run(use())
+
+
 def test_a_server_that_asks_for_a_wait_gets_it() -> None:
     async def use() -> None:
         throttle, loop = Throttle(2), asyncio.get_running_loop()
