@@ -11,7 +11,6 @@ import re
 import sys
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 from hashlib import sha256
 from typing import Any, Self
 
@@ -99,18 +98,23 @@ class ModelServer:
         """Serve until `end` is set."""
         self._keeps = keeps
         self._loop, self.end = asyncio.get_running_loop(), asyncio.Event()
-        self._writers: set[asyncio.StreamWriter] = set()
+        self._connections: set[asyncio.Task[Any]] = set()
         server = await asyncio.start_server(self._connected, "127.0.0.1", 0, limit=2**24, backlog=512)
         self.port: int = server.sockets[0].getsockname()[1]
         ready(self.port)
         await self.end.wait()
         server.close()
-        for writer in list(self._writers):
-            writer.transport.abort()
+        await asyncio.sleep(0.01)  # What was accepted just before gets its connection first.
+        for connection in list(self._connections):
+            connection.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
+        await asyncio.sleep(0.01)  # Aborted connections are closed in the next round.
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._writers.add(writer)
-        with suppress(OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
+        task = asyncio.current_task()
+        assert task is not None
+        self._connections.add(task)
+        try:
             while True:
                 head = await reader.readuntil(b"\r\n\r\n")
                 length = re.search(rb"(?i)content-length: (\d+)", head)
@@ -124,8 +128,11 @@ class ModelServer:
                     await self._serve(head, json.loads(data), writer)
                 finally:
                     self.under_way -= 1
-        self._writers.discard(writer)
-        writer.close()
+        except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass  # The client, or the server, is done.
+        finally:
+            self._connections.discard(task)
+            writer.transport.abort()
 
     async def _serve(self, head: bytes, body: Json, writer: asyncio.StreamWriter) -> None:
         self.calls += 1

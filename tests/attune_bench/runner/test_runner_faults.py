@@ -87,15 +87,37 @@ def run(server: ModelServer, conversations: list[Conversation], output: Path, **
     return run_sync(conversations, settings, where, output=output, options=chosen)
 
 
+class Ears(logging.Handler):
+    """Hears every message of the log that holds a part of the key."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.count = 0
+        self.heard: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.count += 1
+        if KEY[:8] in (message := record.getMessage()):
+            self.heard.append(message)
+
+
 @pytest.fixture(autouse=True)
-def without_leaks(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
-) -> Iterator[None]:
+def without_leaks(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Iterator[None]:
     """Look for the key, after each test, in the log at its most talkative, all output and all files."""
-    caplog.set_level(logging.DEBUG)
+    ears, loggers = Ears(), [logging.getLogger(name) for name in ("httpx2", "httpcore2", "asyncio")]
+    for logger in loggers:
+        logger.setLevel(logging.DEBUG)
+        logger.addHandler(ears)
+        logger.propagate = False
     yield
+    for logger in loggers:
+        logger.setLevel(logging.NOTSET)
+        logger.removeHandler(ears)
+        logger.propagate = True
+    assert ears.count
+    assert ears.heard == []
     out, err = capfd.readouterr()
-    texts = [out, err, *(record.getMessage() for record in caplog.records), *map(str, tmp_path.rglob("*"))]
+    texts = [out, err, *map(str, tmp_path.rglob("*"))]
     assert [text for text in texts if KEY[:8] in text] == []
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert files

@@ -47,6 +47,7 @@ def test_a_real_model_end_to_end(
     short = five_turns.model_copy(update={"turns": five_turns.turns[:1]})
     (tmp_path / "short.json").write_bytes(short.to_json())
     options = ["--base-url", real_model, "--judge-model", "gemma", "--max-tokens", 700, "--seed", 1]
+    options += ["--concurrency", 1, "--call-timeout", 900]
     status, out, err = call("run", "local", "gemma-3-270m", "short.json", *options)
     assert (status, err) == (0, "")
     assert "results: 1 file" in out
