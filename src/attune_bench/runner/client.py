@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 import math
 import random
 from collections.abc import Awaitable, Callable, Mapping
@@ -34,6 +35,7 @@ _LONGEST_WAIT = 60.0
 _TOTAL = 5  # times the timeout of one try, for all tries and the waits between them
 _LARGEST = 1_000_000  # bytes of an answer
 _DEAD = 8  # calls in a row that failed however often they were tried
+_LOGGERS = ("httpx2", "httpcore2.connection", "httpcore2.http11", "httpcore2.proxy")
 _AGAIN = (408, 409, 429)
 _NEVER = {
     401: "does not accept the key",
@@ -143,12 +145,21 @@ class Client:
         self._extensions = {"target": target.encode()}
 
     async def __aenter__(self) -> Self:
+        for name in _LOGGERS:
+            logging.getLogger(name).addFilter(self._blot)
         return self
+
+    def _blot(self, record: logging.LogRecord) -> bool:
+        """Blot secrets out of what is logged of a server's headers."""
+        record.msg, record.args = self.endpoint.without_secrets(record.getMessage()), ()
+        return True
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self._http.aclose()
+        for name in _LOGGERS:
+            logging.getLogger(name).removeFilter(self._blot)
 
     async def ask(self, call: Call, sampling: Sampling, keep: Keep) -> Answer:
         """Make a call, as often as it takes.
