@@ -44,9 +44,8 @@ def _steps(script: Script) -> Iterator[_Step]:
         asked = script.questions(turn)
         yield _Step(script.draft(turn), parsing.read_draft, turn)
         if script.is_judged(turn):
-            read = partial(parsing.read_judgement, questions=asked, rated=script.is_rated(turn))
             for judge in settings.judges:
-                yield _Step(script.judge(turn, judge, ""), read, turn)
+                yield _judgement(script, turn, judge, "")
         yield _Step(
             script.read(turn), partial(parsing.read_emotions, questions=asked, codebook=settings.codebook), turn
         )
@@ -63,6 +62,11 @@ def _steps(script: Script) -> Iterator[_Step]:
             pre_items=script.pre_items,
         ),
     )
+
+
+def _judgement(script: Script, turn: SeenTurn, judge: str, draft: str) -> _Step:
+    read = partial(parsing.read_judgement, questions=script.questions(turn), rated=script.is_rated(turn))
+    return _Step(script.judge(turn, judge, draft), read, turn)
 
 
 def planned_calls(conversation: Conversation, settings: Settings) -> list[Call]:
@@ -156,8 +160,7 @@ async def run_conversation(conversation: Conversation, complete: Complete, *, se
 
 async def judge_draft(script: Script, turn: SeenTurn, judge: str, draft: str, complete: Complete) -> Reply:
     """Ask a judge about a draft."""
-    read = partial(parsing.read_judgement, questions=script.questions(turn), rated=script.is_rated(turn))
-    return await _ask(_Step(script.judge(turn, judge, draft), read, turn), script, complete)
+    return await _ask(_judgement(script, turn, judge, draft), script, complete)
 
 
 async def _ask(step: _Step, script: Script, complete: Complete) -> Reply:
