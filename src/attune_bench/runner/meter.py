@@ -54,7 +54,7 @@ class Meter:
         """Return all of it on one line."""
         parts = [f"{self.done}/{self.conversations} conversations", f"{self.answers:,}/{self.calls:,} calls"]
         if self.asked > 1:
-            parts.append(f"{self.rate:.1f}/s")
+            parts.append(f"{self.rate:.1f}/s" if self.rate >= 1 else f"{60 * self.rate:.1f}/min")
         parts.append(f"{self.tokens:,} tokens")
         if self.answers > self.unpriced:
             cost = self.cost + self.judge_cost
