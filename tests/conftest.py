@@ -2,11 +2,13 @@
 
 import json
 import re
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hub_server import HubServer
 
 from attune_data import Collection, Conversation, Run, load, load_runs
 
@@ -284,3 +286,43 @@ def read_conversation(
 def read_run(load_run: Callable[[Any], Collection[Run]]) -> Callable[[Any], tuple[Json, list[Triple]]]:
     """Return the function from a run to what is written back and its issues (path, rule, severity)."""
     return lambda value: _read(load_run(value))
+
+
+@pytest.fixture
+def hub(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
+    """Yield a Hub on the loopback interface that this process and those it starts use, with an empty cache, no token.
+
+    huggingface_hub and datasets read the environment when they are imported, so that both are told here too.
+    """
+    from huggingface_hub import close_session, constants
+
+    server = HubServer()
+    home = tmp_path_factory.mktemp("hf_home")
+    switches = {f"HF_HUB_DISABLE_{what}": "1" for what in ("XET", "TELEMETRY", "PROGRESS_BARS")}
+    environment = {"HF_ENDPOINT": server.url, "HF_HOME": str(home), **switches}
+    for name in ("HF_TOKEN", "HF_HUB_CACHE", "HF_HUB_OFFLINE", "HUGGING_FACE_HUB_TOKEN", "HF_DATASETS_CACHE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    for name in switches:
+        monkeypatch.setattr(constants, name, True)
+    monkeypatch.setattr(constants, "ENDPOINT", server.url)
+    monkeypatch.setattr(
+        constants, "HUGGINGFACE_CO_URL_TEMPLATE", f"{server.url}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
+    )
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(home / "hub"))
+    monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(home / "token"))
+    monkeypatch.setattr(constants, "HF_STORED_TOKENS_PATH", str(home / "stored_tokens"))
+    if "datasets" in sys.modules:
+        from datasets import config
+
+        monkeypatch.setattr(config, "HF_ENDPOINT", server.url)
+        monkeypatch.setattr(
+            config, "HUB_DATASETS_URL", f"{server.url}/datasets/{{repo_id}}/resolve/{{revision}}/{{path}}"
+        )
+        monkeypatch.setattr(config, "HF_DATASETS_CACHE", home / "datasets")
+        monkeypatch.setattr(config, "HF_MODULES_CACHE", str(home / "modules"))
+    close_session()
+    yield server
+    close_session()
+    server.close()

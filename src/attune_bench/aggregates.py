@@ -10,7 +10,7 @@ from attune_metrics import composite
 from attune_metrics.binary import BinaryCounts
 from attune_metrics.holistic import BRANCHES
 
-__all__ = ["POOLED", "aggregate", "pillars", "wide_parts"]
+__all__ = ["MEANS", "POOLED", "aggregate", "pillars", "values_of", "wide_parts"]
 
 POOLED = tuple(f"pooled_binary_{task}_metrics{phrasing}" for phrasing in ("", "_hp") for task in ("om", "human"))
 _IN_COMPOSITE = (
@@ -29,7 +29,7 @@ _IN_COMPOSITE = (
 )
 _PILLARS = ("emotion_blend", "evaluation_quality", "holistic")
 _NOT_MEANS = (*IDENTITY, "source_file", "turn_scores", "post_score", "coverage", *POOLED)
-_MEANS = (
+MEANS = (
     *(name for name in ConversationScore.__annotations__ if name not in _NOT_MEANS),
     *_PILLARS,
     *(name for name in PostScore.__annotations__ if name not in ("panas_item_errors", "four_branch_per_branch")),
@@ -95,8 +95,8 @@ def wide_parts(post: Mapping[str, Any]) -> dict[str, float]:
     }
 
 
-def _values(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return every number of a conversation that has a mean over conversations, under the names of `_MEANS`."""
+def values_of(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return every number of a conversation that has a mean over conversations, under the names of `MEANS`."""
     post = record["post_score"] or {}
     errors = post.get("four_branch_per_branch", {})
     return {**record, **pillars(record), **post, **{f"four_branch_{name}_mae": error for name, error in errors.items()}}
@@ -110,8 +110,8 @@ def _row(model: str, mode: str, records: Sequence[Mapping[str, Any]]) -> dict[st
         "n_conversations": len(records),
         "n_participants": len(participants) or None,
     }
-    values = [_values(record) for record in records]
-    for name in _MEANS:
+    values = [values_of(record) for record in records]
+    for name in MEANS:
         there = [value for of_record in values if (value := of_record.get(name)) is not None]
         row[name] = fmean(there) if there else None
         row[f"{name}_n"] = len(there)

@@ -1,6 +1,6 @@
-"""The command line: `attune-bench demo`, `validate`, `show`, `describe`, `score`, `report`, `stats`.
+"""The command line: `attune-bench demo`, `validate`, `show`, `describe`, `score`, `report` and `stats`.
 
-Those that ask models, `run`, `rejudge` and `profile`, are in a module of their own.
+Those that ask models, `run`, `rejudge` and `profile`, are in a module of their own, as are `compare` and `subset`.
 
 A mistake of the user is one line on standard error that says what to do, and exit status 2.
 """
@@ -16,6 +16,8 @@ from typing import Annotated, Literal
 
 from cyclopts import App, CycloptsError, Parameter
 
+from attune_bench import stats_commands
+from attune_bench._usage import UsageError, emit
 from attune_bench._version import __version__
 from attune_data._text import plural, printable
 from attune_data.issues import Issue, SourceError
@@ -27,15 +29,11 @@ app = App(
     help="Score how well language models read people's feelings and preferences, against what the people said.",
     version=__version__,
 )
-
-
+app.command(stats_commands.compare)
+app.command(stats_commands.subset)
 # Imported when they are called: what they need is an extra, and slow.
 for _name in ("run", "rejudge", "profile"):
     app.command(f"attune_bench.runner.commands:{_name}", name=_name)
-
-
-class UsageError(Exception):
-    """A mistake of the user; its text says what to do."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -67,10 +65,6 @@ def _fail(message: str) -> None:
     sys.exit(2)
 
 
-def _print(text: str) -> None:
-    sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
-
-
 @app.command
 def demo() -> None:
     """Score three baseline predictors on the embedded synthetic conversations and print the report."""
@@ -81,13 +75,13 @@ def demo() -> None:
 
     conversations = load("demo")
     participants = {conversation.participant_id for conversation in conversations}
-    _print(
+    emit(
         f"{len(conversations)} SYNTHETIC conversations by {len(participants)} invented participants, "
         f"answered by {len(BASELINES)} baselines that use no model.\n"
     )
     runs = [run for predict in BASELINES.values() for run in predict(conversations)]
-    _print(report(score(conversations, runs)))
-    _print(_NEXT)
+    emit(report(score(conversations, runs)))
+    emit(_NEXT)
 
 
 _NEXT = """
@@ -118,7 +112,7 @@ def validate(
     Parameters
     ----------
     source
-        A .json file, a .jsonl file, a folder, a zip or tar archive, or demo.
+        A .json file, a .jsonl file, a folder, a zip or tar archive, hf://owner/name on the Hub, or demo.
     results
         Check run files too, and whether each has its conversation.
     strict
@@ -142,12 +136,12 @@ def validate(
     severities = Counter(issue.severity for issue in found)
     if as_json:
         loaded = {f"{what}s": count for what, count in counts.items()}
-        _print(json.dumps({**loaded, "issues": [asdict(issue) for issue in found]}, indent=2))
+        emit(json.dumps({**loaded, "issues": [asdict(issue) for issue in found]}, indent=2))
     else:
         for line in _issue_lines(found):
-            _print(line)
+            emit(line)
         listed = ", ".join(plural(severities[severity], severity) for severity in ("error", "warning", "note"))
-        _print(f"{' and '.join(plural(count, what) for what, count in counts.items())} loaded; {listed}")
+        emit(f"{' and '.join(plural(count, what) for what, count in counts.items())} loaded; {listed}")
     return int(bool(severities["error"] or (strict and severities["warning"])))
 
 
@@ -191,7 +185,7 @@ def show(source: str, id: str, /) -> None:  # noqa: A002
     if len(begun) > 1 and id not in begun:
         raise UsageError(f"{len(begun)} ids begin with {id!r}, for instance {begun[0]!r} and {begun[1]!r}")
     try:
-        _print(str(conversations[begun[0] if len(begun) == 1 else id]))
+        emit(str(conversations[begun[0] if len(begun) == 1 else id]))
     except KeyError as error:
         raise UsageError(f"{error.args[0]}; see: attune-bench validate {source}") from None
 
@@ -217,7 +211,7 @@ def describe(source: str, /, *, as_json: Annotated[bool, Parameter(name="--json"
     if not conversations:
         raise UsageError(f"no usable conversation in {source}; see: attune-bench validate {source}")
     counts = count(conversations)
-    _print(json.dumps(counts, indent=2) if as_json else description_text(counts))
+    emit(json.dumps(counts, indent=2) if as_json else description_text(counts))
 
 
 @app.command
@@ -233,9 +227,9 @@ def score(
     Parameters
     ----------
     results
-        Run files: a folder, a .json or a .jsonl file.
+        Run files: a folder, a .json or a .jsonl file, an archive or hf://owner/name.
     ground_truth
-        Conversations: a folder, a .json or a .jsonl file, or demo.
+        Conversations: a folder, a .json or a .jsonl file, an archive, hf://owner/name, or demo.
     output
         Where to write the scores.
     protocol
@@ -243,6 +237,7 @@ def score(
     """
     from attune_bench.progress import progress
     from attune_bench.scoring import score as score_runs
+    from attune_bench.signing import fingerprint
     from attune_data import load, load_runs
 
     if not output.parent.is_dir():
@@ -251,6 +246,9 @@ def score(
         conversations = load(ground_truth, progress=phase("reading conversations", None))
         runs = load_runs(results, progress=phase("reading run files", None))
         scores = score_runs(conversations, runs, protocol=protocol, progress=phase("scoring runs", len(runs)))
+        scored = {record["conversationId"] for record in scores.records}
+        used = (conversation for conversation in conversations if conversation.id in scored)
+        scores.metadata["data"], scores.metadata["runs"] = fingerprint(used), fingerprint(runs)
     see = f"attune-bench validate {ground_truth} --results {results}"
     if not conversations or not runs:
         empty, source = ("conversation", ground_truth) if not conversations else ("run file", results)
@@ -267,12 +265,12 @@ def score(
     except OSError as error:
         raise UsageError(f"{output} cannot be written: {error.strerror}; choose another --output") from None
     rows = plural(len(scores.aggregates), "model and mode", "models and modes")
-    _print(f"{output}: {plural(len(scores.records), 'run')} of {rows}, protocol {protocol}")
+    emit(f"{output}: {plural(len(scores.records), 'run')} of {rows}, protocol {protocol}")
     problems = Counter(issue.severity for issue in (*conversations.found, *runs.found, *scores.metadata["issues"]))
     if problems["error"] or problems["warning"]:
         counts = f"{plural(problems['error'], 'error')} and {plural(problems['warning'], 'warning')}"
-        _print(f"{counts} in the files; see: {see}")
-    _print(f"next: attune-bench report --scores {output}")
+        emit(f"{counts} in the files; see: {see}")
+    emit(f"next: attune-bench report --scores {output}")
 
 
 @app.command
@@ -289,7 +287,7 @@ def report(*, scores: Path, format: Literal["table", "markdown", "csv", "json"] 
     from attune_bench.report import report as render
     from attune_bench.scores import Scores
 
-    _print(render(Scores.read(scores), format=format).rstrip("\n"))
+    emit(render(Scores.read(scores), format=format).rstrip("\n"))
 
 
 @app.command
@@ -304,4 +302,4 @@ def stats(*, scores: Path) -> None:
     from attune_bench.scores import Scores
     from attune_bench.summary import summary
 
-    _print(summary(Scores.read(scores)))
+    emit(summary(Scores.read(scores)))

@@ -163,12 +163,17 @@ class ConversationScore(TypedDict):
 
 @_OPEN
 class Metadata(TypedDict):
-    """How the scores were made: protocol, library version, whether the data are synthetic, what was not scored."""
+    """How the scores were made: protocol, library version, whether the data are synthetic, what was not scored.
+
+    ``data`` and ``runs`` are hashes of the conversations and of the runs; `attune_bench.signing` makes them.
+    """
 
     protocol: str
     library_version: NotRequired[str]
     synthetic: NotRequired[bool]
     issues: NotRequired[list[Issue]]
+    data: NotRequired[str]
+    runs: NotRequired[str]
 
 
 COUNTS = tuple(CountScores.__annotations__)

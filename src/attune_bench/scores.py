@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_json
-from typing_extensions import TypedDict
+from typing_extensions import TypedDict, Unpack
 
 from attune_bench._version import __version__
 from attune_bench.aggregates import aggregate
@@ -30,6 +30,9 @@ from attune_data.issues import issues_frame
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from attune_bench.series import Options
+    from attune_data.query import Queryable
 
 __all__ = ["Scores"]
 
@@ -110,6 +113,32 @@ class Scores:
     def models(self) -> "pl.DataFrame":
         """One row per model and mode, in the order of `aggregates`."""
         return frame(self.aggregates, dict.fromkeys(key for row in self.aggregates for key in row))
+
+    def summary(self, **options: "Unpack[Options]") -> "pl.DataFrame":
+        """Return every aggregate with its interval; see `attune_bench.comparison.summary`."""
+        from attune_bench.comparison import summary
+
+        return summary(self, **options)
+
+    def compare(self, a: str, b: str, **options: "Unpack[Options]") -> "pl.DataFrame":
+        """Compare two models on the conversations of both; see `attune_bench.comparison.compare`."""
+        from attune_bench.comparison import compare
+
+        return compare(self, a, b, **options)
+
+    def compare_all(self, **options: "Unpack[Options]") -> "pl.DataFrame":
+        """Compare every two models of a mode; see `attune_bench.comparison.compare_all`."""
+        from attune_bench.comparison import compare_all
+
+        return compare_all(self, **options)
+
+    def by(
+        self, trait: str, *, data: "Queryable", compare: bool = False, **options: "Unpack[Options]"
+    ) -> "pl.DataFrame":
+        """Return every aggregate per stratum of a trait; see `attune_bench.subgroups.by`."""
+        from attune_bench.subgroups import by
+
+        return by(self, trait, data=data, compare=compare, **options)
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write ``scores.json``: nan as the text ``"NaN"``, which `read` turns back; never half a file."""

@@ -1,18 +1,19 @@
 """Typed, validated records of emotional-intelligence benchmarks, and where to load them from.
 
 ``load`` gives annotated conversations, ``load_runs`` what models predicted of them; both give a `Collection` with
-the good records and ``.issues``. ``load_tables`` gives frames only. Both are asked for subgroups alike:
-``where(diagnosis="ADHD")``, ``filter``, ``stratify``, ``sample``, ``split``. ``load_codebook`` tells what every code
-means.
+the good records and ``.issues``. ``load_tables`` gives frames only; ``runs.joined(conversations)`` gives frames of
+predictions beside annotations. All are asked for subgroups alike: ``where(diagnosis="ADHD")``, ``filter``,
+``stratify``, ``sample``, ``split``. ``load_codebook`` tells what every code means.
 """
 
 from attune_data.codebook import Codebook, CodebookError, load_codebook
 from attune_data.collection import Collection
 from attune_data.conversation import Conversation, Turn
-from attune_data.issues import Issue, LoadError, SourceError
+from attune_data.issues import Issue, LoadError, PublishError, SourceError
 from attune_data.loading import load, load_runs, load_tables
 from attune_data.prediction import Run, RunTurn
 from attune_data.query import all_of, none_of
+from attune_data.run_tables import RunTables
 from attune_data.tables import Tables
 
 __all__ = [
@@ -22,7 +23,9 @@ __all__ = [
     "Conversation",
     "Issue",
     "LoadError",
+    "PublishError",
     "Run",
+    "RunTables",
     "RunTurn",
     "SourceError",
     "Tables",

@@ -13,7 +13,7 @@ __all__ = ["collection_html"]
 _SHOWN = 10
 
 
-def collection_html(records: Sequence[Any], summary: str, filters: Sequence[str]) -> str:
+def collection_html(records: Sequence[Any], summary: str, asked: str) -> str:
     """Return a collection as a piece of HTML for a notebook.
 
     Parameters
@@ -22,16 +22,16 @@ def collection_html(records: Sequence[Any], summary: str, filters: Sequence[str]
         Conversations, runs, or anything with an ``id``.
     summary : str
         How many of what there are, and issues.
-    filters : sequence of str
+    asked : str
         What was asked for to come here.
 
     Examples
     --------
-    >>> "&lt;b&gt;" in collection_html([Conversation(conversation_id="<b>")], "1 conversation", ())
+    >>> "&lt;b&gt;" in collection_html([Conversation(conversation_id="<b>")], "1 conversation", "")
     True
     """
     shown = records[:_SHOWN]
-    parts = [tag("p", f"Asked for: {', '.join(filters)}")] if filters else []
+    parts = [tag("p", f"Asked for: {asked}")] if asked else []
     if records:
         parts.append(table([_row(record) for record in shown], head=_head(records[0])))
     if len(records) > len(shown):

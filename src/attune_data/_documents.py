@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, cast
 
+from attune_data._text import plural
 from attune_data.issues import Severity, SourceError
 
 __all__ = [
@@ -41,12 +42,15 @@ class Document:
     """One record's bytes, or why they could not be read.
 
     `name` is the file's path within the source, with ``:line`` for a line of JSONL, ``:row`` for a row of Parquet.
+    Where there is a `problem`, `severity`, `rule` and `consequence` say how it is reported.
     """
 
     name: str
     data: bytes
     problem: str | None = None
     severity: Severity = "error"
+    rule: str = "unreadable"
+    consequence: str | None = None
 
 
 Choice = Callable[[list[str]], list[str]]
@@ -154,8 +158,8 @@ class Selection:
         return choose(self.names) if choose else self.names
 
 
-def select(source: Path, names: Iterable[str], prefer: str | None, *, may_be_empty: bool) -> Selection:
-    """Select the files of a folder or an archive that hold records.
+def select(source: Path | str, names: Iterable[str], prefer: str | None, *, may_be_empty: bool) -> Selection:
+    """Select the files of a folder, an archive or an address on the Hub that hold records.
 
     These are the files that match `prefer`, else every JSON file, else every JSONL file, else every
     ``records.parquet``, else every Parquet file. What lies beside a ``records.parquet`` are tables of those records.
@@ -181,14 +185,15 @@ def select(source: Path, names: Iterable[str], prefer: str | None, *, may_be_emp
         name
         for name in candidates
         if name not in taken
-        and name.lower().endswith(FILES)
+        and name.lower().endswith((*FILES, *ARCHIVES))
         and not (name.lower().endswith(".parquet") and PurePosixPath(name).parent in with_tables)
     ]
     if not passed_over:
         return Selection(selected, [])
     listed = ", ".join(map(shown_name, passed_over[:5])) + (", ..." if len(passed_over) > 5 else "")
-    message = f"{len(passed_over)} files are not read here: {listed}"
-    return Selection(selected, [Document(shown_name(source.name), b"", message, "note")])
+    message = f"{plural(len(passed_over), 'file is', 'files are')} not read here: {listed}"
+    where = source if isinstance(source, str) else source.name
+    return Selection(selected, [Document(shown_name(where), b"", message, "note")])
 
 
 def shown_name(name: str | Path) -> str:

@@ -18,6 +18,7 @@ from importlib import resources
 from importlib.metadata import version
 from operator import attrgetter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from attune_data._files import whole_folder, write_whole
 from attune_data.codebook import codebook_folder
@@ -25,6 +26,9 @@ from attune_data.export import parquet_bytes
 from attune_data.issues import Issue, issues_frame
 from attune_data.sources import Document
 from attune_data.tables import TABLES, Tables
+
+if TYPE_CHECKING:
+    import polars as pl
 
 __all__ = ["cached_tables"]
 
@@ -120,7 +124,13 @@ def _kept(fingerprint: _Fingerprint) -> Tables | None:
     if digests != _digests(contents):
         return None
     found = [Issue(*row) for row in pl.read_parquet(io.BytesIO(contents[_ISSUES])).iter_rows()]
-    return Tables(lambda name: pl.read_parquet(io.BytesIO(contents[name])), found)
+    return Tables(functools.partial(_decoded, contents), found)
+
+
+def _decoded(contents: dict[str, bytes], name: str) -> "pl.DataFrame":
+    import polars as pl
+
+    return pl.read_parquet(io.BytesIO(contents[name]))
 
 
 def _keep(fingerprint: _Fingerprint, tables: Tables) -> None:

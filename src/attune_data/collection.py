@@ -2,19 +2,22 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
 
 from attune_data._files import write_whole
+from attune_data._matching import count_people
 from attune_data._text import plural
 from attune_data.conversation import Conversation
 from attune_data.export import Exportable
 from attune_data.issues import Issue
-from attune_data.query import Queryable, either
+from attune_data.prediction import Run
+from attune_data.query import Queryable, either, repeated
+from attune_data.run_tables import RunTables, join_runs
 from attune_data.tables import Tables, build_table
 
 if TYPE_CHECKING:
@@ -48,6 +51,11 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
     root : Collection, optional
         What this is a part of; its values are those that a query may name.
 
+    Raises
+    ------
+    TypeError
+        Where conversations stand beside other records.
+
     Examples
     --------
     >>> from attune_data import load
@@ -68,10 +76,17 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
         root: "Collection[T] | None" = None,
     ) -> None:
         self._records = tuple(records)
+        if len({issubclass(kind, Conversation) for kind in {type(record) for record in self._records}}) > 1:
+            raise TypeError("a collection holds conversations or runs, not both; see runs.joined(conversations)")
         self._found = tuple(found)
-        self.files = MappingProxyType(dict(files or {}))
+        self._files = dict(files or {})
         self._filters = tuple(filters)
         self._root = root
+
+    @property
+    def files(self) -> Mapping[str, str]:
+        """The file that each record came from, by id."""
+        return MappingProxyType(self._files)
 
     @overload
     def __getitem__(self, key: int | str) -> T: ...
@@ -108,8 +123,9 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
         """The conversations as tidy frames, each built once, when first asked for."""
         records = [record for record in self._records if isinstance(record, Conversation)]
         if len(records) < len(self):
-            raise TypeError("only conversations have tables and traits; query those, then take their runs")
-        return Tables(lambda name: build_table(name, records), self._found, self._filters)
+            raise TypeError("only conversations have tables and traits; those of runs are in joined(conversations)")
+        root = None if self._root is None else self._root.tables
+        return Tables(partial(build_table, records=records), self._found, self._filters, root)
 
     def _frames(self) -> "Iterator[tuple[str, pl.DataFrame]]":
         import polars as pl
@@ -123,27 +139,67 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
         if all(isinstance(record, Conversation) for record in self):
             yield from self.tables._frames()
 
+    def joined(self, conversations: Iterable[Conversation]) -> RunTables:
+        """Return the runs as tidy frames, what was predicted beside what was annotated.
+
+        Parameters
+        ----------
+        conversations : iterable of Conversation
+            The ground truth; `load` gives it. A run whose conversation is not there keeps its rows, without truth.
+
+        Raises
+        ------
+        TypeError
+            Where the collection holds anything but runs, or `conversations` anything but conversations.
+
+        Examples
+        --------
+        >>> from attune_data import load, load_runs
+        >>> tables = load_runs("demo").joined(load("demo"))
+        >>> tables.where(em_model="synthetic/hasty", category="Health")
+        <RunTables of 6 runs, 6 participants; em_model=synthetic/hasty, category=Health>
+        """
+        runs = [run for run in self._records if isinstance(run, Run)]
+        given: list[Any] = list(conversations) if hasattr(conversations, "__iter__") else [conversations]
+        if len(runs) < len(self) or not all(isinstance(one, Conversation) for one in given):
+            raise TypeError("only runs are joined with conversations: load_runs(...).joined(load(...))")
+        noticed = conversations.found if isinstance(conversations, Collection) else ()
+        return RunTables(join_runs(runs, given), tuple(dict.fromkeys((*self._found, *noticed))), self._filters)
+
     def _traits(self) -> "pl.DataFrame":
         return self.tables.conversations
 
     def _origin(self) -> "Collection[T]":
-        return self._root or self
+        return self if self._root is None else self._root
 
-    def _keep(self, rows: Sequence[int], label: str) -> "Collection[T]":
+    def _keep(self, rows: Sequence[int], *labels: str) -> "Collection[T]":
         records = [self._records[row] for row in rows]
-        return self._part(records, (*self._filters, label))
+        return self._part(records, (*self._filters, *labels))
 
     def _part(self, records: Sequence[T], filters: Sequence[str]) -> "Collection[T]":
         return Collection(records, self._found, files=self.files, filters=filters, root=self._origin())
 
     def __or__(self, other: "Collection[T]") -> "Collection[T]":
-        """Return the records of both, those of `self` first; of two with one id that of `self`."""
+        """Return the records of both, those of `self` first.
+
+        Of two with one id that of `self` counts; where they differ, the other is an issue.
+        """
         if not isinstance(other, Collection):
             return NotImplemented
-        records = [*self, *(record for record in other if record.id not in self._by_id)]
-        found = tuple(dict.fromkeys((*self._found, *other._found)))
+        records = list(self)
+        differing: list[Issue] = []
+        for record in other:
+            first = self._by_id.get(record.id)
+            if first is None:
+                records.append(record)
+            elif first != record:
+                differing.append(
+                    repeated(type(record), record.id, self._files.get(record.id), other._files.get(record.id))
+                )
+        found = tuple(dict.fromkeys((*self._found, *other._found, *differing)))
         files = {**other.files, **self.files}
-        return Collection(records, found, files=files, filters=either(self._filters, other._filters))
+        filters = either(self._filters, other._filters)
+        return Collection(records, found, files=files, filters=filters, root=self._common_origin(other))
 
     def to_jsonl(self, path: str | os.PathLike[str]) -> None:
         """Write the records to a JSONL file, which `load` or `load_runs` reads back as equal records.
@@ -177,19 +233,65 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
             raise ValueError(f"to_jsonl writes one record a line: {target.name!r} has to end in .jsonl")
         write_whole(target, (record.to_json() + b"\n" for record in self))
 
+    def publish(self, repo_id: str, *, licence: str, private: bool = True) -> str:
+        """Publish the collection as a data set of the Hugging Face Hub, in one commit.
+
+        The repository holds what `to_parquet` writes, every table as a config that ``datasets.load_dataset(repo_id,
+        "turns")`` loads, the default being the first table, and ``records``, from which `load` or `load_runs` of
+        ``hf://owner/name`` gives equal records; and a card: fields, counts, licence, how to load it, the request not to
+        train on the data and their canary, else one of the library. The token is that of ``hf auth login`` or
+        ``HF_TOKEN``; ``HF_ENDPOINT`` is asked if it is set.
+
+        Parameters
+        ----------
+        repo_id : str
+            ``owner/name``. It is created if it is not there; else the card and the tables are replaced, tables of an
+            earlier publication that are not written any more are deleted, and other files stay.
+        licence : str
+            What the data are published under: an id of the Hub, for instance ``cc-by-4.0``, that
+            ``codebook/publishing.toml`` describes.
+        private : bool
+            Who sees a repository that is created: its owner, or everybody. With True an existing one that is public
+            is refused; an existing private one stays private.
+
+        Returns
+        -------
+        str
+            ``hf://owner/name@commit``, which `load` takes.
+
+        Raises
+        ------
+        PublishError
+            Where the licence that a record states, or that of its benchmark, does not allow this one (see
+            `attune_data.licences.permitted`), or the repository cannot be written.
+
+        Examples
+        --------
+        >>> from attune_data import PublishError, load
+        >>> own = load("demo")[0].model_copy(update={"licence": "CC BY-NC 4.0"})
+        >>> try:
+        ...     Collection([own]).publish("owner/name", licence="mit")
+        ... except PublishError as error:
+        ...     print(str(error).partition(": ")[2].partition(";")[0])
+        it is under cc-by-nc-4.0, which does not allow publishing under 'mit'
+        """
+        from attune_data.publish import publish
+
+        return publish(self, repo_id, licence=licence, private=private)
+
     def _summary(self) -> str:
         kind = type(self._records[0]).__name__.lower() if self._records else "record"
-        people = {getattr(record, "participant_id", None) for record in self._records} - {None}
-        participants = [plural(len(people), "participant")] if people else []
+        people = count_people(getattr(record, "participant_id", None) for record in self._records)
+        participants = [plural(people, "participant")] if people else []
         counts = Counter(issue.severity for issue in self._found)
         listed = [plural(counts[severity], severity) for severity in ("error", "warning", "note") if counts[severity]]
         return ", ".join([plural(len(self), kind), *participants, *(listed or ["no issues"])])
 
     def __repr__(self) -> str:
-        filters = f"; {', '.join(self._filters)}" if self._filters else ""
+        filters = f"; {self._asked()}" if self._filters else ""
         return f"<Collection of {self._summary()}{filters}>"
 
     def _repr_html_(self) -> str:
         from attune_data._collection_html import collection_html
 
-        return collection_html(self._records, self._summary(), self._filters)
+        return collection_html(self._records, self._summary(), self._asked())

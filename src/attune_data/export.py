@@ -10,6 +10,7 @@ from attune_data._extras import require
 from attune_data._files import whole_folder, write_whole
 
 if TYPE_CHECKING:
+    import datasets
     import polars as pl
     import pyarrow as pa  # type: ignore[import-untyped]
 
@@ -79,6 +80,31 @@ class Exportable:
         """
         require("pyarrow", "datasets")
         return {name: frame.to_arrow() for name, frame in self._frames()}
+
+    def to_datasets(self) -> "datasets.DatasetDict":
+        """Return every table, and of a collection ``records`` as in `to_parquet`, for the library ``datasets``.
+
+        They are in memory; no file is written. They have columns of their own and are not the splits of one table, so
+        that `push_to_hub` of the whole dict refuses them: `Collection.publish` makes a repository of them.
+
+        Returns
+        -------
+        datasets.DatasetDict
+            By name of the table. Values of closed lists are strings; their order is in `table_schemas`.
+
+        Raises
+        ------
+        ImportError
+            Without ``datasets``, which the extra ``datasets`` installs.
+
+        Examples
+        --------
+        >>> from attune_data import load
+        >>> load("demo").to_datasets()["turns"].num_rows
+        200
+        """
+        library = require("datasets", "datasets")
+        return library.DatasetDict({name: library.Dataset(table) for name, table in self.to_arrow().items()})
 
 
 def parquet_bytes(name: str, frame: "pl.DataFrame") -> bytes:

@@ -217,6 +217,9 @@ class _Instruments(Mapping[str, Instrument]):
     def __getitem__(self, name: str) -> Instrument:
         return _bundled()[name]
 
+    def __contains__(self, name: object) -> bool:
+        return name in _bundled()
+
     def __iter__(self) -> Iterator[str]:
         return iter(_bundled())
 

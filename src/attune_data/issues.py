@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Issue", "LoadError", "Severity", "SourceError", "issues_frame", "shown"]
+__all__ = ["Issue", "LoadError", "PublishError", "Severity", "SourceError", "issues_frame", "shown"]
 
 Severity = Literal["error", "warning", "note"]
 
@@ -73,6 +73,10 @@ def issues_frame(issues: Iterable[Issue]) -> "pl.DataFrame":
 
 class SourceError(ValueError):
     """A source that cannot be read at all: no such file, nothing in it, or not the kind that was asked for."""
+
+
+class PublishError(ValueError):
+    """What cannot be published: its licence forbids it, or the repository cannot be written."""
 
 
 class LoadError(ValueError):

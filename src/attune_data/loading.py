@@ -1,13 +1,11 @@
 """Loading: a source into a collection of checked records, with an issue for everything that was noticed."""
 
 import gc
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
-from pathlib import Path
 from typing import Literal
 
 from attune_data.collection import Collection
@@ -15,14 +13,13 @@ from attune_data.conversation import Conversation
 from attune_data.issues import Issue, LoadError, Severity, shown
 from attune_data.prediction import Run
 from attune_data.reading import CONVERSATION, LEFT_OUT, RUN, Record, read_document
-from attune_data.sources import Document, documents
+from attune_data.sources import Document, Source, documents
 from attune_data.subsets import subset_choice
 from attune_data.tables import TABLES, Tables, build_table
 
 __all__ = ["load", "load_runs", "load_tables"]
 
 OnError = Literal["report", "raise"]
-Source = str | os.PathLike[str]
 
 _PREFERRED = "conversation_*.json"
 
@@ -38,14 +35,17 @@ def load(
 
     Parameters
     ----------
-    source : str or path-like
+    source : str, path-like or datasets.Dataset
         ``"demo"``, a ``.json`` file, a ``.jsonl`` or ``.jsonl.gz`` file, a ``.parquet`` file with a column ``record``,
-        a folder (read recursively, in name order; also one that ``to_parquet`` wrote), or a ``.zip``, ``.tar``,
-        ``.tar.gz``, ``.tgz``, ``.tar.bz2`` or ``.tar.xz`` archive, read as a folder.
+        a folder (read recursively, in name order; also one that ``to_parquet`` wrote), a ``.zip``, ``.tar``,
+        ``.tar.gz``, ``.tgz``, ``.tar.bz2`` or ``.tar.xz`` archive, read as a folder,
+        ``hf://owner/name[@revision][/path]``, a data set on the Hugging Face Hub, read as a folder (``HF_TOKEN``,
+        ``HF_ENDPOINT``, ``HF_HOME`` and ``HF_HUB_OFFLINE`` are honoured), or a ``datasets.Dataset`` with one record a
+        row, as JSON text in a column ``record`` or as its columns, whose nulls count as absent.
     subset : str, optional
         ``Sample200``, ``Subsample100``, ``Subsample50``, ``Subsample25`` or ``Subsample20``: only these file numbers
-        of a folder or an archive, from the folder of that name where there is one. Missing numbers and extra files are
-        issues.
+        of a folder, an archive or a data set on the Hub, from the folder of that name where there is one. Missing
+        numbers and extra files are issues.
     on_error : {"report", "raise"}
         ``"report"`` leaves a bad record out, clamps a number outside its range, and lists both in ``.issues``;
         ``"raise"`` raises one error that lists all of it, and rejects a record with a number outside its range.
@@ -60,7 +60,7 @@ def load(
     Raises
     ------
     SourceError
-        Where the source does not exist or holds nothing to read.
+        Where the source does not exist, cannot be reached or holds nothing to read.
     LoadError
         With ``on_error="raise"``, where any record had to be left out.
     ValueError
@@ -74,7 +74,7 @@ def load(
     """
     strict = _strict(on_error)
     found: list[Issue] = []
-    choose = None if subset is None else subset_choice(Path(source), subset, found)
+    choose = None if subset is None else subset_choice(source, subset, found)
     records: dict[str, tuple[Conversation, Document]] = {}
     with _gc_paused():
         for document in _counted(documents(source, choose, prefer=_PREFERRED), progress):
@@ -94,7 +94,7 @@ def load_tables(source: Source, *, chunk: int = 1000, cache: bool = False) -> Ta
 
     Parameters
     ----------
-    source : str or path-like
+    source : str, path-like or datasets.Dataset
         As for `load`.
     chunk : int
         How many records are held at a time.
@@ -179,8 +179,8 @@ def load_runs(
 
     Parameters
     ----------
-    source : str or path-like
-        ``"demo"``, a file, a folder or an archive, as in `load`.
+    source : str, path-like or datasets.Dataset
+        ``"demo"``, a file, a folder, an archive, an address on the Hub or a Dataset, as in `load`.
     on_error : {"report", "raise"}
         ``"raise"`` raises one error where any record had to be left out.
     progress : callable, optional
@@ -194,7 +194,7 @@ def load_runs(
     Raises
     ------
     SourceError
-        Where the source does not exist or holds nothing to read.
+        Where the source does not exist, cannot be reached or holds nothing to read.
     LoadError
         With ``on_error="raise"``, where any record had to be left out.
     ValueError

@@ -1,7 +1,8 @@
 """Queries: subgroups of conversations by trait, by expression, by stratum, by participant.
 
 What can be asked for is every column of the ``conversations`` table, ``diagnosis`` (a group of
-``codebook/diagnoses.toml``, else an answer as given) and ``diagnosis_group``.
+``codebook/diagnoses.toml``, else an answer as given), ``diagnosis_group``, and what `attune_data.instruments` publishes
+of a score: ``screen``, ``<score>_screen`` such as ``asrs_6_screen``, ``<score>_band`` such as ``promis_sleep_t_band``.
 """
 
 import random
@@ -9,18 +10,22 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
+from attune_data._groups import Bins
 from attune_data._matching import Match, Value, check_trait, matching, people, shares, strata
-from attune_data._text import plural
-from attune_data.issues import Issue, issues_frame
+from attune_data._text import plural, printable
+from attune_data.issues import Issue, issues_frame, shown
+from attune_data.reading import LEFT_OUT
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Condition", "Queryable", "all_of", "either", "none_of"]
+__all__ = ["Condition", "Queryable", "all_of", "either", "none_of", "repeated"]
 
 Condition = Value | Iterable[Value] | Match
+
+_LONGEST = 300
 
 
 def all_of(*values: Value) -> Match:
@@ -37,6 +42,9 @@ def all_of(*values: Value) -> Match:
 
 def none_of(*values: Value) -> Match:
     """Match a conversation that has none of these values of a trait; one without an answer matches too.
+
+    Of screens and bands it does not: who has no valid score is in no group. ``screen=none_of("asrs_6")`` is who is
+    screen-negative.
 
     Examples
     --------
@@ -69,12 +77,32 @@ class Queryable(ABC):
         """Return the table of conversations."""
 
     @abstractmethod
-    def _keep(self, rows: Sequence[int], label: str) -> Self:
-        """Return the conversations at these positions."""
+    def _keep(self, rows: Sequence[int], *labels: str) -> Self:
+        """Return the conversations at these positions, which are in order."""
 
     @abstractmethod
-    def _origin(self) -> "Queryable":
+    def _origin(self) -> Self:
         """Return what this is a part of, or itself; its values are those that a query may name."""
+
+    @abstractmethod
+    def __or__(self, other: Self) -> Self:
+        """Return the conversations of both."""
+
+    def _common_origin(self, other: Self) -> Self | None:
+        """Return what both are parts of; None where neither is a part."""
+        mine, theirs = self._origin(), other._origin()
+        if mine is theirs:
+            return mine
+        return None if mine is self and theirs is other else mine | theirs
+
+    def _asked(self) -> str:
+        """Return what was asked for to come here: one line that cannot drive a terminal, cut where it is long."""
+        text = printable(" ".join(", ".join(self._filters).split()))
+        return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return all but what is made from the rest when it is asked for."""
+        return {name: value for name, value in vars(self).items() if not _is_cached(type(self), name)}
 
     def where(self, **traits: Condition) -> Self:
         """Return the conversations with these values of these traits.
@@ -83,29 +111,36 @@ class Queryable(ABC):
         ----------
         **traits
             Trait to a value, to a list of which any matches, to ``all_of(...)`` or to ``none_of(...)``. None is no
-            answer. Text matches in any case and without outer blanks. ``diagnosis`` is a group of
-            ``codebook/diagnoses.toml``, else an answer as it was given.
+            answer, and so is the text ``no answer``. Text matches in any case and without outer blanks. ``diagnosis``
+            is a group of ``codebook/diagnoses.toml``, else an answer as it was given. ``screen`` is an instrument on
+            which the participant is screen-positive; a T-score also takes bands, ``"moderate"`` or ``"moderate+"``. A
+            score that is missing or outside its instrument's range is in no such group, nor in the opposite one.
 
         Raises
         ------
         ValueError
-            Where no trait has this name, or no conversation of the data that was loaded has this value.
+            Where no trait has this name, no conversation of the data that was loaded has this value, or nobody
+            published such a screen or band.
+        TypeError
+            Where a value is neither text, a number nor None.
 
         Examples
         --------
         >>> from attune_data import load
         >>> load("demo").where(diagnosis="adhd", category=["Family", "Health"])
         <Collection of 4 conversations, 2 participants, no issues; diagnosis=adhd, category=Family or Health>
+        >>> load("demo").where(screen="who_5", promis_anxiety_t="mild+")
+        <Collection of 6 conversations, 3 participants, no issues; screen=who_5, promis_anxiety_t=mild+>
         >>> load("demo").where(categroy="Health")
         Traceback (most recent call last):
         ValueError: no trait 'categroy'; did you mean 'category'?
         """
-        kept = self
-        for trait, condition in traits.items():
-            match = _match(condition)
-            rows = matching(kept._traits(), self._origin()._traits(), trait, match)
-            kept = kept._keep(rows, f"{trait}={match}")
-        return kept
+        own = self._traits()
+        matches = {trait: _match(condition) for trait, condition in traits.items()}
+        rows = set(range(own.height))
+        for trait, match in matches.items():
+            rows &= set(matching(own, self._origin()._traits(), trait, match))
+        return self._keep(sorted(rows), *(f"{trait}={match}" for trait, match in matches.items()))
 
     def filter(self, condition: "pl.Expr | str") -> Self:
         """Return the conversations for which a condition on their traits is true.
@@ -113,20 +148,24 @@ class Queryable(ABC):
         Parameters
         ----------
         condition : polars expression or str
-            On columns of the ``conversations`` table; a text is an SQL expression.
+            On columns of the ``conversations`` table, and no others; a text is an SQL expression. It gives true, false
+            or, which counts as false, null.
 
         Raises
         ------
         ValueError
-            Where the text is not an SQL expression, or names a column that there is not.
+            Where the text is not an SQL expression, names a column that there is not, compares it with what it does
+            not hold, or gives anything but one answer, true or false, for each conversation.
+        TypeError
+            Where the condition is neither an expression nor text.
 
         Examples
         --------
         >>> import polars as pl
         >>> from attune_data import load
         >>> demo = load("demo")
-        >>> len(demo.filter("asrs_6 >= 4 and who_5 < 13")), len(demo.filter(pl.col("n_turns") > 5))
-        (0, 10)
+        >>> len(demo.filter("promis_anxiety_t >= 60 and who_5 < 13")), len(demo.filter(pl.col("n_turns") > 5))
+        (5, 10)
         """
         import polars as pl
 
@@ -134,14 +173,24 @@ class Queryable(ABC):
             expression = pl.sql_expr(condition) if isinstance(condition, str) else condition
         except pl.exceptions.PolarsError as error:
             raise ValueError(f"not an SQL expression: {condition!r} ({error})") from None
+        if not isinstance(expression, pl.Expr):
+            raise TypeError(f"a condition is a polars expression or an SQL text, not {type(condition).__name__}")
         traits = self._traits()
         for name in expression.meta.root_names():
             check_trait(name, traits.columns)
-        rows = traits.with_row_index("row").filter(expression)["row"].to_list()
-        return self._keep(rows, f"filter {condition}")
+        try:
+            # Unlike select, this refuses an answer of another length; unlike filter, it gives positions.
+            answers = traits.with_columns(condition=expression)["condition"]
+            reason = "" if answers.dtype == pl.Boolean else f"it gives {answers.dtype}"
+        except pl.exceptions.PolarsError as error:
+            reason = str(error).partition("\n")[0]
+        if reason:
+            expected = "expected one answer, true or false, for each conversation"
+            raise ValueError(f"the condition {condition} does not fit its columns: {reason}; {expected}")
+        return self._keep(answers.fill_null(value=False).arg_true().to_list(), f"filter {condition}")
 
-    def stratify(self, trait: str) -> dict[str, Self]:
-        """Return a part for every value of a trait; every conversation is in at least one.
+    def stratify(self, trait: str, *, bins: Bins | None = None) -> dict[str, Self]:
+        """Return a part for every value of a trait, or on each side of a cut; every conversation is in at least one.
 
         A conversation with several values (two diagnoses) is in the part of each. Those without an answer are in
         ``no answer``; of ``diagnosis_group``, no diagnosis is ``none`` and no answer is ``unknown``.
@@ -149,39 +198,55 @@ class Queryable(ABC):
         Parameters
         ----------
         trait : str
-            Column of the ``conversations`` table, or ``diagnosis_group``.
+            Column of the ``conversations`` table, ``diagnosis_group``, or a published grouping of a score:
+            ``asrs_6_screen``, ``promis_sleep_t_band``.
+        bins : {"median", "tertile"}, optional
+            Split the numbers of a trait there instead. The cuts are those of the participants in this collection,
+            each counting once, with the median of their conversations; tertiles interpolate linearly. A value equal to
+            a cut is below it, ties together, so parts may be of unequal size and one with nothing in it is left out.
 
         Returns
         -------
         dict of str to part
-            By the value as it was first spelt; sorted, no answer last. Diagnosis groups in the codebook's order.
+            By the value as it was first spelt; sorted, no answer last. Diagnosis groups and bands in the codebook's
+            order. Bins by their cut, ``"<= 8"`` and ``"> 8"``. A score outside its instrument's range is, in
+            groupings and bins, no answer.
+
+        Raises
+        ------
+        ValueError
+            Where no trait has this name, or it holds no numbers to split.
 
         Examples
         --------
         >>> from attune_data import load
         >>> {name: len(part) for name, part in load("demo").stratify("diagnosis_group").items()}
         {'AnxDep': 10, 'ADHD': 8, 'ASD': 8, 'other': 2, 'none': 18}
+        >>> {name: len(part) for name, part in load("demo").stratify("tipi_openness", bins="median").items()}
+        {'<= 9.5': 20, '> 9.5': 17, 'no answer': 3}
         """
-        return {name: self._keep(rows, f"{trait}={name}") for name, rows in strata(self._traits(), trait).items()}
+        found = strata(self._traits(), trait, bins)
+        return {name: self._keep(rows, f"{trait}={name}") for name, rows in found.items()}
 
     def sample(self, participants: int, seed: int, *, by: str | None = None) -> Self:
         """Return all conversations of some participants, drawn at random without replacement.
 
-        A conversation that names no participant counts as one of its own.
+        Participants are told apart as in `where`, in any case and without outer blanks; a conversation that names none
+        counts as one of its own.
 
         Parameters
         ----------
         participants : int
             How many to draw.
         seed : int
-            The same seed draws the same participants.
+            The same seed draws the same participants, in whichever order the conversations are.
         by : str, optional
             A trait: each combination of its values that a participant has gets its share of the draw.
 
         Raises
         ------
         ValueError
-            Where there are fewer participants.
+            Where there are fewer participants, or it is no whole number.
 
         Examples
         --------
@@ -191,8 +256,8 @@ class Queryable(ABC):
         """
         traits = self._traits()
         rows_of = people(traits)
-        if not 0 <= participants <= len(rows_of):
-            raise ValueError(f"cannot sample {participants} participants of {len(rows_of)}")
+        if participants not in range(len(rows_of) + 1):
+            raise ValueError(f"cannot sample {participants!r} participants of {len(rows_of)}")
         values_of = {row: set[str]() for row in range(traits.height)}
         for name, rows in strata(traits, by).items() if by else ():
             for row in rows:
@@ -209,12 +274,14 @@ class Queryable(ABC):
     def split(self, *parts: float, seed: int) -> tuple[Self, ...]:
         """Return disjoint parts that together hold every conversation; a participant is whole in one of them.
 
+        Participants are told apart as in `sample`.
+
         Parameters
         ----------
         *parts : float
             Share of the participants in each part, 1 in sum.
         seed : int
-            The same seed gives the same parts.
+            The same seed gives the same parts, in whichever order the conversations are.
 
         Raises
         ------
@@ -228,8 +295,13 @@ class Queryable(ABC):
         >>> len(train) + len(test)
         40
         """
-        if not parts or min(parts) <= 0 or abs(sum(parts) - 1) > 1e-9:
-            raise ValueError(f"the shares are {parts}; expected positive numbers that sum to 1, such as 0.8, 0.2")
+        try:
+            valid = min(parts, default=0) > 0 and abs(sum(parts) - 1) <= 1e-9
+        except TypeError:
+            valid = False
+        if not valid:
+            example = "expected positive numbers that sum to 1, such as split(0.8, 0.2, seed=1)"
+            raise ValueError(f"the shares are {parts}; {example}")
         rows_of = people(self._traits())
         order = list(rows_of)
         random.Random(seed).shuffle(order)  # noqa: S311  # sampling, nothing to guess
@@ -244,7 +316,7 @@ class Queryable(ABC):
 def _match(condition: Condition) -> Match:
     if isinstance(condition, Match):
         return condition
-    if condition is None or isinstance(condition, str | int | float):
+    if isinstance(condition, str) or not isinstance(condition, Iterable):
         return Match("any", (condition,))
     return Match("any", tuple(condition))
 
@@ -252,3 +324,14 @@ def _match(condition: Condition) -> Match:
 def either(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
     """Return the label of what has come through one row of filters or the other."""
     return (" | ".join(f"({', '.join(filters) or 'all'})" for filters in (first, second)),)
+
+
+def repeated(kind: type, record_id: str, before: str | None = None, file: str | None = None) -> Issue:
+    """Return the issue of a record that a union leaves out: another, in the file `before`, has its id and counts."""
+    rule, value = f"duplicate-{kind.__name__.lower()}", shown(record_id)
+    message = f"{before or 'the left of |'} has the same id and counts, and its content differs"
+    return Issue(file or "the right of |", "$", rule, "error", value, message, LEFT_OUT)
+
+
+def _is_cached(kind: type, name: str) -> bool:
+    return isinstance(getattr(kind, name, None), cached_property)

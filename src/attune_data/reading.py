@@ -79,8 +79,9 @@ RUN = Kind(
 def read_document(kind: Kind[Record], document: Document, *, found: list[Issue], strict: bool = False) -> Record | None:
     """Return the record of a document, or None; findings go to `found`."""
     if document.problem is not None:
-        consequence = LEFT_OUT if document.severity == "error" else "passed over"
-        found.append(Issue(document.name, "$", "unreadable", document.severity, "null", document.problem, consequence))
+        severity = document.severity
+        consequence = document.consequence or (LEFT_OUT if severity == "error" else "passed over")
+        found.append(Issue(document.name, "$", document.rule, severity, "null", document.problem, consequence))
         return None
     report = Report(document.name, strict)
     try:
@@ -130,7 +131,7 @@ def _report_syntax(error: json.JSONDecodeError, report: Report) -> None:
         place = f"line {error.lineno}, column {error.colno}" if "\n" in error.doc else f"column {error.colno}"
         at_end = error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated string")
         message = f"not JSON at {place}: {error.msg}" + ("; is the file cut off?" if at_end else "")
-    found = error.doc[error.pos : error.pos + 20]
+    found = error.doc[error.pos : error.pos + 20] or None
     report.add("$", "invalid-json", "error", found, message, LEFT_OUT)
 
 

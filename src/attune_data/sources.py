@@ -1,11 +1,13 @@
-"""Where files come from: a file, a folder, an archive, JSONL or Parquet, as named bytes. Nothing is parsed here."""
+"""Where records come from: files, folders, archives, the Hub or a Dataset, as named bytes. Nothing is parsed here."""
 
 import os
+import re
 import stat
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 from attune_data._documents import (
     ARCHIVES,
@@ -18,13 +20,21 @@ from attune_data._documents import (
     select,
     shown_name,
 )
+from attune_data._hub import listing
+from attune_data._hub_address import is_address, parse_address
+from attune_data._rows import is_dataset, rows
 from attune_data.issues import SourceError
 
-__all__ = ["Choice", "Document", "archive_stem", "documents"]
+if TYPE_CHECKING:
+    import datasets
+
+__all__ = ["Choice", "Document", "Source", "archive_stem", "documents"]
+
+Source: TypeAlias = "str | os.PathLike[str] | datasets.Dataset"
 
 
 def documents(
-    source: str | os.PathLike[str],
+    source: Source,
     choose: Choice | None = None,
     *,
     prefer: str | None = None,
@@ -34,7 +44,7 @@ def documents(
 
     Parameters
     ----------
-    source : str or path-like
+    source : str, path-like or datasets.Dataset
         ``"demo"``; a ``.json`` file, one record; a ``.jsonl`` or ``.jsonl.gz`` file, one record a line; a ``.parquet``
         file with a column ``record``, one record's JSON a row; a folder, read recursively: every ``.json`` file, else
         every ``.jsonl`` and ``.jsonl.gz`` file, else every ``records.parquet``, else every ``.parquet`` file; or an
@@ -43,6 +53,14 @@ def documents(
         and the tables beside a ``records.parquet``. In a folder links are followed, each folder is read once; in an
         archive links, devices and names that lead out of it are reported. One record may have 64 MiB, and what is
         compressed may unpack to 2 GiB in all.
+
+        ``hf://owner/name[@revision][/path]`` is a data set on the Hugging Face Hub, read as a folder, or what lies in
+        it at that path; only the files that are chosen are downloaded, into the cache that the ``hf`` tools share,
+        which serves where the Hub cannot be reached. A revision is a branch, a tag or a commit, with ``/`` written
+        ``%2F``. ``HF_TOKEN``, ``HF_ENDPOINT``, ``HF_HOME`` and ``HF_HUB_OFFLINE`` are honoured.
+
+        A ``datasets.Dataset`` has one record a row: as JSON text in its column ``record``, or as its columns. In such
+        columns Arrow has a null for every key that a row lacks, so that nulls count as absent.
     choose : callable, optional
         Picks among the names of a folder's or an archive's files before any is read.
     prefer : str, optional
@@ -53,14 +71,21 @@ def documents(
     Raises
     ------
     SourceError
-        Where there is no such file, an archive is damaged from its start, or no file in it could be read.
+        Where there is no such file, an archive is damaged from its start, or no file in it could be read; where the
+        Hub does not give what is asked for, with what to do about it.
     """
+    if is_dataset(source):
+        yield from rows(source)
+        return
     if source == "demo":
         with (files("attune_data") / demo).open("rb") as stream:
             yield from records(demo, stream, Budget())
         return
     if not os.fspath(source):
         raise SourceError("the source is an empty text; give a file, a folder or demo")
+    if is_address(os.fspath(source)):
+        yield from _hub(os.fspath(source), choose, prefer)
+        return
     path = Path(source)
     try:
         is_folder, is_there = path.is_dir(), path.exists() or path.is_symlink()
@@ -91,7 +116,9 @@ def archive_stem(path: Path) -> str | None:
 
 
 def _nearest(path: Path) -> str:
-    """Say how far the path exists, which shows where it was misspelt."""
+    """Say how far the path exists, which shows where it was misspelt, or that it may be a name on the Hub."""
+    if re.fullmatch(r"[\w.-]+/[\w.-]+", str(path)) and not path.parent.exists():
+        return f"; a data set of that name on the Hub is hf://{path}"
     for parent in path.absolute().parents:
         if parent.is_dir():
             return f" ({parent} exists, {path.absolute().relative_to(parent).parts[0]!r} is not in it)"
@@ -128,9 +155,25 @@ def _folder(folder: Path, choose: Choice | None, prefer: str | None) -> Iterator
     yield from problems
     selection = select(folder, found, prefer, may_be_empty=bool(problems))
     yield from selection.notes
+    yield from _files({name: found[name] for name in selection.chosen_by(choose)})
+
+
+def _hub(text: str, choose: Choice | None, prefer: str | None) -> Iterator[Document]:
+    found = listing(parse_address(text))
+    if found.note:
+        yield Document(text, b"", found.note, "note", rule="hub-cache", consequence="the cached files are read")
+    if found.names == [""]:
+        yield from documents(found.fetch(found.names)[""], choose, prefer=prefer)
+        return
+    selection = select(text, found.names, prefer, may_be_empty=False)
+    yield from selection.notes
+    yield from _files(found.fetch(selection.chosen_by(choose)))
+
+
+def _files(paths: Mapping[str, Path]) -> Iterator[Document]:
     budget = Budget()
-    for name in selection.chosen_by(choose):
-        yield from _file(found[name], shown_name(name), budget)
+    for name, path in paths.items():
+        yield from _file(path, shown_name(name), budget)
         if budget.is_spent:
             return
 

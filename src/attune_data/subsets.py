@@ -1,38 +1,60 @@
 """The published subsets of AttuneBench: which files of a source belong to one, and which of them are missing."""
 
+import os
 import re
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path, PurePosixPath
 
+from attune_data._documents import FILES
+from attune_data._hub_address import is_address, parse_address
+from attune_data._rows import is_dataset
 from attune_data.codebook import load_codebook
 from attune_data.issues import Issue, SourceError, shown
-from attune_data.sources import Choice, archive_stem
+from attune_data.sources import Choice, Source, archive_stem
 
 __all__ = ["subset_choice"]
 
 
-def subset_choice(source: Path, subset: str, found: list[Issue]) -> Choice:
-    """Return the choice of a subset's files among a folder's or an archive's; missing and extra numbers go to `found`.
+def subset_choice(source: Source, subset: str, found: list[Issue]) -> Choice:
+    """Return the choice of a subset's files among those of a source; missing and extra numbers go to `found`.
 
     Raises
     ------
     ValueError
         Where there is no subset of that name.
     SourceError
-        Where the source is neither a folder nor an archive.
+        Where the source is no folder, archive or address on the Hub.
     """
     subsets = load_codebook().subsets
     if subset not in subsets:
         near = get_close_matches(subset, subsets, n=1, cutoff=0.4)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         raise ValueError(f"unknown subset {subset!r}, expected one of {', '.join(subsets)}{hint}")
-    is_folder, stem = source.is_dir(), archive_stem(source)
-    if not is_folder and stem is None:
-        raise SourceError(f"subset={subset!r} needs a folder or archive of conversation_<n>.json files, not {source}")
-    name = source.resolve().name if is_folder else source.name
-    folder = name if is_folder or stem is None else stem
+    named = _named(source)
+    if named is None:
+        given = "a Dataset" if is_dataset(source) else source
+        raise SourceError(f"subset={subset!r} needs a folder or archive of conversation_<n>.json files, not {given}")
+    name, folder = named
     return partial(_choose, source=name, folder=folder, subset=subset, wanted=subsets[subset], found=found)
+
+
+def _named(source: Source) -> tuple[str, str] | None:
+    """Return what issues call a source of many files, and the name of its folder; None for any other source."""
+    if is_dataset(source):
+        return None
+    text = os.fspath(source)
+    if is_address(text):
+        address = parse_address(text)
+        path, name, is_folder = Path(address.path or address.repo), text, not address.path.lower().endswith(FILES)
+    else:
+        path = Path(text)
+        is_folder = path.is_dir()
+        name = path.resolve().name if is_folder else path.name
+    stem = archive_stem(path)
+    if stem is not None and not path.is_dir():
+        return name, stem
+    return (name, path.resolve().name) if is_folder else None
 
 
 def _choose(

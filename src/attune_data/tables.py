@@ -1,13 +1,14 @@
 """Tidy polars frames of conversations, each with a fixed schema that derives from the records, built when asked for."""
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from operator import attrgetter
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, Union, get_args, get_origin
 
+from attune_data._matching import count_people
 from attune_data._record import Rating, Record, Total
 from attune_data._text import plural
 from attune_data.conversation import (
@@ -22,12 +23,23 @@ from attune_data.conversation import (
 from attune_data.diagnoses import diagnosis_groups
 from attune_data.export import Exportable
 from attune_data.issues import Issue
-from attune_data.query import Queryable, either
+from attune_data.prediction import JudgeScores
+from attune_data.query import Queryable, either, repeated
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["TABLES", "LazyTables", "Tables", "build_table", "table_schemas"]
+__all__ = [
+    "TABLES",
+    "LazyTables",
+    "Tables",
+    "build_table",
+    "column_paths",
+    "dtypes_of",
+    "frame_of",
+    "table_schemas",
+    "values_of",
+]
 
 TABLES = ("conversations", "turns", "mood_tags", "binary", "pairwise", "panas", "conversation_wide")
 
@@ -74,17 +86,22 @@ class Tables(Queryable, Exportable):
     ['conversation_id', 'turn_number', 'question_id']
     """
 
+    _unit: type[Record] = Conversation
+    _keys: tuple[str, ...] = ("conversation_id",)
+
     def __init__(
         self,
         build: "Callable[[str], pl.DataFrame]",
         found: Sequence[Issue] = (),
         filters: Sequence[str] = (),
-        root: "Tables | None" = None,
+        root: "Self | None" = None,
     ) -> None:
         self._build = build
         self._found = tuple(found)
         self._filters = tuple(filters)
         self._root = root
+        # What these rows are chosen from: a row of filters makes the frames of no part on its way.
+        self._whole: Self | None = None
 
     @cached_property
     def conversations(self) -> "pl.DataFrame":
@@ -131,51 +148,64 @@ class Tables(Queryable, Exportable):
     def _traits(self) -> "pl.DataFrame":
         return self.conversations
 
-    def _origin(self) -> "Tables":
-        return self._root or self
+    def _origin(self) -> Self:
+        return self if self._root is None else self._root
 
-    def _keep(self, rows: Sequence[int], label: str) -> "Tables":
-        kept = self.conversations[rows]
+    def _keep(self, rows: Sequence[int], *labels: str) -> Self:
+        whole = self if self._whole is None else self._whole
+        build = partial(whole._rows_of, self.conversations[rows])
+        part = type(self)(build, self._found, (*self._filters, *labels), self._origin())
+        part._whole = whole
+        return part
 
+    def _rows_of(self, kept: "pl.DataFrame", name: str) -> "pl.DataFrame":
+        if name == "conversations":
+            return kept
+        frame: pl.DataFrame = getattr(self, name)
+        return frame.join(kept.select(self._keys), on=self._keys, how="semi")
+
+    def __or__(self, other: Self) -> Self:
+        """Return the conversations of both, those of `self` first.
+
+        Of two with one id that of `self` counts; where they differ, the other is an issue. To compare them, every table
+        is built where an id is in both and the two are not parts of one whole.
+        """
+        if type(other) is not type(self):
+            return NotImplemented
+        differing = [repeated(self._unit, name) for name in self._differing(other)]
+        found = dict.fromkeys((*self._found, *other._found, *differing))
+        filters = either(self._filters, other._filters)
+        return type(self)(partial(self._with, other), tuple(found), filters, self._common_origin(other))
+
+    def _differing(self, other: Self) -> list[str]:
+        """Return the ids in both whose rows are not the same."""
+        if self._origin() is other._origin():
+            return []
+        both = self.conversations.select(self._keys).join(other.conversations, on=self._keys, how="semi")
+        unequal: set[str | tuple[str, ...]] = set()
+        for name in TABLES if len(both) else ():
+            frames = [getattr(tables, name).join(both, on=self._keys, how="semi") for tables in (self, other)]
+            mine, theirs = [frame.rows_by_key(self._keys) for frame in frames]
+            unequal |= {key for key in {*mine, *theirs} if mine.get(key) != theirs.get(key)}
+        return sorted(key if isinstance(key, str) else "/".join(key) for key in unequal)
+
+    def _with(self, other: Self, name: str) -> "pl.DataFrame":
         import polars as pl
 
-        def build(name: str) -> pl.DataFrame:
-            if name == "conversations":
-                return kept
-            frame: pl.DataFrame = getattr(self, name)
-            return frame.filter(_among(kept))
-
-        return Tables(build, self._found, (*self._filters, label), self._origin())
-
-    def __or__(self, other: "Tables") -> "Tables":
-        """Return the conversations of both, those of `self` first; one that is in both is there once."""
-        if not isinstance(other, Tables):
-            return NotImplemented
-
-        def build(name: str) -> "pl.DataFrame":
-            import polars as pl
-
-            own: pl.DataFrame = getattr(self, name)
-            new: pl.DataFrame = getattr(other, name).filter(~_among(self.conversations))
-            return pl.concat([own, new])
-
-        found = dict.fromkeys((*self._found, *other._found))
-        return Tables(build, tuple(found), either(self._filters, other._filters))
+        own: pl.DataFrame = getattr(self, name)
+        there = self.conversations.select(self._keys)
+        new: pl.DataFrame = getattr(other, name).join(there, on=self._keys, how="anti")
+        return pl.concat([own, new])
 
     def __len__(self) -> int:
-        """Return the number of conversations."""
+        """Return the number of rows of `conversations`."""
         return self.conversations.height
 
     def __repr__(self) -> str:
-        people = self.conversations["participant_id"].drop_nulls().n_unique()
-        filters = f"; {', '.join(self._filters)}" if self._filters else ""
-        return f"<Tables of {plural(len(self), 'conversation')}, {plural(people, 'participant')}{filters}>"
-
-
-def _among(conversations: "pl.DataFrame") -> "pl.Expr":
-    import polars as pl
-
-    return pl.col("conversation_id").is_in(conversations["conversation_id"].implode())
+        people = count_people(self.conversations["participant_id"].unique())
+        filters = f"; {self._asked()}" if self._filters else ""
+        count = plural(len(self), self._unit.__name__.lower())
+        return f"<{type(self).__name__} of {count}, {plural(people, 'participant')}{filters}>"
 
 
 @functools.cache
@@ -191,17 +221,17 @@ def table_schemas() -> "dict[str, dict[str, pl.DataType]]":
 
     key = {"conversation_id": pl.String()}
     in_turn = {**key, "turn_number": pl.Int64()}
-    wide = _dtypes(ConversationWideQuestions)
+    wide = dtypes_of(ConversationWideQuestions)
     return {
         "conversations": {
-            **{name: dtype for name, dtype in _dtypes(Conversation).items() if name not in wide},
+            **{name: dtype for name, dtype in dtypes_of(Conversation).items() if name not in wide},
             "diagnosis_groups": pl.List(pl.String()),
             "n_turns": pl.Int64(),
         },
-        "turns": {**key, **_dtypes(Turn)},
-        "mood_tags": {**in_turn, **_dtypes(MoodShiftTag)},
-        "binary": {**in_turn, **_dtypes(BinaryJudgement)},
-        "pairwise": {**in_turn, "position": pl.Int64(), **_dtypes(PairwiseComparison)},
+        "turns": {**key, **dtypes_of(Turn)},
+        "mood_tags": {**in_turn, **dtypes_of(MoodShiftTag)},
+        "binary": {**in_turn, **dtypes_of(BinaryJudgement)},
+        "pairwise": {**in_turn, "position": pl.Int64(), **dtypes_of(PairwiseComparison)},
         "panas": {**key, "moment": pl.Enum(["pre", "post"]), "item": pl.String(), "rating": wide["perceiving"]},
         "conversation_wide": {**key, **wide},
     }
@@ -222,16 +252,21 @@ def build_table(name: str, records: Iterable[Conversation]) -> "pl.DataFrame":
     polars.DataFrame
         With the schema that `table_schemas` gives. An integer that is too large for it is null.
     """
+    columns = _BUILDERS[name](tuple(records))
+    return frame_of(columns, table_schemas()[name])
+
+
+def frame_of(columns: Mapping[str, Sequence[Any]], schema: "Mapping[str, pl.DataType]") -> "pl.DataFrame":
+    """Return columns as a frame with a schema; what its dtypes cannot hold is null."""
     import polars as pl
 
-    columns = _BUILDERS[name](tuple(records))
-    return pl.DataFrame([_series(column, columns[column], dtype) for column, dtype in table_schemas()[name].items()])
+    return pl.DataFrame([_series(name, columns[name], dtype) for name, dtype in schema.items()])
 
 
 def _series(name: str, values: Sequence[Any], dtype: "pl.DataType") -> "pl.Series":
     import polars as pl
 
-    if not isinstance(dtype, pl.List):
+    if not isinstance(dtype, pl.List) or None in values:
         return pl.Series(name, values, dtype, strict=False)
     # Polars converts one long list much faster than many short ones; a null holds the place of an empty one.
     rows = [row for row, items in enumerate(values) for _ in items or (None,)]
@@ -249,14 +284,14 @@ Records = tuple[Conversation, ...]
 
 def _conversations(records: Records) -> Columns:
     wide = _columns(ConversationWideQuestions)
-    traits = {name: values for name, values in _values(Conversation, records).items() if name not in wide}
+    traits = {name: values for name, values in values_of(Conversation, records).items() if name not in wide}
     groups = [diagnosis_groups(answers) for answers in traits["diagnoses"]]
     return {**traits, "diagnosis_groups": groups, "n_turns": [len(record.turns) for record in records]}
 
 
 def _turns(records: Records) -> Columns:
     keys = [record.conversation_id for record in records for _ in record.turns]
-    return {"conversation_id": keys, **_values(Turn, [turn for record in records for turn in record.turns])}
+    return {"conversation_id": keys, **values_of(Turn, [turn for record in records for turn in record.turns])}
 
 
 def _in_turns(model: type[Record], path: str) -> Callable[[Records], Columns]:
@@ -269,7 +304,7 @@ def _in_turns(model: type[Record], path: str) -> Callable[[Records], Columns]:
         columns: Columns = {
             "conversation_id": [key for key, _, items in turns for _ in items],
             "turn_number": [number for _, number, items in turns for _ in items],
-            **_values(model, [item for _, _, items in turns for item in items]),
+            **values_of(model, [item for _, _, items in turns for item in items]),
         }
         if model is PairwiseComparison:
             columns["position"] = [position for _, _, items in turns for position in range(len(items))]
@@ -295,7 +330,7 @@ def _panas(records: Records) -> Columns:
 def _conversation_wide(records: Records) -> Columns:
     answers = [record.conversation_wide_questions for record in records]
     keys = [record.conversation_id for record in records]
-    return {"conversation_id": keys, **_values(ConversationWideQuestions, answers)}
+    return {"conversation_id": keys, **values_of(ConversationWideQuestions, answers)}
 
 
 _BUILDERS: dict[str, Callable[[Records], Columns]] = {
@@ -309,11 +344,13 @@ _BUILDERS: dict[str, Callable[[Records], Columns]] = {
 }
 
 
-def _dtypes(model: type[Record]) -> "dict[str, pl.DataType]":
+def dtypes_of(model: type[Record]) -> "dict[str, pl.DataType]":
+    """Return the columns of a record's plain fields and their dtypes."""
     return {name: dtype for name, (_, dtype) in _columns(model).items()}
 
 
-def _values(model: type[Record], records: Sequence[Record]) -> Columns:
+def values_of(model: type[Record], records: Sequence[Record]) -> Columns:
+    """Return the columns of the plain fields of some records of one model."""
     names, paths = zip(*((name, path) for name, (path, _) in _columns(model).items()), strict=True)
     # One walk over the records, each of which is then in the processor's cache, is faster than one a column.
     rows = map(attrgetter(*paths), records)
@@ -330,7 +367,7 @@ def _columns(model: type[Record]) -> "dict[str, tuple[str, pl.DataType]]":
     for field, info in model.model_fields.items():
         kind = info.annotation
         if isinstance(kind, type) and issubclass(kind, Record):
-            prefix = field.removesuffix("panas") if kind is Panas else ""
+            prefix = field.removesuffix("panas") if kind is Panas else "draft_" if kind is JudgeScores else ""
             found |= {prefix + name: (f"{field}.{path}", dtype) for name, (path, dtype) in _columns(kind).items()}
         elif (dtype := _dtype(kind)) is not None:
             found[_RENAMED.get(field, field)] = (field, dtype)
@@ -353,3 +390,8 @@ def _dtype(annotation: Any) -> "pl.DataType | None":
     if get_origin(kind) is tuple:
         return pl.List(pl.String()) if get_args(kind)[0] is str else None
     return pl.String() if kind is str else None
+
+
+def column_paths(model: type[Record]) -> dict[str, str]:
+    """Return the path in a record of every column that its table takes from it, by the column's name."""
+    return {name: path for name, (path, _) in _columns(model).items()}

@@ -19,7 +19,7 @@ import attune_metrics
 
 Spawn = Callable[..., subprocess.CompletedProcess[bytes]]
 PACKAGES = {package.__name__: package for package in (attune_metrics, attune_data, attune_bench)}
-SLOW = ("scipy.stats", "scipy.optimize", "datasets", "altair")
+SLOW = ("scipy.stats", "scipy.optimize", "datasets", "huggingface_hub", "httpx2", "altair")
 
 
 def _names(package: ModuleType) -> Iterator[str]:

@@ -9,7 +9,7 @@ RULE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+|unreadable|encoding|fraction")
 
 
 def _reported() -> set[str]:
-    """Return the literal third argument of Issue(), the second of add(), and those of the helpers."""
+    """Return the literal third argument of Issue(), the second of add(), those of the helpers, and every `rule`."""
     positions = {"Issue": 2, "add": 1, "_report_unknown": 2, "_report_repeated": 2}
     rules: set[str] = set()
     for path in [*ROOT.glob("src/attune_data/*.py"), ROOT / "src/attune_bench/scoring.py"]:
@@ -22,6 +22,8 @@ def _reported() -> set[str]:
                     rules.add(str(argument.value))
             elif isinstance(node, ast.keyword) and node.arg == "rule" and isinstance(node.value, ast.Constant):
                 rules.add(str(node.value.value))
+            elif isinstance(node, ast.AnnAssign) and getattr(node.target, "id", "") == "rule":
+                rules |= {str(node.value.value)} if isinstance(node.value, ast.Constant) else set()
             elif isinstance(node, ast.Tuple) and len(node.elts) == 3 and path.name == "scoring.py":
                 rules |= {str(e.value) for e in node.elts[1:2] if isinstance(e, ast.Constant)}
     return {rule for rule in rules if RULE.fullmatch(rule)}

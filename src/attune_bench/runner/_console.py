@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from attune_bench.cli import UsageError
+from attune_bench._usage import UsageError, emit
 from attune_data._text import columns_of_terminal, plural, printable, shortened
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ __all__ = [
     "endpoints",
     "loaded",
     "report",
-    "say",
     "sent_temperature",
     "shown",
     "usage_errors",
@@ -160,9 +159,9 @@ def shown() -> Iterator[Callable[["Meter"], None]]:
 def report(outcome: "Outcome", output: Path) -> int:
     """Print what came of a run; return the exit status."""
     before = f", {outcome.earlier} of them from before" if outcome.earlier else ""
-    say(f"{output}: {plural(outcome.finished, 'file')}{before}")
+    emit(f"{output}: {plural(outcome.finished, 'file')}{before}")
     if outcome.meter.answers:
-        say(outcome.meter.text())
+        emit(outcome.meter.text())
     if outcome.stopped is not None:
         warn(f"stopped: {outcome.stopped}")
     for skipped in outcome.skipped[:3]:
@@ -175,7 +174,3 @@ def report(outcome: "Outcome", output: Path) -> int:
 
 def warn(text: str) -> None:
     sys.stderr.write(f"attune-bench: {printable(text)}\n")
-
-
-def say(text: str) -> None:
-    sys.stdout.write(f"{text}\n")

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, get_args
 
 from cyclopts import Parameter
 
-from attune_bench.cli import UsageError
+from attune_bench._usage import UsageError, emit
 from attune_bench.runner._console import (
     Names,
     Output,
@@ -16,7 +16,6 @@ from attune_bench.runner._console import (
     endpoints,
     loaded,
     report,
-    say,
     sent_temperature,
     shown,
     usage_errors,
@@ -135,8 +134,8 @@ def run(
         if dry_run:
             calls = [call for one in settings for each in conversations for call in planned_calls(each, one)]
             what = f"{plural(len(conversations), 'conversation')} in {plural(len(settings), 'mode')}"
-            say(f"{what}: {plural(len(calls), 'call')}, and one more for each answer that cannot be read")
-            say(estimate_text(estimate(calls, max_tokens), known))
+            emit(f"{what}: {plural(len(calls), 'call')}, and one more for each answer that cannot be read")
+            emit(estimate_text(estimate(calls, max_tokens), known))
             return 0
         require("httpx2", "run")
         server, judges = endpoints(provider, base_url, api_key, judge_provider, judge_base_url, bool(judge_model))
@@ -165,7 +164,7 @@ def run(
             )
     status = report(outcome, output)
     if outcome.finished:
-        say(f"next: attune-bench score --results {output} --ground-truth {source}")
+        emit(f"next: attune-bench score --results {output} --ground-truth {source}")
     return status
 
 
@@ -331,5 +330,5 @@ def profile(
         with shown() as watch:
             outcome = profile_sync(conversations, settings, server, output=output, options=options, watch=watch)
         status = report(outcome, output)
-        say(profile_table(score_profiles(conversations, read_predictions(output, model))))
+        emit(profile_table(score_profiles(conversations, read_predictions(output, model))))
     return status

@@ -1,0 +1,283 @@
+"""Subgroups: any metric on a part of the conversations, and what sets the part apart from the rest.
+
+Conventions
+-----------
+A stratum is the conversations with one value of a trait; a conversation with two values (two diagnoses) is in both
+strata, so that strata can overlap. The complement of a stratum is all other scored conversations of the data, but for
+those whose value is not known: they are in no complement.
+
+Stratum and complement hold different conversations, often by the same participants, so nothing is paired: participants
+are drawn with their conversations in both. The p-value belongs to the expanded percentile interval of that difference:
+``1 - p`` is the level at which the interval ends at 0. Corrected p-values are Holm's, over the strata of the trait, for
+each metric, model and mode apart.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import nan, sqrt
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import Unpack
+
+from attune_bench.comparison import FEWEST, ends, null, warn_family
+from attune_bench.series import Draws, Floats, Options, ScoreSeries, Settings, Statistic, statistic_of
+from attune_data._matching import NO_ANSWER
+from attune_data.diagnoses import UNKNOWN
+from attune_metrics import Interval, bootstrap, bootstrap_distribution, holm
+from attune_metrics.errors import MetricInputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from attune_bench.scores import Scores
+    from attune_data.query import Queryable
+
+__all__ = ["FEW", "by", "conversation_ids", "overlap", "subgroups"]
+
+FEW = 20
+_NORMAL = NormalDist()
+
+
+def by(
+    scores: "Scores", trait: str, *, data: "Queryable", compare: bool = False, **options: Unpack[Options]
+) -> "pl.DataFrame":
+    """Return every aggregate per stratum of a trait of the conversations.
+
+    Parameters
+    ----------
+    scores : Scores
+        What `attune_bench.score` or `Scores.read` gives.
+    trait : str
+        A column of the ``conversations`` table, or ``diagnosis_group``.
+    data : Collection or Tables
+        The conversations; ``where(...)`` before to stay within a part of them.
+    compare : bool
+        Whether to set each stratum against its complement.
+    **options
+        ``metrics``, ``resamples``, ``seed``, ``level``, ``unit``, ``interval``; see `attune_bench.series.Settings`.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``stratum, n, participants, metric, model, mode, value, low, high, mark, reason``. ``mark`` is ``few`` below 20
+        participants, ``too few`` below 5, where there is no interval. With `compare` also ``difference,
+        difference_low, difference_high, p, p_holm``, of the stratum minus its complement.
+
+    Raises
+    ------
+    ValueError
+        Where there is no such trait.
+    MetricInputError
+        Where an option is unknown or out of range, records contradict each other, or no conversation of the data was
+        scored.
+
+    Examples
+    --------
+    >>> from attune_data import load
+    >>> from attune_bench import score
+    >>> from attune_bench.baselines import prior
+    >>> conversations = load("demo")
+    >>> scores = score(conversations, prior(conversations))
+    >>> found = by(scores, "diagnosis_group", data=conversations, metrics=["avg_emotion_va_score"])
+    >>> found.select("stratum", "n", "participants", "mark").rows()[0]
+    ('AnxDep', 10, 6, 'few')
+    """
+    strata = {name: conversation_ids(part) for name, part in data.stratify(trait).items()}
+    unknown = {unit for name in (NO_ANSWER, UNKNOWN) for unit in strata.get(name, ())}
+    known = [unit for unit in conversation_ids(data) if unit not in unknown]
+    return subgroups(scores, strata, known=known, compare=compare, **options)
+
+
+def conversation_ids(data: "Queryable") -> list[str]:
+    """Return the ids of the conversations of a collection or its tables."""
+    return data._traits()["conversation_id"].to_list()
+
+
+def overlap(strata: Mapping[str, Iterable[str]]) -> int:
+    """Return how many conversations are in more than one stratum.
+
+    Examples
+    --------
+    >>> overlap({"ADHD": ["c1", "c2"], "ASD": ["c2", "c3"]})
+    1
+    """
+    ids = [unit for units in strata.values() for unit in set(units)]
+    return sum(ids.count(unit) > 1 for unit in set(ids))
+
+
+def subgroups(
+    scores: "Scores",
+    strata: Mapping[str, Iterable[str]],
+    *,
+    known: Iterable[str],
+    compare: bool = False,
+    **options: Unpack[Options],
+) -> "pl.DataFrame":
+    """Return every aggregate on each of several sets of conversations; `by` takes them from a trait.
+
+    Parameters
+    ----------
+    scores : Scores
+        What `attune_bench.score` or `Scores.read` gives.
+    strata : mapping of str to iterable of str
+        Name to conversation ids; they may overlap.
+    known : iterable of str
+        The conversations among which complements are taken.
+    compare, **options
+        As for `by`.
+
+    Returns
+    -------
+    polars.DataFrame
+        As from `by`.
+
+    Raises
+    ------
+    MetricInputError
+        As `by`, and where no conversation of the strata or of `known` was scored.
+    """
+    settings = Settings(**options)
+    series = ScoreSeries(scores)
+    among = _mask(series, known)
+    masks = {name: _mask(series, units) for name, units in strata.items()}
+    if not any(mask.any() for mask in (among, *masks.values())):
+        raise MetricInputError(
+            f"none of the {len(series.units)} conversations scored is in the data; do both belong to one data set?"
+        )
+    draws = Draws(series.clusters(settings.unit), settings)
+    rows: list[tuple[Any, ...]] = []
+    for metric in settings.names:
+        values, statistic = series.values(metric), statistic_of(metric)
+        cells = [_values(series, values, series.scored & mask, draws, settings, statistic) for mask in masks.values()]
+        gaps = [
+            _differences(series, values, series.scored & (among | mask), mask, draws, settings, statistic)
+            for mask in masks.values()
+            if compare
+        ]
+        for group, identity in enumerate(series.groups):
+            corrected = holm([of_stratum[group].p for of_stratum in gaps]).tolist()
+            for i, name in enumerate(masks):
+                n, participants, *found, reason = cells[i][group]
+                row = (name, n, participants, metric, *identity, *found)
+                if compare:
+                    gap = gaps[i][group]
+                    why = reason or (gap.reason and f"no difference: {gap.reason}")
+                    rows.append((*row, why, gap.difference, gap.low, gap.high, null(gap.p), null(corrected[i])))
+                else:
+                    rows.append((*row, reason))
+    if compare:
+        warn_family(len(masks), settings, "the strata of one trait")
+    import polars as pl
+
+    schema: dict[str, Any] = {
+        "stratum": pl.String,
+        **dict.fromkeys(("n", "participants"), pl.Int64),
+        **dict.fromkeys(("metric", "model", "mode"), pl.String),
+        **dict.fromkeys(("value", "low", "high"), pl.Float64),
+        **dict.fromkeys(("mark", "reason"), pl.String),
+    }
+    if compare:
+        schema |= dict.fromkeys(("difference", "difference_low", "difference_high", "p", "p_holm"), pl.Float64)
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _mask(series: ScoreSeries, units: Iterable[str]) -> NDArray[np.bool_]:
+    wanted = set(units)
+    return np.array([unit in wanted for unit in series.units], dtype=np.bool_)
+
+
+def _values(
+    series: ScoreSeries,
+    values: Floats,
+    there: NDArray[np.bool_],
+    draws: Draws,
+    settings: Settings,
+    statistic: Statistic,
+) -> list[tuple[Any, ...]]:
+    """Return n, participants, value, low, high, mark and reason of each group on its units `there` (groups, units)."""
+    cells: dict[int, tuple[Any, ...]] = {}
+    for mask, groups in series.alike(there):
+        found = bootstrap(
+            values[groups][:, :, mask],
+            draws.of(mask),
+            statistic=statistic,
+            method=settings.method,
+            level=settings.level,
+        )
+        for group, interval in zip(groups.tolist(), found, strict=True):
+            participants = series.count(mask & ~np.isnan(values[group, 0]))
+            low, high, reason = ends(interval, participants)
+            mark = "too few" if participants < FEWEST else "few" if participants < FEW else ""
+            cells[group] = (interval.n, participants, null(interval.estimate), low, high, mark, reason)
+    return [cells[group] for group in range(len(series.groups))]
+
+
+@dataclass(frozen=True, slots=True)
+class _Difference:
+    difference: float | None
+    low: float | None
+    high: float | None
+    p: float
+    reason: str | None
+
+
+def _differences(
+    series: ScoreSeries,
+    values: Floats,
+    there: NDArray[np.bool_],
+    stratum: NDArray[np.bool_],
+    draws: Draws,
+    settings: Settings,
+    statistic: Statistic,
+) -> list[_Difference]:
+    """Return each group's difference between its units `there` (groups, units) inside and outside a stratum."""
+    terms = values.shape[1] + 1
+    # A side's values and its number of units; a unit adds nothing to the other side.
+    one = np.ones_like(values[:, :1])
+    inside = np.concatenate([np.where(stratum, values, 0), np.where(stratum, one, 0)], axis=1)
+    outside = np.concatenate([np.where(stratum, 0, values), np.where(stratum, 0, one)], axis=1)
+    sides = np.concatenate([inside, outside], axis=1)
+
+    def difference(sums: Floats, _: Floats) -> Floats:
+        mine, others = sums[..., :terms], sums[..., terms:]
+        return statistic(mine[..., :-1], mine[..., -1]) - statistic(others[..., :-1], others[..., -1])
+
+    found: dict[int, _Difference] = {}
+    for mask, groups in series.alike(there):
+        part, resamples = sides[groups][:, :, mask], draws.of(mask)
+        intervals = bootstrap(part, resamples, statistic=difference, method=settings.method, level=settings.level)
+        distributions = bootstrap_distribution(part, resamples, statistic=difference)
+        for group, interval, distribution in zip(groups.tolist(), intervals, distributions, strict=True):
+            present = ~np.isnan(values[group, 0]) & mask
+            sizes = [series.count(present & side) for side in (stratum, ~stratum)]
+            clusters = [len(np.unique(resamples.clusters[(present & side)[mask]])) for side in (stratum, ~stratum)]
+            found[group] = _difference(interval, distribution, min(sizes), min(clusters), settings)
+    return [found[group] for group in range(len(series.groups))]
+
+
+def _difference(
+    interval: Interval, distribution: Floats, participants: int, clusters: int, settings: Settings
+) -> _Difference:
+    """Return a difference with its ends and p-value; `participants` and `clusters` are those of the smaller side."""
+    estimate = null(interval.estimate)
+    if participants < FEWEST:
+        side = "no conversation on one side" if not participants else f"fewer than {FEWEST} participants on one side"
+        return _Difference(estimate, None, None, nan, side)
+    if interval.reason:
+        return _Difference(estimate, None, None, nan, interval.reason)
+    from scipy.special import stdtr, stdtrit
+
+    # The few clusters of the smaller side, not all of them, limit how well the spread is known.
+    widening = sqrt(clusters / (clusters - 1))
+    known = distribution[~np.isnan(distribution)]
+    low, high = interval.low, interval.high
+    if settings.interval == "percentile-expanded":
+        tail = _NORMAL.cdf(widening * float(stdtrit(clusters - 1, (1 - settings.level) / 2)))
+        low, high = np.quantile(known, [tail, 1 - tail]).tolist()
+    beyond = min(int((known <= 0).sum()), int((known >= 0).sum()))
+    share = min((1 + beyond) / (1 + len(known)), 0.5)
+    p = 2 * float(stdtr(clusters - 1, _NORMAL.inv_cdf(share) / widening))
+    return _Difference(estimate, low, high, p, None)

@@ -1,0 +1,62 @@
+"""Addresses of data sets on the Hugging Face Hub: ``hf://owner/name[@revision][/path]``."""
+
+import re
+from dataclasses import dataclass
+from urllib.parse import quote, unquote
+
+from attune_data.issues import SourceError
+
+__all__ = ["Address", "is_address", "parse_address"]
+
+_FORM = "hf://owner/name, hf://owner/name@revision or hf://owner/name@revision/folder"
+_ADDRESS = re.compile(
+    r"hf://(?:datasets/)?(?!(?:datasets|models|spaces|kernels|buckets)/)(?P<repo>[\w.-]+/[\w.-]+)"
+    r"(?:@(?P<revision>refs/(?:convert|pr)/[^/@]+|[^/@]+))?(?:/(?P<path>[^@]*))?"
+)
+_PAGE = re.compile(
+    r"https?:/+(?:huggingface\.co|hf\.co)/+(?:datasets/)?([^/]+/[^/?]+)(?:/(?:tree|blob|resolve)/([^/?]+)(/[^?]*)?)?/*(?:\?.*)?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """What ``hf://owner/name[@revision][/path]`` says; `text` is the address as it was given."""
+
+    text: str
+    repo: str
+    revision: str | None
+    path: str
+
+
+def is_address(source: str) -> bool:
+    """Tell whether a source is meant as an address on the Hub, well formed or not."""
+    return re.match(r"\s*(?:hf:|https?:/)", source, re.IGNORECASE) is not None
+
+
+def parse_address(text: str) -> Address:
+    """Return the parts of an address; in a revision ``/`` is written ``%2F``.
+
+    Raises
+    ------
+    SourceError
+        Where it is not of that form; names the nearest address that is.
+    """
+    match = _ADDRESS.fullmatch(text)
+    if match is None:
+        near = _nearest(text.strip())
+        hint = f"did you mean {near}?" if _ADDRESS.fullmatch(near) else f"the form is {_FORM}"
+        raise SourceError(f"{text[:200]!r} is not the address of a data set on the Hub; {hint}")
+    revision = match["revision"]
+    return Address(text, match["repo"], revision and unquote(revision), (match["path"] or "").strip("/"))
+
+
+def _nearest(text: str) -> str:
+    if page := _PAGE.fullmatch(text):
+        revision = f"@{page[2]}" if page[2] else ""
+        return f"hf://{page[1]}{revision}{page[3] or ''}"
+    rest = re.sub(r"(?i)^hf:/*(?:datasets/+)?", "", text)
+    before, at, after = rest.partition("@")
+    parts = [part for part in before.split("/") if part]
+    if after and len(parts) > 2:  # The revision stands behind the folder.
+        return f"hf://{'/'.join(parts[:2])}@{quote(unquote(after), safe='')}/{'/'.join(parts[2:])}"
+    return f"hf://{'/'.join(parts)}{at if after else ''}{after}"

@@ -1,0 +1,145 @@
+"""Publishing a collection as a data set of the Hub: its tables, its records, a card, in one commit."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from attune_data._text import plural, printable
+from attune_data.issues import PublishError, shown
+from attune_data.licences import permitted
+from attune_data.tables import TABLES
+
+if TYPE_CHECKING:
+    from huggingface_hub import HfApi
+    from huggingface_hub.hf_api import DatasetInfo
+
+    from attune_data.collection import Collection
+
+__all__ = ["publish"]
+
+# In the order of the card. What was published before and is not there any more is deleted.
+_OURS = [f"{name}.parquet" for name in (*TABLES, "records")]
+# Seconds. Only the first answer has to come as soon as where loading asks; a large commit takes its time.
+_ANY_ANSWER = 300
+
+
+def publish(collection: "Collection[Any]", repo_id: str, *, licence: str, private: bool = True) -> str:
+    """Publish a collection; `Collection.publish` says how."""
+    import polars as pl
+    from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, get_token
+
+    from attune_data._card import dataset_card
+    from attune_data._hub_client import endpoint, is_offline
+
+    _check_name(repo_id)
+    if not len(collection):
+        raise PublishError(f"nothing to publish as {repo_id}: the collection is empty")
+    chosen, benchmarks = permitted(collection, licence)
+    if get_token() is None:
+        raise PublishError(f"writing to {repo_id} needs a token of the Hub: hf auth login, or set HF_TOKEN")
+    if is_offline():
+        raise PublishError(f"writing to {repo_id} needs the network, and HF_HUB_OFFLINE is set")
+    api = HfApi(endpoint=endpoint())
+    with TemporaryDirectory() as temporary:
+        folder = Path(temporary, "tables")
+        collection.to_parquet(folder)
+        paths = sorted(folder.iterdir(), key=lambda path: _OURS.index(path.name))
+        frames = {path.stem: pl.scan_parquet(path) for path in paths}
+        card = str(dataset_card(repo_id, collection, frames, chosen, benchmarks))
+        with _explained(repo_id), _bounded():
+            before = _repository(api, repo_id, private=private)
+            there = {file.rfilename for file in before.siblings or ()}
+            gone = there.intersection(_OURS).difference(path.name for path in paths)
+            commit = api.create_commit(
+                repo_id,
+                [
+                    CommitOperationAdd("README.md", card.encode()),
+                    *(CommitOperationAdd(path.name, path) for path in paths),
+                    *(CommitOperationDelete(name) for name in sorted(gone)),
+                ],
+                commit_message=f"Publish {plural(len(collection), 'record')} with attune-bench",
+                repo_type="dataset",
+                parent_commit=before.sha,
+            )
+    return f"hf://{repo_id}@{commit.oid}"
+
+
+def _check_name(repo_id: str) -> None:
+    """Refuse what is no ``owner/name``; the finer rules for names are the client library's."""
+    if not re.fullmatch(r"[\w.-]+/[\w.-]+", str(repo_id), re.ASCII):
+        inner = re.search(r"[\w.-]+/[\w.-]+$", str(repo_id), re.ASCII)
+        hint = f"; did you mean {inner[0]!r}?" if inner else ""
+        raise PublishError(f"{shown(repo_id)} is not the name of a repository, owner/name{hint}")
+
+
+def _repository(api: "HfApi", repo_id: str, *, private: bool) -> "DatasetInfo":
+    """Return the repository as it is, created if it was not there."""
+    from huggingface_hub.errors import RepositoryNotFoundError
+
+    from attune_data._hub_client import timeout
+
+    try:
+        found = api.dataset_info(repo_id, timeout=timeout())
+    except RepositoryNotFoundError:
+        api.create_repo(repo_id, repo_type="dataset", private=private)
+        return api.dataset_info(repo_id, timeout=timeout())
+    if private and not found.private:
+        raise PublishError(f"{repo_id} is public: private=False publishes there, or make it private before")
+    return found
+
+
+@contextmanager
+def _bounded() -> Iterator[None]:
+    """Let every request of the client fail that is not answered; left alone it waits without end."""
+    import httpx2
+    from huggingface_hub import get_session
+
+    from attune_data._hub_client import timeout
+
+    client = get_session()
+    before = client.timeout
+    client.timeout = httpx2.Timeout(_ANY_ANSWER, connect=timeout())
+    try:
+        yield
+    finally:
+        client.timeout = before
+
+
+_ANSWERS = {
+    401: "the Hub does not accept the token; hf auth login, or set HF_TOKEN to a valid one",
+    403: "the token may not write there; it needs write permission for this owner",
+    409: "the name is taken by a repository that the token cannot see, or somebody else writes to it now",
+    412: "it was changed while this was published, and is as that change left it; publish again",
+}
+
+
+@contextmanager
+def _explained(repo_id: str) -> Iterator[None]:
+    """Turn what the client library raises into one error that says what to do."""
+    import httpx2
+    from huggingface_hub.errors import HfHubHTTPError
+
+    from attune_data._hub_client import shown_endpoint
+
+    try:
+        yield
+    except PublishError:
+        raise
+    except (OSError, RuntimeError, ValueError, httpx2.HTTPError) as error:
+        # Errors of an upload come wrapped.
+        cause = error.__cause__ if type(error) is RuntimeError and error.__cause__ else error
+        if isinstance(cause, HfHubHTTPError):
+            status = cause.response.status_code
+            why = _ANSWERS.get(
+                status, f"the Hub answered {status} {printable(cause.server_message or '')[:200]}".strip()
+            )
+        elif isinstance(cause, httpx2.TimeoutException):
+            why = f"the Hub at {shown_endpoint()} does not answer"
+        elif isinstance(cause, httpx2.HTTPError | OSError):
+            why = f"the Hub at {shown_endpoint()} cannot be reached: {printable(cause)}"
+        else:
+            why = printable(" ".join(str(cause).split()))[:300]
+        raise PublishError(f"{repo_id} was not published: {why}") from None

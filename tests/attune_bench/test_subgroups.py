@@ -1,0 +1,192 @@
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+from attune_bench import Scores
+from attune_bench.subgroups import by, overlap, subgroups
+from attune_data import Collection, Conversation
+from attune_metrics.errors import MetricInputError
+
+Make = Callable[..., dict[str, Any]]
+Talk = Callable[..., Conversation]
+
+M = ["composite_score"]
+
+
+@pytest.fixture(scope="session")
+def build(make_record: Make) -> Callable[..., Scores]:
+    """Return the function from values of conversations, and participants where not one each, to scores."""
+
+    def scores(values: Any, people: Any = None) -> Scores:
+        records: list[Any] = [
+            make_record(
+                conversationId=f"c{i:03}",
+                participant_id=f"P{i if people is None else people[i]}",
+                composite_score=None if value is None else float(value),
+            )
+            for i, value in enumerate(values)
+        ]
+        return Scores.of(records, protocol="documented", synthetic=False)
+
+    return scores
+
+
+@pytest.fixture(scope="session")
+def talks(make_conversation: Talk) -> Callable[..., Collection[Conversation]]:
+    """Return the function from lists of diagnoses to conversations c000, c001, ... with them."""
+    return lambda diagnoses: Collection(
+        [
+            make_conversation(
+                conversationId=f"c{i:03}",
+                participant_profile={"participant_id": f"P{i}", "demographics": {"diagnoses": given}},
+            )
+            for i, given in enumerate(diagnoses)
+        ]
+    )
+
+
+def _ids(*numbers: int) -> list[str]:
+    return [f"c{i:03}" for i in numbers]
+
+
+def test_strata_by_hand(build: Callable[..., Scores], talks: Callable[..., Collection[Conversation]]) -> None:
+    data = talks([["ADHD"], ["ADHD", "Autism"], ["Autism"], ["None of the above"], [], ["ADHD"]])
+    frame = build([1, 2, 4, 8, 16, None]).by("diagnosis_group", data=data, metrics=M, compare=True)
+    assert (
+        frame.columns
+        == (
+            "stratum n participants metric model mode value low high mark reason "
+            "difference difference_low difference_high p p_holm"
+        ).split()
+    )
+    # ADHD holds 1 and 2, ASD 2 and 4; conversation 4 has no answer, so that it is in no complement.
+    expected = {
+        "ADHD": (1.5, 1.5 - (4 + 8) / 2, 2),
+        "ASD": (3.0, 3.0 - (1 + 8) / 2, 2),
+        "none": (8.0, 8.0 - (1 + 2 + 4) / 3, 1),
+        "unknown": (16.0, 16.0 - (1 + 2 + 4 + 8) / 4, 1),
+    }
+    for name, value, difference, n in frame.select("stratum", "value", "difference", "n").rows():
+        assert (value, difference, n) == pytest.approx(expected.pop(name), abs=1e-12)
+    assert expected == {}
+    assert set(frame["mark"]) == {"too few"}
+    assert set(frame["reason"]) == {"fewer than 5 participants"}
+    assert frame.select("low", "high", "difference_low", "p", "p_holm").null_count().row(0) == (4, 4, 4, 4, 4)
+
+
+def test_without_comparison_there_are_no_differences(
+    build: Callable[..., Scores], talks: Callable[..., Collection[Conversation]]
+) -> None:
+    data = talks([["ADHD"], ["None of the above"]])
+    frame = by(build([1, 2]), "diagnosis", data=data.tables, metrics=M)
+    assert frame.columns[-2:] == ["mark", "reason"]
+    assert frame["stratum"].to_list() == ["ADHD", "none"]
+
+
+@pytest.mark.parametrize(("size", "mark"), [(4, "too few"), (5, "few"), (19, "few"), (20, "")])
+def test_marks_count_participants_not_conversations(build: Callable[..., Scores], size: int, mark: str) -> None:
+    people = [i % size for i in range(40)]
+    scores = build(range(40), people)
+    row = subgroups(scores, {"all": _ids(*range(40))}, known=(), metrics=M, resamples=99).row(0, named=True)
+    assert (row["n"], row["participants"], row["mark"]) == (40, size, mark)
+    assert (row["low"] is None) == (size < 5)
+
+
+def test_difference_agrees_with_welch(build: Callable[..., Scores]) -> None:
+    rng = np.random.default_rng(2)
+    one, other = rng.normal(50, 10, size=80), rng.normal(46, 10, size=80)
+    scores = build([*one, *other])
+    row = subgroups(scores, {"s": _ids(*range(80))}, known=_ids(*range(160)), compare=True, metrics=M).row(
+        0, named=True
+    )
+    theirs = stats.ttest_ind(one, other, equal_var=False)
+    interval = theirs.confidence_interval()
+    # Monte Carlo error, and the difference between the bootstrap's and Welch's degrees of freedom: well below 0.3
+    # standard errors of about 1.6.
+    assert row["difference_low"] == pytest.approx(interval.low, abs=0.4)
+    assert row["difference_high"] == pytest.approx(interval.high, abs=0.4)
+    assert row["p"] == pytest.approx(theirs.pvalue, abs=0.01)
+    assert (row["p"] < 0.05) == (row["difference_low"] > 0)
+
+
+def test_participants_in_stratum_and_complement_are_drawn_jointly(build: Callable[..., Scores]) -> None:
+    # 30 people who differ much, each with one conversation on either side: what they have in common cancels, as in a
+    # paired test.
+    rng = np.random.default_rng(3)
+    level = rng.normal(50, 20, size=30)
+    one, other = level + rng.normal(1, 1, size=30), level + rng.normal(0, 1, size=30)
+    scores = build([*one, *other], [*range(30), *range(30)])
+    strata = {"s": _ids(*range(30))}
+    row = subgroups(scores, strata, known=_ids(*range(60)), compare=True, metrics=M).row(0, named=True)
+    interval = stats.ttest_rel(one, other).confidence_interval()
+    assert row["difference_low"] == pytest.approx(interval.low, abs=0.15)
+    assert row["difference_high"] == pytest.approx(interval.high, abs=0.15)
+    alone = subgroups(scores, strata, known=_ids(*range(60)), compare=True, metrics=M, unit="conversation")
+    assert alone["difference_high"].item() - alone["difference_low"].item() > 10 * (interval.high - interval.low)
+
+
+def test_the_p_value_belongs_to_the_interval(build: Callable[..., Scores]) -> None:
+    rng = np.random.default_rng(4)
+    scores = build(rng.normal(0.4, 1, size=12).tolist() + rng.normal(size=30).tolist())
+    strata, known = {"s": _ids(*range(12))}, _ids(*range(42))
+    p = subgroups(scores, strata, known=known, compare=True, metrics=M)["p"].item()
+    assert 0.01 < p < 0.99
+    for level, inside in ((1 - p - 0.01, False), (1 - p + 0.01, True)):
+        row = subgroups(scores, strata, known=known, compare=True, metrics=M, level=level).row(0, named=True)
+        assert (row["difference_low"] <= 0 <= row["difference_high"]) == inside
+
+
+def test_holm_over_the_strata_of_each_model(build: Callable[..., Scores]) -> None:
+    rng = np.random.default_rng(5)
+    values = rng.normal(size=60) + np.repeat([0, 0.5, 1.0], 20)
+    scores = build(values.tolist())
+    strata = {name: _ids(*range(20 * i, 20 * i + 20)) for i, name in enumerate("abc")}
+    frame = subgroups(scores, strata, known=_ids(*range(60)), compare=True, metrics=M)
+    p = sorted(frame["p"].to_list())
+    steps = [min(1, 3 * p[0]), min(1, max(3 * p[0], 2 * p[1])), min(1, max(3 * p[0], 2 * p[1], p[2]))]
+    assert sorted(frame["p_holm"].to_list()) == pytest.approx(steps, abs=1e-12)
+
+
+def test_odd_strata_give_a_reason(build: Callable[..., Scores]) -> None:
+    known = _ids(*range(12))
+    strata = {"empty": [], "elsewhere": ["x"], "all": known, "half": known[:6]}
+    frame = subgroups(build([5] * 12), strata, known=known, compare=True, metrics=M)
+    assert dict(frame.select("stratum", "reason").iter_rows()) == {
+        "empty": "no conversation has a value",
+        "elsewhere": "no conversation has a value",
+        "all": "no variation among clusters",
+        "half": "no variation among clusters",
+    }
+    assert frame["difference"].to_list() == [None, None, None, 0.0]
+    rising = subgroups(build(range(12)), strata, known=known, compare=True, metrics=M)
+    assert rising.filter(stratum="all")["reason"].item() == "no difference: no conversation on one side"
+    assert rising.filter(stratum="all")["low"].item() > 0
+    nulls = subgroups(build([None] * 12), strata, known=known, compare=True, metrics=M)
+    assert set(nulls["reason"]) == {"no conversation has a value"}
+
+
+def test_data_of_another_set(build: Callable[..., Scores], talks: Callable[..., Collection[Conversation]]) -> None:
+    with pytest.raises(MetricInputError, match="none of the 2 conversations scored is in the data"):
+        subgroups(build([1, 2]), {"s": ["x"]}, known=["x", "y"])
+    with pytest.raises(ValueError, match="no trait 'diagnosys'; did you mean 'diagnosis'"):
+        build([1]).by("diagnosys", data=talks([[]]))
+
+
+def test_order_never_shows(build: Callable[..., Scores], talks: Callable[..., Collection[Conversation]]) -> None:
+    rng = np.random.default_rng(6)
+    data = talks([["ADHD"] if i % 3 else ["None of the above"] for i in range(30)])
+    scores = build(rng.normal(size=30).tolist())
+    shuffled = [scores.records[i] for i in rng.permutation(30)]
+    other = Scores.of(shuffled, protocol="documented", synthetic=False)
+    options: Any = {"metrics": M, "compare": True, "resamples": 200}
+    found = scores.by("diagnosis", data=data, **options)
+    assert found.equals(other.by("diagnosis", data=Collection(list(data)[::-1]), **options))
+    assert found.filter(pl.col("p").is_null()).height == 0
+
+
+def test_overlap_counts_conversations_once() -> None:
+    assert overlap({"a": ["1", "2", "3"], "b": ["2", "3"], "c": ["3", "3"]}) == 2

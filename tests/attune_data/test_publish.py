@@ -1,0 +1,301 @@
+"""Publishing to a Hub and loading it back, by this library and by plain `datasets`; the card; what is refused."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hub_server import CUT, HANG, TOKEN, Failure, HubServer
+from huggingface_hub import DatasetCard
+
+from attune_data import Collection, Conversation, PublishError, Run, load, load_runs
+from attune_data.tables import TABLES, table_schemas
+
+Json = dict[str, Any]
+
+# Run after the card's own code by a process of its own, where `datasets` is imported with the environment of the test.
+PLAIN = """
+import sys
+assert conversations.column_names[:2] == ["conversation_id", "om_model"], conversations.column_names
+assert list(records) == list(load("demo"))
+assert list(load(load_dataset("lab/data", "records")["train"])) == list(records)
+assert load_dataset("lab/data", split="train").column_names == conversations.column_names
+for name in sys.argv[2:]:
+    load_dataset("lab/data", name)["train"].to_polars().write_parquet(f"{sys.argv[1]}/{name}.parquet")
+"""
+
+
+@pytest.fixture
+def writer(hub: HubServer, monkeypatch: pytest.MonkeyPatch) -> HubServer:
+    """Return the Hub, with the token that may write."""
+    monkeypatch.setenv("HF_TOKEN", TOKEN)
+    return hub
+
+
+def card_of(hub: HubServer, name: str = "lab/data") -> DatasetCard:
+    return DatasetCard(hub.files(name)["README.md"].decode())
+
+
+def test_published_and_loaded_by_this_library(writer: HubServer) -> None:
+    demo = load("demo")
+    address = demo.publish("lab/data", licence="cc-by-4.0")
+    repository = writer.repositories["lab/data"]
+    assert address == f"hf://lab/data@{repository.refs['main']}"
+    assert repository.private
+    # The empty commit of the new repository, and one with everything.
+    assert len(repository.commits) == 2
+    again = load(address)
+    assert list(again) == list(demo)
+    assert [record.to_json() for record in again] == [record.to_json() for record in demo]
+    assert again.found == ()
+
+
+def test_published_runs_come_back(writer: HubServer) -> None:
+    runs = load_runs("demo")
+    runs.publish("lab/runs", licence="cc-by-4.0", private=False)
+    assert not writer.repositories["lab/runs"].private
+    assert list(load_runs("hf://lab/runs")) == list(runs)
+    card = card_of(writer, "lab/runs")
+    assert 'load_runs("hf://lab/runs")' in card.text
+    assert f"{len(runs)} runs" in card.text
+
+
+def test_plain_datasets_loads_every_config(writer: HubServer, tmp_path: Path) -> None:
+    demo = load("demo")
+    demo.publish("lab/data", licence="cc-by-4.0")
+    (shown,) = re.findall(r"```python\n(.*?)```", card_of(writer).text, re.DOTALL)
+    command = [sys.executable, "-c", shown + PLAIN, str(tmp_path), *TABLES, "records"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=dict(os.environ))
+    assert done.returncode == 0, done.stderr[-2000:]
+    for name in TABLES:
+        expected: pl.DataFrame = getattr(demo.tables, name)
+        assert pl.read_parquet(tmp_path / f"{name}.parquet").equals(expected.cast({pl.Enum: pl.String})), name
+    records = pl.read_parquet(tmp_path / "records.parquet")
+    assert [Conversation.model_validate_json(text) for text in records["record"]] == list(demo)
+
+
+def test_unknown_keys_nulls_and_odd_text_come_back(
+    writer: HubServer, conversation: Json, load_conversation: Callable[[Any], Collection[Conversation]]
+) -> None:
+    conversation["metadata"]["text"] = None
+    conversation["turns"][0]["userMessage"] = "\u2028--- \x00 | `</script>` {{ 7*7 }} \U0001f3fa"
+    conversation["odd"] = {"big": 10**30, "list": [None, {}, []]}
+    del conversation["prePanas"]
+    records = load_conversation(conversation)
+    again = load(records.publish("lab/odd", licence="cc-by-4.0"))
+    assert json.loads(again[0].to_json()) == conversation
+    assert "7*7" not in card_of(writer, "lab/odd").content
+
+
+def test_the_card_is_what_the_hub_reads(writer: HubServer) -> None:
+    demo = load("demo")
+    demo.publish("lab/data", licence="CC BY 4.0")
+    card = card_of(writer)
+    configs = [{"config_name": name, "data_files": f"{name}.parquet"} for name in (*TABLES, "records")]
+    data: Json = card.data.to_dict()  # type: ignore[no-untyped-call]
+    assert data == {
+        "license": "cc-by-4.0",
+        "pretty_name": "data",
+        "size_categories": "n<1K",
+        "tags": ["attune-bench", "emotional-intelligence", "evaluation"],
+        "configs": [{**configs[0], "default": True}, *configs[1:]],
+    }
+    assert {config["data_files"] for config in configs} == writer.files("lab/data").keys() - {"README.md"}
+    assert ("POST", "/api/validate-yaml") in writer.requests
+    # 40 conversations of 24 people; what they hold is counted from the records.
+    turns = [turn for record in demo for turn in record.turns]
+    marked = [(turn.mood_shift_tags, turn.annotations) for turn in turns]
+    count = sum(len(tags) + len(a.binary_judgements) + len(a.pairwise_comparisons) for tags, a in marked)
+    count += sum(len(record.pre_panas.responses) + len(record.post_panas.responses) for record in demo)
+    assert f"40 conversations, 24 participants, {len(turns)} turns, {count} annotations" in card.text
+    assert "**Synthetic data.** Every record says of itself that it was generated" in card.text
+    assert "This is a request, not a condition of the licence" in card.text
+    assert "https://creativecommons.org/licenses/by/4.0/" in card.text
+    assert re.search(r"GUID [0-9a-f-]{36}\n", card.text)
+
+
+def test_the_card_says_what_every_column_means(writer: HubServer) -> None:
+    load("demo").publish("lab/data", licence="cc-by-4.0")
+    fields = card_of(writer).text.partition("## Fields")[2]
+    columns = {name: list(schema) for name, schema in table_schemas().items()} | {"records": ["id", "file", "record"]}
+    for name, expected in columns.items():
+        section = fields.partition(f"### `{name}`")[2].partition("###")[0]
+        rows = re.findall(r"^\| `(\w+)` \| (.+?) \| (.+) \|$", section, re.MULTILINE)
+        assert [column for column, _, _ in rows] == expected, name
+        assert all(len(meaning) > 5 and "|" not in meaning for _, _, meaning in rows), name
+    assert "| `moment` | `pre` or `post` | Before or after the conversation. |" in fields
+
+
+def test_the_card_gives_credit_and_no_text_of_the_data(
+    writer: HubServer, conversation: Json, load_conversation: Callable[[Any], Collection[Conversation]]
+) -> None:
+    hostile = "x\n---\nlicense: mit\n---\n```\n# Owned <script>alert(1)</script> | {{ 1 }}"
+    conversation["metadata"] = dict.fromkeys(("model", "category", "subtopic", "text"), hostile)
+    conversation["participant_profile"]["participant_id"] = hostile
+    conversation["conversationId"] = hostile
+    conversation["canary"] = f"BENCHMARK DATA ```` GUID 26b5\n{hostile}"
+    load_conversation(conversation).publish("lab/data", licence="cc-by-sa-4.0")
+    card = card_of(writer)
+    assert card.data.get("license") == "cc-by-sa-4.0"
+    assert "Synthetic" not in card.text
+    assert "Holds data of AttuneBench, published by its authors under [Creative Commons Attribution 4.0]" in card.text
+    # All of it is in one line of the canary's block, whose fence is longer than any in it.
+    lines = card.text.splitlines()
+    place = next(number for number, line in enumerate(lines) if "GUID 26b5" in line)
+    assert lines[place].startswith("BENCHMARK DATA ```` GUID 26b5\ufffdx\ufffd---")
+    assert (lines[place - 1], lines[place + 1]) == ("`````text", "`````")
+    assert [number for number, line in enumerate(lines) if "Owned" in line] == [place]
+
+
+def test_publishing_again_replaces_what_is_ours_only(writer: HubServer) -> None:
+    demo = load("demo")
+    writer.add("lab/data", {"README.md": b"old", "paper.pdf": b"%PDF", "panas.parquet": b"PAR1"}, private=True)
+    demo.publish("lab/data", licence="cc-by-4.0")
+    assert writer.files("lab/data")["paper.pdf"] == b"%PDF"
+    demo[:5].publish("lab/data", licence="cc-by-4.0")
+    assert list(load("hf://lab/data")) == list(demo[:5])
+    load_runs("demo").publish("lab/data", licence="cc-by-4.0")
+    files = writer.files("lab/data")
+    assert "records.parquet" in files
+    assert not files.keys() & {f"{name}.parquet" for name in ("binary", "conversation_wide", "mood_tags")}
+    assert files["paper.pdf"] == b"%PDF"
+    assert list(load_runs("hf://lab/data")) == list(load_runs("demo"))
+
+
+def test_equal_input_gives_equal_files(writer: HubServer) -> None:
+    load("demo").publish("lab/one", licence="cc-by-4.0")
+    load("demo").publish("other/one", licence="cc-by-4.0")
+    one, other = writer.files("lab/one"), writer.files("other/one")
+    assert {**one, "README.md": b""} == {**other, "README.md": b""}
+    assert one["README.md"].replace(b"lab/", b"other/") == other["README.md"]
+
+
+def test_a_refused_licence_reaches_no_hub(writer: HubServer) -> None:
+    record = load("demo")[0].model_copy(update={"license": "CC BY-NC 4.0"})
+    with pytest.raises(PublishError, match="does not allow publishing under 'mit'"):
+        Collection([record]).publish("lab/data", licence="mit")
+    with pytest.raises(PublishError, match="unknown licence"):
+        load("demo").publish("lab/data", licence="gratis")
+    with pytest.raises(TypeError, match="licence"):
+        load("demo").publish("lab/data")  # type: ignore[call-arg]
+    assert writer.requests == []
+
+
+def test_nothing_becomes_public_unasked(writer: HubServer) -> None:
+    writer.add("lab/open", {"README.md": b""})
+    with pytest.raises(PublishError, match="lab/open is public: private=False publishes there"):
+        load("demo").publish("lab/open", licence="cc-by-4.0")
+    assert writer.files("lab/open") == {"README.md": b""}
+    load("demo").publish("lab/open", licence="cc-by-4.0", private=False)
+    assert "turns.parquet" in writer.files("lab/open")
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("data", ""),
+        ("", ""),
+        ("lab/", ""),
+        ("hf://lab/data", "; did you mean 'lab/data'?"),
+        ("https://huggingface.co/datasets/lab/data", "; did you mean 'lab/data'?"),
+        ("lab /data", ""),
+        ("lab/data\n", "; did you mean 'lab/data'?"),
+    ],
+)
+def test_what_is_no_name(writer: HubServer, name: str, hint: str) -> None:
+    expected = f"{json.dumps(name)} is not the name of a repository, owner/name{hint}"
+    with pytest.raises(PublishError, match=f"^{re.escape(expected)}$"):
+        load("demo").publish(name, licence="cc-by-4.0")
+    assert writer.requests == []
+
+
+def test_a_name_that_the_hub_does_not_take(writer: HubServer) -> None:
+    with pytest.raises(PublishError, match="lab/a--b was not published: Cannot have -- or "):
+        load("demo").publish("lab/a--b", licence="cc-by-4.0")
+    assert writer.requests == []
+
+
+def test_an_empty_collection_is_not_published(writer: HubServer) -> None:
+    with pytest.raises(PublishError, match="nothing to publish as lab/data"):
+        Collection[Run]([]).publish("lab/data", licence="cc-by-4.0")
+    assert writer.requests == []
+
+
+def test_without_a_token(hub: HubServer) -> None:
+    with pytest.raises(PublishError, match="needs a token of the Hub: hf auth login, or set HF_TOKEN"):
+        load("demo").publish("lab/data", licence="cc-by-4.0")
+    assert hub.requests == []
+
+
+@pytest.mark.usefixtures("hub")
+def test_a_wrong_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_TOKEN", "hf_wrongtoken")
+    with pytest.raises(PublishError, match="the Hub does not accept the token") as raised:
+        load("demo").publish("lab/data", licence="cc-by-4.0")
+    assert "hf_wrong" not in str(raised.value)
+
+
+STEPS = ("/api/repos/create", "/api/validate-yaml", "/preupload/", "/info/lfs/", "/objects/", "/commit/")
+REASONS = {
+    403: "the token may not write there; it needs write permission for this owner",
+    409: "the name is taken by a repository that the token cannot see, or somebody else writes to it now",
+    412: "it was changed while this was published, and is as that change left it; publish again",
+    413: "the Hub answered 413 failing as the test wants",
+}
+
+
+@pytest.mark.parametrize("status", REASONS)
+@pytest.mark.parametrize("step", STEPS)
+def test_a_refusal_at_any_step_is_one_error(writer: HubServer, step: str, status: int) -> None:
+    def fail(method: str, path: str) -> Failure:
+        return status if step in path and method != "GET" else None
+
+    writer.fail = fail
+    start = time.monotonic()
+    with pytest.raises(PublishError) as raised:
+        load("demo")[:2].publish("lab/data", licence="cc-by-4.0")
+    assert str(raised.value) == f"lab/data was not published: {REASONS[status]}"
+    assert time.monotonic() - start < 10
+    assert TOKEN not in str(raised.value)
+    # Nothing of it is there: all of it comes with the commit.
+    assert "lab/data" not in writer.repositories or writer.files("lab/data") == {}
+
+
+@pytest.mark.parametrize(("failure", "why"), [(CUT, "cannot be reached"), (HANG, "does not answer")])
+def test_a_hub_that_breaks_off(writer: HubServer, monkeypatch: pytest.MonkeyPatch, failure: str, why: str) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_ETAG_TIMEOUT", 1)
+    writer.add("lab/data", {}, private=True)
+    writer.fail = lambda _method, _path: failure
+    with pytest.raises(PublishError, match=f"lab/data was not published: the Hub at {writer.url} {why}"):
+        load("demo")[:2].publish("lab/data", licence="cc-by-4.0")
+
+
+@pytest.mark.parametrize("step", ["/api/repos/create", "/api/validate-yaml", "/commit/"])
+def test_a_hub_that_hangs_later(writer: HubServer, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    from huggingface_hub import get_session
+
+    monkeypatch.setattr("attune_data.publish._ANY_ANSWER", 0.5)
+    writer.fail = lambda _method, path: HANG if step in path else None
+    before = get_session().timeout
+    with pytest.raises(PublishError, match="does not answer"):
+        load("demo")[:2].publish("lab/data", licence="cc-by-4.0")
+    assert get_session().timeout == before
+
+
+def test_no_network(writer: HubServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", "http://user:secret@127.0.0.1:9/")
+    with pytest.raises(
+        PublishError, match=r"^lab/data was not published: the Hub at http://127\.0\.0\.1:9 cannot be reached: "
+    ):
+        load("demo")[:2].publish("lab/data", licence="cc-by-4.0")
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(PublishError, match="lab/data needs the network, and HF_HUB_OFFLINE is set"):
+        load("demo")[:2].publish("lab/data", licence="cc-by-4.0")
+    assert writer.requests == []

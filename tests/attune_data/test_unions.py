@@ -1,0 +1,141 @@
+"""Unions name what they leave out and know the whole; collections and tables can be copied and sent to a process."""
+
+import copy
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from attune_data import Collection, Conversation, Issue, Run, load, load_runs, load_tables
+from attune_data.tables import TABLES
+
+
+def record(name: str, country: str | None = None, turns: int = 0) -> Conversation:
+    profile = {"demographics": {"country": country}}
+    numbered = [{"turnNumber": n + 1, "userMessage": f"message {n}"} for n in range(turns)]
+    return Conversation.model_validate({"conversationId": name, "participant_profile": profile, "turns": numbered})
+
+
+def test_a_union_knows_the_values_of_the_whole() -> None:
+    demo = load("demo")
+    family, money = demo.where(category="Family"), demo.where(category="Money")
+    parts: list[Any] = [family.tables, family | money, family.tables | money.tables, (family | money).tables]
+    for part in parts:
+        assert len(part.where(category="Health")) == 0
+        with pytest.raises(ValueError, match="no conversation has category 'Helth'; did you mean 'Health'"):
+            part.where(category="Helth")
+    # Of two loads: what either has held.
+    peru = Collection([record("a", "Peru"), record("b", "Chile")]).where(country="Chile")
+    kenya = Collection([record("c", "Kenya"), record("d", "Ghana")])[1:]
+    for both in (peru | kenya, peru.tables | kenya.tables):
+        assert (len(both), len(both.where(country=["Peru", "Kenya"])), len(both.where(country="Ghana"))) == (2, 0, 1)
+
+
+def test_records_that_differ_under_one_id_are_an_issue() -> None:
+    left = Collection([record("a", "Peru"), record("b")], files={"a": "left.json"})
+    right = Collection([record("a", "Chile"), record("b"), record("c")], files={"a": "right.json"})
+    both = left | right
+    assert [(one.id, one.participant_profile.demographics.country) for one in both] == [
+        ("a", "Peru"), ("b", None), ("c", None),
+    ]  # fmt: skip
+    message = "left.json has the same id and counts, and its content differs"
+    issue = Issue("right.json", "$", "duplicate-conversation", "error", '"a"', message, "record left out")
+    assert both.found == (issue,)
+    assert "1 error" in repr(both)
+    assert (left | left[:1]).found == ()
+    assert (both | right).found == (issue,)  # said once
+
+
+def test_runs_that_differ_under_one_key_are_an_issue() -> None:
+    runs = load_runs("demo")
+    other = Collection([runs[0].model_copy(update={"turns": ()})])
+    assert [(issue.rule, issue.value) for issue in (runs | other).found] == [("duplicate-run", f'"{runs[0].id}"')]
+    truth = load("demo")
+    joined = runs.joined(truth) | other.joined(truth)
+    assert [(issue.rule, issue.value) for issue in joined.found] == [("duplicate-run", f'"{runs[0].id}"')]
+    assert (runs.joined(truth) | runs[:3].joined(truth)).found == ()
+
+
+@pytest.mark.parametrize("changed", [record("b", "Peru", 2), record("b", turns=1), record("b", turns=3)])
+def test_tables_that_differ_under_one_id_are_an_issue(changed: Conversation) -> None:
+    left, right = Collection([record("a"), record("b", turns=2)]), Collection([record("c"), changed])
+    both = left.tables | right.tables
+    assert [(issue.rule, issue.severity, issue.value) for issue in both.found] == [
+        ("duplicate-conversation", "error", '"b"')
+    ]
+    assert both.conversations["conversation_id"].to_list() == ["a", "b", "c"]
+    assert both.turns.height == 2
+    same = left.tables | Collection([record("b", turns=2), record("a")]).tables
+    assert same.found == ()
+
+
+def test_conversations_and_runs_do_not_mix() -> None:
+    conversations, runs = load("demo"), load_runs("demo")
+    mixes: list[Callable[[], Any]] = [
+        lambda: Collection([*conversations, *runs]),
+        lambda: conversations | runs,  # type: ignore[operator]
+        lambda: runs | conversations,  # type: ignore[operator]
+    ]
+    for mix in mixes:
+        with pytest.raises(TypeError, match="conversations or runs, not both"):
+            mix()
+    assert len(conversations[:0] | conversations) == 40
+
+    class Own(Conversation):
+        pass
+
+    assert len(Collection([*conversations, Own(conversation_id="own")])) == 41
+
+
+@pytest.mark.parametrize("wrong", ["demo", None, ["demo"], load("demo").tables, load_runs("demo")])
+def test_runs_are_joined_with_conversations_only(wrong: Any) -> None:
+    with pytest.raises(TypeError, match="only runs are joined with conversations"):
+        load_runs("demo").joined(wrong)
+
+
+def copies(kept: Any) -> list[Any]:
+    return [pickle.loads(pickle.dumps(kept)), copy.deepcopy(kept), copy.copy(kept)]  # noqa: S301
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        lambda demo: demo,
+        lambda demo: demo.where(category="Family"),
+        lambda demo: demo.where(category="Family") | demo.where(category="Money"),
+    ],
+)
+def test_collections_can_be_copied(part: Callable[[Any], Any]) -> None:
+    kept = part(load("demo"))
+    assert kept.tables.binary.height > 0  # frames that exist are not sent along
+    for twin in copies(kept):
+        assert list(twin) == list(kept)
+        assert (repr(twin), twin.files, twin.found) == (repr(kept), kept.files, kept.found)
+        assert "tables" not in vars(twin)
+        assert twin.tables.binary.equals(kept.tables.binary)
+        assert len(twin.where(category="Health")) == len(kept.where(category="Health"))
+    with pytest.raises(TypeError, match="does not support item assignment"):
+        kept.files["a"] = "b"
+
+
+def test_tables_can_be_copied(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ATTUNE_CACHE", str(tmp_path))
+    demo = load("demo")
+    runs = load_runs("demo").joined(demo)
+    load_tables("demo", cache=True)
+    sources = [demo.tables, load_tables("demo"), load_tables("demo", cache=True), runs]
+    for tables in sources:
+        family = tables.where(category="Family", n_turns=[4, 5, 6])
+        for kept in (tables, family, family | tables.where(category="Money")):
+            for twin in copies(kept):
+                assert repr(twin) == repr(kept)
+                assert all(getattr(twin, name).equals(getattr(kept, name)) for name in TABLES)
+                assert len(twin.where(category="Health")) == len(kept.where(category="Health"))
+
+
+def test_runs_can_be_copied() -> None:
+    runs = load_runs("demo")
+    for twin in copies(runs):
+        assert list(twin) == list(runs)
+        assert isinstance(twin[0], Run)
