@@ -31,8 +31,12 @@ app.command(stats_commands.compare)
 app.command(stats_commands.subset)
 app.command(analyze_command.analyze)
 # Imported when they are called: what they need is an extra, and slow.
-for _name in ("run", "rejudge", "profile"):
-    app.command(f"attune_bench.runner.commands:{_name}", name=_name)
+for _name, _help in {
+    "run": "Ask a model the questions of the benchmark and write a run file for each conversation.",
+    "rejudge": "Let other judges judge the drafts of run files.",
+    "profile": "Ask a model for each participant's profile from the conversation alone. An experiment.",
+}.items():
+    app.command(f"attune_bench.runner.commands:{_name}", name=_name, help=_help)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

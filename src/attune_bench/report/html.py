@@ -9,7 +9,7 @@ from attune_bench import analyses
 from attune_bench.comparison import FEWEST, told_apart
 from attune_bench.report import figures
 from attune_bench.report._page import Cell, element, figure, joined, page, table
-from attune_bench.report.text import headline
+from attune_bench.report.text import CALLS_NOTE, call_table, headline
 from attune_bench.series import Sampling
 from attune_bench.signing import sign
 from attune_bench.stats_tables import interval, number, p_value
@@ -116,6 +116,7 @@ def _analyses(
     modes = sorted({row["mode"] for row in scores.aggregates}, key=lambda mode: (mode != "default", mode))
     summary = scores.summary(**options)
     _scores(report, summary, modes)
+    _calls(report, scores, modes)
     _comparisons(report, scores, modes, options)
     _within(report, scores, modes, options)
     _between(report, scores, modes, options)
@@ -202,6 +203,14 @@ def _scores(report: _Report, summary: "pl.DataFrame", modes: Sequence[str]) -> N
     ]
     note = "Scores from 0 to 1, higher is better. Points: the model, with 95% intervals. Ticks: the other models."
     report.add("Profiles", element("p", note, class_="quiet"), element("div", *profiles, class_="grid"))
+
+
+def _calls(report: _Report, scores: "Scores", modes: Sequence[str]) -> None:
+    names = [f"{row['em_model']} [{row['mode']}]" if len(modes) > 1 else row["em_model"] for row in scores.aggregates]
+    head, body = call_table(scores.aggregates, names)
+    if body:
+        cells: list[list[str | Cell]] = [[name, *map(Cell, counts)] for name, *counts in body]
+        report.add("Calls", table(head, cells), element("p", CALLS_NOTE, class_="quiet"))
 
 
 def _comparisons(report: _Report, scores: "Scores", modes: Sequence[str], options: Sampling) -> None:
