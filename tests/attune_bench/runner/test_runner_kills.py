@@ -23,7 +23,9 @@ CONCURRENCY = 4
 def start(
     server: ModelServer, output: Path, limit: int, *, prepare: Callable[[], object] | None = None
 ) -> subprocess.Popen[bytes]:
-    code = "from attune_bench.cli import main; main()"
+    # A process that is started in the background inherits that SIGINT is ignored.
+    code = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    code += "from attune_bench.cli import main; main()"
     options = [f"--base-url={server.url}", f"--output={output}", f"--limit={limit}", f"--concurrency={CONCURRENCY}"]
     command = [sys.executable, "-Werror", "-c", code, "run", "local", "vendor/model", "demo", *options]
     return subprocess.Popen(
@@ -95,14 +97,17 @@ def test_an_interrupted_run_says_so_and_goes_on(tmp_path: Path) -> None:
 
 
 def test_a_second_process_refuses_the_folder(tmp_path: Path) -> None:
-    with ModelServer(latency=0.05) as server:
+    with ModelServer(lambda _number, _body: "stall") as server:
         first = start(server, tmp_path, 2)
         until(server, first, 1)
         status, err = finish(start(server, tmp_path, 2))
-        assert status == 2
-        assert b"another run is using" in err
-        assert b"Traceback" not in err
-        assert finish(first) == (0, b"")
+        first.kill()
+        assert finish(first)[0] == -signal.SIGKILL
+    assert status == 2
+    assert b"another run is using" in err
+    assert b"Traceback" not in err
+    with ModelServer() as server:  # The lock is gone with the process that held it.
+        assert finish(start(server, tmp_path, 2)) == (0, b"")
 
 
 def test_a_file_that_may_not_grow_is_one_error_and_the_journal_is_intact(tmp_path: Path) -> None:
