@@ -38,7 +38,9 @@ def test_wheel_alone_runs_the_demo(tmp_path: Path) -> None:
     assert done.stderr == ""
     codebook = (
         "from attune_data.codebook import codebook_folder, load_codebook; load_codebook();"
-        "from attune_data.instruments import instruments; print(len(instruments), codebook_folder())"
+        "from attune_data.instruments import instruments;"
+        "from attune_bench.runner.prompts import load_prompts; load_prompts().texts['system'];"
+        "print(len(instruments), codebook_folder())"
     )
     found = subprocess.run([python, "-c", codebook], cwd=elsewhere, env=environment, capture_output=True, check=True)
     assert str(home) in found.stdout.decode()

@@ -5,7 +5,7 @@ from math import fsum, sqrt
 from statistics import fmean
 from typing import Any
 
-from attune_bench.records import COUNTS, IDENTITY, TASKS, ConversationScore, PostScore
+from attune_bench.records import COUNTS, IDENTITY, OUTCOMES, TASKS, ConversationScore, PostScore
 from attune_data._matching import count_people
 from attune_metrics import composite
 from attune_metrics.binary import BinaryCounts
@@ -29,7 +29,7 @@ IN_COMPOSITE = (
     "composite_score",
 )
 _PILLARS = ("emotion_blend", "evaluation_quality", "holistic")
-_NOT_MEANS = (*IDENTITY, "source_file", "turn_scores", "post_score", "coverage", *POOLED)
+_NOT_MEANS = (*IDENTITY, "source_file", "turn_scores", "post_score", "coverage", "calls", *POOLED)
 MEANS = (
     *(name for name in ConversationScore.__annotations__ if name not in _NOT_MEANS),
     *_PILLARS,
@@ -51,8 +51,9 @@ def aggregate(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     list of dict
         Each value is the mean over conversations, nulls skipped; ``<name>_n`` is the number it rests on, ``<name>_se``
         the standard deviation (n - 1) over sqrt(n), null below two values; it ignores that participants repeat.
-        ``coverage_<task>`` pools predictions present over questions expected. ``composite_z`` is the z-score of the
-        composite across rows (n - 1), 0 with fewer than two rows or no spread.
+        ``coverage_<task>`` pools predictions present over questions expected; ``calls_<outcome>`` counts calls by how
+        the answer was read, in the ``calls_n`` runs that say so. ``composite_z`` is the z-score of the composite
+        across rows (n - 1), 0 with fewer than two rows or no spread.
     """
     groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for record in records:
@@ -124,6 +125,10 @@ def _row(model: str, mode: str, records: Sequence[Mapping[str, Any]]) -> dict[st
         counts = [record["coverage"][task] for record in records if task in record.get("coverage", {})]
         expected = sum(count["expected"] for count in counts)
         row[f"coverage_{task}"] = sum(count["present"] for count in counts) / expected if expected else None
+    calls = [record["calls"] for record in records if "calls" in record]
+    row["calls_n"] = len(calls)
+    for outcome in OUTCOMES:
+        row[f"calls_{outcome}"] = sum(of_run[outcome] for of_run in calls) if calls else None
     return row
 
 

@@ -1,4 +1,4 @@
-"""The command line, `attune-bench`, and its commands but those of the statistics.
+"""The command line, `attune-bench`, and its commands but those of the statistics and those that ask models.
 
 A mistake of the user is one line on standard error that says what to do, and exit status 2.
 """
@@ -30,6 +30,13 @@ app = App(
 app.command(stats_commands.compare)
 app.command(stats_commands.subset)
 app.command(analyze_command.analyze)
+# Imported when they are called: what they need is an extra, and slow.
+for _name, _help in {
+    "run": "Ask a model the questions of the benchmark and write a run file for each conversation.",
+    "rejudge": "Let other judges judge the drafts of run files.",
+    "profile": "Ask a model for each participant's profile from the conversation alone. An experiment.",
+}.items():
+    app.command(f"attune_bench.runner.commands:{_name}", name=_name, help=_help)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -359,3 +366,18 @@ def _write_page(path: Path, text: str) -> None:
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror}; choose another --html") from None
     emit(f"{path}: {len(text.encode()) / 1e6:.1f} MB, opens in any browser and makes no request")
+
+
+@app.command
+def stats(*, scores: Path) -> None:
+    """Print how each metric is distributed over the conversations of each model and mode.
+
+    Parameters
+    ----------
+    scores
+        What `attune-bench score` wrote.
+    """
+    from attune_bench.scores import Scores
+    from attune_bench.summary import summary
+
+    emit(summary(Scores.read(scores)))

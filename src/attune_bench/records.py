@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 __all__ = [
     "COUNTS",
     "IDENTITY",
+    "OUTCOMES",
     "TASKS",
+    "CallCounts",
     "ConversationScore",
     "CountScores",
     "Coverage",
@@ -53,6 +55,15 @@ class Coverage(TypedDict):
 
     present: int
     expected: int
+
+
+class CallCounts(TypedDict):
+    """Calls by how the answer was read: at first, after repair of its text, after asking again, or not at all."""
+
+    parsed: int
+    repaired: int
+    retried: int
+    failed: int
 
 
 @_OPEN
@@ -116,7 +127,10 @@ class PostScore(TypedDict):
 
 @_OPEN
 class ConversationScore(TypedDict):
-    """The scores of one run: means over its turns, pooled counts, composites; null where undefined."""
+    """The scores of one run: means over its turns, pooled counts, composites; null where undefined.
+
+    ``calls`` is there where the run file says how its answers were read.
+    """
 
     conversationId: str
     mode: str
@@ -159,6 +173,7 @@ class ConversationScore(TypedDict):
     composite_score: float | None
     equal_weight_composite: float | None
     coverage: NotRequired[dict[str, Coverage]]
+    calls: NotRequired[CallCounts]
 
 
 @_OPEN
@@ -179,15 +194,19 @@ class Metadata(TypedDict):
 
 
 COUNTS = tuple(CountScores.__annotations__)
+OUTCOMES = tuple(CallCounts.__annotations__)
 
 # Objects within a row, and the keys that each becomes columns for, whether a row has them or not.
 _PARTS: Mapping[str, tuple[str, ...]] = {
     "panas_item_errors": (*POSITIVE_AFFECT, *NEGATIVE_AFFECT),
     "four_branch_per_branch": BRANCHES,
     **dict.fromkeys(TASKS, ("present", "expected")),
+    "calls": OUTCOMES,
 }
 _TEXT = frozenset((*IDENTITY, "source_file"))
-_INTEGERS = frozenset(("turnNumber", "turns", "n_conversations", "n_participants"))
+_INTEGERS = frozenset(
+    ("turnNumber", "turns", "n_conversations", "n_participants", *(f"calls_{outcome}" for outcome in OUTCOMES))
+)
 _INTEGER_ENDINGS = ("_tp", "_tn", "_fp", "_fn", "_n", "_present", "_expected")
 
 

@@ -10,9 +10,14 @@ from pathlib import Path
 from attune_data import Run
 from attune_data._files import write_whole
 
-__all__ = ["run_file_name", "write_runs"]
+__all__ = ["run_file_name", "safe_part", "write_runs"]
 
 _LONGEST_NAME = 200  # bytes; file systems allow 255, and the temporary name needs room too
+
+
+def safe_part(text: str) -> str:
+    """Return text as a part of a file name: all but letters, digits, ``_``, ``.`` and ``-`` become ``-``."""
+    return re.sub(r"[^\w.-]", "-", unicodedata.normalize("NFC", text))
 
 
 def run_file_name(run: Run) -> str:
@@ -35,7 +40,7 @@ def run_file_name(run: Run) -> str:
     'c1_vendor_large-free_default.json'
     """
     parts = [run.conversation_id, *run.em_model.split("/", 1), run.mode]
-    stem = "_".join(re.sub(r"[^\w.-]", "-", unicodedata.normalize("NFC", part)) for part in parts)
+    stem = "_".join(map(safe_part, parts))
     stem = re.sub(r"^[._]+", "-", stem)
     if len(stem.encode()) > _LONGEST_NAME - len(".json"):
         ending = "-" + sha256(run.id.encode("utf-8", "surrogatepass")).hexdigest()[:12]

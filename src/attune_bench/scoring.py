@@ -6,7 +6,16 @@ from math import isnan
 from typing import Any
 
 from attune_bench.aggregates import wide_parts
-from attune_bench.records import TASKS, ConversationScore, CountScores, Coverage, PostScore, TurnScore
+from attune_bench.records import (
+    OUTCOMES,
+    TASKS,
+    CallCounts,
+    ConversationScore,
+    CountScores,
+    Coverage,
+    PostScore,
+    TurnScore,
+)
 from attune_bench.scores import Scores
 from attune_bench.truth import Truth, TurnTruth, branch_ratings, panas_form, prepare_truth
 from attune_data import Collection, Conversation, Issue, Run, RunTurn
@@ -132,6 +141,8 @@ def _score_run(truth: Truth, run: Run, protocol: Protocol) -> ConversationScore 
     _add_perspective(record)
     _add_composites(record, post)
     record["coverage"] = _coverage(truth, predicted, form)
+    if calls := _calls(run):
+        record["calls"] = calls
     return record  # type: ignore[return-value]  # built key by key; the vectors test every key
 
 
@@ -322,6 +333,16 @@ def _panas_coverage(truth: PreparedPanas, form: PreparedPanas) -> tuple[int, int
     pairs = ((truth.totals.positive, form.totals.positive), (truth.totals.negative, form.totals.negative))
     there = [guess is not None for total, guess in pairs if total is not None]
     return sum(there), len(there)
+
+
+def _calls(run: Run) -> CallCounts | None:
+    """Count calls by how the answer was read; None where the run file, of another runner perhaps, does not say."""
+    calls = (run.model_extra or {}).get("calls")
+    if not isinstance(calls, Mapping):
+        return None
+    said = [call.get("outcome") for call in calls.values() if isinstance(call, Mapping)]
+    counts = {outcome: said.count(outcome) for outcome in OUTCOMES}
+    return counts if any(counts.values()) else None  # type: ignore[return-value]  # its keys are OUTCOMES
 
 
 _NO_TURN = RunTurn(turn_number=0)

@@ -102,6 +102,7 @@ def _tags(*, clamps_always: bool) -> Fix:
     return each(fix, required="emotion")
 
 
+PREDICTED_TAGS = _tags(clamps_always=True)
 ANSWER = closed(ANSWERS, "yes, no or na")
 WINNER = closed(WINNERS, "A or B")
 LABEL = closed(LABELS, "original, alternate or human")
@@ -206,7 +207,7 @@ fix_run = record(
             record(
                 {
                     "turnNumber": number(),
-                    "em_emotion_tags": _tags(clamps_always=True),
+                    "em_emotion_tags": PREDICTED_TAGS,
                     **dict.fromkeys(("em_drafted_response", "response_reasoning", "emotion_reasoning"), text),
                     **dict.fromkeys(
                         (

@@ -21,7 +21,7 @@ from attune_data.issues import Issue
 from attune_data.prediction import Run
 from attune_data.sources import Document
 
-__all__ = ["CONVERSATION", "LEFT_OUT", "RUN", "Kind", "Record", "read_document"]
+__all__ = ["CONVERSATION", "LEFT_OUT", "RUN", "Kind", "Record", "read_document", "without_surrogates"]
 
 Record = TypeVar("Record", Conversation, Run)
 
@@ -174,20 +174,21 @@ def _parse(data: bytes, report: Report) -> Any:
         report.add("$", "encoding", "warning", None, "bytes that are not UTF-8", "each replaced by U+FFFD")
     parsed = json.loads(text)
     if "\\ud" in text.lower():
-        clean = _without_surrogates(parsed)
+        clean = without_surrogates(parsed)
         if clean != parsed:
             report.add("$", "lone-surrogate", "warning", None, "half of a surrogate pair", "replaced by U+FFFD")
         return clean
     return parsed
 
 
-def _without_surrogates(value: Any) -> Any:
+def without_surrogates(value: Any) -> Any:
+    """Replace halves of surrogate pairs in the texts of a parsed JSON value by U+FFFD."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, list):
-        return [_without_surrogates(item) for item in value]
+        return [without_surrogates(item) for item in value]
     if isinstance(value, dict):
-        return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
+        return {without_surrogates(key): without_surrogates(item) for key, item in value.items()}
     return value
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from random import Random
 
-from attune_bench.baselines._seen import Seen, SeenTurn, predicted_panas, see
+from attune_bench._seen import Seen, SeenTurn, predicted_panas, see
 from attune_data import Codebook, Collection, Conversation, Run, RunTurn, load_codebook
 from attune_data.conversation import FourBranchScores, MoodShiftTag
 from attune_data.prediction import Answers, PostConversation, PredictedConversationWide

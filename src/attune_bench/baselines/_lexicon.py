@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Literal
 
+from attune_bench._seen import Pair, Seen, SeenTurn, predicted_panas, see
 from attune_bench.baselines._emotions import find_emotions
 from attune_bench.baselines._questions import OBSERVED, Exchange, content_words, prefers
-from attune_bench.baselines._seen import Pair, Seen, SeenTurn, predicted_panas, see
 from attune_data import Codebook, Collection, Conversation, Run, RunTurn, load_codebook
 from attune_data.conversation import FourBranchScores, MoodShiftTag
 from attune_data.prediction import Answers, PostConversation, PredictedConversationWide

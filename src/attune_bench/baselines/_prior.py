@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import median_low
 from typing import Any
 
-from attune_bench.baselines._seen import Pair, Seen, SeenTurn, predicted_panas, see
+from attune_bench._seen import Pair, Seen, SeenTurn, predicted_panas, see
 from attune_data import Collection, Conversation, Run, RunTurn, Turn, load_codebook
 from attune_data._matching import text_key
 from attune_data.conversation import FourBranchScores, MoodShiftTag

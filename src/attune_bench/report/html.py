@@ -11,7 +11,7 @@ from attune_bench.report import figures
 from attune_bench.report._disclosure import few_groups, hidden_strata, open_groups, without_groups
 from attune_bench.report._drawing import PROFILED
 from attune_bench.report._page import Cell, element, figure, joined, page, table
-from attune_bench.report.text import headline
+from attune_bench.report.text import CALLS_NOTE, call_table, headline
 from attune_bench.series import Sampling
 from attune_bench.signing import fingerprint, sign
 from attune_bench.stats_tables import interval, number, p_value
@@ -136,6 +136,7 @@ def _analyses(
 ) -> None:
     summary = scores.summary(**options)
     _scores(report, summary)
+    _calls(report, scores)
     _comparisons(report, scores, options)
     _within(report, scores, options)
     _between(report, scores, options)
@@ -248,6 +249,15 @@ def _scores(report: _Report, summary: "pl.DataFrame") -> None:
     ]
     note = "Scores from 0 to 1, higher is better. Points: the model, with 95% intervals. Ticks: the other models."
     report.add("Profiles", element("p", note, class_="quiet"), element("div", *profiles, class_="grid"))
+
+
+def _calls(report: _Report, scores: "Scores") -> None:
+    modes = {row["mode"] for row in scores.aggregates}
+    names = [f"{row['em_model']} [{row['mode']}]" if len(modes) > 1 else row["em_model"] for row in scores.aggregates]
+    head, body = call_table(scores.aggregates, names)
+    if body:
+        cells: list[list[str | Cell]] = [[name, *map(Cell, counts)] for name, *counts in body]
+        report.add("Calls", table(head, cells), element("p", CALLS_NOTE, class_="quiet"))
 
 
 def _comparisons(report: _Report, scores: "Scores", options: Sampling) -> None:

@@ -10,13 +10,13 @@ from textwrap import fill
 from typing import Any, Literal
 
 from attune_bench.aggregates import POOLED
-from attune_bench.records import COUNTS
+from attune_bench.records import COUNTS, OUTCOMES
 from attune_bench.scores import Scores
 from attune_data._matching import count_people
 from attune_data._text import grid, printable, shortened, width
 from attune_metrics.catalog import CATALOG
 
-__all__ = ["FORMATS", "GROUPS", "WIDTH", "Format", "Line", "headline", "report"]
+__all__ = ["CALLS_NOTE", "FORMATS", "GROUPS", "WIDTH", "Format", "Line", "call_table", "headline", "report"]
 
 Format = Literal["table", "markdown", "csv", "json"]
 FORMATS: tuple[Format, ...] = ("table", "markdown", "csv", "json")
@@ -101,6 +101,10 @@ _FOOTNOTE = (
     "VA: partial credit by distance in valence and arousal. "
     "Phrasing gap: HP accuracy asked as an observer minus asked as the participant. "
     "PANAS: mood after the conversation; baseline-adjusted: against predicting no change."
+)
+CALLS_NOTE = (
+    "Calls: how the model's answers were read: parsed at first, repaired (the text of the answer was mended), retried "
+    "(read when asked again) or failed (not read; its predictions are missing)."
 )
 _HEADINGS = [f"{line.short}: {line.label}" for lines in GROUPS.values() for line in lines]
 _SHORT_NOTE = f"Headings. {'; '.join(_HEADINGS)}."
@@ -233,6 +237,17 @@ def _counts(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     return ["n conversations", *(str(row["n_conversations"]) for row in rows)]
 
 
+def call_table(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> tuple[list[str], list[list[str]]]:
+    """Return the heading and the rows of a table of how answers were read, of the models whose run files say so."""
+    body = []
+    for name, row in zip(names, rows, strict=True):
+        if n := row.get("calls_n"):
+            counts = [row[f"calls_{outcome}"] for outcome in OUTCOMES]
+            total = f"{sum(counts)}" if n == row["n_conversations"] else f"{sum(counts)} [{n}]"
+            body.append([name, total, *map(str, counts)])
+    return ["model", "calls", *OUTCOMES], body
+
+
 def _markdown(scores: Scores, rows: Sequence[Mapping[str, Any]]) -> str:
     """Return one table per group, models as columns up to five, else as rows."""
     blocks, names, notes = [headline(scores)], _names(rows), list[str]()
@@ -243,10 +258,18 @@ def _markdown(scores: Scores, rows: Sequence[Mapping[str, Any]]) -> str:
                 body.append(_counts(rows))
         else:
             (head, body), notes = _by_model(lines, rows, names), [_SHORT_NOTE]
-        table = [head, ["---", *("---:" for _ in head[1:])], *body]
-        escaped = (" | ".join(cell.strip().replace("|", "\\|") for cell in cells) for cells in table)
-        blocks.append(f"**{title}**\n\n" + "\n".join(f"| {cells} |" for cells in escaped))
+        blocks.append(_markdown_table(title, head, body))
+    head, body = call_table(rows, names)
+    if body:
+        blocks.append(_markdown_table("Calls", head, body))
+        notes = [*notes, CALLS_NOTE]
     return "\n\n".join([*blocks, *notes, _FOOTNOTE]) + "\n"
+
+
+def _markdown_table(title: str, head: list[str], body: list[list[str]]) -> str:
+    table = [head, ["---", *("---:" for _ in head[1:])], *body]
+    escaped = (" | ".join(cell.strip().replace("|", "\\|") for cell in cells) for cells in table)
+    return f"**{title}**\n\n" + "\n".join(f"| {cells} |" for cells in escaped)
 
 
 def _table(scores: Scores, rows: Sequence[Mapping[str, Any]]) -> str:
@@ -269,6 +292,9 @@ def _table(scores: Scores, rows: Sequence[Mapping[str, Any]]) -> str:
             suffixes = ["", *[" (continued)"] * (len(parts) - 1)]
             blocks += [f"{title.upper()}{suffix}\n{part}" for suffix, part in zip(suffixes, parts, strict=True)]
         blocks.append(fill(_SHORT_NOTE, WIDTH))
+    head, body = call_table(rows, [shortened(name, _NAME_WIDTH) for name in names])
+    if body:
+        blocks += [grid(head, body), fill(CALLS_NOTE, WIDTH)]
     return "\n\n".join([*blocks, fill(_FOOTNOTE, WIDTH)]) + "\n"
 
 

@@ -4,8 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from attune_data import Conversation, Turn, load_codebook
+from attune_data.conversation import BinaryJudgement
 from attune_data.prediction import PredictedPanas
 from attune_metrics import Panas, panas_totals
+from attune_metrics.binary import observed_truth, preferred_truth
 
 __all__ = ["Pair", "Seen", "SeenTurn", "predicted_panas", "see"]
 
@@ -21,12 +23,16 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class SeenTurn:
-    """One turn: texts, and what is asked about them; `responses` by label, the original among them."""
+    """One turn: texts, and what is asked about them; `responses` by label, the original among them.
+
+    Of the binary `questions` those that apply are `applicable`.
+    """
 
     number: int
     message: str
     responses: Mapping[str, str]
     questions: tuple[str, ...]
+    applicable: tuple[str, ...]
     pairs: tuple[Pair, ...]
 
     @property
@@ -65,13 +71,22 @@ def see(conversation: Conversation) -> Seen:
 def _see_turn(turn: Turn) -> SeenTurn:
     annotations = turn.annotations
     alternates = annotations.alternate_responses
+    judgements = {judgement.question_id: judgement for judgement in annotations.binary_judgements}
     return SeenTurn(
         turn.turn_number,
         turn.user_message,
         {"original": turn.llm_response, "alternate": alternates.llm_improved, "human": alternates.human_edited},
-        tuple(dict.fromkeys(judgement.question_id for judgement in annotations.binary_judgements)),
+        tuple(judgements),
+        tuple(question for question, judgement in judgements.items() if _applies(judgement)),
         tuple(Pair(c.question_id, c.response_a, c.response_b) for c in annotations.pairwise_comparisons),
     )
+
+
+def _applies(judgement: BinaryJudgement) -> bool:
+    """Tell whether a question applies: not where one of its two truths is na and neither is yes or no."""
+    observed = observed_truth(judgement.observed_behavior, judgement.llm_value)
+    truths = {observed, preferred_truth(judgement.preferred_behavior, judgement.observed_behavior)}
+    return "na" not in truths or not truths.isdisjoint(("yes", "no"))
 
 
 def predicted_panas(items: Mapping[str, int], totals: tuple[int | None, int | None] = (None, None)) -> PredictedPanas:

@@ -1,0 +1,358 @@
+"""Jobs that ask models: what is done stays done, what was paid for is kept, and one run uses a folder at a time."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from math import fsum
+from pathlib import Path
+from typing import Any
+
+from attune_bench.run_files import safe_part
+from attune_bench.runner.calls import Call, CallFailedError, Complete
+from attune_bench.runner.client import Client
+from attune_bench.runner.desk import Desk
+from attune_bench.runner.folder import RunError, explained, locked
+from attune_bench.runner.journal import Journal, key_of
+from attune_bench.runner.meter import Meter
+from attune_bench.runner.prices import Budget, Price, PriceError
+from attune_bench.runner.providers import Endpoint
+from attune_bench.runner.settings import Settings
+from attune_data._files import write_whole
+from attune_data._record import Record
+from attune_data._text import plural, printable
+
+__all__ = ["Job", "Options", "Outcome", "Skipped", "Watch", "work_through"]
+
+Watch = Callable[[Meter], object]
+
+_JOURNAL = ".journal.jsonl"
+_TICK = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a run is made; none of it changes an answer, apart from `max_tokens`.
+
+    Attributes
+    ----------
+    concurrency : int
+        The most calls under way at once, over all conversations and endpoints.
+    call_timeout : float
+        Seconds for one try of a call.
+    max_tokens : int
+        The most tokens of an answer.
+    max_cost : float, optional
+        US dollars that answers in the folder, earlier runs included, may cost at most; needs `prices`.
+    prices : mapping of str to Price
+        By the name of the model.
+    command : str
+        The command line that repeats the run, for the file of what was skipped; without keys.
+
+    Raises
+    ------
+    ValueError
+        A number is not positive.
+
+    Examples
+    --------
+    >>> Options(concurrency=32).call_timeout
+    120.0
+    """
+
+    concurrency: int = 8
+    call_timeout: float = 120.0
+    max_tokens: int = 4096
+    max_cost: float | None = None
+    prices: Mapping[str, Price] = field(default_factory=dict)
+    command: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("concurrency", "call_timeout", "max_tokens"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name} is {getattr(self, name)}; expected a positive number")
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A conversation without a result, and why."""
+
+    conversation_id: str
+    model: str
+    mode: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a run.
+
+    Attributes
+    ----------
+    finished : int
+        Files that are there now.
+    earlier : int
+        Of these, those that were there before.
+    skipped : tuple of Skipped
+        What failed or was not begun, in order.
+    stopped : str or None
+        Why the run stopped before its end.
+    meter : Meter
+        Calls, tokens and costs.
+    """
+
+    finished: int
+    earlier: int
+    skipped: tuple[Skipped, ...]
+    stopped: str | None
+    meter: Meter
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One conversation, and the file that is made of the answers about it.
+
+    Attributes
+    ----------
+    conversation_id : str
+        The conversation.
+    settings : Settings
+        Model, mode and the rest.
+    name : str
+        Name of the file.
+    depends_on : mapping
+        What the result depends on beside the settings and the servers, as JSON.
+    models : tuple of str
+        Who is asked.
+    calls : int
+        How many calls are planned.
+    make : callable
+        Asks, and returns the record to write.
+    """
+
+    conversation_id: str
+    settings: Settings
+    name: str
+    depends_on: Mapping[str, Any]
+    models: tuple[str, ...]
+    calls: int
+    make: Callable[[Complete], Awaitable[Record]]
+
+
+async def work_through(
+    jobs: Sequence[Job],
+    endpoint: Endpoint,
+    judge_endpoint: Endpoint,
+    folder: Path,
+    options: Options,
+    watch: Watch | None,
+) -> Outcome:
+    """Do the jobs whose files are not there yet.
+
+    Parameters
+    ----------
+    jobs : sequence of Job
+        Each of another file.
+    endpoint, judge_endpoint : Endpoint
+        Where the model and the judges are served.
+    folder : Path
+        Where the files, the journal and the list of what was skipped are; created where it does not exist.
+    options : Options
+        How.
+    watch : callable or None
+        Given the meter twice a second, and at the end.
+
+    Returns
+    -------
+    Outcome
+        What is done and what is not.
+
+    Raises
+    ------
+    RunError
+        The folder is in use or cannot be written, or holds other files of these names; two jobs have one file.
+    PriceError
+        The cost is limited and a price, or that of an earlier answer, is not known.
+    """
+    if len({job.name.casefold() for job in jobs}) < len(jobs):
+        raise RunError("two results would have the same file; name each conversation, model and mode once")
+    work = _Work(jobs, {False: endpoint, True: judge_endpoint}, folder, options)
+    with explained(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        with locked(folder):
+            earlier = work.finished()
+            async with Journal(folder / _JOURNAL) as journal:
+                return await work.do(journal, earlier, watch)
+
+
+class _Work:
+    """The jobs of a run and what they share."""
+
+    def __init__(self, jobs: Sequence[Job], endpoints: Mapping[bool, Endpoint], folder: Path, options: Options) -> None:
+        self._endpoints = endpoints
+        self._folder = folder
+        self._options = options
+        self._provenance = {id(job.settings): job.settings.provenance() for job in jobs}
+        self._jobs = {job.name: (job, self._key(job)) for job in jobs}
+
+    def _key(self, job: Job) -> str:
+        settings = job.settings
+        return key_of(
+            **job.depends_on,
+            conversation=job.conversation_id,
+            settings=self._provenance[id(settings)],
+            model=settings.model,
+            mode=settings.mode,
+            judges=settings.judges,
+            strategy=settings.panas_strategy,
+            max_tokens=self._options.max_tokens,
+            servers=[endpoint.url for endpoint in self._endpoints.values()],
+        )
+
+    def finished(self) -> set[str]:
+        """Return the names of the files that need not be made again."""
+        names = set()
+        for name, (_, key) in self._jobs.items():
+            path = self._folder / name
+            try:
+                content = json.loads(path.read_bytes())
+            except FileNotFoundError:
+                continue
+            except ValueError:
+                content = {"run_key": ""}  # Damaged: made anew from the journal.
+            if not isinstance(content, dict) or "run_key" not in content:
+                raise RunError(f"{path} was not written by this runner; choose another folder")
+            if content["run_key"] == key:
+                names.add(name)
+        return names
+
+    async def do(self, journal: Journal, earlier: set[str], watch: Watch | None) -> Outcome:
+        """Do what is not finished."""
+        options = self._options
+        budget = None if options.max_cost is None else self._budget(options.max_cost, journal)
+        todo = {name: job for name, job in self._jobs.items() if name not in earlier}
+        meter = Meter(len(todo), sum(job.calls for job, _ in todo.values()))
+        places = asyncio.Semaphore(options.concurrency)
+        waiting = iter(todo.values())
+        skipped: dict[str, Skipped] = {}
+        async with AsyncExitStack() as stack:
+            clients = {
+                endpoint: await stack.enter_async_context(
+                    Client(
+                        endpoint,
+                        concurrency=options.concurrency,
+                        call_timeout=options.call_timeout,
+                        prices=options.prices,
+                        budget=budget,
+                        places=places,
+                    )
+                )
+                for endpoint in dict.fromkeys(self._endpoints.values())
+            }
+            await stack.enter_async_context(_watched(meter, watch))
+            by_role = {role: clients[server] for role, server in self._endpoints.items()}
+            desk = Desk(by_role, journal, meter, options.max_tokens)
+
+            async def work() -> None:
+                for job, key in waiting:
+                    try:
+                        if desk.stopped is not None:
+                            raise CallFailedError(desk.stopped)
+                        record = await self._one(job, key, desk)
+                        write_whole(self._folder / job.name, [record.to_json(indent=2) + b"\n"])
+                    except (CallFailedError, ValueError) as error:
+                        reason = printable(" ".join(str(error).split()))
+                        skipped[job.name] = Skipped(job.conversation_id, job.settings.model, job.settings.mode, reason)
+                        meter.failed += 1
+                    else:
+                        meter.done += 1
+
+            try:
+                # Each job has a call ready at any time, so that this many keep all places busy.
+                await _together(work() for _ in range(min(options.concurrency, len(todo))))
+            finally:
+                listed = tuple(skipped[name] for name in todo if name in skipped)
+                self._list(listed)
+            if desk.broken is not None:
+                raise desk.broken
+        return Outcome(len(earlier) + meter.done, len(earlier), listed, desk.stopped, meter)
+
+    async def _one(self, job: Job, key: str, desk: Desk) -> Record:
+        """Do one job."""
+        costs: dict[bool, list[float | None]] = {}
+        provenance = self._provenance[id(job.settings)]
+
+        async def complete(call: Call, attempt: int) -> str:
+            answer = await desk.answer(call, attempt, job.conversation_id, job.settings, provenance)
+            costs.setdefault(call.is_judge, []).append(answer.cost)
+            return answer.text
+
+        record = await job.make(complete)
+        names = {False: "api_cost", True: "judge_cost"}
+        return record.model_copy(update={names[role]: _sum(costs[role]) for role in sorted(costs)} | {"run_key": key})
+
+    def _budget(self, limit: float, journal: Journal) -> Budget:
+        prices = self._options.prices
+        asked = dict.fromkeys(model for job, _ in self._jobs.values() for model in job.models)
+        if unknown := [model for model in asked if model not in prices]:
+            raise PriceError(
+                f"the cost is limited, but the price of {', '.join(unknown)} is not known; give a file of prices"
+            )
+        paid = [answer.bound if answer.cost is None else answer.cost for answer in journal.answers()]
+        if None in paid:
+            raise PriceError(
+                f"the cost is limited, but {plural(paid.count(None), 'earlier answer')} in {self._folder} cost an "
+                "unknown amount; choose another folder, or set no limit"
+            )
+        return Budget(limit, prices, sum(amount for amount in paid if amount is not None))
+
+    def _list(self, skipped: Sequence[Skipped]) -> None:
+        """Write what was skipped, a file for each model; where nothing was, remove what an earlier run wrote."""
+        for model in dict.fromkeys(job.settings.model for job, _ in self._jobs.values()):
+            path = self._folder / f"_skipped_{safe_part(model)[:100]}.json"
+            entries = [
+                {"conversationId": entry.conversation_id, "mode": entry.mode, "reason": entry.reason}
+                for entry in skipped
+                if entry.model == model
+            ]
+            if entries:
+                content = {"em_model": model, "command": self._options.command, "skipped": entries}
+                write_whole(path, [json.dumps(content, indent=2).encode() + b"\n"])
+            else:
+                path.unlink(missing_ok=True)
+
+
+def _sum(costs: Sequence[float | None]) -> float | None:
+    """Return a sum that is not known where a part is not; exact, as the order of answers depends on timing."""
+    known = [cost for cost in costs if cost is not None]
+    return fsum(known) if len(known) == len(costs) else None
+
+
+async def _together(works: Iterator[Any]) -> None:
+    """Do works at the same time; an error of one ends the others and is raised."""
+    tasks = [asyncio.ensure_future(work) for work in works]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@asynccontextmanager
+async def _watched(meter: Meter, watch: Callable[[Meter], object] | None) -> AsyncIterator[None]:
+    async def tick() -> None:
+        while watch is not None:
+            watch(meter)
+            await asyncio.sleep(_TICK)
+
+    task = asyncio.create_task(tick())
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+        if watch is not None:
+            watch(meter)

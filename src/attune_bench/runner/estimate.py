@@ -1,0 +1,90 @@
+"""What a run will take, before anything is sent."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+from attune_bench.runner.calls import Call
+from attune_bench.runner.prices import Price, most_tokens
+from attune_data._text import plural
+
+__all__ = ["Estimate", "estimate", "estimate_text"]
+
+_CHARACTERS = 4  # to a token, in English text
+_TEXT = 500  # characters of a text that is asked for, as a draft
+
+
+@dataclass(slots=True)
+class Estimate:
+    """Calls of one model, and tokens of prompts and answers: about, and at most.
+
+    An answer that cannot be read is asked for once more, which none of these numbers includes.
+    """
+
+    calls: int = 0
+    prompt: int = 0
+    most_prompt: int = 0
+    answer: int = 0
+    most_answer: int = 0
+
+    def add(self, call: Call, max_tokens: int) -> None:
+        """Add a call; a judge's is of an empty draft, to which a draft will come."""
+        self.calls += 1
+        self.prompt += (call.size + (_TEXT if call.is_judge else 0)) // _CHARACTERS
+        self.most_prompt += most_tokens(call) + (max_tokens if call.is_judge else 0)
+        self.answer += min(_characters(call.schema) // _CHARACTERS, max_tokens)
+        self.most_answer += max_tokens
+
+
+def estimate(calls: Iterable[Call], max_tokens: int) -> dict[str, Estimate]:
+    """Return the estimate of each model that calls are for.
+
+    Parameters
+    ----------
+    calls : iterable of Call
+        The calls.
+    max_tokens : int
+        The most tokens of an answer.
+
+    Returns
+    -------
+    dict of str to Estimate
+        By the name of the model.
+
+    Examples
+    --------
+    >>> call = Call("post", "m", False, ({"role": "user", "content": "Hello you"},), {"type": "string"}, "post")
+    >>> estimate([call, call], max_tokens=100)["m"]
+    Estimate(calls=2, prompt=4, most_prompt=76, answer=200, most_answer=200)
+    """
+    each: dict[str, Estimate] = {}
+    for call in calls:
+        each.setdefault(call.model, Estimate()).add(call, max_tokens)
+    return each
+
+
+def estimate_text(each: Mapping[str, Estimate], prices: Mapping[str, Price]) -> str:
+    """Return estimates as lines, with the cost where the price is known."""
+    lines = []
+    for model, one in each.items():
+        lines.append(
+            f"{model}: {plural(one.calls, 'call')}, about {one.prompt:,} tokens of prompts and {one.answer:,} of "
+            f"answers; at most {one.most_prompt:,} and {one.most_answer:,}"
+        )
+        if model in prices:
+            about = prices[model].of(one.prompt, one.answer)
+            most = prices[model].of(one.most_prompt, one.most_answer)
+            lines.append(f"  cost: about {about:,.2f} USD, at most {most:,.2f} USD")
+        else:
+            lines.append("  cost: not known, as the price is not")
+    return "\n".join(lines)
+
+
+def _characters(schema: Mapping[str, Any]) -> int:
+    """Return the typical length of an answer of a schema."""
+    if "enum" in schema:
+        return round(fmean(len(str(option)) + 2 for option in schema["enum"]))
+    if schema["type"] == "object":
+        return sum(len(name) + 6 + _characters(inner) for name, inner in schema["properties"].items())
+    return 2 * _characters(schema["items"]) if schema["type"] == "array" else _TEXT

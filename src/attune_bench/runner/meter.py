@@ -1,0 +1,66 @@
+"""How far a run has come, in numbers and as one line."""
+
+from dataclasses import dataclass, field
+from time import monotonic
+
+from attune_bench.runner.journal import Answer
+
+__all__ = ["Meter"]
+
+
+@dataclass(slots=True)
+class Meter:
+    """Counts of a run; those of calls include answers that an earlier run had paid for.
+
+    Examples
+    --------
+    >>> meter = Meter(conversations=2, calls=52)
+    >>> meter.count(Answer("{}", 900, 100, cost=0.5), is_judge=False, is_new=True)
+    >>> meter.done = 1
+    >>> meter.text().split(", ")[1:5]
+    ['1/52 calls', '1,000 tokens', '0.50 USD', 'about 26.00 expected']
+    """
+
+    conversations: int
+    calls: int
+    done: int = 0
+    failed: int = 0
+    answers: int = 0
+    asked: int = 0
+    tokens: int = 0
+    cost: float = 0.0
+    judge_cost: float = 0.0
+    unpriced: int = 0
+    _began: float = field(default_factory=monotonic)
+
+    def count(self, answer: Answer, *, is_judge: bool, is_new: bool) -> None:
+        """Count an answer."""
+        self.answers += 1
+        self.asked += is_new
+        self.tokens += (answer.prompt_tokens or 0) + (answer.answer_tokens or 0)
+        if answer.cost is None:
+            self.unpriced += 1
+        elif is_judge:
+            self.judge_cost += answer.cost
+        else:
+            self.cost += answer.cost
+
+    @property
+    def rate(self) -> float:
+        """New answers per second."""
+        return self.asked / max(monotonic() - self._began, 1e-3)
+
+    def text(self) -> str:
+        """Return all of it on one line."""
+        parts = [f"{self.done}/{self.conversations} conversations", f"{self.answers:,}/{self.calls:,} calls"]
+        if self.asked > 1:
+            parts.append(f"{self.rate:.1f}/s" if self.rate >= 1 else f"{60 * self.rate:.1f}/min")
+        parts.append(f"{self.tokens:,} tokens")
+        if self.answers > self.unpriced:
+            cost = self.cost + self.judge_cost
+            expected = cost / (self.answers - self.unpriced) * max(self.calls, self.answers)
+            judges = f" ({self.judge_cost:.2f} of judges)" if self.judge_cost else ""
+            parts += [f"{cost:.2f} USD{judges}", f"about {expected:.2f} expected"]
+        if self.failed:
+            parts.append(f"{self.failed} failed")
+        return ", ".join(parts)

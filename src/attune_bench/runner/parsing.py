@@ -1,0 +1,277 @@
+"""What an answer says: lenient about its form, strict about its values.
+
+The JSON object is the whole answer, a fenced block, or what stands from the first brace to the last, line breaks
+within strings allowed. Its values are read as loading reads a run file's: what is in an older spelling is
+translated, what is out of range clamped, what is no answer dropped and counted. Nothing is ever guessed.
+
+A reader takes the object and a `Tally` and returns the fields of a run file that it gives; none at all means that
+the answer was of no use.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from statistics import fmean
+from typing import Any, NamedTuple
+
+from attune_bench.runner.schemas import JUDGED, TOTALS
+from attune_data import Codebook
+from attune_data._fixes import Fix, Report, number, text, texts
+from attune_data._spellings import ANSWER, CLAMPED, PREDICTED_TAGS, WINNER
+from attune_data.reading import without_surrogates
+
+__all__ = [
+    "Found",
+    "Tally",
+    "find_object",
+    "merge_judgements",
+    "read_draft",
+    "read_emotions",
+    "read_judgement",
+    "read_pairwise",
+    "read_post",
+    "read_questions",
+]
+
+Answer = Mapping[str, Any]
+Fields = dict[str, Any]
+
+_FENCED = re.compile(r"```[^\n`]*\n(.*?)```", re.DOTALL)
+_JUDGED = number(1, 7, whole=False, clamps_always=True)
+_TOTAL = number(10, 70, clamps_always=True)
+_DELTA = number(-6, 6, clamps_always=True)
+
+
+class Found(NamedTuple):
+    """A JSON object found in an answer; `repaired` unless it was the whole answer."""
+
+    value: dict[str, Any]
+    repaired: bool
+
+
+class Tally(Report):
+    """Counts the values that had to be dropped."""
+
+    def __init__(self) -> None:
+        super().__init__("")
+        self.dropped = 0
+
+    def add(self, path: str, rule: str, *rest: object) -> None:  # noqa: ARG002 - a report of which the number is kept
+        """Count a value that was no answer."""
+        self.dropped += rule == "unknown-value"
+
+
+def find_object(answer: str) -> Found | None:
+    """Find the JSON object in an answer.
+
+    Parameters
+    ----------
+    answer : str
+        Whatever a model wrote.
+
+    Returns
+    -------
+    Found or None
+        None where there is no such object; nothing is raised, whatever the text.
+
+    Examples
+    --------
+    >>> find_object('Sure! {"response": "I see."} Anything else?')
+    Found(value={'response': 'I see.'}, repaired=True)
+    >>> find_object("I see.") is None
+    True
+    """
+    # Reasoning that a server left in the answer may hold braces of its own.
+    for whole in dict.fromkeys((answer.rpartition("</think>")[2], answer)):
+        candidates = [whole, *_FENCED.findall(whole), whole[whole.find("{") : whole.rfind("}") + 1]]
+        for strict in (True, False):
+            for candidate in candidates:
+                value = _parse(candidate, strict=strict)
+                if isinstance(value, dict):
+                    return Found(value, repaired=not (strict and candidate == answer))
+    return None
+
+
+def _parse(candidate: str, *, strict: bool) -> Any:
+    try:
+        # Not strict: line breaks and other control characters within strings.
+        return without_surrogates(json.loads(candidate.strip().removeprefix("\ufeff"), strict=strict))
+    except (ValueError, RecursionError):
+        return None
+
+
+# Readers, one for each kind of call.
+
+
+def read_draft(answer: Answer, tally: Tally) -> Fields:
+    """Read a drafted reply."""
+    fields = _text(answer, "response", "em_drafted_response", tally)
+    return fields and fields | _text(answer, "reasoning", "response_reasoning", tally)
+
+
+def read_emotions(answer: Answer, tally: Tally, questions: Iterable[str], codebook: Codebook) -> Fields:
+    """Read emotion tags and the answers to the questions in the observer phrasing."""
+    fields = read_questions(answer, tally, questions)
+    tags = answer.get("emotions")
+    if isinstance(tags, str) and _is_neutral(tags):
+        tags = []
+    tags = PREDICTED_TAGS(tags, "", tally)
+    if tags is not None:
+        known = {word: emotion.word for word, emotion in codebook.emotions.items()}
+        named = [(tag, tag["emotion"].strip().lower()) for tag in tags]
+        tally.dropped += sum(word not in known and not _is_neutral(word) for _, word in named)
+        fields["em_emotion_tags"] = [
+            {"emotion": known[word], "intensity": tag.get("intensity")} for tag, word in named if word in known
+        ]
+    return fields and fields | _text(answer, "reasoning", "emotion_reasoning", tally)
+
+
+def read_questions(answer: Answer, tally: Tally, questions: Iterable[str], suffix: str = "") -> Fields:
+    """Read two answers to each question; `suffix` is that of the fields they go to."""
+    given = _entries(answer, "answers", questions, tally)
+    pairs = {question: pair for question, pair in given.items() if isinstance(pair, dict)}
+    tally.dropped += len(given) - len(pairs)
+    fields: Fields = {}
+    for side, field in (("observed", "em_binary_om_assessment"), ("preferred", "em_binary_human_prediction")):
+        answers = {question: ANSWER(pair.get(side), "", tally) for question, pair in pairs.items()}
+        fields |= _present({field + suffix: _present(answers)})
+    return fields
+
+
+def read_pairwise(answer: Answer, tally: Tally, comparisons: int) -> Fields:
+    """Read the choices by the position of the comparison."""
+    choices = _entries(answer, "choices", map(str, range(comparisons)), tally)
+    return _present({"em_pairwise_selections": _fixed(choices, WINNER, tally)})
+
+
+def read_judgement(answer: Answer, tally: Tally, questions: Iterable[str], *, rated: bool) -> Fields:
+    """Read one judge's ratings, if they were asked for, and answers."""
+    asked = list(questions)
+    ratings = {name: answer[name] for name in JUDGED if rated and name in answer}
+    answers = _entries(answer, "answers", asked, tally) if asked else {}
+    return _present(
+        {
+            "em_draft_judge_scores": _fixed(ratings, _JUDGED, tally),
+            "em_draft_binary_assessment": _fixed(answers, ANSWER, tally),
+        }
+    )
+
+
+def merge_judgements(by_judge: Mapping[str, Fields]) -> Fields:
+    """Merge what judges said of one draft: mean ratings; answers by majority, a tie being yes.
+
+    Parameters
+    ----------
+    by_judge : mapping of str to dict
+        What `read_judgement` gave of each judge.
+
+    Returns
+    -------
+    dict
+        Fields of a turn: the merged values, and each judge's own.
+
+    Examples
+    --------
+    >>> said = [{"em_draft_binary_assessment": {"B1": answer}} for answer in ("yes", "no")]
+    >>> merge_judgements(dict(zip(("one", "two"), said)))["em_draft_binary_assessment"]
+    {'B1': 'yes'}
+    """
+    fields: Fields = {}
+    for field, merge in (("em_draft_judge_scores", fmean), ("em_draft_binary_assessment", _majority)):
+        by_model = {judge: said[field] for judge, said in by_judge.items() if field in said}
+        values: dict[str, list[Any]] = {}
+        for said in by_model.values():
+            for name, value in said.items():
+                values.setdefault(name, []).append(value)
+        if values:
+            fields[field] = {name: merge(each) for name, each in values.items()}
+            fields[f"{field}_by_model"] = by_model
+    return fields
+
+
+def read_post(
+    answer: Answer, tally: Tally, codebook: Codebook, *, strategy: str, pre_items: Mapping[str, int]
+) -> Fields:
+    """Read the predictions after the conversation.
+
+    Of a change the item is the rating before it plus the change, clamped to 1-7; without a rating before, no item.
+    A total that is missing is the sum of its items where all ten are there.
+    """
+    affects = {emotion.word: emotion.affect for emotion in codebook.emotions.values()}
+    given = _entries(answer, "panas", [*affects, *TOTALS.values()], tally)
+    totals = _fixed({name: given.pop(name) for name in TOTALS.values() if name in given}, _TOTAL, tally)
+    fields: Fields = {}
+    if strategy == "absolute":
+        items = _fixed(given, CLAMPED, tally)
+    else:
+        delta = _fixed(given, _DELTA, tally)
+        fields |= _present({"predicted_panas_delta": delta})
+        items = {word: min(max(pre_items[word] + delta[word], 1), 7) for word in delta if word in pre_items}
+        totals = {}
+    for affect, name in TOTALS.items():
+        words = [word for word in affects if affects[word] == affect]
+        if items.keys() >= set(words):
+            totals.setdefault(name, sum(items[word] for word in words))
+    fields |= _present({"predicted_post_panas": totals | _present({"items": items})})
+    return fields | _present({"predicted_conversation_wide": _wide(answer, tally, codebook)})
+
+
+def _wide(answer: Answer, tally: Tally, codebook: Codebook) -> Fields:
+    fields: Fields = {}
+    for question in codebook.conversation_wide.values():
+        options = {_folded(option): option for option in question.options}
+        said = (texts if question.multiple else text)(answer.get(question.id), "", tally)
+        # Text that is no option is kept as loading keeps it, and scored as it stands.
+        if isinstance(said, str) and said.strip():
+            fields[question.id] = options.get(_folded(said), said)
+        elif isinstance(said, list):
+            fields[question.id] = [options.get(_folded(item), item) for item in said if item.strip()]
+    branches = _entries(answer, "fourBranchScores", codebook.branches, tally)
+    return fields | _present({"fourBranchScores": _fixed(branches, CLAMPED, tally)})
+
+
+# Parts of answers.
+
+
+def _entries(answer: Answer, key: str, known: Iterable[str], tally: Tally) -> Fields:
+    """Return the entries of an object, or of the answer itself where it has none, by their known names.
+
+    Letter case and white space of a name do not matter. An entry of another name is dropped.
+    """
+    names = {_folded(name): name for name in known}
+    inner = answer.get(key)
+    entries = {_folded(name): value for name, value in (inner if isinstance(inner, dict) else answer).items()}
+    if isinstance(inner, dict):
+        tally.dropped += len(entries.keys() - names.keys())
+    elif inner is not None:
+        tally.dropped += 1
+    return {name: entries[folded] for folded, name in names.items() if entries.get(folded) is not None}
+
+
+def _fixed(given: Fields, fix: Fix, tally: Tally) -> Fields:
+    return _present({name: fix(value, "", tally) for name, value in given.items()})
+
+
+def _text(answer: Answer, key: str, field: str, tally: Tally) -> Fields:
+    said = text(answer.get(key), "", tally)
+    return {field: said} if said and said.strip() else {}
+
+
+def _present(values: Mapping[str, Any]) -> Fields:
+    """Leave out what is null or empty."""
+    return {name: value for name, value in values.items() if value is not None and value != {}}
+
+
+def _folded(name: str) -> str:
+    return " ".join(name.split()).casefold()
+
+
+def _is_neutral(word: str) -> bool:
+    return _folded(word) in ("neutral", "no change")
+
+
+def _majority(answers: list[str]) -> str:
+    yes, no = answers.count("yes"), answers.count("no")
+    if yes or no:
+        return "yes" if yes >= no else "no"
+    return "na"

@@ -1,0 +1,149 @@
+"""The wording of the requests, in versioned files, and the fence that marks text as data."""
+
+import functools
+from collections.abc import Iterable
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib import resources
+from itertools import count
+from string import Template
+
+from attune_data.codebook import Named
+
+__all__ = ["Fence", "Prompts", "load_prompts"]
+
+
+@dataclass(frozen=True, slots=True)
+class Prompts:
+    """One version of the wording.
+
+    Attributes
+    ----------
+    version : str
+        Name of its folder.
+    texts : Named of str
+        The templates, by the name of their file.
+    hash : str
+        SHA-256 over all of its files, names and contents.
+    """
+
+    version: str
+    texts: Named[str]
+    hash: str
+
+    def render(self, name: str, **values: str) -> str:
+        """Fill a template in; what is filled in is not a template again.
+
+        Parameters
+        ----------
+        name : str
+            Name of the file, without its ending.
+        **values : str
+            By name, those that the template has.
+
+        Returns
+        -------
+        str
+            The text, without white space at its ends.
+
+        Raises
+        ------
+        KeyError
+            There is no such template, or it has a name that is not given.
+
+        Examples
+        --------
+        >>> load_prompts().render("draft", context="", number="1", message="$boundary", reasoning="").count("$boundary")
+        1
+        """
+        return Template(self.texts[name]).substitute(values).strip()
+
+
+@functools.cache
+def load_prompts(version: str = "v1") -> Prompts:
+    """Load a version of the wording from the package.
+
+    Parameters
+    ----------
+    version : str
+        Its name.
+
+    Returns
+    -------
+    Prompts
+        Templates and hash.
+
+    Raises
+    ------
+    ValueError
+        There is no such version.
+
+    Examples
+    --------
+    >>> load_prompts().version
+    'v1'
+    """
+    versions = resources.files("attune_bench.runner") / "prompts"
+    known = sorted(folder.name for folder in versions.iterdir() if folder.is_dir())
+    if version not in known:
+        raise ValueError(f"there are no prompts {version!r}; there are {', '.join(known)}")
+    files = sorted((f for f in (versions / version).iterdir() if f.name.endswith(".md")), key=lambda file: file.name)
+    # Line ends depend on how the package was unpacked, the hash must not.
+    texts = {file.name.removesuffix(".md"): file.read_text(encoding="utf-8").replace("\r\n", "\n") for file in files}
+    digest = sha256()
+    for name, text in texts.items():
+        digest.update(f"{name}\0{text}\0".encode())
+    return Prompts(version, Named(texts), digest.hexdigest())
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """A code that stands in none of the texts, so that no text can end the block it is put in.
+
+    Examples
+    --------
+    >>> fence = Fence.around("c1", ["Hello"])
+    >>> print(fence.block("message", "Hello"))
+    <<<BEGIN 94bf5b05ac5c12e4 message>>>
+    Hello
+    <<<END 94bf5b05ac5c12e4>>>
+    """
+
+    code: str
+
+    @classmethod
+    def around(cls, name: str, texts: Iterable[str]) -> "Fence":
+        """Derive the code of texts from their name: the same each time, another where a text holds it.
+
+        Parameters
+        ----------
+        name : str
+            For instance the id of the conversation.
+        texts : iterable of str
+            Everything that will be put in blocks, or stand beside them.
+
+        Returns
+        -------
+        Fence
+            A fence for these texts.
+        """
+        every = "\n".join(texts).lower()
+        codes = (sha256(f"{name}/{n}".encode("utf-8", "surrogatepass")).hexdigest()[:16] for n in count())
+        return cls(next(code for code in codes if code not in every))
+
+    def block(self, title: str, text: str) -> str:
+        """Return text as a block.
+
+        Parameters
+        ----------
+        title : str
+            What it is, in our words.
+        text : str
+            The text as it is.
+
+        Returns
+        -------
+        str
+            The block, without a line end behind it.
+        """
+        return f"<<<BEGIN {self.code} {title}>>>\n{text}\n<<<END {self.code}>>>"

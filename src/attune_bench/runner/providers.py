@@ -1,0 +1,165 @@
+"""Where models are served, and the keys for it."""
+
+import json
+import os
+from base64 import b64encode
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+__all__ = ["PROVIDERS", "Endpoint", "ProviderError", "endpoint"]
+
+PROVIDERS = ("openrouter", "openai", "prime", "local")
+"""The providers by name; ``local`` is any server of the OpenAI protocol, given its URL."""
+
+_URLS = {
+    "openrouter": "https://openrouter.ai/api/v1",
+    "openai": "https://api.openai.com/v1",
+    "prime": "https://api.pinference.ai/api/v1",
+}
+_VARIABLES = {
+    "openrouter": ("OPENROUTER_API_KEY",),
+    "openai": ("OPENAI_API_KEY",),
+    "prime": ("RLVR_PRIME_API_KEY", "PRIME_API_KEY"),
+    "local": ("LOCAL_API_KEY",),
+}
+_PRIME_CONFIG = Path(".prime", "config.json")
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+class ProviderError(ValueError):
+    """A provider cannot be used as asked; the text says what to do and holds no key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A server and what it takes to be let in. Neither its text nor what is stored of it holds a secret.
+
+    Attributes
+    ----------
+    provider : str
+        Name of the provider.
+    url : str
+        Base URL without user part and query.
+    headers : tuple of (str, str)
+        Sent with every request; the secret part.
+    query : str
+        The query of the URL that was given, sent and never stored.
+    secrets : tuple of str
+        What is blotted out of every text of the server's.
+    """
+
+    provider: str
+    url: str
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    query: str = field(default="", repr=False)
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether the server is on this machine."""
+        return urlsplit(self.url).hostname in _LOOPBACK
+
+    def without_secrets(self, text: str) -> str:
+        """Return a text of the server's with every secret blotted out."""
+        for secret in self.secrets:
+            text = text.replace(secret, "[secret]")
+        return text
+
+
+def endpoint(
+    provider: str,
+    *,
+    base_url: str | None = None,
+    api_key: str | None = None,
+    ask: Callable[[str], str] | None = None,
+) -> Endpoint:
+    """Find a provider's address and key.
+
+    Parameters
+    ----------
+    provider : {"openrouter", "openai", "prime", "local"}
+        Who serves the model.
+    base_url : str, optional
+        Of a local server, e.g. ``http://localhost:8000/v1``; may hold a user part and a query.
+    api_key : str, optional
+        The key; by default that of the environment (``OPENROUTER_API_KEY``, ``OPENAI_API_KEY``,
+        ``RLVR_PRIME_API_KEY`` or ``PRIME_API_KEY``, ``LOCAL_API_KEY``), then of ``~/.prime/config.json``.
+    ask : callable, optional
+        Asked, with a prompt, for a key that is found nowhere; for instance `getpass.getpass`.
+
+    Returns
+    -------
+    Endpoint
+        The server.
+
+    Raises
+    ------
+    ProviderError
+        There is no such provider, no key or no usable URL.
+
+    Examples
+    --------
+    >>> endpoint("local", base_url="http://me:secret@localhost:8000/v1/?token=secret")
+    Endpoint(provider='local', url='http://localhost:8000/v1')
+    """
+    if provider not in PROVIDERS:
+        raise ProviderError(f"there is no provider {provider!r}; there are {', '.join(PROVIDERS)}")
+    if (base_url is None) == (provider == "local"):
+        fault = "local needs the URL of its server" if provider == "local" else f"{provider} takes no URL of its own"
+        raise ProviderError(f"{fault}: local with --base-url http://HOST:PORT/v1")
+    config = _prime_config() if provider == "prime" else {}
+    key = api_key or next(filter(None, map(os.environ.get, _VARIABLES[provider])), None) or config.get("api_key")
+    if key is None and provider != "local":
+        name = _VARIABLES[provider][-1]
+        if ask is None:
+            raise ProviderError(f"there is no key for {provider}: set {name}")
+        key = ask(f"Key for {provider} ({name} is not set): ")
+    key = (key or "").strip()
+    if not key and provider != "local":
+        raise ProviderError(f"the key for {provider} is empty")
+    if not key.isascii() or not key.isprintable():
+        raise ProviderError(f"the key for {provider} holds characters that no key has; was it copied whole?")
+    headers, secrets = {}, [key]
+    url, query, user = _split(base_url or config.get("inference_url") or _URLS[provider])
+    if user:
+        headers["Authorization"] = "Basic " + b64encode(user.encode()).decode()
+        secrets += [headers["Authorization"].removeprefix("Basic "), user, user.partition(":")[2]]
+    if key:
+        headers["Authorization"] = f"Bearer {key}"
+    if config.get("team_id"):
+        headers["X-Prime-Team-ID"] = config["team_id"]
+    secrets.append(query)
+    secrets += [part.partition("=")[2] for part in query.split("&")]
+    # What is shorter is no secret, and would blot out half of what a server says.
+    return Endpoint(provider, url, tuple(headers.items()), query, tuple(s for s in secrets if len(s) > 3))
+
+
+def _split(given: str) -> tuple[str, str, str]:
+    """Return a base URL without its secrets, its query, and its user part."""
+    fault = "the URL of the server is not of the form http://HOST:PORT/v1"
+    try:
+        parts = urlsplit(given.strip())
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        raise ProviderError(fault) from None
+    if parts.scheme not in ("http", "https") or not host or not given.isascii() or not given.strip().isprintable():
+        raise ProviderError(fault)
+    place = f"[{host}]" if ":" in host else host
+    if port is not None:
+        place += f":{port}"
+    user = unquote(parts.netloc.rpartition("@")[0])
+    return f"{parts.scheme}://{place}{parts.path.rstrip('/')}", parts.query, user
+
+
+def _prime_config() -> dict[str, str]:
+    """Return the texts of the configuration of Prime Intellect's own command line, if there is one."""
+    path = Path.home() / _PRIME_CONFIG
+    try:
+        config = json.loads(path.read_bytes()).items()
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, AttributeError):
+        raise ProviderError(f"~/{_PRIME_CONFIG} cannot be read as JSON; mend it, or set PRIME_API_KEY") from None
+    return {name: value for name, value in config if isinstance(value, str) and value}

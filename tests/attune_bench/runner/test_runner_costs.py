@@ -1,0 +1,203 @@
+"""Prices, and a limit that no run exceeds."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from model_server import ModelServer, answer_to, said
+
+from attune_bench.runner import (
+    Call,
+    Options,
+    Outcome,
+    Price,
+    PriceError,
+    Settings,
+    endpoint,
+    planned_calls,
+    read_prices,
+    run_sync,
+)
+from attune_bench.runner.estimate import estimate, estimate_text
+from attune_bench.runner.prices import Budget, BudgetSpentError, most_tokens
+from attune_data import Conversation, load_runs
+
+PRICES = {"vendor/model": Price(2.0, 10.0), "judge/one": Price(1.0, 4.0)}
+SETTINGS = Settings("vendor/model", "local", judges=("judge/one",))
+
+
+def run(server: ModelServer, conversations: list[Conversation], output: Path, **options: Any) -> Outcome:
+    where = endpoint("local", base_url=server.url)
+    return run_sync(conversations, SETTINGS, where, output=output, options=Options(**options))
+
+
+def call(model: str = "m", content: str = "x" * 100) -> Call:
+    return Call("post", model, False, ({"role": "user", "content": content},), {}, "post")
+
+
+# Prices.
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("p.toml", '["vendor/model"]\ninput = 2\noutput = 10.0\n'),
+        ("p.json", '{"vendor/model": {"input": 2, "output": 10}}'),
+        ("P.JSON", '{"vendor/model": {"input": 2, "output": 10}}'),
+    ],
+)
+def test_prices_are_read(name: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text)
+    assert read_prices(tmp_path / name) == {"vendor/model": Price(2.0, 10.0)}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "holds no prices"),
+        ("[m]\ninput = 1", "m: .*is not a table of input and output"),
+        ("[m]\ninput = 1\noutput = 1\ncached = 1", "m: .*is not a table of input and output"),
+        ("[m]\ninput = -1\noutput = 1", "m.input: '-1' is not a price"),
+        ("[m]\ninput = nan\noutput = 1", "m.input: 'nan' is not a price"),
+        ("[m]\ninput = true\noutput = 1", "m.input: 'True' is not a price"),
+        ("m = 3", "m: '3' is not a table"),
+        ("[m", "prices are TOML, or JSON"),
+    ],
+)
+def test_bad_prices_are_one_error(text: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "prices.toml"
+    path.write_text(text)
+    with pytest.raises(PriceError, match=message) as caught:
+        read_prices(path)
+    assert str(path) in str(caught.value)
+
+
+def test_a_file_of_prices_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(PriceError, match="No such file"):
+        read_prices(tmp_path / "none.toml")
+
+
+def test_the_price_of_tokens() -> None:
+    # 3 million at 2 USD and half a million at 10 USD for a million.
+    assert Price(2.0, 10.0).of(3_000_000, 500_000) == 11.0
+
+
+@pytest.mark.parametrize("text", ["word " * 200, "深度学习" * 200, "🙂" * 200, "a1f9" * 200])
+def test_the_bound_of_tokens_is_above_a_token_for_two_letters_of_latin_script(text: str) -> None:
+    assert most_tokens(call(content=text)) > len(text.encode()) / 2
+
+
+# The limit.
+
+
+@pytest.mark.parametrize("limit", [0.0, -1.0, float("nan"), float("inf")])
+def test_a_limit_is_a_positive_number(limit: float) -> None:
+    with pytest.raises(PriceError, match="expected a positive number"):
+        Budget(limit, {})
+
+
+def test_a_bound_is_put_aside_until_the_price_is_booked() -> None:
+    bound = Price(1.0, 1.0).of(most_tokens(call()), 1000)
+
+    async def spend() -> None:
+        budget = Budget(2.5 * bound, {"m": Price(1.0, 1.0)})
+        first, second = await budget.put_aside(call(), 1000), await budget.put_aside(call(), 1000)
+        assert first == second == bound
+        third = asyncio.create_task(budget.put_aside(call(), 1000))
+        await asyncio.sleep(0)
+        assert not third.done()  # It may fit once the others are booked.
+        await budget.book(first, bound / 10)
+        assert await third == bound
+        await budget.book(second, bound)
+        await budget.book(bound, bound)
+        assert budget.spent == pytest.approx(2.1 * bound, rel=1e-12)
+        with pytest.raises(BudgetSpentError, match="are spent and the next call may cost"):
+            await budget.put_aside(call(), 1000)
+
+    asyncio.run(spend())
+
+
+def test_costs_by_price_are_recorded_apart(five_turns: Conversation, tmp_path: Path) -> None:
+    with ModelServer(lambda _number, body: said(answer_to(body), completion_tokens=10)) as server:
+        outcome = run(server, [five_turns], tmp_path, prices=PRICES)
+    (made,) = load_runs(tmp_path)
+    # 21 calls and 5 judgements of 100 tokens and 10.
+    assert made.api_cost == pytest.approx(21 * (100 * 2 + 10 * 10) / 1e6, rel=1e-12)
+    assert (made.model_extra or {})["judge_cost"] == pytest.approx(5 * (100 * 1 + 10 * 4) / 1e6, rel=1e-12)
+    assert outcome.meter.cost == pytest.approx(made.api_cost, rel=1e-9)
+
+
+def test_a_cost_that_the_server_tells_counts(five_turns: Conversation, tmp_path: Path) -> None:
+    with ModelServer(lambda _number, body: said(answer_to(body), cost=0.25)) as server:
+        run(server, [five_turns], tmp_path, prices=PRICES)
+    (made,) = load_runs(tmp_path)
+    assert made.api_cost == 21 * 0.25
+
+
+def test_an_unknown_cost_is_null_not_0(five_turns: Conversation, tmp_path: Path) -> None:
+    with ModelServer() as server:
+        run(server, [five_turns], tmp_path)
+    (path,) = tmp_path.glob("*.json")
+    content = json.loads(path.read_bytes())
+    assert content["api_cost"] is content["judge_cost"] is None
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_no_run_spends_more_than_its_limit(told: bool, demo: list[Conversation], tmp_path: Path) -> None:
+    """The server charges all that a call may cost, and tells the cost or not."""
+    paid: list[float] = []
+
+    def dear(_number: int, body: dict[str, Any]) -> bytes:
+        asked = Call("x", body["model"], False, tuple(body["messages"]), {}, "x")
+        cost = PRICES[body["model"]].of(most_tokens(asked), 200)
+        paid.append(cost)
+        usage = {"cost": cost} if told else {"prompt_tokens": None, "completion_tokens": None}
+        return said(answer_to(body), **usage)
+
+    with ModelServer(dear) as server:
+        options: dict[str, Any] = {"max_cost": 0.5, "prices": PRICES, "max_tokens": 200, "concurrency": 8}
+        outcome = run(server, demo, tmp_path, **options)
+        assert 0.3 < sum(paid) <= 0.5
+        assert outcome.stopped is not None
+        assert "the limit of 0.5 USD" in outcome.stopped
+        assert outcome.finished + len(outcome.skipped) == len(demo)
+        listed = json.loads((tmp_path / "_skipped_vendor-model.json").read_bytes())
+        assert len(listed["skipped"]) == len(outcome.skipped) > 0
+        # The limit is that of the folder, so that the same command does not spend it again.
+        run(server, demo, tmp_path, **options)
+        assert sum(paid) <= 0.5
+        # A higher one goes on.
+        assert run(server, demo[:2], tmp_path, **{**options, "max_cost": 50.0}).skipped == ()
+
+
+def test_a_limit_needs_every_price(demo: list[Conversation], tmp_path: Path) -> None:
+    with ModelServer() as server:
+        with pytest.raises(PriceError, match="the price of judge/one is not known"):
+            run(server, demo, tmp_path, max_cost=1.0, prices={"vendor/model": Price(1.0, 1.0)})
+        assert server.calls == 0
+
+
+def test_a_limit_needs_the_cost_of_earlier_answers(demo: list[Conversation], tmp_path: Path) -> None:
+    with ModelServer() as server:
+        run(server, demo[:1], tmp_path)
+        sent = server.calls
+        with pytest.raises(PriceError, match=rf"{sent} earlier answers .* cost an unknown amount"):
+            run(server, demo[:2], tmp_path, max_cost=1.0, prices=PRICES)
+        assert server.calls == sent
+
+
+# Before a run.
+
+
+def test_an_estimate_is_below_its_bound_and_counts_models_apart(five_turns: Conversation) -> None:
+    each = estimate(planned_calls(five_turns, SETTINGS), max_tokens=1000)
+    assert {model: one.calls for model, one in each.items()} == {"vendor/model": 21, "judge/one": 5}
+    assert each["vendor/model"].most_answer == 21_000
+    for one in each.values():
+        assert 0 < one.prompt < one.most_prompt
+        assert 0 < one.answer < one.most_answer
+    text = estimate_text(each, {"vendor/model": Price(1.0, 1.0)})
+    assert "21 calls" in text
+    assert text.count("cost: about") == text.count("cost: not known") == 1

@@ -1,0 +1,102 @@
+"""The journal: what was added is there after anything, and a torn or foreign line does no harm."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from attune_bench.runner.journal import Answer, Journal, JournalError, key_of
+
+ONE = Answer('{"response": "Zeile\n\u2028 \ud800"}', 10, 2, 0.5)
+TWO = Answer("", None, None, None, 0.25)
+
+
+def write(path: Path, entries: dict[str, Answer]) -> None:
+    async def add() -> None:
+        async with Journal(path) as journal:
+            await asyncio.gather(*(journal.add(key, answer) for key, answer in entries.items()))
+
+    asyncio.run(add())
+
+
+def read(path: Path) -> dict[str, Answer | None]:
+    async def get() -> dict[str, Answer | None]:
+        async with Journal(path) as journal:
+            return {key: journal.get(key) for key in ("a", "b", "c") if journal.get(key)}
+
+    return asyncio.run(get())
+
+
+def test_what_was_added_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    write(path, {"a": ONE})
+    write(path, {"b": TWO})
+    assert read(path) == {"a": ONE, "b": TWO}
+
+
+@pytest.mark.parametrize("cut", [1, 5, 40])
+def test_a_torn_last_line_is_taken_off(cut: int, tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    write(path, {"a": ONE, "b": TWO})
+    path.write_bytes(path.read_bytes()[:-cut])
+    assert read(path) == {"a": ONE}
+    write(path, {"c": TWO})
+    assert read(path) == {"a": ONE, "c": TWO}
+    assert [json.loads(line)["key"] for line in path.read_bytes().splitlines()] == ["a", "c"]
+
+
+@pytest.mark.parametrize("line", [b"", b"null", b"{}", b"[1]", b"\xff", b'{"key": "b"}', b'{"key": [], "text": ""}'])
+def test_a_line_that_is_no_entry_is_passed_over(line: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    write(path, {"a": ONE})
+    path.write_bytes(line + b"\n" + path.read_bytes())
+    assert read(path) == {"a": ONE}
+
+
+def test_many_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    write(path, {str(n): ONE for n in range(300)} | {"a": TWO})
+    assert len(path.read_bytes().splitlines()) == 301
+    assert read(path) == {"a": TWO}
+
+
+def test_an_answer_is_on_disk_before_add_returns(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+
+    async def add() -> None:
+        async with Journal(path) as journal:
+            await journal.add("a", ONE)
+            assert json.loads(path.read_bytes())["text"] == ONE.text
+            assert len(journal) == 1
+
+    asyncio.run(add())
+
+
+def test_an_answer_is_kept_though_the_caller_is_cancelled(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+
+    async def cancel() -> None:
+        async with Journal(path) as journal:
+            adding = [asyncio.create_task(journal.add(key, ONE)) for key in ("a", "b")]
+            await asyncio.sleep(0)
+            for task in adding:
+                task.cancel()
+            await asyncio.gather(*adding, return_exceptions=True)
+
+    asyncio.run(cancel())
+    assert read(path) == {"a": ONE, "b": ONE}
+
+
+def test_a_folder_is_no_journal(tmp_path: Path) -> None:
+    async def opened() -> Journal:
+        return Journal(tmp_path)
+
+    with pytest.raises(JournalError, match="Is a directory"):
+        asyncio.run(opened())
+
+
+@pytest.mark.parametrize("part", ["conversation", "model", "seed", "messages"])
+def test_every_part_counts(part: str) -> None:
+    parts = {"conversation": "c", "model": "m", "seed": None, "messages": [{"role": "user", "content": "x"}]}
+    assert key_of(**parts) != key_of(**{**parts, part: "other"})

@@ -1,0 +1,256 @@
+"""Whole runs against a server on this machine: their files, going on, and what is in the way of going on."""
+
+import errno
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from model_server import Json, ModelServer, reply
+
+from attune_bench import score
+from attune_bench.runner import Options, Outcome, RunError, Settings, endpoint, planned_calls, run_sync
+from attune_bench.runner.folder import locked
+from attune_data import Conversation, load, load_runs
+
+RunFiles = Callable[[Path], dict[str, bytes]]
+
+SETTINGS = Settings("vendor/model", "local", judges=("judge/one",))
+
+
+def run(server: ModelServer, conversations: Any, output: Path, settings: Any = SETTINGS, **options: Any) -> Outcome:
+    where = endpoint("local", base_url=server.url)
+    return run_sync(conversations, settings, where, output=output, options=Options(**options))
+
+
+def planned(conversations: list[Conversation], settings: Settings = SETTINGS) -> int:
+    return sum(len(planned_calls(conversation, settings)) for conversation in conversations)
+
+
+def late(_number: int, body: Json) -> float:
+    """Answer later the shorter the request is, so that answers overtake one another."""
+    return 0.02 / len(body["messages"])
+
+
+@pytest.mark.parametrize("limit", [8, pytest.param(None, marks=pytest.mark.slow)])
+def test_files_do_not_depend_on_concurrency(limit: int | None, tmp_path: Path, run_files: RunFiles) -> None:
+    demo = load("demo")[:limit]
+    with ModelServer(late) as server:
+        one = run(server, demo, tmp_path / "one", concurrency=1)
+        sent = server.calls
+        many = run(server, demo, tmp_path / "many", concurrency=32)
+        assert server.most_under_way <= 32
+    assert sent == planned(list(demo)) == one.meter.asked == many.meter.asked
+    assert one.finished == many.finished == len(demo)
+    assert one.skipped == many.skipped == ()
+    files = run_files(tmp_path / "one")
+    assert len(files) == len(demo)
+    assert files == run_files(tmp_path / "many")
+
+
+def test_five_turns_with_a_judge_are_26_calls(five_turns: Conversation, tmp_path: Path) -> None:
+    with ModelServer() as server:
+        run(server, [five_turns], tmp_path)
+        assert server.calls == 26
+
+
+def test_run_files_load_score_and_tell_where_they_come_from(tmp_path: Path) -> None:
+    source = tmp_path / "data"
+    source.mkdir()
+    for n, conversation in enumerate(load("demo")[:2]):
+        (source / f"conversation_{n}.json").write_bytes(conversation.to_json())
+    conversations = load(source)
+    with ModelServer() as server:
+        run(server, conversations, tmp_path / "runs")
+    runs = load_runs(tmp_path / "runs")
+    assert {one.source_file for one in runs} == {"conversation_0.json", "conversation_1.json"}
+    assert [issue for issue in runs.found if issue.severity == "error"] == []
+    assert len(score(conversations, runs).records) == 2
+
+
+def test_several_modes_are_several_files(demo: list[Conversation], tmp_path: Path) -> None:
+    modes = [Settings("m", "local", mode) for mode in ("default", "omniscient")]
+    with ModelServer() as server:
+        assert run(server, demo[:2], tmp_path, modes).finished == 4
+    assert sorted(one.mode for one in load_runs(tmp_path)) == ["default", "default", "omniscient", "omniscient"]
+
+
+# Going on.
+
+
+def test_a_finished_conversation_is_not_asked_again(demo: list[Conversation], tmp_path: Path) -> None:
+    with ModelServer() as server:
+        run(server, demo[:2], tmp_path)
+        stamps = {path: path.stat().st_mtime_ns for path in tmp_path.glob("*.json")}
+        sent = server.calls
+        again = run(server, demo[:3], tmp_path)
+        assert server.calls == sent + planned(demo[2:3])
+    assert (again.finished, again.earlier) == (3, 2)
+    assert all(path.stat().st_mtime_ns == stamp for path, stamp in stamps.items())
+
+
+@pytest.mark.parametrize(
+    ("changed", "options"),
+    [
+        ({"seed": 1}, {}),
+        ({"temperature": None}, {}),
+        ({"model": "vendor/other"}, {}),
+        ({"mode": "verbose"}, {}),
+        ({"provider": "other"}, {}),
+        ({}, {"max_tokens": 100}),
+    ],
+)
+def test_a_changed_parameter_reuses_no_answer(
+    changed: Json, options: Json, demo: list[Conversation], tmp_path: Path
+) -> None:
+    settings = Settings(**{"model": "vendor/model", "provider": "local", "judges": ("judge/one",), **changed})
+    with ModelServer() as server:
+        run(server, demo[:1], tmp_path)
+        run(server, demo[:1], tmp_path, settings, **options)
+        assert server.calls == planned(demo[:1]) + planned(demo[:1], settings)
+
+
+def test_another_server_reuses_no_answer(demo: list[Conversation], tmp_path: Path) -> None:
+    with ModelServer() as one, ModelServer() as other:
+        run(one, demo[:1], tmp_path)
+        run(other, demo[:1], tmp_path)
+        assert one.calls == other.calls
+
+
+def test_another_judge_costs_only_its_own_calls(demo: list[Conversation], tmp_path: Path) -> None:
+    with ModelServer() as server:
+        run(server, demo[:1], tmp_path)
+        sent = server.calls
+        run(server, demo[:1], tmp_path, Settings("vendor/model", "local", judges=("judge/two",)))
+        assert {body["model"] for body in server.bodies[sent:]} == {"judge/two"}
+    (made,) = load_runs(tmp_path)
+    assert set(made.turns[0].em_draft_judge_scores_by_model) == {"judge/two"}
+
+
+def test_another_strategy_asks_the_last_question_again(demo: list[Conversation], tmp_path: Path) -> None:
+    with ModelServer() as server:
+        run(server, demo[:1], tmp_path)
+        sent = server.calls
+        run(
+            server, demo[:1], tmp_path, Settings("vendor/model", "local", judges=("judge/one",), panas_strategy="delta")
+        )
+        assert server.calls == sent + 1
+
+
+def test_a_damaged_run_file_is_made_anew_from_the_journal(
+    demo: list[Conversation], tmp_path: Path, run_files: RunFiles
+) -> None:
+    with ModelServer() as server:
+        run(server, demo[:1], tmp_path)
+        before, sent = run_files(tmp_path), server.calls
+        (path,) = tmp_path.glob("*.json")
+        path.write_bytes(path.read_bytes()[:1000])
+        run(server, demo[:1], tmp_path)
+        assert server.calls == sent
+    assert run_files(tmp_path) == before
+
+
+def test_a_conversation_that_failed_is_listed_and_only_it_is_tried_again(
+    demo: list[Conversation], tmp_path: Path
+) -> None:
+    text = demo[1].turns[0].user_message
+    broken = True
+
+    def refuse(_number: int, body: Json) -> bytes | None:
+        its_own = any(text in message["content"] for message in body["messages"])
+        return reply("413 Too Large", json.dumps({"error": {"message": "too long"}})) if broken and its_own else None
+
+    with ModelServer(refuse) as server:
+        outcome = run(server, demo[:3], tmp_path, command="attune-bench run local vendor/model demo")
+        assert (outcome.finished, outcome.stopped) == (2, None)
+        (skipped,) = outcome.skipped
+        assert skipped.conversation_id == demo[1].id
+        listed = json.loads((tmp_path / "_skipped_vendor-model.json").read_bytes())
+        assert listed == {
+            "em_model": "vendor/model",
+            "command": "attune-bench run local vendor/model demo",
+            "skipped": [{"conversationId": demo[1].id, "mode": "default", "reason": skipped.reason}],
+        }
+        assert "status 413 (too long)" in skipped.reason
+        broken, sent = False, server.calls
+        assert run(server, demo[:3], tmp_path).finished == 3
+        assert server.calls == sent + planned(demo[1:2])
+    assert not list(tmp_path.glob("_skipped*"))
+    assert len(load_runs(tmp_path)) == 3
+
+
+# What is in the way.
+
+
+def test_a_second_run_refuses_a_folder_in_use(demo: list[Conversation], tmp_path: Path) -> None:
+    with ModelServer() as server, locked(tmp_path):
+        with pytest.raises(RunError, match="another run is using"):
+            run(server, demo[:1], tmp_path)
+        assert server.calls == 0
+
+
+def test_a_file_of_somebody_else_is_not_replaced(demo: list[Conversation], tmp_path: Path) -> None:
+    path = tmp_path / f"{demo[0].id}_vendor_model_default.json"
+    path.write_text('{"conversationId": "c"}')
+    with ModelServer() as server:
+        with pytest.raises(RunError, match="was not written by this runner"):
+            run(server, demo[:1], tmp_path)
+        assert server.calls == 0
+    assert path.read_text() == '{"conversationId": "c"}'
+
+
+def test_no_conversations_and_doubled_ones(demo: list[Conversation], tmp_path: Path) -> None:
+    with ModelServer() as server:
+        with pytest.raises(RunError, match="no conversations"):
+            run(server, [], tmp_path)
+        with pytest.raises(RunError, match="same file"):
+            run(server, [demo[0], demo[0]], tmp_path)
+
+
+def test_output_that_is_no_folder(demo: list[Conversation], tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with ModelServer() as server, pytest.raises(RunError, match=r"file.*cannot be written"):
+        run(server, demo[:1], tmp_path / "file")
+
+
+def test_a_disk_that_can_only_be_read(
+    demo: list[Conversation], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Any, *_: Any, **__: Any) -> int:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
+
+    monkeypatch.setattr("attune_bench.runner.journal.os.open", refuse)
+    with ModelServer() as server:
+        with pytest.raises(RunError, match=r"journal\.jsonl.*Read-only file system"):
+            run(server, demo[:1], tmp_path)
+        assert server.calls == 0
+
+
+def test_a_disk_that_fills_up_stops_the_run_and_keeps_the_journal(
+    demo: list[Conversation], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room, write = 20_000, os.write
+
+    def into_the_room(file: int, data: Any) -> int:
+        nonlocal room
+        if not room:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        written = write(file, bytes(data)[:room])
+        room -= written
+        return written
+
+    with ModelServer() as server:
+        with monkeypatch.context() as patch:
+            patch.setattr("attune_bench.runner.journal.os.write", into_the_room)
+            with pytest.raises(RunError, match=r"No space left on device.*the same command goes on"):
+                run(server, demo[:4], tmp_path, concurrency=4)
+        kept = (tmp_path / ".journal.jsonl").read_bytes()
+        assert 0 < len(kept) < 20_000
+        assert all(json.loads(line) for line in kept.splitlines())
+        # Nothing was sent any more once the disk was full but what was under way.
+        sent = server.calls
+        assert sent <= kept.count(b"\n") + 4
+        assert run(server, demo[:4], tmp_path).finished == 4
+        assert server.calls == sent + planned(demo[:4]) - kept.count(b"\n")

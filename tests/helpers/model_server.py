@@ -1,0 +1,186 @@
+"""A server of the OpenAI protocol that answers every question by a hash of it; with faults, where they are asked for.
+
+As a program it serves on a free port, which it prints, until its standard input ends; ``GET /count`` tells how many
+calls it was sent.
+"""
+
+import argparse
+import asyncio
+import json
+import re
+import sys
+import threading
+from collections.abc import Callable
+from hashlib import sha256
+from typing import Any, Self
+
+Json = dict[str, Any]
+Fault = Callable[[int, Json], bytes | str | float | None]
+"""Given the number of the call, from 1, and its body: None for an answer, a number of seconds for a late one, "reset",
+"stall" or "trickle" for none, raw bytes for another."""
+
+_WORDS = "I hear how much this weighs on you and it makes sense that you feel torn about what comes next".split()
+
+
+def reply(status: str, body: bytes | str, *headers: str, kind: str = "application/json") -> bytes:
+    """Return a raw HTTP answer."""
+    data = body.encode() if isinstance(body, str) else body
+    head = [f"HTTP/1.1 {status}", f"Content-Length: {len(data)}", f"Content-Type: {kind}", *headers]
+    return "\r\n".join([*head, "", ""]).encode() + data
+
+
+def said(content: Any, **usage: Any) -> bytes:
+    """Return a raw HTTP answer with what a model said."""
+    usage = {"prompt_tokens": 100, "completion_tokens": 10, **usage}
+    message = {"role": "assistant", "content": content}
+    return reply("200 OK", json.dumps({"choices": [{"index": 0, "message": message}], "usage": usage}))
+
+
+def answer_to(body: Json) -> str:
+    """Return the answer to a request: of its schema, or of any form where it has none."""
+    digest = sha256(json.dumps([body["model"], body["messages"]]).encode()).digest()
+    number = iter(range(1_000_000))
+
+    def pick(options: list[Any]) -> Any:
+        return options[sha256(digest + next(number).to_bytes(4, "big")).digest()[0] % len(options)]
+
+    def fill(schema: Json) -> Any:
+        if "enum" in schema:
+            return pick(schema["enum"])
+        if schema["type"] == "object":
+            return {name: fill(inner) for name, inner in schema["properties"].items()}
+        if schema["type"] == "array":
+            return [fill(schema["items"]) for _ in range(pick([0, 1, 2]))]
+        return " ".join(pick(_WORDS) for _ in range(12))
+
+    wanted = body.get("response_format")
+    if wanted is not None:
+        return json.dumps(fill(wanted["json_schema"]["schema"]))
+    asked = re.findall(r"^- (B\d+):", body["messages"][-1]["content"], re.MULTILINE)
+    yes_no = {"enum": ["yes", "no"]}
+    pair = {"type": "object", "properties": {"observed": yes_no, "preferred": yes_no}}
+    every = {"answers": {"type": "object", "properties": dict.fromkeys(asked, pair)}, "response": {"type": "string"}}
+    choices = {"type": "object", "properties": {key: {"enum": ["A", "B"]} for key in map(str, range(12))}}
+    panas = {"type": "object", "properties": {"Proud": {"enum": [1, 4, 7]}}}
+    return json.dumps(fill({"type": "object", "properties": {**every, "choices": choices, "panas": panas}}))
+
+
+class ModelServer:
+    """The server, in a thread; a context. `bodies` are the calls in order, `headers` those of the last one."""
+
+    def __init__(self, fault: Fault = lambda _number, _body: None, *, latency: float = 0.0) -> None:
+        self.bodies: list[Json] = []
+        self.headers = b""
+        self.calls = 0
+        self.under_way = 0
+        self.most_under_way = 0
+        self._keeps = True
+        self._fault = fault
+        self._latency = latency
+        self._ready = threading.Event()
+
+    def __enter__(self) -> Self:
+        self._thread = threading.Thread(target=lambda: asyncio.run(self.serve(lambda _port: self._ready.set())))
+        self._thread.start()
+        assert self._ready.wait(10)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._loop.call_soon_threadsafe(self.end.set)
+        self._thread.join(10)
+        assert not self._thread.is_alive()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    async def serve(self, ready: Callable[[int], object], *, keeps: bool = True) -> None:
+        """Serve until `end` is set."""
+        self._keeps = keeps
+        self._loop, self.end = asyncio.get_running_loop(), asyncio.Event()
+        self._connections: set[asyncio.Task[Any]] = set()
+        server = await asyncio.start_server(self._connected, "127.0.0.1", 0, limit=2**24, backlog=512)
+        self.port: int = server.sockets[0].getsockname()[1]
+        ready(self.port)
+        await self.end.wait()
+        server.close()
+        await asyncio.sleep(0.01)  # What was accepted just before gets its connection first.
+        for connection in list(self._connections):
+            connection.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
+        await asyncio.sleep(0.01)  # Aborted connections are closed in the next round.
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._connections.add(task)
+        try:
+            while True:
+                head = await reader.readuntil(b"\r\n\r\n")
+                length = re.search(rb"(?i)content-length: (\d+)", head)
+                data = await reader.readexactly(int(length[1])) if length else b""
+                if head.startswith(b"GET"):
+                    writer.write(reply("200 OK", str(self.calls)))
+                    continue
+                self.under_way += 1
+                self.most_under_way = max(self.most_under_way, self.under_way)
+                try:
+                    await self._serve(head, json.loads(data), writer)
+                finally:
+                    self.under_way -= 1
+        except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass  # The client, or the server, is done.
+        finally:
+            self._connections.discard(task)
+            writer.transport.abort()
+
+    async def _serve(self, head: bytes, body: Json, writer: asyncio.StreamWriter) -> None:
+        self.calls += 1
+        self.headers = head
+        if self._keeps:
+            self.bodies.append(body)
+        fault = self._fault(self.calls, body)
+        if self._latency:
+            await asyncio.sleep(self._latency)
+        if isinstance(fault, float):
+            await asyncio.sleep(fault)
+            fault = None
+        if fault == "reset":
+            writer.transport.abort()
+            raise ConnectionResetError
+        if fault == "stall":
+            await self.end.wait()
+        if fault == "trickle":
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\nContent-Type: application/json\r\n\r\n")
+            for _ in range(100_000):
+                writer.write(b" ")
+                await writer.drain()
+                await asyncio.sleep(0.02)
+        text = answer_to(body) if fault is None else ""
+        writer.write(fault if isinstance(fault, bytes) else said(text, completion_tokens=len(text) // 4))
+        await writer.drain()
+
+
+def main() -> None:
+    """Serve as a program."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--latency", type=float, default=0.0)
+    server = ModelServer(latency=parser.parse_args().latency)
+
+    async def serve() -> None:
+        def ready(port: int) -> None:
+            print(port, flush=True)  # noqa: T201 - what the starting process waits for
+
+        async def until_the_end() -> None:
+            await asyncio.to_thread(sys.stdin.read)
+            server.end.set()
+
+        watching = asyncio.create_task(until_the_end())
+        await server.serve(ready, keeps=False)
+        await watching
+
+    asyncio.run(serve())
+
+
+if __name__ == "__main__":
+    main()
