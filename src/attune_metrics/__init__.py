@@ -4,11 +4,26 @@ Each family is a module whose docstring says what it measures: `emotion`, `binar
 `holistic`, `composite`. Functions take the reference first and the prediction second. `CATALOG` lists every metric with
 its range and direction; a `Protocol` names the choices that can change a score.
 
+How sure a number is: `resampling` (bootstrap intervals), `comparison` (two models on the same units), `multiplicity`
+(many tests), `proportions` (independent trials), `power` (how much data a difference needs). How things relate:
+`agreement` of raters, `correlation` of ranks, `ranking` of models. `signature` writes the line to quote with a score.
+
 Metric functions check their input. The `prepare_*`, `count_*` and `score_*` functions do not: they serve a harness that
 scores many predictions against one validated truth. `composite.holistic` has no second door here: at package level
 `holistic` is the module.
 """
 
+from attune_metrics.agreement import (
+    KappaWeights,
+    Level,
+    Ratings,
+    cohen_kappa,
+    cohen_kappa_interval,
+    fleiss_kappa,
+    fleiss_kappa_interval,
+    krippendorff_alpha,
+    krippendorff_alpha_interval,
+)
 from attune_metrics.binary import (
     Answers,
     BinaryCounts,
@@ -29,6 +44,11 @@ from attune_metrics.catalog import (
     Family,
     Metric,
 )
+from attune_metrics.comparison import (
+    PermutationTest,
+    paired_bootstrap,
+    paired_permutation_test,
+)
 from attune_metrics.composite import (
     binary_mean,
     composite_score,
@@ -41,6 +61,12 @@ from attune_metrics.composite import (
     hp_perspective_gap,
     panas01,
     turn_level_average,
+)
+from attune_metrics.correlation import (
+    kendall_tau_b,
+    kendall_tau_b_rows,
+    spearman_rho,
+    spearman_rho_rows,
 )
 from attune_metrics.emotion import (
     NEGATIVE_AFFECT,
@@ -80,6 +106,10 @@ from attune_metrics.holistic import (
     q3_model_fit_ordinal_distance,
     score_four_branch,
 )
+from attune_metrics.multiplicity import (
+    benjamini_hochberg,
+    holm,
+)
 from attune_metrics.pairwise import (
     Comparison,
     PairwiseScores,
@@ -112,12 +142,37 @@ from attune_metrics.panas import (
     prepare_panas,
     score_panas,
 )
+from attune_metrics.power import (
+    clustered_standard_error,
+    minimum_detectable_difference,
+    units_needed,
+)
+from attune_metrics.proportions import (
+    McNemarTest,
+    clopper_pearson_interval,
+    mcnemar_test,
+    wilson_interval,
+)
 from attune_metrics.protocol import (
     DOCUMENTED,
     PROTOCOLS,
     RELEASED,
     Protocol,
     get_protocol,
+)
+from attune_metrics.ranking import (
+    WinRates,
+    bradley_terry,
+    rank_intervals,
+    win_rates,
+)
+from attune_metrics.resampling import (
+    Interval,
+    Resamples,
+    bootstrap,
+    bootstrap_distribution,
+    draw_resamples,
+    mean_of_sums,
 )
 from attune_metrics.response import (
     JUDGE_DIMENSIONS,
@@ -138,6 +193,10 @@ from attune_metrics.response import (
     score_response,
     token_jaccard,
 )
+from attune_metrics.signature import (
+    Signature,
+    hash_records,
+)
 
 __all__ = [
     "BRANCHES",
@@ -157,21 +216,31 @@ __all__ = [
     "EmotionScores",
     "Family",
     "FourBranchScores",
+    "Interval",
+    "KappaWeights",
+    "Level",
+    "McNemarTest",
     "Metric",
     "MetricInputError",
     "PairwiseScores",
     "Panas",
     "PanasScores",
     "PanasTotals",
+    "PermutationTest",
     "PreparedAnswers",
     "PreparedComparisons",
     "PreparedPanas",
     "PreparedResponses",
     "PreparedTags",
     "Protocol",
+    "Ratings",
+    "Resamples",
     "ResponseScores",
+    "Signature",
     "Tag",
     "UndefinedMetricWarning",
+    "WinRates",
+    "benjamini_hochberg",
     "binary_accuracy",
     "binary_counts",
     "binary_f1",
@@ -179,12 +248,20 @@ __all__ = [
     "binary_mean",
     "binary_precision",
     "binary_recall",
+    "bootstrap",
+    "bootstrap_distribution",
+    "bradley_terry",
+    "clopper_pearson_interval",
+    "clustered_standard_error",
+    "cohen_kappa",
+    "cohen_kappa_interval",
     "composite_score",
     "conversation_wide",
     "conversation_wide_average",
     "count_answers",
     "draft_binary_alignment",
     "draft_judge_score",
+    "draw_resamples",
     "emotion_blend",
     "emotion_f1",
     "emotion_f1_intensity",
@@ -198,13 +275,26 @@ __all__ = [
     "emotion_va_score",
     "equal_weight_composite",
     "evaluation_quality",
+    "fleiss_kappa",
+    "fleiss_kappa_interval",
     "four_branch_mae",
     "four_branch_normalized",
     "four_branch_scores",
     "get_protocol",
+    "hash_records",
+    "holm",
     "hp_perspective_alignment",
     "hp_perspective_gap",
+    "kendall_tau_b",
+    "kendall_tau_b_rows",
+    "krippendorff_alpha",
+    "krippendorff_alpha_interval",
+    "mcnemar_test",
+    "mean_of_sums",
+    "minimum_detectable_difference",
     "observed_truth",
+    "paired_bootstrap",
+    "paired_permutation_test",
     "pairwise_accuracy",
     "pairwise_kendall_tau",
     "pairwise_wins",
@@ -234,6 +324,7 @@ __all__ = [
     "q3_follow_up_score",
     "q3_model_fit_match",
     "q3_model_fit_ordinal_distance",
+    "rank_intervals",
     "response_preference_alignment",
     "response_scores",
     "response_similarity",
@@ -247,6 +338,11 @@ __all__ = [
     "score_panas",
     "score_response",
     "score_tags",
+    "spearman_rho",
+    "spearman_rho_rows",
     "token_jaccard",
     "turn_level_average",
+    "units_needed",
+    "wilson_interval",
+    "win_rates",
 ]

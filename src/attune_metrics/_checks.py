@@ -3,11 +3,20 @@
 import warnings
 from collections.abc import Iterable, Mapping
 from math import isfinite, isnan
-from numbers import Real
+from numbers import Integral, Real
 
 from attune_metrics.errors import MetricInputError, UndefinedMetricWarning
 
-__all__ = ["check_list", "check_mapping", "check_number", "check_text", "defined", "warn_undefined"]
+__all__ = [
+    "check_level",
+    "check_list",
+    "check_mapping",
+    "check_number",
+    "check_text",
+    "check_whole",
+    "defined",
+    "warn_undefined",
+]
 
 
 def check_number(value: object, name: str, low: float, high: float) -> float:
@@ -28,6 +37,21 @@ def _guess_scale(number: float, low: float, high: float) -> str:
         if number <= top and (low, high) != (0, top):
             return f"; is this a 0-{top} scale?"
     return ""
+
+
+def check_whole(value: object, name: str, low: int) -> int:
+    """Return `value` if it is a whole number not below `low`."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < low:
+        raise MetricInputError(f"{name} {value!r} is not a whole number from {low}")
+    return int(value)
+
+
+def check_level(value: object) -> float:
+    """Return the confidence level `value` if it is between 0 and 1."""
+    level = check_number(value, "level", 0, 1)
+    if level in {0, 1}:
+        raise MetricInputError(f"level {value} is not between 0 and 1; 0.95 is usual")
+    return level
 
 
 def check_mapping(value: object, name: str, content: str) -> Mapping[object, object]:

@@ -69,6 +69,12 @@ def test_counts_pool() -> None:
     assert sum(parts, BinaryCounts()) == BinaryCounts(11, 22, 33, 44)
 
 
+def test_mcc_published_value() -> None:
+    # The example of sklearn.metrics.matthews_corrcoef (scikit-learn 1.9): true +1 +1 +1 -1, predicted +1 -1 +1 +1.
+    truth = {"a": "yes", "b": "yes", "c": "yes", "d": "no"}
+    assert binary_mcc(truth, {"a": "yes", "b": "no", "c": "yes", "d": "yes"}) == pytest.approx(-1 / 3, abs=1e-12)
+
+
 def test_mcc_keeps_its_digits_in_large_pools() -> None:
     assert BinaryCounts(10**30, 10**30, 0, 0).mcc == 1.0
     assert BinaryCounts(0, 0, 10**30, 10**30).mcc == -1.0

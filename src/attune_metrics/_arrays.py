@@ -1,0 +1,57 @@
+"""Arrays that the statistics share: checked input, ranks, ratios."""
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from attune_metrics._sums import Floats
+from attune_metrics.errors import MetricInputError
+
+__all__ = ["average_ranks", "check_array", "check_same_shape", "ratio"]
+
+
+def check_array(value: ArrayLike, name: str, *shape: str) -> Floats:
+    """Return `value` as floats if it holds numbers, None or nan; `shape` names its axes, for the message."""
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise MetricInputError(f"{name} has rows of unequal length; fill up with nan") from None
+    if array.dtype.kind not in "biuf":
+        for item in array.astype(object).flat:
+            if isinstance(item, list | tuple):
+                raise MetricInputError(f"{name} has rows of unequal length; fill up with nan")
+            if item is not None and not isinstance(item, Real):
+                guess = "; convert text to a number first" if isinstance(item, str) else ""
+                raise MetricInputError(f"{name} value {item!r:.60} is not a number{guess}")
+    if array.ndim != len(shape):
+        raise MetricInputError(f"{name} has shape {array.shape}; expected ({', '.join(shape)})")
+    return array.astype(float)
+
+
+def check_same_shape(reference: NDArray[Any], predicted: NDArray[Any]) -> None:
+    """Raise unless the two have the same shape."""
+    if reference.shape != predicted.shape:
+        raise MetricInputError(f"reference has shape {reference.shape}, predicted {predicted.shape}")
+
+
+def average_ranks(values: Floats) -> Floats:
+    """Rank along the last axis, lowest first and from 1, ties sharing their mean rank; all nan where one is nan."""
+    order = np.argsort(values, axis=-1)
+    ordered = np.take_along_axis(values, order, axis=-1)
+    place = np.arange(1.0, values.shape[-1] + 1)
+    differs = ordered[..., 1:] != ordered[..., :-1]
+    edge = np.ones((*values.shape[:-1], 1), dtype=bool)
+    first = np.maximum.accumulate(np.where(np.concatenate([edge, differs], axis=-1), place, 0), axis=-1)
+    ends = np.where(np.concatenate([differs, edge], axis=-1), place, np.inf)
+    last = np.minimum.accumulate(ends[..., ::-1], axis=-1)[..., ::-1]
+    ranks = np.empty_like(values)
+    np.put_along_axis(ranks, order, (first + last) / 2, axis=-1)
+    ranks[np.isnan(values).any(axis=-1)] = np.nan
+    return ranks
+
+
+def ratio(numerator: Floats, denominator: Floats) -> Floats:
+    """Divide, nan where the denominator is 0."""
+    return np.divide(numerator, denominator, out=np.full_like(numerator, np.nan), where=denominator != 0)

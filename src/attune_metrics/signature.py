@@ -1,0 +1,210 @@
+"""The signature of a score: one line that names every setting which can change the number, to be quoted with it.
+
+Conventions
+-----------
+A signature reads ``attune:0.1|metric:emotion_f1|protocol:released|n:200|...``: settings in a fixed order, joined by
+``|``, each a name and a value joined by ``:``. A setting that does not apply is left out; an empty one is written with
+nothing after its colon. Values are percent-encoded UTF-8: all but ASCII letters, digits and ``_.-~``. So different
+settings never share a signature, and a signature reads back as the settings that it was made of.
+
+References
+----------
+.. [1] Post (2018), A Call for Clarity in Reporting BLEU Scores, WMT, 186-191.
+.. [2] Berners-Lee, Fielding, Masinter (2005), RFC 3986: Uniform Resource Identifier, section 2.1.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from hashlib import sha256
+from typing import Any
+from urllib.parse import quote, unquote
+
+from attune_metrics.errors import MetricInputError
+
+__all__ = ["Signature", "hash_records"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signature:
+    """The settings behind a score; ``str(signature)`` is the line to quote.
+
+    Attributes
+    ----------
+    attune : str
+        Version of this library.
+    metric : str
+        Name in the catalog.
+    protocol, mode, codebook : str, optional
+        Name of the scoring protocol, of the evaluation mode, and version of the codebook.
+    data, runs : str, optional
+        `hash_records` of the records scored, and of the predictions.
+    filter : str, optional
+        The question that chose the records.
+    n, clusters, excluded : int, optional
+        Units scored, clusters that hold them, units left out.
+    unit, interval : str, optional
+        What is resampled (``participant``), and the method of the interval (``percentile-expanded``).
+    level : float, optional
+        Confidence level, between 0 and 1.
+    boot, seed : int, optional
+        Number of resamples and seed of their draw.
+
+    Raises
+    ------
+    MetricInputError
+        If a text is no text, a count is no whole number from 0, or a level is not between 0 and 1.
+
+    Examples
+    --------
+    >>> signature = Signature(attune="0.1", metric="emotion_f1", filter="age > 30", n=200, level=0.95)
+    >>> str(signature)
+    'attune:0.1|metric:emotion_f1|filter:age%20%3E%2030|n:200|level:0.95'
+    >>> Signature.parse(str(signature)) == signature
+    True
+    """
+
+    attune: str
+    metric: str
+    protocol: str | None = None
+    mode: str | None = None
+    codebook: str | None = None
+    data: str | None = None
+    runs: str | None = None
+    filter: str | None = None
+    n: int | None = None
+    clusters: int | None = None
+    excluded: int | None = None
+    unit: str | None = None
+    interval: str | None = None
+    level: float | None = None
+    boot: int | None = None
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in _NAMES:
+            value = getattr(self, name)
+            if (value is not None or name in _REQUIRED) and not _fits(name, value):
+                raise MetricInputError(f"signature {name} {value!r:.60} is not {_expected(name)}")
+
+    def __str__(self) -> str:
+        settings = ((name, getattr(self, name)) for name in _NAMES)
+        return "|".join(f"{name}:{_encode(value)}" for name, value in settings if value is not None)
+
+    @classmethod
+    def parse(cls, text: str) -> "Signature":
+        """Read a signature back.
+
+        Parameters
+        ----------
+        text : str
+            What ``str(signature)`` gave.
+
+        Returns
+        -------
+        Signature
+
+        Raises
+        ------
+        MetricInputError
+            If the text is not exactly what some signature is written as: an unknown or repeated setting, another order,
+            a value that is not encoded or not of its kind.
+
+        Examples
+        --------
+        >>> Signature.parse("attune:0.1|metric:emotion_f1|n:200").n
+        200
+        """
+        values: dict[str, Any] = {}
+        for setting in text.split("|"):
+            name, colon, value = setting.partition(":")
+            if not colon or name not in _NAMES:
+                raise MetricInputError(
+                    f"signature setting {setting!r:.60} is not name:value; names: {', '.join(_NAMES)}"
+                )
+            if name in values:
+                raise MetricInputError(f"signature setting {name} is given twice")
+            values[name] = _decode(name, value)
+        for name in _REQUIRED:
+            if name not in values:
+                raise MetricInputError(f"signature {text!r:.60} has no {name}; is it cut off?")
+        signature = cls(**values)
+        if str(signature) != text:
+            raise MetricInputError(f"signature {text!r:.200} is not in its one form, which is {str(signature)!r:.200}")
+        return signature
+
+
+_NAMES = tuple(field.name for field in fields(Signature))
+_REQUIRED = ("attune", "metric")
+_COUNTS = ("n", "clusters", "excluded", "boot", "seed")
+
+
+def _fits(name: str, value: object) -> bool:
+    if name in _COUNTS:
+        return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    if name == "level":
+        return isinstance(value, float) and 0 < value < 1
+    return isinstance(value, str)
+
+
+def _expected(name: str) -> str:
+    if name in _COUNTS:
+        return "a whole number from 0"
+    return "a number between 0 and 1" if name == "level" else "a text"
+
+
+# A lone surrogate is no character but does occur in Python's texts (file names); it is encoded as it stands.
+def _encode(value: str | float) -> str:
+    return quote(str(value), safe="", errors="surrogatepass")
+
+
+def _decode(name: str, value: str) -> str | float:
+    try:
+        if name in _COUNTS:
+            return int(value)
+        if name == "level":
+            return float(value)
+        return unquote(value, errors="surrogatepass")
+    except ValueError:
+        raise MetricInputError(f"signature {name} {value!r:.60} is not {_expected(name)}") from None
+
+
+def hash_records(records: Iterable[bytes]) -> str:
+    """Hash a collection of records, whatever their order.
+
+    The SHA-256 of the sorted SHA-256 digests of the records, of which the first 128 bits are kept.
+
+    Parameters
+    ----------
+    records : iterable of bytes
+        Canonical JSON of each record: the same record has to give the same bytes.
+
+    Returns
+    -------
+    str
+        32 hexadecimal digits.
+
+    Raises
+    ------
+    MetricInputError
+        If a record is not bytes.
+
+    Notes
+    -----
+    The order of the records does not matter, how often each occurs does: order never changes a score, a repeated record
+    does.
+
+    Examples
+    --------
+    >>> hash_records([b"{}", b"[]"]) == hash_records([b"[]", b"{}"])
+    True
+    >>> hash_records([b"{}", b"{}"]) == hash_records([b"{}"])
+    False
+    """
+    items: Iterable[object] = records
+    digests = []
+    for position, record in enumerate(items):
+        if not isinstance(record, bytes):
+            guess = "; encode it as UTF-8" if isinstance(record, str) else ""
+            raise MetricInputError(f"record {position} is {type(record).__name__}, not bytes{guess}")
+        digests.append(sha256(record).digest())
+    return sha256(b"".join(sorted(digests))).hexdigest()[:32]
