@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, cast
 
+from attune_data._text import plural
 from attune_data.issues import Severity, SourceError
 
 __all__ = [
@@ -184,13 +185,13 @@ def select(source: Path | str, names: Iterable[str], prefer: str | None, *, may_
         name
         for name in candidates
         if name not in taken
-        and name.lower().endswith(FILES)
+        and name.lower().endswith((*FILES, *ARCHIVES))
         and not (name.lower().endswith(".parquet") and PurePosixPath(name).parent in with_tables)
     ]
     if not passed_over:
         return Selection(selected, [])
     listed = ", ".join(map(shown_name, passed_over[:5])) + (", ..." if len(passed_over) > 5 else "")
-    message = f"{len(passed_over)} files are not read here: {listed}"
+    message = f"{plural(len(passed_over), 'file is', 'files are')} not read here: {listed}"
     where = source if isinstance(source, str) else source.name
     return Selection(selected, [Document(shown_name(where), b"", message, "note")])
 

@@ -135,8 +135,8 @@ class Queryable(ABC):
         >>> import polars as pl
         >>> from attune_data import load
         >>> demo = load("demo")
-        >>> len(demo.filter("asrs_6 >= 4 and who_5 < 13")), len(demo.filter(pl.col("n_turns") > 5))
-        (0, 10)
+        >>> len(demo.filter("promis_anxiety_t >= 60 and who_5 < 13")), len(demo.filter(pl.col("n_turns") > 5))
+        (5, 10)
         """
         import polars as pl
 

@@ -131,7 +131,7 @@ def _report_syntax(error: json.JSONDecodeError, report: Report) -> None:
         place = f"line {error.lineno}, column {error.colno}" if "\n" in error.doc else f"column {error.colno}"
         at_end = error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated string")
         message = f"not JSON at {place}: {error.msg}" + ("; is the file cut off?" if at_end else "")
-    found = error.doc[error.pos : error.pos + 20]
+    found = error.doc[error.pos : error.pos + 20] or None
     report.add("$", "invalid-json", "error", found, message, LEFT_OUT)
 
 

@@ -256,10 +256,6 @@ def bootstrap(
     -----
     Sums lose digits where values are large against their spread: centre values such as dates before taking squares.
 
-    References
-    ----------
-    See the module.
-
     Examples
     --------
     >>> from math import nan

@@ -50,7 +50,7 @@ def test_by_name(hub: HubServer, record: Record) -> None:
     loaded = load("hf://lab/data")
     assert ids(loaded) == ["one", "two"]
     assert brief(loaded.found) == [("hf://lab/data", "unreadable", "note")]
-    assert "1 files are not read here: other.json" in loaded.found[0].message
+    assert "1 file is not read here: other.json" in loaded.found[0].message
     assert hub.downloaded == sorted(files)
 
 

@@ -94,11 +94,11 @@ def test_slashes_do_not_make_two_runs_one(run: Json, save: Save, tmp_path: Path)
 
 def test_files_that_are_passed_over_are_named_once(conversation: Json, save: Save, tmp_path: Path) -> None:
     save(conversation, "conversation_1.json")
-    for name in ("notes.json", "more.jsonl", "_skipped.json", "annotation_codebook.json"):
+    for name in ("notes.json", "more.jsonl", "rest.zip", "_skipped.json", "annotation_codebook.json"):
         (tmp_path / name).write_text("{}")
     (passed,) = load(tmp_path).found
     assert (passed.rule, passed.severity) == ("unreadable", "note")
-    assert passed.message == "2 files are not read here: more.jsonl, notes.json"
+    assert passed.message == "3 files are not read here: more.jsonl, notes.json, rest.zip"
 
 
 def test_a_subset_of_which_nothing_is_there(conversation: Json, save: Save, tmp_path: Path) -> None:

@@ -1,11 +1,8 @@
 """Under which licence records may be published, and what their canary is."""
 
-import doctest
 import re
 import tomllib
 from collections.abc import Callable
-from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +15,6 @@ Json = dict[str, Any]
 Put = Callable[[Json, str, Any], Json]
 LoadOne = Callable[[Any], Collection[Conversation]]
 
-DOCS = Path(__file__).parents[2] / "docs" / "publishing.md"
 CODEBOOK = codebook_folder() / "publishing.toml"
 
 # The chart of Creative Commons, "What can I do with adapted material?" (wiki.creativecommons.org, License Versions and
@@ -203,14 +199,3 @@ def test_the_canary_of_the_data_comes_before_the_fixed_one(conversation: Json, l
     found = canary(load_conversation(conversation))
     assert found.texts == ("GUID 1", "GUID 2")
     assert found.is_own
-
-
-@pytest.mark.parametrize("name", ["licences", "export", "_card"])
-def test_examples(name: str) -> None:
-    results = doctest.testmod(import_module(f"attune_data.{name}"))
-    assert (results.failed, results.attempted > 0) == (0, True)
-
-
-def test_examples_of_the_docs() -> None:
-    results = doctest.testfile(str(DOCS), module_relative=False, encoding="utf-8")
-    assert (results.failed, results.attempted > 0) == (0, True)

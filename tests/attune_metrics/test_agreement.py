@@ -7,7 +7,7 @@ from itertools import permutations, product
 from math import isnan, nan
 from typing import Any, get_args
 
-import krippendorff  # type: ignore[import-untyped]
+import krippendorff
 import numpy as np
 import pytest
 from hypothesis import given, settings
