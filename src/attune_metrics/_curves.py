@@ -1,5 +1,6 @@
 """The shape of a curve: how high it ran, how deep it fell, how fast it rose."""
 
+from collections.abc import Sequence
 from itertools import accumulate
 from math import inf, nan
 
@@ -7,8 +8,6 @@ from attune_metrics._checks import check_list, check_number, warn_undefined
 from attune_metrics.errors import MetricInputError
 
 __all__ = ["emotion_curve_area", "largest_drop", "recovery_time", "turns_to_target"]
-
-Curve = list[float] | tuple[float, ...]
 
 
 def _check_curve(curve: object) -> list[float]:
@@ -18,7 +17,7 @@ def _check_curve(curve: object) -> list[float]:
     return values
 
 
-def emotion_curve_area(curve: Curve) -> float:
+def emotion_curve_area(curve: Sequence[float]) -> float:
     """Area under the curve, divided by its turns: ``sum (curve[t] + curve[t + 1]) / 2 / turns``.
 
     The curve is joined by straight lines, so this is its mean level; curves of unequal length compare.
@@ -50,7 +49,7 @@ def emotion_curve_area(curve: Curve) -> float:
     return (sum(values) - (values[0] + values[-1]) / 2) / (len(values) - 1)
 
 
-def largest_drop(curve: Curve) -> float:
+def largest_drop(curve: Sequence[float]) -> float:
     """Deepest fall from a state to a later one: ``max over s <= t of curve[s] - curve[t]``.
 
     It may take several turns, with smaller rises between (the maximum drawdown). Takes and raises what
@@ -70,7 +69,7 @@ def largest_drop(curve: Curve) -> float:
     return values[_peak(values)] - values[_trough(values)]
 
 
-def recovery_time(curve: Curve) -> float:
+def recovery_time(curve: Sequence[float]) -> float:
     """Count the turns from the bottom of the largest drop back: ``min r with curve[bottom + r] >= peak``.
 
     `peak` is the state that `largest_drop` counts from; of equal drops the first one counts. Takes and raises what
@@ -95,7 +94,7 @@ def recovery_time(curve: Curve) -> float:
     return _first(values[bottom:], peak)
 
 
-def turns_to_target(curve: Curve, *, target: float) -> float:
+def turns_to_target(curve: Sequence[float], *, target: float) -> float:
     """Count the turns until the target is first reached: ``min t with curve[t] >= target``.
 
     Parameters

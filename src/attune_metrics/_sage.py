@@ -2,11 +2,10 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from decimal import ROUND_HALF_UP, Decimal
-from math import fsum, nan
+from decimal import ROUND_HALF_UP, Context, Decimal
+from math import fsum, inf, nan
 
-from attune_metrics._checks import check_list, check_number, check_whole, warn_undefined
-from attune_metrics.errors import MetricInputError
+from attune_metrics._checks import check_list, check_number, warn_undefined
 from attune_metrics.proportions import wilson_interval
 from attune_metrics.resampling import Interval
 
@@ -72,8 +71,8 @@ def sage_scores(finals: Iterable[float], *, level: float = 0.95) -> SageScores:
     return SageScores(n, fsum(values) / n if values else nan, successes, failures, success, failure)
 
 
-def round_half_up(value: float, digits: int = 1) -> float:
-    """Round as SAGE's board does: ``28.95`` is shown as ``29.0``.
+def round_half_up(value: float) -> float:
+    """Round to one decimal as SAGE's board does: ``28.95`` is shown as ``29.0``.
 
     A tie is seen in the shortest decimal form of the number and goes away from zero; `round` would see that the float
     28.95 lies below its tie.
@@ -82,8 +81,6 @@ def round_half_up(value: float, digits: int = 1) -> float:
     ----------
     value : float
         A finite number.
-    digits : int
-        How many places to keep.
 
     Returns
     -------
@@ -93,15 +90,12 @@ def round_half_up(value: float, digits: int = 1) -> float:
     Raises
     ------
     MetricInputError
-        If the number is not finite or `digits` no whole number from 0.
+        If the number is not finite.
 
     Examples
     --------
     >>> round_half_up(28.95), round(28.95, 1)
     (29.0, 28.9)
     """
-    places = check_whole(digits, "digits", 0)
-    try:
-        return float(Decimal(repr(float(value))).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP))
-    except (ArithmeticError, TypeError, ValueError):
-        raise MetricInputError(f"{value!r:.60} cannot be rounded to {places} places") from None
+    exact = Decimal(repr(check_number(value, "value", -inf, inf)))
+    return float(exact.quantize(Decimal("0.1"), ROUND_HALF_UP, Context(prec=400)))  # as many digits as any float has

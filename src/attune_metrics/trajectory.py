@@ -62,7 +62,7 @@ _MOST_MOVE = 10
 
 
 class Anchors(NamedTuple):
-    """The three values of an axis that a final state is scored against, each 0 to 100.
+    """The three values of an axis that a final state is scored against, each 0 to 100; arrays, for many episodes.
 
     Attributes
     ----------
@@ -74,9 +74,9 @@ class Anchors(NamedTuple):
         Failure: scores -1, and so does what lies beyond.
     """
 
-    initial: float
-    target: float
-    worst: float
+    initial: ArrayLike
+    target: ArrayLike
+    worst: ArrayLike
 
 
 def clip_delta(value: object) -> int:
@@ -139,46 +139,54 @@ def state_curve(initial: float, deltas: Iterable[object]) -> list[float]:
     return curve
 
 
-def score_anchors(anchors: ArrayLike, final: ArrayLike, *, axis: Axis, rule: Rule = "evaluation") -> Floats:
+def score_anchors(anchors: Anchors, final: ArrayLike, *, axis: Axis, rule: Rule = "evaluation") -> Floats:
     """Score many final states: the values of `anchor_score`, with the states unchecked.
 
     Parameters
     ----------
-    anchors : array of float, shape (..., 3)
-        Initial, target and worst; a list of `Anchors` will do.
-    final : array of float, shape (...)
+    anchors : Anchors
+        Initial, target and worst, each a number for all episodes or an array with one for each.
+    final : array of float, shape (episodes,)
         Last states; nan where there is none.
     axis, rule
         As for `anchor_score`.
 
     Returns
     -------
-    array of float, shape (...)
+    array of float, shape (episodes,)
         -1 to 1, nan where the final state is.
 
     Examples
     --------
-    >>> score_anchors([Anchors(15, 50, 0), Anchors(50, 60, 30)], [50, 40], axis="trust")
+    >>> score_anchors(Anchors([15, 50], [50, 60], [0, 30]), [50, 40], axis="trust")
     array([ 1. , -0.5])
     """
     _check_choice("axis", axis, Axis)
     _check_choice("rule", rule, Rule)
-    initial, target, worst = np.moveaxis(np.asarray(anchors, dtype=float), -1, 0)
-    states = np.asarray(final, dtype=float)
+    initial, target, worst, states = (np.asarray(value, dtype=float) for value in (*anchors, final))
+    # Few passes and in place: with many episodes memory is what costs.
+    gain, wanted, room = states - initial, target - initial, initial - worst
     up: Floats | float = 1.0 if axis == "trust" else -1.0
     if rule == "evaluation":
-        up = np.where(target >= initial, 1.0, -1.0)
-    gain, wanted, room = up * (states - initial), up * (target - initial), up * (initial - worst)
-    # A denominator of 0 is one whose quotient is replaced.
+        up = np.copysign(1.0, wanted)
+    gain *= up
+    wanted *= up
+    room *= up
+    # Where the worst case is not below the start, all below it is beyond: division by 0 gives -inf.
     with np.errstate(divide="ignore", invalid="ignore"):
-        score = np.asarray(gain / np.where(gain >= 0, wanted, room))
-        score[gain < -room] = -1
-        score[gain >= wanted] = 1
-        if rule == "directed" and axis == "anger" and (wanted <= 0).any():
-            rising = np.where(gain >= wanted, 1 - gain / wanted, np.clip((states - target) / (target - worst), -1, 0))
-            rising = np.where((gain < wanted) & (worst == target), -1, np.where(gain >= 0, 1, rising))
-            score = np.where((wanted <= 0) & ~np.isnan(states), rising, score)
+        score = np.asarray(gain / np.where(gain >= 0, wanted, np.maximum(room, 0)))
+    np.maximum(score, -1, out=score)
+    np.copyto(score, 1, where=gain >= wanted)
+    if rule == "directed" and axis == "anger" and (wanted <= 0).any():
+        return np.where((wanted <= 0) & (gain < 0), _above_start(gain, wanted, room), score)
     return score
+
+
+def _above_start(gain: Floats, wanted: Floats, room: Floats) -> Floats:
+    """Score more anger than at the start where the target is not below it: 1 to 0 at the target, to -1 at the worst."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        beyond = np.where(room == -wanted, -1, np.clip((gain - wanted) / (room + wanted), -1, 0))
+        return np.where(gain >= wanted, 1 - gain / wanted, beyond)
 
 
 def anchor_score(anchors: Anchors, final: float, *, axis: Axis, rule: Rule = "evaluation") -> float:
@@ -228,7 +236,7 @@ def anchor_score(anchors: Anchors, final: float, *, axis: Axis, rule: Rule = "ev
     if len(values) != len(Anchors._fields):
         raise MetricInputError(f"{len(values)} anchors; expected initial, target and worst")
     checked = [check_number(value, name, 0, 100) for name, value in zip(Anchors._fields, values, strict=True)]
-    return float(score_anchors(checked, check_number(final, "final", 0, 100), axis=axis, rule=rule))
+    return float(score_anchors(Anchors(*checked), check_number(final, "final", 0, 100), axis=axis, rule=rule))
 
 
 def anchor_reward(
