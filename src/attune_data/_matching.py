@@ -12,7 +12,18 @@ from attune_data.instruments import instruments
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["NO_ANSWER", "Key", "Match", "Value", "check_trait", "matching", "people", "shares", "strata"]
+__all__ = [
+    "NO_ANSWER",
+    "Key",
+    "Match",
+    "Value",
+    "check_trait",
+    "cluster_name",
+    "matching",
+    "people",
+    "shares",
+    "strata",
+]
 
 NO_ANSWER = "no answer"
 _GROUPS = "diagnosis_groups"
@@ -51,9 +62,9 @@ def check_trait(trait: str, known: Sequence[str]) -> None:
 
 def matching(traits: "pl.DataFrame", origin: "pl.DataFrame", trait: str, match: Match) -> list[int]:
     """Return the positions of the conversations that match; the values asked for must occur in `origin`."""
+    check_trait(trait, [*_names(traits), *([SCREEN] if _GROUPS in traits.columns else [])])
     if trait == SCREEN:
         return _screened(traits, match)
-    check_trait(trait, [*_names(traits), SCREEN])
     if trait in instruments and instruments[trait].bands and any(isinstance(value, str) for value in match.values):
         trait, match = f"{trait}_band", _as_bands(trait, match)
     answers = _answers(traits, trait)
@@ -73,7 +84,8 @@ def matching(traits: "pl.DataFrame", origin: "pl.DataFrame", trait: str, match: 
             if _key(value) in unmet - known.keys():
                 near = get_close_matches(str(_key(value)), map(str, known), n=1)
                 hint = f"did you mean {known[near[0]]!r}?" if near else f"it holds {_listed(known.values())}"
-                raise ValueError(f"no conversation has {trait} {value!r}; {hint}")
+                unit = "conversation" if cluster_name(origin) == "participant" else "record"
+                raise ValueError(f"no {unit} has {trait} {value!r}; {hint}")
     # Who is in no group is not in the other group either.
     outside = bool(grouped) and match.how == "none"
     return [row for row, given in enumerate(answers) if match.fits(wanted, given) and (given or not outside)]
@@ -130,11 +142,22 @@ def _binned(traits: "pl.DataFrame", trait: str, bins: Bins) -> dict[str, list[in
 
 
 def people(traits: "pl.DataFrame") -> dict[tuple[str, str], list[int]]:
-    """Return the positions of each participant's conversations; one that names nobody is a participant of its own."""
+    """Return the positions of what belongs together: a participant's conversations, or a scenario's episodes.
+
+    A conversation that names nobody is a participant of its own.
+    """
+    whose, what = (
+        ("participant_id", "conversation_id") if cluster_name(traits) == "participant" else ("scenario_id",) * 2
+    )
     found: dict[tuple[str, str], list[int]] = {}
-    for row, (person, conversation) in enumerate(traits.select("participant_id", "conversation_id").iter_rows()):
-        found.setdefault((person, "") if person else ("", conversation), []).append(row)
+    for row, (person, unit) in enumerate(zip(traits[whose].to_list(), traits[what].to_list(), strict=True)):
+        found.setdefault((person, "") if person else ("", unit), []).append(row)
     return found
+
+
+def cluster_name(traits: "pl.DataFrame") -> str:
+    """Return what is drawn and split as a whole: a participant, or a scenario where nobody takes part."""
+    return "participant" if "participant_id" in traits.columns else "scenario"
 
 
 def shares(sizes: Sequence[int], total: int) -> list[int]:
@@ -148,7 +171,7 @@ def shares(sizes: Sequence[int], total: int) -> list[int]:
 
 
 def _names(traits: "pl.DataFrame") -> list[str]:
-    return [*traits.columns, *_ALIASES, *group_traits(traits.columns)]
+    return [*traits.columns, *(_ALIASES if _GROUPS in traits.columns else ()), *group_traits(traits.columns)]
 
 
 def _answers(traits: "pl.DataFrame", trait: str) -> list[dict[Key, Value]]:

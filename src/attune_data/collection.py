@@ -2,21 +2,32 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Never, Protocol, TypeVar, cast, overload
 
 from attune_data._files import write_whole
+from attune_data._frames import Frames
 from attune_data._text import plural
 from attune_data.conversation import Conversation
+from attune_data.dialogue import SageDialogue
 from attune_data.export import Exportable
 from attune_data.issues import Issue
 from attune_data.prediction import Run
 from attune_data.query import Queryable, either
 from attune_data.run_tables import RunTables, join_runs
+from attune_data.scenario import SCENES, Episode, Scenario
+from attune_data.scenario_tables import (
+    EpisodeTables,
+    SageTables,
+    ScenarioTables,
+    episode_builder,
+    sage_builder,
+    scenario_builder,
+)
 from attune_data.tables import Tables, build_table
 
 if TYPE_CHECKING:
@@ -28,10 +39,41 @@ __all__ = ["Collection"]
 class _Writable(Protocol):
     @property
     def id(self) -> str: ...
-    def to_json(self) -> bytes: ...
+    def to_line(self) -> bytes: ...
 
 
 T = TypeVar("T", bound=_Writable)
+
+
+class _TablesOf:
+    """The attribute `tables`, of the class that goes with the kind of record."""
+
+    @overload
+    def __get__(self, instance: None, owner: object) -> "_TablesOf": ...
+    @overload
+    def __get__(self, instance: "Collection[Conversation]", owner: object) -> Tables: ...
+    @overload
+    def __get__(self, instance: "Collection[Scenario]", owner: object) -> ScenarioTables: ...
+    @overload
+    def __get__(self, instance: "Collection[Episode]", owner: object) -> EpisodeTables: ...
+    @overload
+    def __get__(self, instance: "Collection[SageDialogue]", owner: object) -> SageTables: ...
+    @overload
+    def __get__(self, instance: "Collection[Run]", owner: object) -> Never: ...
+    def __get__(self, instance: "Collection[Any] | None", owner: object) -> "Frames | _TablesOf":
+        return self if instance is None else instance._tables
+
+
+_BUILDERS: dict[type, tuple[type[Frames], Callable[[Any], "Callable[[str], pl.DataFrame]"]]] = {
+    Conversation: (Tables, lambda records: lambda name: build_table(name, records)),
+    Scenario: (ScenarioTables, scenario_builder),
+    Episode: (EpisodeTables, episode_builder),
+    SageDialogue: (SageTables, sage_builder),
+}
+
+
+def _all(records: Iterable[object], kind: type) -> bool:
+    return all(isinstance(record, kind) for record in records)
 
 
 class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
@@ -49,6 +91,13 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
         What was asked for to come here, for the repr.
     root : Collection, optional
         What this is a part of; its values are those that a query may name.
+    kind : type, optional
+        Class of the records, where there may be none.
+
+    Attributes
+    ----------
+    tables : Tables, ScenarioTables, EpisodeTables or SageTables
+        The records as tidy frames, each built once, when first asked for; `joined` gives those of runs.
 
     Examples
     --------
@@ -68,12 +117,15 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
         files: Mapping[str, str] | None = None,
         filters: Sequence[str] = (),
         root: "Collection[T] | None" = None,
+        kind: type[T] | None = None,
     ) -> None:
         self._records = tuple(records)
         self._found = tuple(found)
         self.files = MappingProxyType(dict(files or {}))
         self._filters = tuple(filters)
         self._root = root
+        first = type(self._records[0]) if self._records else None
+        self._kind: type | None = kind or (root._kind if root else None) or first
 
     @overload
     def __getitem__(self, key: int | str) -> T: ...
@@ -105,13 +157,22 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
     def _by_id(self) -> dict[str, T]:
         return {record.id: record for record in self._records}
 
+    tables = _TablesOf()
+
     @cached_property
-    def tables(self) -> Tables:
-        """The conversations as tidy frames, each built once, when first asked for."""
-        records = [record for record in self._records if isinstance(record, Conversation)]
-        if len(records) < len(self):
-            raise TypeError("only conversations have tables and traits; those of runs are in joined(conversations)")
-        return Tables(lambda name: build_table(name, records), self._found, self._filters)
+    def _tables(self) -> Frames:
+        kind = self._kind_with_tables
+        if kind is None:
+            raise TypeError(
+                "runs, and records of several kinds, have no tables; those of runs are in joined(conversations)"
+            )
+        frames, build = _BUILDERS[kind]
+        return frames(build(self._records), self._found, self._filters)
+
+    @property
+    def _kind_with_tables(self) -> type | None:
+        kind = next((kind for kind in _BUILDERS if issubclass(self._kind or Conversation, kind)), None)
+        return kind if kind and _all(self._records, kind) else None
 
     def _frames(self) -> "Iterator[tuple[str, pl.DataFrame]]":
         import polars as pl
@@ -119,24 +180,29 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
         columns = {
             "id": [record.id for record in self],
             "file": [self.files.get(record.id) for record in self],
-            "record": [record.to_json().decode() for record in self],
+            "record": [record.to_line().decode() for record in self],
         }
         yield "records", pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
-        if all(isinstance(record, Conversation) for record in self):
-            yield from self.tables._frames()
+        if self._kind_with_tables:
+            yield from self._tables._frames()
 
-    def joined(self, conversations: Iterable[Conversation]) -> RunTables:
-        """Return the runs as tidy frames, what was predicted beside what was annotated.
+    @overload
+    def joined(self: "Collection[Run]", truth: Iterable[Conversation]) -> RunTables: ...
+    @overload
+    def joined(self: "Collection[Episode]", truth: Iterable[Scenario]) -> EpisodeTables: ...
+    def joined(self, truth: Iterable[Any]) -> RunTables | EpisodeTables:
+        """Return runs beside the conversations, or episodes beside the scenarios, that they are of, as tidy frames.
 
         Parameters
         ----------
-        conversations : iterable of Conversation
-            The ground truth; `load` gives it. A run whose conversation is not there keeps its rows, without truth.
+        truth : iterable of Conversation or of Scenario
+            What `load` or `load_scenarios` gives. A run or an episode whose conversation or scenario is not there keeps
+            its rows, without it.
 
         Raises
         ------
         TypeError
-            Where the collection holds anything but runs.
+            Where the collection does not hold runs with conversations, or episodes with scenarios, only.
 
         Examples
         --------
@@ -145,14 +211,24 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
         >>> tables.where(em_model="synthetic/hasty", category="Health")
         <RunTables of 6 runs, 6 participants; em_model=synthetic/hasty, category=Health>
         """
-        runs = [run for run in self._records if isinstance(run, Run)]
-        if len(runs) < len(self):
-            raise TypeError("only runs are joined with conversations: load_runs(...).joined(load(...))")
-        noticed = conversations.found if isinstance(conversations, Collection) else ()
-        return RunTables(join_runs(runs, conversations), tuple(dict.fromkeys((*self._found, *noticed))), self._filters)
+        others = list(truth)
+        noticed = truth.found if isinstance(truth, Collection) else ()
+        found = tuple(dict.fromkeys((*self._found, *noticed)))
+        if self._are(Run) and _all(others, Conversation):
+            return RunTables(join_runs(cast("Any", self._records), others), found, self._filters)
+        if self._are(Episode) and _all(others, Scenario):
+            return EpisodeTables(episode_builder(cast("Any", self._records), others), found, self._filters)
+        raise TypeError(
+            "only runs are joined with conversations, load_runs(...).joined(load(...)),"
+            " and only episodes with scenarios, load_episodes(...).joined(load_scenarios(...))"
+        )
+
+    def _are(self, kind: type) -> bool:
+        """Tell whether the records are of a kind; of none at all, what they would be."""
+        return issubclass(self._kind or kind, kind) and _all(self._records, kind)
 
     def _traits(self) -> "pl.DataFrame":
-        return self.tables.conversations
+        return self._tables._traits()
 
     def _origin(self) -> "Collection[T]":
         return self._root or self
@@ -171,7 +247,7 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
         records = [*self, *(record for record in other if record.id not in self._by_id)]
         found = tuple(dict.fromkeys((*self._found, *other._found)))
         files = {**other.files, **self.files}
-        return Collection(records, found, files=files, filters=either(self._filters, other._filters))
+        return Collection(records, found, files=files, filters=either(self._filters, other._filters), kind=self._kind)
 
     def to_jsonl(self, path: str | os.PathLike[str]) -> None:
         """Write the records to a JSONL file, which `load` or `load_runs` reads back as equal records.
@@ -203,7 +279,7 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
         target = Path(path)
         if target.suffix.lower() != ".jsonl":
             raise ValueError(f"to_jsonl writes one record a line: {target.name!r} has to end in .jsonl")
-        write_whole(target, (record.to_json() + b"\n" for record in self))
+        write_whole(target, (record.to_line() + b"\n" for record in self))
 
     def publish(self, repo_id: str, *, licence: str, private: bool = True) -> str:
         """Publish the collection as a data set of the Hugging Face Hub, in one commit.
@@ -252,12 +328,18 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
         return publish(self, repo_id, licence=licence, private=private)
 
     def _summary(self) -> str:
-        kind = type(self._records[0]).__name__.lower() if self._records else "record"
+        kind = type(self._records[0]).__name__.removeprefix("Sage").lower() if self._records else "record"
         people = {getattr(record, "participant_id", None) for record in self._records} - {None}
         participants = [plural(len(people), "participant")] if people else []
         counts = Counter(issue.severity for issue in self._found)
         listed = [plural(counts[severity], severity) for severity in ("error", "warning", "note") if counts[severity]]
-        return ", ".join([plural(len(self), kind), *participants, *(listed or ["no issues"])])
+        return ", ".join([plural(len(self), kind) + self._by_scene(), *participants, *(listed or ["no issues"])])
+
+    def _by_scene(self) -> str:
+        """Return how many records there are of each scene, where they are of scenes."""
+        counts = Counter(record.scene for record in self._records if isinstance(record, Scenario | Episode))
+        known = sorted(counts, key=lambda scene: (*SCENES, scene).index(scene))
+        return f" ({', '.join(f'{counts[scene]} {scene}' for scene in known)})" if counts else ""
 
     def __repr__(self) -> str:
         filters = f"; {', '.join(self._filters)}" if self._filters else ""

@@ -1,5 +1,8 @@
 """Queries: subgroups of conversations by trait, by expression, by stratum, by participant.
 
+Scenarios and episodes are asked for alike: their traits are the columns of the ``scenarios`` or ``episodes`` table, and
+a scenario is drawn and split as a whole with all of its episodes, as a participant is with all of theirs.
+
 What can be asked for is every column of the ``conversations`` table, ``diagnosis`` (a group of
 ``codebook/diagnoses.toml``, else an answer as given), ``diagnosis_group``, and what `attune_data.instruments` publishes
 of a score: ``screen``, ``<score>_screen`` such as ``asrs_6_screen``, ``<score>_band`` such as ``promis_sleep_t_band``.
@@ -13,7 +16,7 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Self
 
 from attune_data._groups import Bins
-from attune_data._matching import Match, Value, check_trait, matching, people, shares, strata
+from attune_data._matching import Match, Value, check_trait, cluster_name, matching, people, shares, strata
 from attune_data._text import plural
 from attune_data.issues import Issue, issues_frame
 
@@ -217,7 +220,7 @@ class Queryable(ABC):
         traits = self._traits()
         rows_of = people(traits)
         if not 0 <= participants <= len(rows_of):
-            raise ValueError(f"cannot sample {participants} participants of {len(rows_of)}")
+            raise ValueError(f"cannot sample {participants} {cluster_name(traits)}s of {len(rows_of)}")
         values_of = {row: set[str]() for row in range(traits.height)}
         for name, rows in strata(traits, by).items() if by else ():
             for row in rows:
@@ -228,7 +231,7 @@ class Queryable(ABC):
         chance = random.Random(seed)  # noqa: S311  # sampling, nothing to guess
         share_of = zip(cells.values(), shares([len(cell) for cell in cells.values()], participants), strict=True)
         drawn = [person for cell, share in share_of for person in chance.sample(cell, share)]
-        label = f"sample of {plural(participants, 'participant')}{f' by {by}' if by else ''}, seed {seed}"
+        label = f"sample of {plural(participants, cluster_name(traits))}{f' by {by}' if by else ''}, seed {seed}"
         return self._keep(sorted(row for person in drawn for row in rows_of[person]), label)
 
     def split(self, *parts: float, seed: int) -> tuple[Self, ...]:

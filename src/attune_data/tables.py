@@ -1,29 +1,30 @@
 """Tidy polars frames of conversations, each with a fixed schema that derives from the records, built when asked for."""
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
-from attune_data._record import Rating, Record, Total
+from attune_data._frames import Frames
+from attune_data._record import Level, Rating, Record, Total
 from attune_data._text import plural
 from attune_data.conversation import (
     BinaryJudgement,
     Conversation,
     ConversationWideQuestions,
+    Metadata,
     MoodShiftTag,
     PairwiseComparison,
     Panas,
+    ParticipantProfile,
     Turn,
 )
 from attune_data.diagnoses import diagnosis_groups
-from attune_data.export import Exportable
-from attune_data.issues import Issue
 from attune_data.prediction import JudgeScores
-from attune_data.query import Queryable, either
+from attune_data.scenario import Profile
 
 if TYPE_CHECKING:
     import polars as pl
@@ -42,7 +43,11 @@ __all__ = [
 
 TABLES = ("conversations", "turns", "mood_tags", "binary", "pairwise", "panas", "conversation_wide")
 
-_RENAMED = {"model": "om_model", "text": "topic", "conversation_topic_attitude": "attitude"}
+_RENAMED = {
+    (Metadata, "model"): "om_model",
+    (Metadata, "text"): "topic",
+    (ParticipantProfile, "conversation_topic_attitude"): "attitude",
+}
 
 
 @dataclass(frozen=True)
@@ -58,7 +63,7 @@ class LazyTables:
     conversation_wide: "pl.LazyFrame"
 
 
-class Tables(Queryable, Exportable):
+class Tables(Frames):
     """Conversations as tidy frames, joined by ``conversation_id`` and ``turn_number``.
 
     Every frame has a fixed schema (`table_schemas`). An absent list or text is an empty one, as in the records; any
@@ -85,20 +90,9 @@ class Tables(Queryable, Exportable):
     ['conversation_id', 'turn_number', 'question_id']
     """
 
+    names: ClassVar[tuple[str, ...]] = TABLES
     _unit = "conversation"
-    _keys: tuple[str, ...] = ("conversation_id",)
-
-    def __init__(
-        self,
-        build: "Callable[[str], pl.DataFrame]",
-        found: Sequence[Issue] = (),
-        filters: Sequence[str] = (),
-        root: "Self | None" = None,
-    ) -> None:
-        self._build = build
-        self._found = tuple(found)
-        self._filters = tuple(filters)
-        self._root = root
+    _keys: ClassVar[tuple[str, ...]] = ("conversation_id",)
 
     @cached_property
     def conversations(self) -> "pl.DataFrame":
@@ -139,50 +133,9 @@ class Tables(Queryable, Exportable):
         """Return every frame as a LazyFrame."""
         return LazyTables(**{name: getattr(self, name).lazy() for name in TABLES})
 
-    def _frames(self) -> "Iterator[tuple[str, pl.DataFrame]]":
-        return ((name, getattr(self, name)) for name in TABLES)
-
-    def _traits(self) -> "pl.DataFrame":
-        return self.conversations
-
-    def _origin(self) -> Self:
-        return self._root or self
-
-    def _keep(self, rows: Sequence[int], label: str) -> Self:
-        kept = self.conversations[rows]
-
-        def build(name: str) -> "pl.DataFrame":
-            if name == "conversations":
-                return kept
-            frame: pl.DataFrame = getattr(self, name)
-            return frame.join(kept.select(self._keys), on=self._keys, how="semi")
-
-        return type(self)(build, self._found, (*self._filters, label), self._origin())
-
-    def __or__(self, other: Self) -> Self:
-        """Return the conversations of both, those of `self` first; one that is in both is there once."""
-        if type(other) is not type(self):
-            return NotImplemented
-
-        def build(name: str) -> "pl.DataFrame":
-            import polars as pl
-
-            own: pl.DataFrame = getattr(self, name)
-            there = self.conversations.select(self._keys)
-            new: pl.DataFrame = getattr(other, name).join(there, on=self._keys, how="anti")
-            return pl.concat([own, new])
-
-        found = dict.fromkeys((*self._found, *other._found))
-        return type(self)(build, tuple(found), either(self._filters, other._filters))
-
-    def __len__(self) -> int:
-        """Return the number of rows of `conversations`."""
-        return self.conversations.height
-
-    def __repr__(self) -> str:
+    def _summary(self) -> str:
         people = self.conversations["participant_id"].drop_nulls().n_unique()
-        filters = f"; {', '.join(self._filters)}" if self._filters else ""
-        return f"<{type(self).__name__} of {plural(len(self), self._unit)}, {plural(people, 'participant')}{filters}>"
+        return f"{super()._summary()}, {plural(people, 'participant')}"
 
 
 @functools.cache
@@ -341,14 +294,25 @@ def _columns(model: type[Record]) -> "dict[str, tuple[str, pl.DataType]]":
     What is a list of records or goes by key has a table of its own.
     """
     found: dict[str, tuple[str, pl.DataType]] = {}
+    hints = get_type_hints(model, include_extras=True)
     for field, info in model.model_fields.items():
-        kind = info.annotation
+        # Pydantic takes the bounds off a number that may not be null.
+        kind = hints[field] if info.annotation is int else info.annotation
         if isinstance(kind, type) and issubclass(kind, Record):
-            prefix = field.removesuffix("panas") if kind is Panas else "draft_" if kind is JudgeScores else ""
+            prefix = _prefix(field, kind)
             found |= {prefix + name: (f"{field}.{path}", dtype) for name, (path, dtype) in _columns(kind).items()}
         elif (dtype := _dtype(kind)) is not None:
-            found[_RENAMED.get(field, field)] = (field, dtype)
+            found[_RENAMED.get((model, field), field)] = (field, dtype)
     return found
+
+
+def _prefix(field: str, kind: type[Record]) -> str:
+    """Return what tells apart the columns of records of one model that are there twice."""
+    if kind is Panas:
+        return field.removesuffix("panas")
+    if kind is Profile:
+        return field.removesuffix("profile")
+    return "draft_" if kind is JudgeScores else ""
 
 
 def _dtype(annotation: Any) -> "pl.DataType | None":
@@ -361,7 +325,7 @@ def _dtype(annotation: Any) -> "pl.DataType | None":
         return pl.Float64()
     kind = get_args(kinds[0])[0] if get_origin(kinds[0]) is Annotated else kinds[0]
     if kind is int:
-        return pl.Int8() if kinds[0] in (Rating, Total) else pl.Int64()
+        return pl.Int8() if kinds[0] in (Level, Rating, Total) else pl.Int64()
     if get_origin(kind) is Literal:
         return pl.Enum(get_args(kind))
     if get_origin(kind) is tuple:
