@@ -71,7 +71,7 @@ def check_scenario(scenario: Scenario, report: Report) -> None:
         if not anchors[0] < anchors[1] < anchors[2]:
             told = dict(zip(order.split(" < "), anchors, strict=True))
             message = f"expected {axis} {order}; the official score takes its direction from initial and target"
-            consequence = "kept; the two scoring rules differ here"
+            consequence = "kept; the scoring rules may differ"
             report.add("$", "anchor-order", "warning", told, message, consequence)
     person = scenario.aggressor_profile
     needed = {
@@ -90,13 +90,12 @@ def _flag(value: Any, path: str, report: Report) -> Any:
     return value if value is None or isinstance(value, bool) else report.unknown(path, value, "true or false")
 
 
-_DELTA = number(-10, 10)
 _NULLABLE_LEVELS = dict.fromkeys(("initial_anger", "initial_trust"), LEVEL)
 _ROLES = {"aggressor": "aggressor", "user": "aggressor", "defender": "defender", "assistant": "defender"}
 _STATE = record(
     {
         **dict.fromkeys(("anger", "trust"), LEVEL),
-        **dict.fromkeys(("anger_delta", "trust_delta"), _DELTA),
+        **dict.fromkeys(("anger_delta", "trust_delta"), number()),
         "parse_failed": _flag,
         **dict.fromkeys(("reflection", "parse", "raw_preview", "stop_reason", "quadrant"), text),
     }

@@ -1,6 +1,7 @@
 """Scenarios of EIBench: what is read, what is mended, what is refused, and how they are written back."""
 
 import json
+import shutil
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 
 import datasets
 import pytest
+from hub_server import HubServer
 
 from attune_data import Collection, LoadError, PublishError, Scenario, SourceError, load_runs, load_scenarios
 from attune_data.licences import permitted
@@ -226,6 +228,19 @@ def test_the_folder_tells_the_split(split: Any, both: Path) -> None:
     assert list(of_split) == list(load_scenarios(both).where(split=split)) == list(load_scenarios(both / split))
     (one,) = load_scenarios(both / split / "charm_final.jsonl", split=split)
     assert one == of_split[f"{split}-charm"]
+
+
+def test_an_archive_and_a_data_set_on_the_hub_are_read_as_the_folder(
+    both: Path, hub: HubServer, tmp_path: Path
+) -> None:
+    archive = shutil.make_archive(str(tmp_path / "set"), "zip", both)
+    files = {path.relative_to(both).as_posix(): path.read_bytes() for path in both.rglob("*.jsonl")}
+    hub.add("lab/scenarios", files)
+    for source in (archive, "hf://lab/scenarios"):
+        assert list(load_scenarios(source, split="test")) == list(load_scenarios(both, split="test"))
+    assert hub.downloaded == [f"test/{scene}_final.jsonl" for scene in sorted(SCENES)]
+    assert list(load_scenarios(archive)) == list(load_scenarios("hf://lab/scenarios")) == list(load_scenarios(both))
+    assert list(load_scenarios("hf://lab/scenarios/train")) == list(load_scenarios(both, split="train"))
 
 
 def test_the_split_that_is_asked_for_leaves_the_other_unread(both: Path) -> None:
