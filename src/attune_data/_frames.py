@@ -105,7 +105,7 @@ class Frames(Queryable, Exportable):
             shared = (frame.join(both, on=self._on(frame), how="semi") for frame in frames)
             left, right = (frame.rows_by_key(self._keys_of(frame)) for frame in shared)
             unequal |= {key for key in {*left, *right} if left.get(key) != right.get(key)}
-        return sorted(key if isinstance(key, str) else "/".join(part or "" for part in key) for key in unequal)
+        return sorted(key if isinstance(key, str) else "/".join(filter(None, key)) for key in unequal)
 
     def _with(self, other: Self, name: str) -> "pl.DataFrame":
         import polars as pl
