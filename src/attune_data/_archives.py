@@ -194,10 +194,15 @@ def _tar(path: Path, choose: Choice | None, prefer: str | None) -> Iterator[Docu
     def read(name: str) -> Iterator[Document]:
         while name not in waiting:
             try:
-                waiting.update([next(contents)])
+                found, member = next(contents)
             except StopIteration:
                 raise OSError("the archive has changed since its members were listed") from None
-        yield from records(shown_name(name), io.BytesIO(waiting.pop(name)), budget)
+            if found == name:  # Where the archive is in name order no member is held.
+                yield from records(shown_name(name), member, budget)
+                return
+            waiting[found] = member.read(RECORD_LIMIT + 1 if found.lower().endswith(".json") else ALL_LIMIT)
+        held = io.BufferedReader(io.BytesIO(waiting.pop(name)))
+        yield from records(shown_name(name), held, budget)
 
     yield from _each(chosen, read, budget)
 
@@ -226,16 +231,14 @@ def _tar_problem(member: tarfile.TarInfo) -> str | None:
     return _problem(stat.S_IFLNK if member.issym() or member.islnk() else stat.S_IFCHR)
 
 
-def _tar_contents(path: Path, names: dict[int, str]) -> Iterator[tuple[str, bytes]]:
-    """Yield name and content of the members at these offsets, in the archive's own order."""
+def _tar_contents(path: Path, names: dict[int, str]) -> Iterator[tuple[str, IO[bytes]]]:
+    """Yield name and content of the members at these offsets, in the archive's own order, each to be read at once."""
     with _unpacked(path) as unpacked:
         stream = _Forwards(unpacked)
         archive = tarfile.TarFile(fileobj=cast("IO[bytes]", stream))
         while names and (member := archive.next()) is not None:
             if member.offset in names:
-                name = names.pop(member.offset)
-                most = RECORD_LIMIT + 1 if name.lower().endswith(".json") else ALL_LIMIT
-                yield name, stream.take(min(member.size, most))
+                yield names.pop(member.offset), io.BufferedReader(_Member(stream, member.size), 2**16)
 
 
 def _unpacked(path: Path) -> IO[bytes]:
@@ -245,6 +248,23 @@ def _unpacked(path: Path) -> IO[bytes]:
     if suffix == ".bz2":
         return bz2.open(path)
     return lzma.open(path) if suffix == ".xz" else cast("IO[bytes]", gzip.open(path))
+
+
+class _Member(io.RawIOBase):
+    """So many bytes from where a stream is."""
+
+    def __init__(self, stream: "_Forwards", size: int) -> None:
+        self._stream = stream
+        self._left = size
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        data = self._stream.take(min(len(buffer), self._left))
+        self._left -= len(data)
+        buffer[: len(data)] = data
+        return len(data)
 
 
 class _Forwards:

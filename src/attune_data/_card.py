@@ -116,7 +116,7 @@ def dataset_card(
     records : sequence
         What is published.
     frames : mapping of str to polars.LazyFrame
-        The tables by name; each is a config that is loaded from ``<name>.parquet``.
+        The tables by name; each with a row is a config that is loaded from ``<name>.parquet``.
     licence : Licence
         What is published under.
     benchmarks : sequence of Benchmark
@@ -128,8 +128,10 @@ def dataset_card(
     rows = {name: frame.select(pl.len()).collect().item() for name, frame in frames.items()}
     name = repo_id.partition("/")[2]
     default = next(name for name in _FIRST if name in rows)
-    configs: list[dict[str, Any]] = [{"config_name": config, "data_files": f"{config}.parquet"} for config in rows]
-    configs[list(rows).index(default)]["default"] = True
+    # The library datasets cannot load a config without a row.
+    filled = [config for config in rows if rows[config]]
+    configs: list[dict[str, Any]] = [{"config_name": config, "data_files": f"{config}.parquet"} for config in filled]
+    configs[filled.index(default)]["default"] = True
     data = DatasetCardData(
         license=licence.id,
         pretty_name=name,
@@ -215,8 +217,10 @@ def _licence(licence: Licence, benchmarks: Sequence[Benchmark]) -> list[str]:
 
 
 def _contents(kind: type, rows: Mapping[str, int]) -> list[str]:
-    lines = [f"| `{name}` | {count:,} | {_about(kind, name)} |" for name, count in rows.items()]
-    return ["## Configs", "\n".join(["| config | rows | content |", "| --- | ---: | --- |", *lines])]
+    lines = [f"| `{name}` | {count:,} | {_about(kind, name)} |" for name, count in rows.items() if count]
+    table = "\n".join(["| config | rows | content |", "| --- | ---: | --- |", *lines])
+    empty = ", ".join(f"`{name}.parquet`" for name, count in rows.items() if not count)
+    return ["## Configs", table, *([f"Without a row, and so no config: {empty}."] if empty else [])]
 
 
 def _about(kind: type, table: str) -> str:

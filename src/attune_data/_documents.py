@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import json
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -34,7 +35,9 @@ ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 
 RECORD_LIMIT = 2**26
 ALL_LIMIT = 2**31
+RECORDS_LIMIT = 500_000
 _USUAL = 2**18
+_BLANK = b" \t\r\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +64,11 @@ class TooLargeError(ValueError):
 
 
 class Budget:
-    """How many bytes the compressed files of one source may still unpack to."""
+    """How many bytes the compressed files of one source may still unpack to, and how many records it may have."""
 
     def __init__(self) -> None:
         self._left = ALL_LIMIT
+        self._records = 0
 
     @property
     def is_spent(self) -> bool:
@@ -78,6 +82,21 @@ class Budget:
             raise TooLargeError(
                 f"it unpacks to more than {ALL_LIMIT:,} bytes, the limit of one source; the rest is not read"
                 " (if that is right, unpack it and load the folder)"
+            )
+
+    def allow(self, size: int) -> None:
+        """Raise where what is about to be unpacked is more than is left."""
+        if size > self._left:
+            self.spend(size)
+
+    def count_record(self) -> None:
+        """Raise where a source has more records than anyone means to load: lines of two bytes are bombs too."""
+        self._records += 1
+        if self._records > RECORDS_LIMIT:
+            self._left = -1
+            raise TooLargeError(
+                f"it has more than {RECORDS_LIMIT:,} records, the limit of one source; the rest is not read"
+                " (if that is right, load it in parts)"
             )
 
     def bounded(self, stream: IO[bytes]) -> IO[bytes]:
@@ -108,11 +127,11 @@ def records(name: str, stream: IO[bytes], budget: Budget) -> Iterator[Document]:
         yield _record(name, data if len(data) < _USUAL else data + stream.read(RECORD_LIMIT + 1 - _USUAL))
     elif lower.endswith(".gz"):
         with gzip.open(stream) as unpacked:
-            yield from _lines(name, budget.bounded(cast("IO[bytes]", unpacked)))
+            yield from _lines(name, budget.bounded(cast("IO[bytes]", unpacked)), budget)
     elif lower.endswith(".parquet"):
-        yield from _rows(name, stream, budget)
+        yield from _rows(name, stream if stream.seekable() else io.BytesIO(stream.read()), budget)
     else:
-        yield from _lines(name, stream)
+        yield from _lines(name, stream, budget)
 
 
 def _record(name: str, data: bytes) -> Document:
@@ -121,24 +140,44 @@ def _record(name: str, data: bytes) -> Document:
     return Document(name, data)
 
 
-def _lines(name: str, stream: IO[bytes]) -> Iterator[Document]:
+def _lines(name: str, stream: IO[bytes], budget: Budget) -> Iterator[Document]:
+    buffered = cast("io.BufferedReader", stream)
+    encoding = json.detect_encoding(head) if (head := buffered.peek(4)[:4]).strip(b"\0") else "utf-8"
+    if not encoding.startswith("utf-8"):
+        yield Document(name, b"", f"its lines are {encoding.upper()}; expected UTF-8: save it so")
+        return
     number, is_empty = 0, True
-    while line := stream.readline(RECORD_LIMIT + 1):
+    while line := buffered.readline(RECORD_LIMIT + 1):
         number += 1
+        if not line.strip(_BLANK):
+            number += _skip_blank(buffered)
+            continue
+        is_empty = False
+        budget.count_record()
         document = _record(f"{name}:{number}", line.removesuffix(b"\n"))
-        if line.strip():
-            is_empty = False
-            yield document
+        yield document
         while document.problem and line and not line.endswith(b"\n"):
-            line = stream.readline(RECORD_LIMIT)
+            line = buffered.readline(RECORD_LIMIT)
     if is_empty:
         yield Document(name, b"")
+
+
+def _skip_blank(stream: io.BufferedReader) -> int:
+    """Read on to the next line with something in it; return how many lines that passes over.
+
+    Line by line, two billion of them would take half an hour.
+    """
+    lines = 0
+    while blank := len(ahead := stream.peek()) - len(ahead.lstrip(_BLANK)):
+        lines += stream.read(blank).count(b"\n")
+    return lines
 
 
 def _rows(name: str, stream: IO[bytes], budget: Budget) -> Iterator[Document]:
     from attune_data._parquet import record_texts
 
-    for number, text in enumerate(record_texts(stream), start=1):
+    for number, text in enumerate(record_texts(stream, budget), start=1):
+        budget.count_record()
         if text is None:
             yield Document(f"{name}:{number}", b"", "the record is null; expected its JSON")
         else:
@@ -173,7 +212,7 @@ def select(source: Path | str, names: Iterable[str], prefer: str | None, *, may_
     candidates = [name for name in every if PurePosixPath(name).name.lower() != "annotation_codebook.json"]
     kinds = (".json", _LINES, _RECORDS, ".parquet")
     of_kinds = ([name for name in candidates if f"/{name}".lower().endswith(kind)] for kind in kinds)
-    preferred = [name for name in candidates if prefer and PurePosixPath(name).match(prefer)]
+    preferred = [name for name in candidates if prefer and PurePosixPath(name.lower()).match(prefer)]
     selected = preferred or next(filter(None, of_kinds), [])
     if not selected and not may_be_empty:
         packed = [name for name in every if name.lower().endswith(ARCHIVES)]
@@ -193,7 +232,7 @@ def select(source: Path | str, names: Iterable[str], prefer: str | None, *, may_
     listed = ", ".join(map(shown_name, passed_over[:5])) + (", ..." if len(passed_over) > 5 else "")
     message = f"{plural(len(passed_over), 'file is', 'files are')} not read here: {listed}"
     where = source if isinstance(source, str) else source.name
-    return Selection(selected, [Document(shown_name(where), b"", message, "note")])
+    return Selection(selected, [Document(shown_name(where), b"", message, "note", rule="passed-over")])
 
 
 def shown_name(name: str | Path) -> str:

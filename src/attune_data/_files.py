@@ -10,8 +10,15 @@ __all__ = ["whole_folder", "write_whole"]
 
 
 def write_whole(path: Path, parts: Iterable[bytes]) -> None:
-    """Write to a temporary file in the same folder, then rename; what was there before stays until then."""
+    """Write to a temporary file in the same folder, then rename; what was there before stays until then.
+
+    Raises
+    ------
+    FileNotFoundError
+        Where there is no such folder.
+    """
     # In a hidden name, so that loading the folder passes over what a killed process leaves.
+    _check_parent(path)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with temporary.open("wb") as file:
@@ -29,10 +36,13 @@ def whole_folder(path: Path) -> Iterator[Path]:
     ------
     FileExistsError
         Where there is a file, or a folder with something in it.
+    FileNotFoundError
+        Where the folder that it is to be in is not there.
     """
     path = path.resolve()
     if path.exists() and not (path.is_dir() and not any(path.iterdir())):
         raise FileExistsError(f"{path} exists and is not an empty folder; remove it, or give another name")
+    _check_parent(path)
     # The outer folder is hidden, as in write_whole, and private; the inner one has the usual permissions.
     with TemporaryDirectory(prefix=".attune-", suffix=".tmp", dir=path.parent) as outer:
         inner = Path(outer, path.name)
@@ -41,3 +51,9 @@ def whole_folder(path: Path) -> Iterator[Path]:
         if path.is_dir():  # Windows renames onto no folder.
             path.rmdir()
         inner.rename(path)
+
+
+def _check_parent(path: Path) -> None:
+    """Name the folder that is missing, where the system would name the temporary file."""
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {path.parent} to write {path.name} to")

@@ -62,22 +62,31 @@ class Listing:
 
 
 def _download(repo: str, commit: str, paths: Sequence[str]) -> list[Path]:
-    """Download files several at a time, with a bar where there is a terminal."""
+    """Download files several at a time, with a bar where there is a terminal; an error has its file as a note."""
     from huggingface_hub import hf_hub_download, snapshot_download
     from huggingface_hub.utils import tqdm  # type: ignore[attr-defined]
 
     options: dict[str, Any] = {"repo_type": _TYPE, "revision": commit, "endpoint": endpoint()}
     if len(paths) > 1:
         options["tqdm_class"] = _quiet_bar()
-    # This keeps the list of files too, by which a later load without the Hub knows that none is missing.
-    snapshot_download(repo, allow_patterns=[glob.escape(paths[0])], **options)
+
+    def download(path: str) -> Path:
+        try:
+            return Path(hf_hub_download(repo, path, **options))
+        except Exception as error:
+            error.add_note(path)
+            raise
+
     pool = ThreadPoolExecutor(_AT_ONCE)
     try:
-        done = pool.map(lambda path: Path(hf_hub_download(repo, path, **options)), paths)
+        done = pool.map(download, paths)
         bar = tqdm(done, desc=f"Fetching {repo}", total=len(paths), disable=None)  # type: ignore[no-untyped-call]
-        return list(bar)
+        found = list(bar)
     finally:
         pool.shutdown(cancel_futures=True)
+    # This keeps the list of files too, by which a later load without the Hub knows that none is missing.
+    snapshot_download(repo, allow_patterns=[glob.escape(paths[0])], **options)
+    return found
 
 
 def _quiet_bar() -> type[Any]:

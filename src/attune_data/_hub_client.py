@@ -133,13 +133,18 @@ def _explained(address: Address) -> Iterator[None]:
         raise _unreachable(address, error) from None
     except OSError as error:
         if error.errno is None:
-            raise SourceError(f"{text}: a file came incomplete; load it again") from None
+            raise SourceError(f"{_what(address, error)}: it came incomplete; load it again") from None
         raise SourceError(
             f"{text}: the cache {constants.HF_HUB_CACHE} cannot be written: {error.strerror};"
             " make room, or set HF_HOME to a folder elsewhere"
         ) from None
-    except (ValueError, TypeError, KeyError, AssertionError):
-        raise _unreachable(address, None) from None
+    except (ValueError, TypeError, KeyError, AssertionError) as error:
+        raise _unreachable(address, error) from None
+
+
+def _what(address: Address, error: BaseException | None) -> str:
+    """Return what was asked for: the address, and the file in it that the error's note names."""
+    return ", file ".join([address.text, *(path for path in getattr(error, "__notes__", ()) if path != address.path)])
 
 
 def _unreachable(address: Address, error: BaseException | None) -> SourceError:
@@ -147,14 +152,14 @@ def _unreachable(address: Address, error: BaseException | None) -> SourceError:
     import httpx2
     from huggingface_hub import errors
 
-    hub = f"the Hub at {shown_endpoint()}"
+    asked, hub = _what(address, error), f"the Hub at {shown_endpoint()}"
     if isinstance(error, errors.RevisionResolutionError | errors.LocalEntryNotFoundError):
         error = error.__cause__
         if error is None or isinstance(error, errors.OfflineModeIsEnabled):
             return _not_cached(address)
     if isinstance(error, errors.HfHubHTTPError) and error.response.status_code in (401, 403):
         what = f"refuses access (status {error.response.status_code})"
-        return SourceError(f"{address.text}: {hub} {what}; {_LOG_IN}, to a token that is valid and may read it")
+        return SourceError(f"{asked}: {hub} {what}; {_LOG_IN}, to a token that is valid and may read it")
     if isinstance(error, errors.HfHubHTTPError):
         what = f"answers with status {error.response.status_code}"
     elif isinstance(error, httpx2.TimeoutException):
@@ -165,7 +170,7 @@ def _unreachable(address: Address, error: BaseException | None) -> SourceError:
         what = f"cannot be reached: {error}"
     else:
         what = "does not answer as a Hub does; check HF_ENDPOINT and the proxy"
-    return SourceError(f"{address.text}: {hub} {what}; it is not in the cache, so try again later")
+    return SourceError(f"{asked}: {hub} {what}; it is not in the cache, so try again later")
 
 
 def _not_cached(address: Address) -> SourceError:

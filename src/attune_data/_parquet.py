@@ -3,22 +3,28 @@
 from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING
 
+from attune_data._documents import RECORD_LIMIT, Budget
+from attune_data._parquet_pages import groups
+
 if TYPE_CHECKING:
     import polars as pl
 
 __all__ = ["record_texts"]
 
-_ROWS = 256
+_COLUMN = "record"
+_MOST_ROWS = 2**14
 _MOST_NAMED = 8
 
 
-def record_texts(stream: IO[bytes]) -> Iterator[bytes | None]:
+def record_texts(stream: IO[bytes], budget: Budget) -> Iterator[bytes | None]:
     """Yield the column ``record`` of an open Parquet file, None for null; a few rows are in memory at a time.
 
     Raises
     ------
     ValueError
         Where the file is damaged, is not Parquet, or has no such column of text.
+    TooLargeError
+        Before a group of rows is unpacked that is larger than what is left.
     """
     import polars as pl
 
@@ -26,14 +32,17 @@ def record_texts(stream: IO[bytes]) -> Iterator[bytes | None]:
     try:
         file = pl.scan_parquet(stream, glob=False, hive_partitioning=False)
         _check(file.collect_schema())
-        column = file.select(pl.col("record").cast(pl.Binary))
-        while True:
-            texts = column.slice(start, _ROWS).collect().to_series()
-            for row in range(texts.len()):
-                yield texts[row]
-            if texts.len() < _ROWS:
-                return
-            start += _ROWS
+        column = file.select(pl.col(_COLUMN).cast(pl.Binary))
+        for rows, size, is_more in groups(stream, _COLUMN):
+            budget.allow(size)
+            step = 1 if is_more else max(1, min(_MOST_ROWS, rows * RECORD_LIMIT // max(size, 1)))
+            end = start + rows
+            while start < end:
+                texts = column.slice(start, min(step, end - start)).collect().to_series()
+                if not texts.len():
+                    raise ValueError("it holds fewer rows than it states")
+                yield from (texts[row] for row in range(texts.len()))
+                start += texts.len()
     # A panic of polars, which damaged bytes can cause, is not an Exception.
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         place = f" beyond row {start}" if start else ""
@@ -44,7 +53,7 @@ def record_texts(stream: IO[bytes]) -> Iterator[bytes | None]:
 def _check(schema: "pl.Schema") -> None:
     import polars as pl
 
-    kind = schema.get("record")
+    kind = schema.get(_COLUMN)
     if kind is None:
         names = [*schema][:_MOST_NAMED] + ["..."] * (len(schema) > _MOST_NAMED)
         hint = (

@@ -93,9 +93,9 @@ def permitted(records: "Collection[Any]", licence: str) -> tuple[Licence, tuple[
     """Return the licence that records are to be published under, and the benchmarks that they are known to be of.
 
     A record is under the licence that it states under the key ``licence`` or ``license`` (or ``data_licence``,
-    ``data_license``), at its top or in its metadata. One that states none and does not say of itself that it was
-    generated is under that of its benchmark: AttuneBench for a conversation, EIBench for a scenario or an episode, SAGE
-    for its dialogues. A run that states none has no known licence and may be published under any.
+    ``data_license``), at any depth. One that states none and does not say of itself that it was generated is under that
+    of its benchmark: AttuneBench for a conversation, EIBench for a scenario or an episode, SAGE for its dialogues. A
+    run that states none has no known licence and may be published under any.
 
     Parameters
     ----------
@@ -111,7 +111,8 @@ def permitted(records: "Collection[Any]", licence: str) -> tuple[Licence, tuple[
     """
     wanted = find_licence(str(licence))
     if wanted is None:
-        near = get_close_matches(str(licence).casefold(), licences(), n=1, cutoff=0.4)
+        versions = [name for name in licences() if re.fullmatch(re.escape(_folded(str(licence))) + r"-[\d.]+", name)]
+        near = versions[-1:] or get_close_matches(str(licence).casefold(), licences(), n=1, cutoff=0.4)
         hint = f"; did you mean {near[0]!r}?" if near else "."
         raise PublishError(f"unknown licence {shown(licence)}{hint} Known are: {', '.join(licences())}")
     # One of each kind is enough to judge by, and to name.
@@ -173,13 +174,22 @@ def canary(records: Sequence[Record]) -> Canary:
     return Canary(found or (_codebook()[3],), bool(found))
 
 
-def _notes(record: Record) -> Iterator[tuple[str, Any]]:
-    """Yield the keys that no model knows, letters only, with their values: of a record, then of its metadata."""
-    metadata = getattr(record, "metadata", None)
-    inner = metadata.model_extra if isinstance(metadata, Record) else metadata
-    for notes in (record.model_extra, inner):
-        if isinstance(notes, dict):
-            yield from ((re.sub(r"[^a-z]", "", key.casefold()), value) for key, value in notes.items())
+def _notes(value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield every key, letters only, with its value: of a record, then of what is in it, at any depth."""
+    if isinstance(value, Record):
+        value = dict(value)
+    if isinstance(value, dict):
+        yield from ((_letters(key), item) for key, item in value.items())
+        value = value.values()
+    elif not isinstance(value, list | tuple):
+        return
+    for item in value:
+        yield from _notes(item)
+
+
+@functools.lru_cache(maxsize=2**12)
+def _letters(key: str) -> str:
+    return re.sub(r"[^a-z]", "", key.casefold())
 
 
 def _items(value: Any) -> list[Any]:

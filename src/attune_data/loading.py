@@ -116,7 +116,7 @@ def load_tables(source: Source, *, chunk: int = 1000, cache: bool = False) -> Ta
     >>> load_tables("demo").turns.equals(load("demo").tables.turns)
     True
     """
-    if chunk < 1:
+    if not hasattr(chunk, "__index__") or chunk < 1:
         raise ValueError(f"chunk is {chunk!r}; expected a number of records from 1")
     read, build = partial(documents, source, prefer=_PREFERRED), partial(_tables, chunk=chunk)
     if not cache:

@@ -23,12 +23,12 @@ from attune_data._documents import (
 from attune_data._hub import listing
 from attune_data._hub_address import is_address, parse_address
 from attune_data._rows import is_dataset, rows
-from attune_data.issues import SourceError
+from attune_data.issues import SourceError, shown
 
 if TYPE_CHECKING:
     import datasets
 
-__all__ = ["Choice", "Document", "Source", "archive_stem", "documents"]
+__all__ = ["Choice", "Document", "Source", "archive_stem", "documents", "source_text"]
 
 Source: TypeAlias = "str | os.PathLike[str] | datasets.Dataset"
 
@@ -52,8 +52,8 @@ def documents(
         archive (``.zip``, ``.tar``, ``.tar.gz``, ``.tgz``, ``.tar.bz2``, ``.tar.xz``), read as a folder and not
         unpacked to disk. Names that begin with ``.`` or ``_`` are passed over, and so are ``annotation_codebook.json``
         and the tables beside a ``records.parquet``. In a folder links are followed, each folder is read once; in an
-        archive links, devices and names that lead out of it are reported. One record may have 64 MiB, and what is
-        compressed may unpack to 2 GiB in all.
+        archive links, devices and names that lead out of it are reported. One record may have 64 MiB, what is
+        compressed may unpack to 2 GiB in all, and JSONL and Parquet may have 500,000 records.
 
         ``hf://owner/name[@revision][/path]`` is a data set on the Hugging Face Hub, read as a folder, or what lies in
         it at that path; only the files that are chosen are downloaded, into the cache that the ``hf`` tools share,
@@ -76,6 +76,8 @@ def documents(
     SourceError
         Where there is no such file, an archive is damaged from its start, or no file in it could be read; where the
         Hub does not give what is asked for, with what to do about it.
+    TypeError
+        Where the source is of another type.
     """
     if is_dataset(source):
         yield from rows(source, columns)
@@ -86,16 +88,19 @@ def documents(
         with (files("attune_data") / demo).open("rb") as stream:
             yield from records(demo, stream, Budget())
         return
-    if not os.fspath(source):
+    text = source_text(source)
+    if not text:
         raise SourceError("the source is an empty text; give a file, a folder or demo")
-    if is_address(os.fspath(source)):
-        yield from _hub(os.fspath(source), choose, prefer)
+    if is_address(text):
+        yield from _hub(text, choose, prefer)
         return
-    path = Path(source)
+    path = Path(text)
     try:
         is_folder, is_there = path.is_dir(), path.exists() or path.is_symlink()
+    except PermissionError as error:
+        raise SourceError(f"{path} cannot be reached: {error.strerror}") from None
     except OSError as error:
-        raise SourceError(f"no such file or folder: {os.fspath(source)[:80]!r}... ({error.strerror})") from None
+        raise SourceError(f"no such file or folder: {text[:80]!r}... ({error.strerror})") from None
     if is_folder:
         yield from _folder(path, choose, prefer)
     elif not is_there:
@@ -110,6 +115,28 @@ def documents(
         raise SourceError(
             f"{path} is neither a .json, .jsonl or .parquet file, an archive ({', '.join(ARCHIVES)}) nor a folder"
         )
+
+
+def source_text(source: Source) -> str:
+    """Return a source that is a path or an address as text.
+
+    Raises
+    ------
+    TypeError
+        Where it is neither.
+    """
+    text = os.fspath(source) if isinstance(source, str | os.PathLike) else None
+    if isinstance(text, str):
+        return text
+    hint = ""
+    if isinstance(source, list | tuple | set):
+        hint = "; load each of several and join what comes with |"
+    elif isinstance(source, bytes):
+        hint = "; os.fsdecode makes a path of bytes"
+    raise TypeError(
+        f"the source is {shown(source)}, of type {type(source).__name__}; expected a path, 'demo', an address hf://..."
+        f" or a datasets.Dataset{hint}"
+    )
 
 
 def archive_stem(path: Path) -> str | None:
@@ -149,7 +176,7 @@ def _folder(folder: Path, choose: Choice | None, prefer: str | None) -> Iterator
         if (status.st_dev, status.st_ino) in entered:
             folders.clear()
             name = shown_name(Path(root).relative_to(folder))
-            problems.append(Document(name, b"", "a link to a folder already read", "note"))
+            problems.append(Document(name, b"", "a link to a folder already read", "note", "passed-over"))
             continue
         entered.add((status.st_dev, status.st_ino))
         # A folder named like a record is not entered; reading it as a file reports it.

@@ -1,6 +1,5 @@
 """The published subsets of AttuneBench: which files of a source belong to one, and which of them are missing."""
 
-import os
 import re
 from difflib import get_close_matches
 from functools import partial
@@ -11,7 +10,7 @@ from attune_data._hub_address import is_address, parse_address
 from attune_data._rows import is_dataset
 from attune_data.codebook import load_codebook
 from attune_data.issues import Issue, SourceError, shown
-from attune_data.sources import Choice, Source, archive_stem
+from attune_data.sources import Choice, Source, archive_stem, source_text
 
 __all__ = ["subset_choice"]
 
@@ -43,7 +42,7 @@ def _named(source: Source) -> tuple[str, str] | None:
     """Return what issues call a source of many files, and the name of its folder; None for any other source."""
     if is_dataset(source):
         return None
-    text = os.fspath(source)
+    text = source_text(source)
     if is_address(text):
         address = parse_address(text)
         path, name, is_folder = Path(address.path or address.repo), text, not address.path.lower().endswith(FILES)
@@ -64,7 +63,7 @@ def _choose(
     own = [name for name in names if subset in PurePosixPath(folder, name).parts[:-1]]
     by_number: dict[int, str] = {}
     for name in own or names:
-        if numbered := re.fullmatch(r"conversation_([0-9]+)\.json", PurePosixPath(name).name):
+        if numbered := re.fullmatch(r"conversation_([0-9]+)\.json", PurePosixPath(name).name, re.IGNORECASE):
             by_number.setdefault(int(numbered[1]), name)
     missing = sorted(wanted - by_number.keys())
     chosen = sorted(by_number[number] for number in wanted & by_number.keys())

@@ -53,7 +53,7 @@ def test_archive_reads_as_the_folder_of_its_members(name: str, record: Record, s
     packed, folder = load(pack(tmp_path / name, members)), load(tmp_path / "folder")
     assert ids(packed) == ids(folder) == ["ten", "nine", "two"]
     assert packed.found[1:] == folder.found[1:]
-    assert brief(packed.found) == [(name, "unreadable", "note"), ("a/conversation_11.json", "invalid-json", "error")]
+    assert brief(packed.found) == [(name, "passed-over", "note"), ("a/conversation_11.json", "invalid-json", "error")]
     assert (
         packed.found[0].message == folder.found[0].message == "2 files are not read here: a/lines.jsonl, a/other.json"
     )

@@ -69,7 +69,7 @@ def test_an_official_result_is_read_without_an_issue_and_written_back(save: Save
     save(lines(official()), "vendor_model/results.jsonl")
     save({"model": "vendor/model", "n": 1}, "vendor_model/summary.json")
     loaded = load_episodes(tmp_path, on_error="raise")
-    assert [(issue.rule, issue.severity) for issue in loaded.found] == [("unreadable", "note")]  # the summary
+    assert [(issue.rule, issue.severity) for issue in loaded.found] == [("passed-over", "note")]  # the summary
     (episode,) = loaded
     assert json.loads(episode.to_json()) == official()
     assert (episode.id, episode.outcome) == ("scene_repair_01/vendor/model", "simulator_stop")

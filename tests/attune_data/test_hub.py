@@ -49,7 +49,7 @@ def test_by_name(hub: HubServer, record: Record) -> None:
     hub.add("lab/data", {**files, "README.md": b"# Data", "annotation_codebook.json": b"{}", "other.json": b"[]"})
     loaded = load("hf://lab/data")
     assert ids(loaded) == ["one", "two"]
-    assert brief(loaded.found) == [("hf://lab/data", "unreadable", "note")]
+    assert brief(loaded.found) == [("hf://lab/data", "passed-over", "note")]
     assert "1 file is not read here: other.json" in loaded.found[0].message
     assert hub.downloaded == sorted(files)
 

@@ -270,6 +270,14 @@ def test_download_that_ends_early(hub: HubServer, data: dict[str, bytes]) -> Non
     assert loaded.found == ()
 
 
+@pytest.mark.parametrize("problem", [404, 503, CUT])
+def test_file_that_does_not_come_is_named(problem: Any, hub: HubServer, data: dict[str, bytes]) -> None:
+    assert data
+    hub.fail = lambda _method, path: problem if path.endswith("conversation_1.json") else None
+    assert failure("hf://lab/data").startswith("hf://lab/data, file sub/conversation_1.json: ")
+    assert failure("hf://lab/data/sub/conversation_1.json").startswith("hf://lab/data/sub/conversation_1.json: ")
+
+
 # The cache.
 
 

@@ -97,7 +97,7 @@ def test_files_that_are_passed_over_are_named_once(conversation: Json, save: Sav
     for name in ("notes.json", "more.jsonl", "rest.zip", "_skipped.json", "annotation_codebook.json"):
         (tmp_path / name).write_text("{}")
     (passed,) = load(tmp_path).found
-    assert (passed.rule, passed.severity) == ("unreadable", "note")
+    assert (passed.rule, passed.severity) == ("passed-over", "note")
     assert passed.message == "3 files are not read here: more.jsonl, notes.json, rest.zip"
 
 

@@ -100,6 +100,8 @@ def test_what_is_no_known_licence(text: str) -> None:
         ("$.data_license", "https://creativecommons.org/licenses/by-nc/4.0/"),
         ("$.license", ["cc-by-4.0", "cc-by-nc-4.0"]),
         ("$.metadata.license", "CC-BY-NC-4.0"),
+        ("$.info", {"license": "cc-by-nc-4.0"}),
+        ("$.turns[0].annotations.sources", [{"origin": {"data-license": "cc-by-nc-4.0"}}]),
         ("$.metadata.dataLicence", ["Creative Commons Attribution-NonCommercial 4.0"]),
     ],
 )
@@ -186,6 +188,8 @@ def test_a_stated_licence_that_is_unknown_is_refused(
 def test_a_licence_nobody_knows_names_the_nearest() -> None:
     with pytest.raises(PublishError, match=r"unknown licence \"cc-by-4\"; did you mean 'cc-by-4\.0'"):
         permitted(load("demo"), "cc-by-4")
+    with pytest.raises(PublishError, match=r'unknown licence "cc-by"; did you mean \'cc-by-4\.0\''):
+        permitted(load("demo"), "cc-by")
     with pytest.raises(PublishError, match=r'unknown licence "zzz"\. Known are: cc0-1\.0, pddl, '):
         permitted(load("demo"), "zzz")
 

@@ -121,6 +121,20 @@ def test_the_card_is_what_the_hub_reads(writer: HubServer) -> None:
     assert re.search(r"GUID [0-9a-f-]{36}\n", card.text)
 
 
+def test_a_table_without_rows_is_no_config(
+    writer: HubServer, conversation: Json, load_conversation: Callable[[Any], Collection[Conversation]]
+) -> None:
+    for turn in conversation["turns"]:
+        turn["moodShiftTags"], turn["annotations"]["binaryJudgements"] = [], []
+    load_conversation(conversation).publish("lab/data", licence="cc-by-4.0")
+    card = card_of(writer)
+    data: Json = card.data.to_dict()  # type: ignore[no-untyped-call]
+    named = [config["config_name"] for config in data["configs"]]
+    assert named == [name for name in (*TABLES, "records") if name not in ("mood_tags", "binary")]
+    assert "Without a row, and so no config: `mood_tags.parquet`, `binary.parquet`." in card.text
+    assert load("hf://lab/data").found == ()
+
+
 def test_the_card_says_what_every_column_means(writer: HubServer) -> None:
     load("demo").publish("lab/data", licence="cc-by-4.0")
     fields = card_of(writer).text.partition("## Fields")[2]

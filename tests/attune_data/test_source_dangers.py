@@ -75,7 +75,8 @@ def test_folder_that_vanishes_during_loading_is_reported(
     assert brief(loaded.found) == [("sub", "unreadable", "error")]
 
 
-def test_archive_that_vanishes_during_loading_is_reported(record: Record, tmp_path: Path) -> None:
+@both_loaders
+def test_archive_that_vanishes_during_loading_is_reported(loader: Loader, record: Record, tmp_path: Path) -> None:
     import tarfile
 
     for name in "ab":
@@ -94,9 +95,9 @@ def test_archive_that_vanishes_during_loading_is_reported(record: Record, tmp_pa
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tarfile, "TarFile", Vanishing)
-        loaded = load(tmp_path / "x.tar.gz")
+        loaded = loader(tmp_path / "x.tar.gz")
     assert len(opened) == 1
-    assert len(loaded) == 0
+    assert ids(loaded) == []
     assert [issue.rule for issue in loaded.found] == ["unreadable", "unreadable"]
 
 
@@ -140,6 +141,14 @@ def test_archive_that_may_not_be_read_is_one_error(name: str, guarded: Path) -> 
         load(guarded / name)
 
 
+def test_file_in_a_folder_that_may_not_be_entered_is_not_said_to_be_missing(record: Record, guarded: Path) -> None:
+    (guarded / "closed").mkdir()
+    (guarded / "closed" / "1.json").write_bytes(record("a"))
+    (guarded / "closed").chmod(0)
+    with pytest.raises(SourceError, match=r"closed/1\.json cannot be reached: Permission denied$"):
+        load(guarded / "closed" / "1.json")
+
+
 @both_loaders
 def test_links_that_go_in_circles_end(loader: Loader, record: Record, save: Save, tmp_path: Path) -> None:
     save(record("a"), "one/1.json")
@@ -152,7 +161,7 @@ def test_links_that_go_in_circles_end(loader: Loader, record: Record, save: Save
     loaded = loader(tmp_path)
     assert sorted(tmp_path.rglob("*")) == before
     assert sorted(ids(loaded)) == ["a", "b"]
-    assert {(issue.rule, issue.severity) for issue in loaded.found} == {("unreadable", "note")}
+    assert {(issue.rule, issue.severity) for issue in loaded.found} == {("passed-over", "note")}
 
 
 @pytest.mark.parametrize("suffix", ["json", "jsonl", "jsonl.gz"])
@@ -240,6 +249,14 @@ def test_written_file_has_the_usual_permissions(tmp_path: Path) -> None:
     (tmp_path / "plain").touch()
     Collection([Conversation(conversation_id="a")]).to_jsonl(tmp_path / "x.jsonl")
     assert (tmp_path / "x.jsonl").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_missing_folder_is_named_and_no_temporary_file(tmp_path: Path) -> None:
+    records = Collection([Conversation(conversation_id="a")])
+    for write, name in ((records.to_jsonl, "x.jsonl"), (records.to_parquet, "x")):
+        with pytest.raises(FileNotFoundError) as raised:
+            write(tmp_path / "none" / name)
+        assert str(raised.value) == f"there is no folder {tmp_path / 'none'} to write {name} to"
 
 
 @pytest.mark.parametrize("name", ["x.json", "x.jsonl.gz", "x"])

@@ -3,12 +3,13 @@
 import json
 import os
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from attune_data import Collection, Issue, LoadError, SourceError, load, load_runs
+from attune_data import Collection, Issue, LoadError, SourceError, load, load_runs, load_tables
 
 Json = dict[str, Any]
 Save = Callable[[Any, str], Path]
@@ -316,3 +317,40 @@ def test_whole_surrogate_pair_is_text(conversation: Json, load_conversation: Loa
     loaded = load_conversation(text)
     assert loaded[0].turns[0].user_message == "vase \U0001f3fa"
     assert loaded.found == ()
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_lines_in_another_encoding_are_one_issue(encoding: str, lines: list[bytes], save: Save) -> None:
+    loaded = load(save(b"\n".join(lines).decode().encode(encoding), "all.jsonl"))
+    assert len(loaded) == 0
+    (issue,) = loaded.found
+    assert (issue.file, issue.rule) == ("all.jsonl", "unreadable")
+    assert f"{encoding.upper()[:6]}" in issue.message
+    assert "expected UTF-8" in issue.message
+
+
+def test_case_of_a_preferred_name_does_not_count(conversation: Json, save: Save, tmp_path: Path) -> None:
+    save(named(conversation, "a"), "CONVERSATION_1.JSON")
+    save(named(conversation, "b"), "x/conversation_2.json")
+    loaded = load(tmp_path)
+    assert sorted(ids(loaded)) == ["a", "b"]
+    assert loaded.found == ()
+
+
+# What cannot be a source.
+
+
+@pytest.mark.parametrize("loader", [load, load_runs, load_tables, partial(load, subset="Sample200")])
+@pytest.mark.parametrize(
+    ("source", "hint"),
+    [(None, ""), (["a.json", "b.json"], "join"), (b"f.json", "fsdecode"), (5, ""), ({"turns": []}, "")],
+)
+def test_what_cannot_be_a_source(loader: Load, source: Any, hint: str) -> None:
+    with pytest.raises(TypeError, match=rf"^the source is .*, of type {type(source).__name__}; expected .*{hint}"):
+        loader(source)
+
+
+@pytest.mark.parametrize("chunk", ["3", 2.5, None, 0, -1])
+def test_chunk_that_is_no_number_of_records(chunk: Any) -> None:
+    with pytest.raises(ValueError, match=r"chunk is .*; expected a number of records from 1"):
+        load_tables("demo", chunk=chunk)
