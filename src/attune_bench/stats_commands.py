@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from attune_bench.stats_tables import Column, Section
     from attune_data import Collection, Conversation
 
-__all__ = ["catching", "compare", "standing", "subset", "table_metadata"]
+__all__ = ["catching", "compare", "mistakes", "standing", "subset", "table_metadata"]
 
 DEFAULT = ("composite_score",)
 Names = Annotated[tuple[str, ...], Parameter(negative="")]
@@ -106,14 +106,14 @@ def table_metadata(scores: "Scores") -> dict[str, Any]:
 
 def catching(analysis: "Callable[[], pl.DataFrame]") -> "tuple[pl.DataFrame, list[str]]":
     """Return the frame of an analysis, and its warnings as sentences."""
-    with _mistakes(), warnings.catch_warnings(record=True) as caught:
+    with mistakes(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         frame = analysis()
     return frame, [f"Warning: {warning.message}." for warning in caught if issubclass(warning.category, UserWarning)]
 
 
 @contextmanager
-def _mistakes() -> Iterator[None]:
+def mistakes() -> Iterator[None]:
     """Turn what a query or an analysis says of its arguments into an error of the user's."""
     try:
         yield
@@ -235,7 +235,7 @@ def subset(
     given = {trait: values for trait, values in traits.items() if values}
     if not (given or screen or filter is not None or by):
         raise UsageError("which conversations? Choose some, for instance --diagnosis ADHD, or use --by TRAIT")
-    with _mistakes():
+    with mistakes():
         part = conversations.where(**given, **({"screen": screen} if screen else {}))
         if filter is not None:
             part = part.filter(filter)

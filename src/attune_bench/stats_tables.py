@@ -52,8 +52,8 @@ class StatsTable:
         The rows, in parts.
     notes : sequence of str
         Sentences below the tables.
-    signature : str
-        The line to quote.
+    signature : str, optional
+        The line to quote; None where the text of another table below it has it.
     metadata : mapping
         Further keys of JSON's ``metadata``.
     extra : mapping of str to frame
@@ -65,7 +65,7 @@ class StatsTable:
     columns: Sequence[Column]
     sections: Sequence[Section]
     notes: Sequence[str]
-    signature: str
+    signature: str | None
     metadata: Mapping[str, Any]
     extra: "Mapping[str, pl.DataFrame]" = field(default_factory=dict)
 
@@ -97,13 +97,16 @@ def render(table: StatsTable, *, format: Format = "table") -> str:  # noqa: A002
     ]  # fmt: skip
     head = [column.head for column in table.columns] + ([""] if reasons else [])
     if format == "markdown":
-        blocks = [f"**{_escaped(title)}**\n\n{_markdown(head, rows)}" for title, rows in body]
-        return "\n\n".join([*blocks, *map(_escaped, map(printable, [*notes, *table.notes])), f"`{table.signature}`"])
+        blocks = [f"**{_escaped(printable(title))}**\n\n{_markdown(head, rows)}" for title, rows in body]
+        signature = [f"`{table.signature}`"] if table.signature else []
+        return "\n\n".join([*blocks, *map(_escaped, map(printable, [*notes, *table.notes])), *signature])
     legend, body = _cut(table.columns, head, body)
     blocks = [f"{fill(printable(title), WIDTH)}\n{grid(head, rows)}" for title, rows in body]
     # A signature is one word, for copying: it is never broken.
-    return "\n\n".join([*legend, *blocks, *(fill(printable(note), WIDTH) for note in [*notes, *table.notes]),
-                        table.signature])  # fmt: skip
+    signature = [table.signature] if table.signature else []
+    return "\n\n".join(
+        [*legend, *blocks, *(fill(printable(note), WIDTH) for note in [*notes, *table.notes]), *signature]
+    )
 
 
 def _mark(row: Row, reasons: Sequence[str]) -> list[str]:

@@ -4,16 +4,23 @@
 the good records and ``.issues``. ``load_tables`` gives frames only; ``runs.joined(conversations)`` gives frames of
 predictions beside annotations. All are asked for subgroups alike: ``where(diagnosis="ADHD")``, ``filter``,
 ``stratify``, ``sample``, ``split``. ``load_codebook`` tells what every code means.
+
+``load_scenarios`` and ``load_episodes`` give the scenarios of EIBench and what models did in them, ``load_sage`` the
+published dialogues of SAGE.
 """
 
 from attune_data.codebook import Codebook, CodebookError, load_codebook
 from attune_data.collection import Collection
 from attune_data.conversation import Conversation, Turn
+from attune_data.dialogue import SageDialogue
 from attune_data.issues import Issue, LoadError, PublishError, SourceError
 from attune_data.loading import load, load_runs, load_tables
 from attune_data.prediction import Run, RunTurn
 from attune_data.query import all_of, none_of
 from attune_data.run_tables import RunTables
+from attune_data.scenario import Episode, Scenario
+from attune_data.scenario_loading import load_episodes, load_sage, load_scenarios
+from attune_data.scenario_tables import EpisodeTables, SageTables, ScenarioTables
 from attune_data.tables import Tables
 
 __all__ = [
@@ -21,19 +28,28 @@ __all__ = [
     "CodebookError",
     "Collection",
     "Conversation",
+    "Episode",
+    "EpisodeTables",
     "Issue",
     "LoadError",
     "PublishError",
     "Run",
     "RunTables",
     "RunTurn",
+    "SageDialogue",
+    "SageTables",
+    "Scenario",
+    "ScenarioTables",
     "SourceError",
     "Tables",
     "Turn",
     "all_of",
     "load",
     "load_codebook",
+    "load_episodes",
     "load_runs",
+    "load_sage",
+    "load_scenarios",
     "load_tables",
     "none_of",
 ]

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from attune_data._frames import Frames
 from attune_data._matching import count_people
 from attune_data._record import Record
 from attune_data._text import plural, printable
@@ -20,7 +21,11 @@ from attune_data.conversation import (
     PairwiseComparison,
     Turn,
 )
+from attune_data.dialogue import Planning, SageDialogue
 from attune_data.licences import Benchmark, Licence, canary
+from attune_data.prediction import Run
+from attune_data.scenario import Episode, Scenario, State
+from attune_data.scenario_tables import EpisodeTables, SageTables, ScenarioTables
 from attune_data.tables import Tables, column_paths
 
 if TYPE_CHECKING:
@@ -29,17 +34,44 @@ if TYPE_CHECKING:
 
 __all__ = ["dataset_card"]
 
-_MODELS: dict[str, type[Record]] = {
-    "conversations": Conversation,
-    "turns": Turn,
-    "mood_tags": MoodShiftTag,
-    "binary": BinaryJudgement,
-    "pairwise": PairwiseComparison,
-    "conversation_wide": ConversationWideQuestions,
+_MODELS: dict[type, dict[str, tuple[type[Record], ...]]] = {
+    Conversation: {
+        "conversations": (Conversation,),
+        "turns": (Turn,),
+        "mood_tags": (MoodShiftTag,),
+        "binary": (BinaryJudgement,),
+        "pairwise": (PairwiseComparison,),
+        "conversation_wide": (ConversationWideQuestions,),
+    },
+    Scenario: {"scenarios": (Scenario,)},
+    Episode: {"episodes": (Scenario, Episode), "turns": (Episode, State)},
+    SageDialogue: {
+        "episodes": (SageDialogue,),
+        "turns": (SageDialogue, Planning),
+        "scenarios": (SageDialogue,),
+    },
+}
+_TABLES: dict[type, type[Frames]] = {
+    Conversation: Tables,
+    Scenario: ScenarioTables,
+    Episode: EpisodeTables,
+    SageDialogue: SageTables,
+}
+_LOADERS: dict[type, str] = {
+    Conversation: "load",
+    Run: "load_runs",
+    Scenario: "load_scenarios",
+    Episode: "load_episodes",
+    SageDialogue: "load_sage",
 }
 _KEYS = {
     "conversation_id": "The conversation.",
     "turn_number": "The turn in it, from 1.",
+}
+_STEPS = {
+    f"{axis}_{moment}": f"{axis.title()} {words}."
+    for axis in ("anger", "trust", "emotion")
+    for moment, words in (("before", "before, 0-100"), ("delta", "after less before"), ("after", "after, 0-100"))
 }
 _OF_TABLES = {
     "conversations": {
@@ -47,6 +79,16 @@ _OF_TABLES = {
         "n_turns": "Number of turns.",
     },
     "pairwise": {"position": "Position in the turn, from 0; the key of a run's selections."},
+    "episodes": {"outcome": "How it ended.", "n_turns": "Number of updates of the state."},
+    "turns": {
+        "model_reply": "What the model said.",
+        "person_reply": "What the person said to it.",
+        "model_think": "The model's reasoning.",
+        "person_thinking": "The person's reasoning.",
+        "planning_content": "What the reply was about.",
+        "parse_failed": "Whether the simulator's answer could not be read.",
+        **_STEPS,
+    },
     "panas": {"moment": "Before or after the conversation.", "item": "PANAS word.", "rating": "Rating, 1-7."},
     "records": {
         "id": "Id of the record.",
@@ -55,7 +97,7 @@ _OF_TABLES = {
     },
 }
 _ANNOTATIONS = ("mood_tags", "binary", "pairwise", "panas")
-_FIRST = ("conversations", "runs", "records")
+_FIRST = ("conversations", "episodes", "scenarios", "records")
 
 
 def dataset_card(
@@ -103,9 +145,9 @@ def dataset_card(
         *_synthetic(records),
         *_request(records),
         *_licence(licence, benchmarks),
-        *_contents(rows),
+        *_contents(type(records[0]), rows),
         *_use(repo_id, records, default),
-        *_fields(frames),
+        *_fields(type(records[0]), frames),
     ]
     return DatasetCard(f"---\n{data.to_yaml()}\n---\n\n" + "\n\n".join(body) + "\n")
 
@@ -126,7 +168,7 @@ def _size(rows: int) -> str:
 
 
 def _summary(records: Sequence[Any], rows: Mapping[str, int]) -> str:
-    parts = [plural(len(records), type(records[0]).__name__.lower())]
+    parts = [plural(len(records), type(records[0]).__name__.removeprefix("Sage").lower())]
     people = count_people(getattr(record, "participant_id", None) for record in records)
     if people:
         parts.append(plural(people, "participant"))
@@ -147,6 +189,8 @@ def _synthetic(records: Sequence[Any]) -> list[str]:
 
 
 def _request(records: Sequence[Any]) -> list[str]:
+    if not isinstance(records[0], Conversation | Run):  # The others' authors ask nothing of the kind.
+        return []
     found = canary(records)
     longest = max(map(len, re.findall("`+", "".join(found.texts))), default=0)
     fence = "`" * max(3, longest + 1)
@@ -172,21 +216,21 @@ def _licence(licence: Licence, benchmarks: Sequence[Benchmark]) -> list[str]:
     return ["## Licence", f"[{licence.title}]({licence.url}). {own}", *sources]
 
 
-def _contents(rows: Mapping[str, int]) -> list[str]:
-    lines = [f"| `{name}` | {count:,} | {_about(name)} |" for name, count in rows.items() if count]
+def _contents(kind: type, rows: Mapping[str, int]) -> list[str]:
+    lines = [f"| `{name}` | {count:,} | {_about(kind, name)} |" for name, count in rows.items() if count]
     table = "\n".join(["| config | rows | content |", "| --- | ---: | --- |", *lines])
     empty = ", ".join(f"`{name}.parquet`" for name, count in rows.items() if not count)
     return ["## Configs", table, *([f"Without a row, and so no config: {empty}."] if empty else [])]
 
 
-def _about(table: str) -> str:
+def _about(kind: type, table: str) -> str:
     if table == "records":
         return "One row a record: all of it, as JSON, nothing left out."
-    return (getattr(Tables, table, None).__doc__ or "").partition("\n")[0]
+    return (getattr(_TABLES[kind], table, None).__doc__ or "").partition("\n")[0]
 
 
 def _use(repo_id: str, records: Sequence[Any], default: str) -> list[str]:
-    loader = "load" if isinstance(records[0], Conversation) else "load_runs"
+    loader = _LOADERS[type(records[0])]
     code = [
         "```python",
         f"from attune_data import {loader}  # pip install attune-bench",
@@ -201,10 +245,10 @@ def _use(repo_id: str, records: Sequence[Any], default: str) -> list[str]:
     return ["## Use", "\n".join(code)]
 
 
-def _fields(frames: "Mapping[str, pl.LazyFrame]") -> list[str]:
+def _fields(kind: type, frames: "Mapping[str, pl.LazyFrame]") -> list[str]:
     parts = ["## Fields"]
     for table, frame in frames.items():
-        meanings = {**_KEYS, **_meanings().get(table, {})}
+        meanings = {**_KEYS, **_meanings(kind).get(table, {})}
         lines = [
             f"| `{column}` | {_type(dtype)} | {meanings.get(column, '')} |"
             for column, dtype in frame.collect_schema().items()
@@ -222,13 +266,13 @@ def _type(dtype: "pl.DataType") -> str:
 
 
 @functools.cache
-def _meanings() -> dict[str, dict[str, str]]:
+def _meanings(kind: type) -> dict[str, dict[str, str]]:
     """Return what every column means, by table, as the record models describe their fields."""
     found = {
-        table: {column: _description(model, path) for column, path in column_paths(model).items()}
-        for table, model in _MODELS.items()
+        table: {column: _description(model, path) for model in models for column, path in column_paths(model).items()}
+        for table, models in _MODELS.get(kind, {}).items()
     }
-    return {table: {**found.get(table, {}), **_OF_TABLES.get(table, {})} for table in (*_MODELS, "panas", "records")}
+    return {table: {**found.get(table, {}), **_OF_TABLES.get(table, {})} for table in (*found, *_OF_TABLES)}
 
 
 def _description(model: type[Record], path: str) -> str:

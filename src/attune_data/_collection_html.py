@@ -6,7 +6,9 @@ from typing import Any
 from attune_data import _annotations as said
 from attune_data._html import page, table, tag
 from attune_data.conversation import Conversation
+from attune_data.dialogue import SageDialogue
 from attune_data.prediction import Run
+from attune_data.scenario import Episode, Scenario
 
 __all__ = ["collection_html"]
 
@@ -19,7 +21,7 @@ def collection_html(records: Sequence[Any], summary: str, asked: str) -> str:
     Parameters
     ----------
     records : sequence
-        Conversations, runs, or anything with an ``id``.
+        Conversations, runs, scenarios, episodes, or anything with an ``id``.
     summary : str
         How many of what there are, and issues.
     asked : str
@@ -42,7 +44,11 @@ def collection_html(records: Sequence[Any], summary: str, asked: str) -> str:
 def _head(record: Any) -> list[str]:
     if isinstance(record, Conversation):
         return ["id", "topic", "model", "turns", "diagnoses"]
-    return ["conversation", "model", "mode", "turns"] if isinstance(record, Run) else ["id"]
+    if isinstance(record, Run):
+        return ["conversation", "model", "mode", "turns"]
+    if isinstance(record, Scenario):
+        return ["id", "scene", "split", "title"]
+    return ["scenario", "model", "outcome"] if isinstance(record, Episode | SageDialogue) else ["id"]
 
 
 def _row(record: Any) -> list[str]:
@@ -52,4 +58,8 @@ def _row(record: Any) -> list[str]:
         return [record.id, said.topic(record), model, str(len(record.turns)), ", ".join(diagnoses)]
     if isinstance(record, Run):
         return [record.conversation_id, record.em_model, record.mode, str(len(record.turns))]
+    if isinstance(record, Scenario):
+        return [record.id, record.scene, record.split or "", record.title or ""]
+    if isinstance(record, Episode | SageDialogue):
+        return [record.scenario_id, record.model or "", record.outcome or ""]
     return [str(record.id)]

@@ -19,6 +19,7 @@ __all__ = [
     "Match",
     "Value",
     "check_trait",
+    "cluster_name",
     "count_people",
     "matching",
     "people",
@@ -75,9 +76,9 @@ def check_trait(trait: str, known: Sequence[str]) -> None:
 
 def matching(traits: "pl.DataFrame", origin: "pl.DataFrame", trait: str, match: Match) -> list[int]:
     """Return the positions of the conversations that match; the values asked for must occur in `origin`."""
+    check_trait(trait, [*_names(traits), *([SCREEN] if _GROUPS in traits.columns else [])])
     if trait == SCREEN:
         return _screened(traits, match)
-    check_trait(trait, [*_names(traits), SCREEN])
     score = trait.removesuffix("_band")
     if score in instruments and instruments[score].bands and any(isinstance(value, str) for value in match.values):
         trait, match = f"{score}_band", _as_bands(score, match)
@@ -99,7 +100,8 @@ def matching(traits: "pl.DataFrame", origin: "pl.DataFrame", trait: str, match: 
             if _key(value) in unmet - known.keys():
                 near = get_close_matches(str(_key(value)), map(str, known), n=1)
                 hint = f"did you mean {known[near[0]]!r}?" if near else f"it holds {_listed(known.values())}"
-                raise ValueError(f"no conversation has {trait} {value!r}; {hint}")
+                unit = "conversation" if cluster_name(origin) == "participant" else "record"
+                raise ValueError(f"no {unit} has {trait} {value!r}; {hint}")
     # Who is in no group is not in the other group either.
     outside = bool(grouped) and match.how == "none"
     return [row for row, given in enumerate(answers) if match.fits(wanted, given) and (given or not outside)]
@@ -162,20 +164,28 @@ def _binned(traits: "pl.DataFrame", trait: str, bins: Bins) -> dict[str, list[in
 
 
 def people(traits: "pl.DataFrame") -> dict[tuple[str, str], list[int]]:
-    """Return the positions of each participant's conversations; one that names nobody is a participant of its own.
+    """Return the positions of what belongs together: a participant's conversations, or a scenario's episodes.
 
-    Participants are in an order that does not depend on that of the conversations.
+    A conversation that names nobody is a participant of its own. The order does not depend on that of the rows.
     """
+    if cluster_name(traits) == "participant":
+        persons, units = [text_key(name) for name in traits["participant_id"]], traits["conversation_id"]
+    else:
+        persons, units = [None] * traits.height, traits["scenario_id"]
     found: dict[tuple[str, str], list[int]] = {}
-    for row, (name, conversation) in enumerate(traits.select("participant_id", "conversation_id").iter_rows()):
-        person = text_key(name)
-        found.setdefault((person, "") if person else ("", conversation), []).append(row)
+    for row, (person, unit) in enumerate(zip(persons, units, strict=True)):
+        found.setdefault((person, "") if person else ("", unit), []).append(row)
     return dict(sorted(found.items()))
 
 
 def count_people(names: Iterable[str | None]) -> int:
     """Return how many participants there are by these names, compared as in queries; a blank one is none."""
     return len({text_key(name) for name in names} - {None})
+
+
+def cluster_name(traits: "pl.DataFrame") -> str:
+    """Return what is drawn and split as a whole: a participant, or a scenario where nobody takes part."""
+    return "participant" if "participant_id" in traits.columns else "scenario"
 
 
 def shares(sizes: Sequence[int], total: int) -> list[int]:
@@ -189,7 +199,7 @@ def shares(sizes: Sequence[int], total: int) -> list[int]:
 
 
 def _names(traits: "pl.DataFrame") -> list[str]:
-    return [*traits.columns, *_ALIASES, *group_traits(traits.columns)]
+    return [*traits.columns, *(_ALIASES if _GROUPS in traits.columns else ()), *group_traits(traits.columns)]
 
 
 def _answers(traits: "pl.DataFrame", trait: str) -> list[dict[Key, Value]]:

@@ -56,7 +56,11 @@ def _check(schema: "pl.Schema") -> None:
     kind = schema.get(_COLUMN)
     if kind is None:
         names = [*schema][:_MOST_NAMED] + ["..."] * (len(schema) > _MOST_NAMED)
-        hint = "; is it one of the tables beside a records.parquet?" if "conversation_id" in schema else ""
+        hint = (
+            "; is it one of the tables beside a records.parquet?"
+            if schema.keys() & {"conversation_id", "scenario_id"}
+            else ""
+        )
         raise ValueError(f"it has no column 'record' with a record's JSON a row, only {', '.join(names)}{hint}")
     if kind not in (pl.String, pl.Binary):
         raise ValueError(f"its column 'record' is {kind}; expected text, a record's JSON a row")

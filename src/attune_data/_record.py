@@ -2,7 +2,7 @@
 
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Self, TypeVar, cast
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, Strict
 from pydantic.alias_generators import to_camel
@@ -15,6 +15,7 @@ __all__ = [
     "Integer",
     "Items",
     "Label",
+    "Level",
     "Mode",
     "NullAs",
     "Number",
@@ -49,6 +50,9 @@ class Record(BaseModel):
         ser_json_inf_nan="constants",
     )
 
+    # What a loader takes from the place of a file where the record does not say it.
+    from_place: ClassVar[frozenset[str]] = frozenset()
+
     @classmethod
     def null(cls) -> Self:
         """Return the empty record that a null in a file reads as."""
@@ -68,6 +72,23 @@ class Record(BaseModel):
             UTF-8 JSON without a final newline.
         """
         return self.model_dump_json(by_alias=True, exclude_unset=True, indent=indent).encode()
+
+    def placed(self, **known: str | None) -> Self:
+        """Return the record with what its file's place tells; what it says itself, and None, change nothing.
+
+        `to_json` leaves that out, as the file did; `to_line` does not.
+        """
+        new = {name: value for name, value in known.items() if value is not None and name not in self.model_fields_set}
+        if not new:
+            return self
+        copied = self.model_copy(update=new)
+        copied.model_fields_set.difference_update(new)
+        return copied
+
+    def to_line(self) -> bytes:
+        """Return the record as JSON in one line, as a collection writes it: with what its file's place told too."""
+        told = {name: value for name in self.from_place if (value := getattr(self, name)) is not None}
+        return (self.model_copy(update=told) if told else self).to_json()
 
 
 class _NullText(str):
@@ -128,6 +149,7 @@ Integer = Annotated[int, Strict(), _Bounds]
 Number = Integer | Annotated[float, Strict(), _Bounds]
 Rating = Annotated[int, Strict(), Field(ge=1, le=7)]
 Total = Annotated[int, Strict(), Field(ge=10, le=70)]
+Level = Annotated[int, Strict(), Field(ge=0, le=100)]
 
 Answer = Literal["yes", "no", "na"]
 Label = Literal["original", "alternate", "human"]

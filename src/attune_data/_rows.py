@@ -1,7 +1,7 @@
 """A `datasets.Dataset` as a source: one record a row, as JSON text in a column of its own or as the columns."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from attune_data._documents import Document
@@ -10,7 +10,6 @@ from attune_data.issues import SourceError
 __all__ = ["is_dataset", "rows"]
 
 _RECORD = "record"
-_RAW = ("conversationId", "turns")
 
 
 def is_dataset(source: object) -> bool:
@@ -18,8 +17,8 @@ def is_dataset(source: object) -> bool:
     return type(source).__module__.partition(".")[0] == "datasets"
 
 
-def rows(source: Any) -> Iterator[Document]:
-    """Yield the records of a Dataset, named ``row 0`` and so on, as it counts.
+def rows(source: Any, raw: Sequence[str]) -> Iterator[Document]:
+    """Yield the records of a Dataset, named ``row 0`` and so on, as it counts; `raw` are columns that it needs.
 
     Raises
     ------
@@ -39,14 +38,14 @@ def rows(source: Any) -> Iterator[Document]:
     columns = source.column_names
     if _RECORD in columns:
         source, is_text = source.select_columns([_RECORD]), True
-    elif set(_RAW) <= set(columns):
+    elif set(raw) <= set(columns):
         is_text = False
         yield Document("rows", b"", _NULLS, "note", rule="nulls-dropped", consequence="nulls count as absent")
     else:
         listed = ", ".join(columns[:8]) + (", ..." if len(columns) > 8 else "")
         raise SourceError(
             f"the Dataset has neither a column {_RECORD!r}, a record as JSON text, nor the columns of a record,"
-            f" {' and '.join(map(repr, _RAW))}; it has: {listed or 'none'}."
+            f" {' and '.join(map(repr, raw))}; it has: {listed or 'none'}."
             " Records cannot be made of tidy tables: give the table that holds the records"
         )
     if not len(source):

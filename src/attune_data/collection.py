@@ -2,22 +2,33 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property, partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Never, Protocol, TypeVar, cast, overload
 
 from attune_data._files import write_whole
+from attune_data._frames import Frames
 from attune_data._matching import count_people
 from attune_data._text import plural
 from attune_data.conversation import Conversation
+from attune_data.dialogue import SageDialogue
 from attune_data.export import Exportable
 from attune_data.issues import Issue
 from attune_data.prediction import Run
 from attune_data.query import Queryable, either, repeated
 from attune_data.run_tables import RunTables, join_runs
+from attune_data.scenario import SCENES, Episode, Scenario
+from attune_data.scenario_tables import (
+    EpisodeTables,
+    SageTables,
+    ScenarioTables,
+    episode_builder,
+    sage_builder,
+    scenario_builder,
+)
 from attune_data.tables import Tables, build_table
 
 if TYPE_CHECKING:
@@ -29,10 +40,41 @@ __all__ = ["Collection"]
 class _Writable(Protocol):
     @property
     def id(self) -> str: ...
-    def to_json(self) -> bytes: ...
+    def to_line(self) -> bytes: ...
 
 
 T = TypeVar("T", bound=_Writable)
+
+
+class _TablesOf:
+    """The attribute `tables`, of the class that goes with the kind of record."""
+
+    @overload
+    def __get__(self, instance: None, owner: object) -> "_TablesOf": ...
+    @overload
+    def __get__(self, instance: "Collection[Conversation]", owner: object) -> Tables: ...
+    @overload
+    def __get__(self, instance: "Collection[Scenario]", owner: object) -> ScenarioTables: ...
+    @overload
+    def __get__(self, instance: "Collection[Episode]", owner: object) -> EpisodeTables: ...
+    @overload
+    def __get__(self, instance: "Collection[SageDialogue]", owner: object) -> SageTables: ...
+    @overload
+    def __get__(self, instance: "Collection[Run]", owner: object) -> Never: ...
+    def __get__(self, instance: "Collection[Any] | None", owner: object) -> "Frames | _TablesOf":
+        return self if instance is None else instance._tables
+
+
+_BUILDERS: dict[type, tuple[type[Frames], Callable[[Any], "Callable[[str], pl.DataFrame]"]]] = {
+    Conversation: (Tables, lambda records: partial(build_table, records=records)),
+    Scenario: (ScenarioTables, scenario_builder),
+    Episode: (EpisodeTables, episode_builder),
+    SageDialogue: (SageTables, sage_builder),
+}
+
+
+def _all(records: Iterable[object], kind: type) -> bool:
+    return all(isinstance(record, kind) for record in records)
 
 
 class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
@@ -50,6 +92,13 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
         What was asked for to come here, for the repr.
     root : Collection, optional
         What this is a part of; its values are those that a query may name.
+    kind : type, optional
+        Class of the records, where there may be none.
+
+    Attributes
+    ----------
+    tables : Tables, ScenarioTables, EpisodeTables or SageTables
+        The records as tidy frames, each built once, when first asked for; `joined` gives those of runs.
 
     Raises
     ------
@@ -74,6 +123,7 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
         files: Mapping[str, str] | None = None,
         filters: Sequence[str] = (),
         root: "Collection[T] | None" = None,
+        kind: type[T] | None = None,
     ) -> None:
         self._records = tuple(records)
         if len({issubclass(kind, Conversation) for kind in {type(record) for record in self._records}}) > 1:
@@ -82,6 +132,8 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
         self._files = dict(files or {})
         self._filters = tuple(filters)
         self._root = root
+        first = type(self._records[0]) if self._records else None
+        self._kind: type | None = kind or (root._kind if root else None) or first
 
     @property
     def files(self) -> Mapping[str, str]:
@@ -118,14 +170,23 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
     def _by_id(self) -> dict[str, T]:
         return {record.id: record for record in self._records}
 
+    tables = _TablesOf()
+
     @cached_property
-    def tables(self) -> Tables:
-        """The conversations as tidy frames, each built once, when first asked for."""
-        records = [record for record in self._records if isinstance(record, Conversation)]
-        if len(records) < len(self):
-            raise TypeError("only conversations have tables and traits; those of runs are in joined(conversations)")
-        root = None if self._root is None else self._root.tables
-        return Tables(partial(build_table, records=records), self._found, self._filters, root)
+    def _tables(self) -> Frames:
+        kind = self._kind_with_tables
+        if kind is None:
+            raise TypeError(
+                "runs, and records of several kinds, have no tables; those of runs are in joined(conversations)"
+            )
+        frames, build = _BUILDERS[kind]
+        root = None if self._root is None else self._root._tables
+        return frames(build(self._records), self._found, self._filters, root)
+
+    @property
+    def _kind_with_tables(self) -> type | None:
+        kind = next((kind for kind in _BUILDERS if issubclass(self._kind or Conversation, kind)), None)
+        return kind if kind and _all(self._records, kind) else None
 
     def _frames(self) -> "Iterator[tuple[str, pl.DataFrame]]":
         import polars as pl
@@ -133,24 +194,29 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
         columns = {
             "id": [record.id for record in self],
             "file": [self.files.get(record.id) for record in self],
-            "record": [record.to_json().decode() for record in self],
+            "record": [record.to_line().decode() for record in self],
         }
         yield "records", pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
-        if all(isinstance(record, Conversation) for record in self):
-            yield from self.tables._frames()
+        if self._kind_with_tables:
+            yield from self._tables._frames()
 
-    def joined(self, conversations: Iterable[Conversation]) -> RunTables:
-        """Return the runs as tidy frames, what was predicted beside what was annotated.
+    @overload
+    def joined(self: "Collection[Run]", truth: Iterable[Conversation]) -> RunTables: ...
+    @overload
+    def joined(self: "Collection[Episode]", truth: Iterable[Scenario]) -> EpisodeTables: ...
+    def joined(self, truth: Iterable[Any]) -> RunTables | EpisodeTables:
+        """Return runs beside the conversations, or episodes beside the scenarios, that they are of, as tidy frames.
 
         Parameters
         ----------
-        conversations : iterable of Conversation
-            The ground truth; `load` gives it. A run whose conversation is not there keeps its rows, without truth.
+        truth : iterable of Conversation or of Scenario
+            What `load` or `load_scenarios` gives. A run or an episode whose conversation or scenario is not there keeps
+            its rows, without it.
 
         Raises
         ------
         TypeError
-            Where the collection holds anything but runs, or `conversations` anything but conversations.
+            Where the collection does not hold runs with conversations, or episodes with scenarios, only.
 
         Examples
         --------
@@ -159,15 +225,24 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
         >>> tables.where(em_model="synthetic/hasty", category="Health")
         <RunTables of 6 runs, 6 participants; em_model=synthetic/hasty, category=Health>
         """
-        runs = [run for run in self._records if isinstance(run, Run)]
-        given: list[Any] = list(conversations) if hasattr(conversations, "__iter__") else [conversations]
-        if len(runs) < len(self) or not all(isinstance(one, Conversation) for one in given):
-            raise TypeError("only runs are joined with conversations: load_runs(...).joined(load(...))")
-        noticed = conversations.found if isinstance(conversations, Collection) else ()
-        return RunTables(join_runs(runs, given), tuple(dict.fromkeys((*self._found, *noticed))), self._filters)
+        others: list[Any] = list(truth) if hasattr(truth, "__iter__") else [truth]
+        noticed = truth.found if isinstance(truth, Collection) else ()
+        found = tuple(dict.fromkeys((*self._found, *noticed)))
+        if self._are(Run) and _all(others, Conversation):
+            return RunTables(join_runs(cast("Any", self._records), others), found, self._filters)
+        if self._are(Episode) and _all(others, Scenario):
+            return EpisodeTables(episode_builder(cast("Any", self._records), others), found, self._filters)
+        raise TypeError(
+            "only runs are joined with conversations, load_runs(...).joined(load(...)),"
+            " and only episodes with scenarios, load_episodes(...).joined(load_scenarios(...))"
+        )
+
+    def _are(self, kind: type) -> bool:
+        """Tell whether the records are of a kind; of none at all, what they would be."""
+        return issubclass(self._kind or kind, kind) and _all(self._records, kind)
 
     def _traits(self) -> "pl.DataFrame":
-        return self.tables.conversations
+        return self._tables._traits()
 
     def _origin(self) -> "Collection[T]":
         return self if self._root is None else self._root
@@ -193,13 +268,14 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
             if first is None:
                 records.append(record)
             elif first != record:
-                differing.append(
-                    repeated(type(record), record.id, self._files.get(record.id), other._files.get(record.id))
-                )
+                files = self._files.get(record.id), other._files.get(record.id)
+                differing.append(repeated(type(record).__name__.lower(), record.id, *files))
         found = tuple(dict.fromkeys((*self._found, *other._found, *differing)))
-        files = {**other.files, **self.files}
         filters = either(self._filters, other._filters)
-        return Collection(records, found, files=files, filters=filters, root=self._common_origin(other))
+        root = self._common_origin(other)
+        return Collection(
+            records, found, files={**other.files, **self.files}, filters=filters, root=root, kind=self._kind
+        )
 
     def to_jsonl(self, path: str | os.PathLike[str]) -> None:
         """Write the records to a JSONL file, which `load` or `load_runs` reads back as equal records.
@@ -231,7 +307,7 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
         target = Path(path)
         if target.suffix.lower() != ".jsonl":
             raise ValueError(f"to_jsonl writes one record a line: {target.name!r} has to end in .jsonl")
-        write_whole(target, (record.to_json() + b"\n" for record in self))
+        write_whole(target, (record.to_line() + b"\n" for record in self))
 
     def publish(self, repo_id: str, *, licence: str, private: bool = True) -> str:
         """Publish the collection as a data set of the Hugging Face Hub, in one commit.
@@ -280,12 +356,18 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
         return publish(self, repo_id, licence=licence, private=private)
 
     def _summary(self) -> str:
-        kind = type(self._records[0]).__name__.lower() if self._records else "record"
+        kind = type(self._records[0]).__name__.removeprefix("Sage").lower() if self._records else "record"
         people = count_people(getattr(record, "participant_id", None) for record in self._records)
         participants = [plural(people, "participant")] if people else []
         counts = Counter(issue.severity for issue in self._found)
         listed = [plural(counts[severity], severity) for severity in ("error", "warning", "note") if counts[severity]]
-        return ", ".join([plural(len(self), kind), *participants, *(listed or ["no issues"])])
+        return ", ".join([plural(len(self), kind) + self._by_scene(), *participants, *(listed or ["no issues"])])
+
+    def _by_scene(self) -> str:
+        """Return how many records there are of each scene, where they are of scenes."""
+        counts = Counter(record.scene for record in self._records if isinstance(record, Scenario | Episode))
+        known = sorted(counts, key=lambda scene: (*SCENES, scene).index(scene))
+        return f" ({', '.join(f'{counts[scene]} {scene}' for scene in known)})" if counts else ""
 
     def __repr__(self) -> str:
         filters = f"; {self._asked()}" if self._filters else ""

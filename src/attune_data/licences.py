@@ -51,7 +51,7 @@ class Benchmark:
     """Whose data a kind of record is, where the record itself does not say."""
 
     name: str
-    record: str
+    records: tuple[str, ...]
     licence: Licence
     attribution: str
 
@@ -93,9 +93,9 @@ def permitted(records: "Collection[Any]", licence: str) -> tuple[Licence, tuple[
     """Return the licence that records are to be published under, and the benchmarks that they are known to be of.
 
     A record is under the licence that it states under the key ``licence`` or ``license`` (or ``data_licence``,
-    ``data_license``), at any depth. One that states none and does not say of itself that it was
-    generated is under that of its benchmark, which for a conversation is AttuneBench. A run that states none has no
-    known licence and may be published under any.
+    ``data_license``), at any depth. One that states none and does not say of itself that it was generated is under that
+    of its benchmark: AttuneBench for a conversation, EIBench for a scenario or an episode, SAGE for its dialogues. A
+    run that states none has no known licence and may be published under any.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def _sources(record: Record, records: "Collection[Any]") -> Iterator[Licence | B
             )
         yield found
     if not stated and not getattr(record, "synthetic", False):
-        yield from (benchmark for benchmark in _codebook()[2] if benchmark.record == type(record).__name__)
+        yield from (benchmark for benchmark in _codebook()[2] if type(record).__name__ in benchmark.records)
 
 
 def canary(records: Sequence[Record]) -> Canary:
@@ -221,7 +221,7 @@ def _codebook() -> tuple[dict[str, Licence], dict[str, Licence], tuple[Benchmark
             _folded(text): known[name] for text in (name, row["title"], row["url"], row.get("spelling", name))
         }
     benchmarks = tuple(
-        Benchmark(name, row["record"], known[row["licence"]], row["attribution"])
+        Benchmark(name, tuple(row["records"]), known[row["licence"]], row["attribution"])
         for name, row in data["benchmarks"].items()
     )
     return known, spellings, benchmarks, data["canary"]

@@ -1,25 +1,21 @@
 """Loading: a source into a collection of checked records, with an issue for everything that was noticed."""
 
-import gc
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
-from typing import Literal
 
+from attune_data._loading import OnError, collect, counted, gc_paused, strictness
 from attune_data.collection import Collection
 from attune_data.conversation import Conversation
-from attune_data.issues import Issue, LoadError, Severity, shown
+from attune_data.issues import Issue, Severity, shown
 from attune_data.prediction import Run
-from attune_data.reading import CONVERSATION, LEFT_OUT, RUN, Record, read_document
+from attune_data.reading import CONVERSATION, LEFT_OUT, RUN, read_document
 from attune_data.sources import Document, Source, documents
 from attune_data.subsets import subset_choice
 from attune_data.tables import TABLES, Tables, build_table
 
 __all__ = ["load", "load_runs", "load_tables"]
-
-OnError = Literal["report", "raise"]
 
 _PREFERRED = "conversation_*.json"
 
@@ -72,19 +68,19 @@ def load(
     >>> conversations[0].metadata.category
     'Family'
     """
-    strict = _strict(on_error)
+    strict = strictness(on_error)
     found: list[Issue] = []
     choose = None if subset is None else subset_choice(source, subset, found)
     records: dict[str, tuple[Conversation, Document]] = {}
-    with _gc_paused():
-        for document in _counted(documents(source, choose, prefer=_PREFERRED), progress):
+    with gc_paused():
+        for document in counted(documents(source, choose, prefer=_PREFERRED), progress):
             conversation = read_document(CONVERSATION, document, found=found, strict=strict)
             if conversation is None:
                 continue
             first, where = records.setdefault(conversation.id, (conversation, document))
             if where is not document:
                 found.append(_duplicate(document, conversation.id, where.name, same=first == conversation))
-    return _collect(list(records.values()), found, strict)
+    return collect(CONVERSATION, list(records.values()), found, strict)
 
 
 def load_tables(source: Source, *, chunk: int = 1000, cache: bool = False) -> Tables:
@@ -138,7 +134,7 @@ def _tables(read: Iterable[Document], chunk: int) -> Tables:
     parts: dict[str, list[pl.DataFrame]] = {name: [build_table(name, ())] for name in TABLES}
     records = _first_of_each(read, found)
     while True:
-        with _gc_paused():
+        with gc_paused():
             held = list(islice(records, chunk))
             for name, frames in parts.items():
                 frames.append(build_table(name, held))
@@ -200,17 +196,17 @@ def load_runs(
     ValueError
         Where `on_error` is neither choice.
     """
-    strict = _strict(on_error)
+    strict = strictness(on_error)
     found: list[Issue] = []
     records: dict[tuple[str, str, str], tuple[Run, Document]] = {}
-    with _gc_paused():
-        for document in _counted(documents(source, demo="demo_runs.jsonl"), progress):
+    with gc_paused():
+        for document in counted(documents(source, demo="demo_runs.jsonl"), progress):
             run = read_document(RUN, document, found=found, strict=strict)
             if run is None:
                 continue
             earlier = records.get(run.key)
             records[run.key] = (run, document) if earlier is None else _later(earlier, (run, document), found)
-    return _collect(list(records.values()), found, strict)
+    return collect(RUN, list(records.values()), found, strict)
 
 
 def _later(first: tuple[Run, Document], second: tuple[Run, Document], found: list[Issue]) -> tuple[Run, Document]:
@@ -230,13 +226,6 @@ def _later(first: tuple[Run, Document], second: tuple[Run, Document], found: lis
     return counts
 
 
-def _counted(found: Iterator[Document], progress: Callable[[int], object] | None) -> Iterator[Document]:
-    for count, document in enumerate(found, start=1):
-        yield document
-        if progress:
-            progress(count)
-
-
 def _instant(timestamp: str | None) -> datetime | None:
     """Return when a run ended, or None; a number is seconds since 1970, a time without a zone is UTC."""
     try:
@@ -247,28 +236,3 @@ def _instant(timestamp: str | None) -> datetime | None:
         except (ValueError, OverflowError, OSError):
             return None
     return instant if instant.tzinfo else instant.replace(tzinfo=UTC)
-
-
-def _strict(on_error: str) -> bool:
-    if on_error not in ("report", "raise"):
-        raise ValueError(f"on_error is {on_error!r}; expected 'report' or 'raise'")
-    return on_error == "raise"
-
-
-def _collect(records: Sequence[tuple[Record, Document]], found: Sequence[Issue], strict: bool) -> Collection[Record]:
-    if strict and any(issue.severity == "error" for issue in found):
-        raise LoadError(found)
-    files = {record.id: document.name for record, document in records}
-    return Collection([record for record, _ in records], found, files=files)
-
-
-@contextmanager
-def _gc_paused() -> Iterator[None]:
-    """Keep the cyclic collector off during a bulk load: it would rescan a growing heap that holds no garbage."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from attune_data._text import plural, printable
 from attune_data.issues import PublishError, shown
 from attune_data.licences import permitted
-from attune_data.tables import TABLES
+from attune_data.scenario_tables import EpisodeTables, SageTables, ScenarioTables
+from attune_data.tables import Tables
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["publish"]
 
 # In the order of the card. What was published before and is not there any more is deleted.
-_OURS = [f"{name}.parquet" for name in (*TABLES, "records")]
+_NAMES = [name for frames in (Tables, ScenarioTables, EpisodeTables, SageTables) for name in frames.names]
+_OURS = [f"{name}.parquet" for name in dict.fromkeys((*_NAMES, "records"))]
 # Seconds. Only the first answer has to come as soon as where loading asks; a large commit takes its time.
 _ANY_ANSWER = 300
 

@@ -1,5 +1,8 @@
 """Queries: subgroups of conversations by trait, by expression, by stratum, by participant.
 
+Scenarios and episodes are asked for alike: their traits are the columns of the ``scenarios`` or ``episodes`` table, and
+a scenario is drawn and split as a whole with all of its episodes, as a participant is with all of theirs.
+
 What can be asked for is every column of the ``conversations`` table, ``diagnosis`` (a group of
 ``codebook/diagnoses.toml``, else an answer as given), ``diagnosis_group``, and what `attune_data.instruments` publishes
 of a score: ``screen``, ``<score>_screen`` such as ``asrs_6_screen``, ``<score>_band`` such as ``promis_sleep_t_band``.
@@ -13,7 +16,7 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, Self
 
 from attune_data._groups import Bins
-from attune_data._matching import Match, Value, check_trait, matching, people, shares, strata
+from attune_data._matching import Match, Value, check_trait, cluster_name, matching, people, shares, strata
 from attune_data._text import plural, printable
 from attune_data.issues import Issue, issues_frame, shown
 from attune_data.reading import LEFT_OUT
@@ -257,7 +260,7 @@ class Queryable(ABC):
         traits = self._traits()
         rows_of = people(traits)
         if participants not in range(len(rows_of) + 1):
-            raise ValueError(f"cannot sample {participants!r} participants of {len(rows_of)}")
+            raise ValueError(f"cannot sample {participants!r} {cluster_name(traits)}s of {len(rows_of)}")
         values_of = {row: set[str]() for row in range(traits.height)}
         for name, rows in strata(traits, by).items() if by else ():
             for row in rows:
@@ -268,7 +271,7 @@ class Queryable(ABC):
         chance = random.Random(seed)  # noqa: S311  # sampling, nothing to guess
         share_of = zip(cells.values(), shares([len(cell) for cell in cells.values()], participants), strict=True)
         drawn = [person for cell, share in share_of for person in chance.sample(cell, share)]
-        label = f"sample of {plural(participants, 'participant')}{f' by {by}' if by else ''}, seed {seed}"
+        label = f"sample of {plural(participants, cluster_name(traits))}{f' by {by}' if by else ''}, seed {seed}"
         return self._keep(sorted(row for person in drawn for row in rows_of[person]), label)
 
     def split(self, *parts: float, seed: int) -> tuple[Self, ...]:
@@ -326,11 +329,11 @@ def either(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
     return (" | ".join(f"({', '.join(filters) or 'all'})" for filters in (first, second)),)
 
 
-def repeated(kind: type, record_id: str, before: str | None = None, file: str | None = None) -> Issue:
+def repeated(unit: str, record_id: str, before: str | None = None, file: str | None = None) -> Issue:
     """Return the issue of a record that a union leaves out: another, in the file `before`, has its id and counts."""
-    rule, value = f"duplicate-{kind.__name__.lower()}", shown(record_id)
+    rule = f"duplicate-{unit if unit in ('conversation', 'run') else 'record'}"
     message = f"{before or 'the left of |'} has the same id and counts, and its content differs"
-    return Issue(file or "the right of |", "$", rule, "error", value, message, LEFT_OUT)
+    return Issue(file or "the right of |", "$", rule, "error", shown(record_id), message, LEFT_OUT)
 
 
 def _is_cached(kind: type, name: str) -> bool:

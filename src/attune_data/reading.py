@@ -13,36 +13,57 @@ from typing import Any, Generic, TypeVar
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
+from attune_data._eibench import check_episode, check_scenario, fix_episode, fix_scenario
 from attune_data._fixes import Fix, Report
 from attune_data._rules import check_conversation, check_run
+from attune_data._sage import check_dialogue, fix_dialogue
 from attune_data._spellings import conversation_is_old, fix_conversation, fix_run, run_is_old
 from attune_data.conversation import Conversation
+from attune_data.dialogue import SageDialogue
 from attune_data.issues import Issue
 from attune_data.prediction import Run
+from attune_data.scenario import Episode, Scenario
 from attune_data.sources import Document
 
-__all__ = ["CONVERSATION", "LEFT_OUT", "RUN", "Kind", "Record", "read_document", "without_surrogates"]
+__all__ = [
+    "CONVERSATION",
+    "DIALOGUE",
+    "EPISODE",
+    "LEFT_OUT",
+    "RUN",
+    "SCENARIO",
+    "Kind",
+    "Record",
+    "read_document",
+    "without_surrogates",
+]
 
-Record = TypeVar("Record", Conversation, Run)
+Record = TypeVar("Record", Conversation, Run, Scenario, Episode, SageDialogue)
 
 LEFT_OUT = "record left out"
 _MOST_ERRORS = 20
 
 
+def _never(_: Any) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Kind(Generic[Record]):
-    """One kind of record: its model, how old files of it are mended, and the rules it is held to.
+    """One kind of record: its model, how files of it are mended, and the rules it is held to.
 
-    A document that has none of `keys`, or that `is_other` tells to be of the other kind, is something else.
+    A document that has none of `keys`, or that `is_other` tells to be of another kind, is something else. `is_old`
+    tells that a valid record is to be mended all the same.
     """
 
     model: type[Record]
-    is_old: Callable[[Record], bool]
     fix: Fix
     check: Callable[[Record, Report], None]
     name: str
+    loader: str
     keys: frozenset[str]
-    is_other: Callable[[Mapping[str, Any]], bool]
+    is_old: Callable[[Record], bool] = _never
+    is_other: Callable[[Mapping[str, Any]], bool] = _never
 
 
 _CONVERSATION_ONLY = frozenset(("participant_profile", "prePanas", "postPanas", "conversationWideQuestions"))
@@ -58,22 +79,42 @@ def _is_conversation(keys: Mapping[str, Any]) -> bool:
 
 CONVERSATION = Kind(
     Conversation,
-    conversation_is_old,
     fix_conversation,
     check_conversation,
     "conversation",
+    "load",
     frozenset(("conversationId", "turns")),
+    conversation_is_old,
     _is_run,
 )
 RUN = Kind(
     Run,
-    run_is_old,
     fix_run,
     check_run,
     "run file",
+    "load_runs",
     frozenset(("conversationId", "em_model", "turns")),
+    run_is_old,
     _is_conversation,
 )
+SCENARIO = Kind(
+    Scenario,
+    fix_scenario,
+    check_scenario,
+    "scenario",
+    "load_scenarios",
+    frozenset(("aggressor_profile", "initial_calibration", "rub_goals", "worst_case", "row")),
+)
+EPISODE = Kind(Episode, fix_episode, check_episode, "episode", "load_episodes", frozenset(("profile_id",)))
+DIALOGUE = Kind(
+    SageDialogue,
+    fix_dialogue,
+    check_dialogue,
+    "SAGE dialogue",
+    "load_sage",
+    frozenset(("emo_point", "emo_state")),
+)
+_KINDS: tuple[Kind[Any], ...] = (CONVERSATION, RUN, SCENARIO, EPISODE, DIALOGUE)
 
 
 def read_document(kind: Kind[Record], document: Document, *, found: list[Issue], strict: bool = False) -> Record | None:
@@ -201,8 +242,13 @@ def _guess(kind: Kind[Record], parsed: Any) -> str:
     if isinstance(parsed, list):
         return f"a list; expected one {kind.name} a file, or one a line in a .jsonl file"
     if isinstance(parsed, dict) and {"conversations", "aggregates"} <= parsed.keys():
-        return f"a file of scores, not a {kind.name}"
-    if isinstance(parsed, dict) and kind.is_other(parsed):
-        other = "run file, which load_runs reads" if kind is CONVERSATION else "conversation, which load reads"
-        return f"not a {kind.name}; is it a {other}?"
-    return f"not a {kind.name}: it has none of {', '.join(sorted(kind.keys))}"
+        return f"a file of scores, not {_with_article(kind.name)}"
+    if isinstance(parsed, dict):
+        for other in _KINDS:
+            if other is not kind and not other.keys.isdisjoint(parsed) and not other.is_other(parsed):
+                return f"not {_with_article(kind.name)}; is it {_with_article(other.name)}, which {other.loader} reads?"
+    return f"not {_with_article(kind.name)}: it has none of {', '.join(sorted(kind.keys))}"
+
+
+def _with_article(name: str) -> str:
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"

@@ -64,7 +64,7 @@ class RunTables(Tables):
     0.5854700854700855
     """
 
-    _unit = Run
+    _unit = "run"
     _keys = _KEYS
 
 

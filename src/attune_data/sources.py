@@ -38,7 +38,8 @@ def documents(
     choose: Choice | None = None,
     *,
     prefer: str | None = None,
-    demo: str = "demo.jsonl",
+    demo: str | None = "demo.jsonl",
+    columns: tuple[str, str] = ("conversationId", "turns"),
 ) -> Iterator[Document]:
     """Yield every record of a source, in name order.
 
@@ -65,8 +66,10 @@ def documents(
         Picks among the names of a folder's or an archive's files before any is read.
     prefer : str, optional
         Of a folder or an archive only the files whose names match this pattern, where there are any.
-    demo : str
-        The file of the package that ``"demo"`` stands for.
+    demo : str, optional
+        The file of the package that ``"demo"`` stands for; None where there is none.
+    columns : tuple of str
+        Two columns that a Dataset with the columns of these records has.
 
     Raises
     ------
@@ -77,9 +80,11 @@ def documents(
         Where the source is of another type.
     """
     if is_dataset(source):
-        yield from rows(source)
+        yield from rows(source, columns)
         return
     if source == "demo":
+        if demo is None:
+            raise SourceError("there is no demo of this kind of record; give a file or a folder")
         with (files("attune_data") / demo).open("rb") as stream:
             yield from records(demo, stream, Budget())
         return

@@ -1,30 +1,31 @@
 """Tidy polars frames of conversations, each with a fixed schema that derives from the records, built when asked for."""
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from operator import attrgetter
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
+from attune_data._frames import Frames
 from attune_data._matching import count_people
-from attune_data._record import Rating, Record, Total
+from attune_data._record import Level, Rating, Record, Total
 from attune_data._text import plural
 from attune_data.conversation import (
     BinaryJudgement,
     Conversation,
     ConversationWideQuestions,
+    Metadata,
     MoodShiftTag,
     PairwiseComparison,
     Panas,
+    ParticipantProfile,
     Turn,
 )
 from attune_data.diagnoses import diagnosis_groups
-from attune_data.export import Exportable
-from attune_data.issues import Issue
 from attune_data.prediction import JudgeScores
-from attune_data.query import Queryable, either, repeated
+from attune_data.scenario import Profile
 
 if TYPE_CHECKING:
     import polars as pl
@@ -43,7 +44,11 @@ __all__ = [
 
 TABLES = ("conversations", "turns", "mood_tags", "binary", "pairwise", "panas", "conversation_wide")
 
-_RENAMED = {"model": "om_model", "text": "topic", "conversation_topic_attitude": "attitude"}
+_RENAMED = {
+    (Metadata, "model"): "om_model",
+    (Metadata, "text"): "topic",
+    (ParticipantProfile, "conversation_topic_attitude"): "attitude",
+}
 
 
 @dataclass(frozen=True)
@@ -59,7 +64,7 @@ class LazyTables:
     conversation_wide: "pl.LazyFrame"
 
 
-class Tables(Queryable, Exportable):
+class Tables(Frames):
     """Conversations as tidy frames, joined by ``conversation_id`` and ``turn_number``.
 
     Every frame has a fixed schema (`table_schemas`). An absent list or text is an empty one, as in the records; any
@@ -86,22 +91,9 @@ class Tables(Queryable, Exportable):
     ['conversation_id', 'turn_number', 'question_id']
     """
 
-    _unit: type[Record] = Conversation
-    _keys: tuple[str, ...] = ("conversation_id",)
-
-    def __init__(
-        self,
-        build: "Callable[[str], pl.DataFrame]",
-        found: Sequence[Issue] = (),
-        filters: Sequence[str] = (),
-        root: "Self | None" = None,
-    ) -> None:
-        self._build = build
-        self._found = tuple(found)
-        self._filters = tuple(filters)
-        self._root = root
-        # What these rows are chosen from: a row of filters makes the frames of no part on its way.
-        self._whole: Self | None = None
+    names: ClassVar[tuple[str, ...]] = TABLES
+    _unit = "conversation"
+    _keys: ClassVar[tuple[str, ...]] = ("conversation_id",)
 
     @cached_property
     def conversations(self) -> "pl.DataFrame":
@@ -142,70 +134,9 @@ class Tables(Queryable, Exportable):
         """Return every frame as a LazyFrame."""
         return LazyTables(**{name: getattr(self, name).lazy() for name in TABLES})
 
-    def _frames(self) -> "Iterator[tuple[str, pl.DataFrame]]":
-        return ((name, getattr(self, name)) for name in TABLES)
-
-    def _traits(self) -> "pl.DataFrame":
-        return self.conversations
-
-    def _origin(self) -> Self:
-        return self if self._root is None else self._root
-
-    def _keep(self, rows: Sequence[int], *labels: str) -> Self:
-        whole = self if self._whole is None else self._whole
-        build = partial(whole._rows_of, self.conversations[rows])
-        part = type(self)(build, self._found, (*self._filters, *labels), self._origin())
-        part._whole = whole
-        return part
-
-    def _rows_of(self, kept: "pl.DataFrame", name: str) -> "pl.DataFrame":
-        if name == "conversations":
-            return kept
-        frame: pl.DataFrame = getattr(self, name)
-        return frame.join(kept.select(self._keys), on=self._keys, how="semi")
-
-    def __or__(self, other: Self) -> Self:
-        """Return the conversations of both, those of `self` first.
-
-        Of two with one id that of `self` counts; where they differ, the other is an issue. To compare them, every table
-        is built where an id is in both and the two are not parts of one whole.
-        """
-        if type(other) is not type(self):
-            return NotImplemented
-        differing = [repeated(self._unit, name) for name in self._differing(other)]
-        found = dict.fromkeys((*self._found, *other._found, *differing))
-        filters = either(self._filters, other._filters)
-        return type(self)(partial(self._with, other), tuple(found), filters, self._common_origin(other))
-
-    def _differing(self, other: Self) -> list[str]:
-        """Return the ids in both whose rows are not the same."""
-        if self._origin() is other._origin():
-            return []
-        both = self.conversations.select(self._keys).join(other.conversations, on=self._keys, how="semi")
-        unequal: set[str | tuple[str, ...]] = set()
-        for name in TABLES if len(both) else ():
-            frames = [getattr(tables, name).join(both, on=self._keys, how="semi") for tables in (self, other)]
-            mine, theirs = [frame.rows_by_key(self._keys) for frame in frames]
-            unequal |= {key for key in {*mine, *theirs} if mine.get(key) != theirs.get(key)}
-        return sorted(key if isinstance(key, str) else "/".join(key) for key in unequal)
-
-    def _with(self, other: Self, name: str) -> "pl.DataFrame":
-        import polars as pl
-
-        own: pl.DataFrame = getattr(self, name)
-        there = self.conversations.select(self._keys)
-        new: pl.DataFrame = getattr(other, name).join(there, on=self._keys, how="anti")
-        return pl.concat([own, new])
-
-    def __len__(self) -> int:
-        """Return the number of rows of `conversations`."""
-        return self.conversations.height
-
-    def __repr__(self) -> str:
+    def _summary(self) -> str:
         people = count_people(self.conversations["participant_id"].unique())
-        filters = f"; {self._asked()}" if self._filters else ""
-        count = plural(len(self), self._unit.__name__.lower())
-        return f"<{type(self).__name__} of {count}, {plural(people, 'participant')}{filters}>"
+        return f"{super()._summary()}, {plural(people, 'participant')}"
 
 
 @functools.cache
@@ -364,14 +295,25 @@ def _columns(model: type[Record]) -> "dict[str, tuple[str, pl.DataType]]":
     What is a list of records or goes by key has a table of its own.
     """
     found: dict[str, tuple[str, pl.DataType]] = {}
+    hints = get_type_hints(model, include_extras=True)
     for field, info in model.model_fields.items():
-        kind = info.annotation
+        # Pydantic takes the bounds off a number that may not be null.
+        kind = hints[field] if info.annotation is int else info.annotation
         if isinstance(kind, type) and issubclass(kind, Record):
-            prefix = field.removesuffix("panas") if kind is Panas else "draft_" if kind is JudgeScores else ""
+            prefix = _prefix(field, kind)
             found |= {prefix + name: (f"{field}.{path}", dtype) for name, (path, dtype) in _columns(kind).items()}
         elif (dtype := _dtype(kind)) is not None:
-            found[_RENAMED.get(field, field)] = (field, dtype)
+            found[_RENAMED.get((model, field), field)] = (field, dtype)
     return found
+
+
+def _prefix(field: str, kind: type[Record]) -> str:
+    """Return what tells apart the columns of records of one model that are there twice."""
+    if kind is Panas:
+        return field.removesuffix("panas")
+    if kind is Profile:
+        return field.removesuffix("profile")
+    return "draft_" if kind is JudgeScores else ""
 
 
 def _dtype(annotation: Any) -> "pl.DataType | None":
@@ -384,7 +326,7 @@ def _dtype(annotation: Any) -> "pl.DataType | None":
         return pl.Float64()
     kind = get_args(kinds[0])[0] if get_origin(kinds[0]) is Annotated else kinds[0]
     if kind is int:
-        return pl.Int8() if kinds[0] in (Rating, Total) else pl.Int64()
+        return pl.Int8() if kinds[0] in (Level, Rating, Total) else pl.Int64()
     if get_origin(kind) is Literal:
         return pl.Enum(get_args(kind))
     if get_origin(kind) is tuple:

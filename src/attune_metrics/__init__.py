@@ -1,12 +1,14 @@
 """Metrics of emotional intelligence: plain Python in, numbers out.
 
 Each family is a module whose docstring says what it measures: `emotion`, `binary`, `pairwise`, `response`, `panas`,
-`holistic`, `composite`. Functions take the reference first and the prediction second. `CATALOG` lists every metric with
-its range and direction; a `Protocol` names the choices that can change a score.
+`holistic`, `composite` for AttuneBench, `trajectory` for EIBench and SAGE. Functions take the reference first and the
+prediction second. `CATALOG` lists every metric with its range and direction; a `Protocol` names the choices that can
+change a score.
 
 How sure a number is: `resampling` (bootstrap intervals), `comparison` (two models on the same units), `multiplicity`
 (many tests), `proportions` (independent trials), `power` (how much data a difference needs). How things relate:
 `agreement` of raters, `correlation` of ranks, `ranking` of models. `signature` writes the line to quote with a score.
+For training: `turn_credit`.
 
 Metric functions check their input. The `prepare_*`, `count_*` and `score_*` functions do not: they serve a harness that
 scores many predictions against one validated truth. `composite.holistic` has no second door here: at package level
@@ -197,6 +199,29 @@ from attune_metrics.signature import (
     Signature,
     hash_records,
 )
+from attune_metrics.trajectory import (
+    Anchors,
+    SageScores,
+    SceneMeans,
+    anchor_reward,
+    anchor_score,
+    clip_delta,
+    emotion_curve_area,
+    largest_drop,
+    recovery_time,
+    round_half_up,
+    sage_scores,
+    scene_means,
+    score_anchors,
+    state_curve,
+    treat_failed,
+    turns_to_target,
+)
+from attune_metrics.turn_credit import (
+    process_rewards,
+    trace_advantages,
+    turn_advantages,
+)
 
 __all__ = [
     "BRANCHES",
@@ -210,6 +235,7 @@ __all__ = [
     "RELEASED",
     "RESPONSE_LABELS",
     "VALENCE_AROUSAL",
+    "Anchors",
     "Answers",
     "BinaryCounts",
     "Comparison",
@@ -236,10 +262,14 @@ __all__ = [
     "Ratings",
     "Resamples",
     "ResponseScores",
+    "SageScores",
+    "SceneMeans",
     "Signature",
     "Tag",
     "UndefinedMetricWarning",
     "WinRates",
+    "anchor_reward",
+    "anchor_score",
     "benjamini_hochberg",
     "binary_accuracy",
     "binary_counts",
@@ -251,6 +281,7 @@ __all__ = [
     "bootstrap",
     "bootstrap_distribution",
     "bradley_terry",
+    "clip_delta",
     "clopper_pearson_interval",
     "clustered_standard_error",
     "cohen_kappa",
@@ -263,6 +294,7 @@ __all__ = [
     "draft_judge_score",
     "draw_resamples",
     "emotion_blend",
+    "emotion_curve_area",
     "emotion_f1",
     "emotion_f1_intensity",
     "emotion_hit_rate",
@@ -289,6 +321,7 @@ __all__ = [
     "kendall_tau_b_rows",
     "krippendorff_alpha",
     "krippendorff_alpha_interval",
+    "largest_drop",
     "mcnemar_test",
     "mean_of_sums",
     "minimum_detectable_difference",
@@ -319,18 +352,24 @@ __all__ = [
     "prepare_panas",
     "prepare_responses",
     "prepare_tags",
+    "process_rewards",
     "q1_looking_for_score",
     "q2_emotion_clarity_match",
     "q3_follow_up_score",
     "q3_model_fit_match",
     "q3_model_fit_ordinal_distance",
     "rank_intervals",
+    "recovery_time",
     "response_preference_alignment",
     "response_scores",
     "response_similarity",
     "response_similarity_human_edited",
     "response_similarity_llm_improved",
     "response_similarity_original",
+    "round_half_up",
+    "sage_scores",
+    "scene_means",
+    "score_anchors",
     "score_comparisons",
     "score_draft_binary",
     "score_draft_judge",
@@ -340,8 +379,13 @@ __all__ = [
     "score_tags",
     "spearman_rho",
     "spearman_rho_rows",
+    "state_curve",
     "token_jaccard",
+    "trace_advantages",
+    "treat_failed",
+    "turn_advantages",
     "turn_level_average",
+    "turns_to_target",
     "units_needed",
     "wilson_interval",
     "win_rates",

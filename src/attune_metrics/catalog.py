@@ -1,4 +1,4 @@
-"""Every metric of AttuneBench under the name it has in ``scores.json``, with range, direction and source.
+"""Every metric with range, direction and source, under the name it has in ``scores.json`` or ``results.jsonl``.
 
 Tests, documentation and report labels are made from here. Breakdowns (`panas_item_errors`, `four_branch_per_branch`)
 and building blocks (`token_jaccard`, `emotion_similarity`) are no metrics and are not listed.
@@ -11,14 +11,16 @@ from math import inf
 from types import MappingProxyType
 from typing import Literal
 
-from attune_metrics import binary, composite, emotion, holistic, pairwise, panas, response
+from attune_metrics import binary, composite, emotion, holistic, pairwise, panas, response, trajectory
 
 __all__ = ["CATALOG", "Family", "Metric"]
 
-Family = Literal["emotion", "binary", "pairwise", "response", "panas", "holistic", "composite"]
+Family = Literal["emotion", "binary", "pairwise", "response", "panas", "holistic", "composite", "trajectory"]
 _TURN = "AttuneBench (arXiv:2605.21739), turn metrics"
 _POST = "AttuneBench (arXiv:2605.21739), post-conversation metrics"
 _SCORE = "AttuneBench (arXiv:2605.21739), conversation score"
+_EPISODE = "EIBench (arXiv:2606.15532), released evaluation"
+_CURVE = "Defined in attune_metrics.trajectory"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,7 @@ class Metric:
     Attributes
     ----------
     name : str
-        Its key in ``scores.json``; a part of a ``*_metrics`` object is named ``binary_om_f1`` and so on.
+        Its key in result files; a part of a ``*_metrics`` object is named ``binary_om_f1`` and so on.
     label : str
         For reports.
     function : callable
@@ -72,6 +74,8 @@ _response = partial(_score, "response", _TURN)
 _panas = partial(_score, "panas", _POST, nullable=True)
 _holistic = partial(_score, "holistic", _POST)
 _composite = partial(_score, "composite", _SCORE)
+_episode = partial(_score, "trajectory", _EPISODE)
+_curve = partial(_score, "trajectory", _CURVE)
 
 
 def _binary(target: str, label: str, suffix: str, accuracy: Callable[..., float]) -> list[Metric]:
@@ -150,6 +154,14 @@ _METRICS = [
                nullable=True),
     _composite("hp_perspective_alignment_mcc", "Phrasing alignment (MCC)", composite.hp_perspective_alignment, -inf,
                inf, better=None, nullable=True),
+    _episode("anger_score", "Anger score", partial(trajectory.anchor_score, axis="anger"), -1),
+    _episode("trust_score", "Trust score", partial(trajectory.anchor_score, axis="trust"), -1),
+    _episode("reward", "Reward", trajectory.anchor_reward, -1),
+    _curve("emotion_curve_area", "Area under the emotion curve", trajectory.emotion_curve_area, high=100,
+           nullable=True),
+    _curve("largest_drop", "Largest drop", trajectory.largest_drop, high=100, better=False),
+    _curve("recovery_time", "Recovery time", trajectory.recovery_time, 1, inf, better=False, nullable=True),
+    _curve("turns_to_target", "Turns to target", trajectory.turns_to_target, high=inf, better=False),
 ]  # fmt: skip
 
 CATALOG: Mapping[str, Metric] = MappingProxyType({metric.name: metric for metric in _METRICS})

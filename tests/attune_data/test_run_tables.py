@@ -336,6 +336,6 @@ def test_issues_of_both_sides_and_frames_built_once() -> None:
 def test_only_runs_are_joined_and_only_with_their_kind_united() -> None:
     demo = load("demo")
     with pytest.raises(TypeError, match="only runs are joined with conversations"):
-        demo.joined(demo)
+        demo.joined(demo)  # type: ignore[misc]
     with pytest.raises(TypeError, match="unsupported operand"):
         demo.tables | load_runs("demo").joined(demo)

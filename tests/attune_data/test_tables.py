@@ -192,7 +192,7 @@ def test_load_tables_needs_a_chunk() -> None:
 
 
 def test_runs_have_no_tables(run: Json, save: Save) -> None:
-    with pytest.raises(TypeError, match="only conversations have tables"):
+    with pytest.raises(TypeError, match="have no tables; those of runs"):
         load_runs(save(run, "run.json")).tables  # noqa: B018
 
 

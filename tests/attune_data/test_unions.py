@@ -112,7 +112,7 @@ def test_collections_can_be_copied(part: Callable[[Any], Any]) -> None:
     for twin in copies(kept):
         assert list(twin) == list(kept)
         assert (repr(twin), twin.files, twin.found) == (repr(kept), kept.files, kept.found)
-        assert "tables" not in vars(twin)
+        assert "_tables" not in vars(twin)
         assert twin.tables.binary.equals(kept.tables.binary)
         assert len(twin.where(category="Health")) == len(kept.where(category="Health"))
     with pytest.raises(TypeError, match="does not support item assignment"):

@@ -34,6 +34,7 @@ from attune_metrics import (
     pairwise,
     panas,
     response,
+    trajectory,
 )
 
 # The keys of scores.json that are metrics, as the benchmark names them.
@@ -53,12 +54,13 @@ SCORE_KEYS = [
 ]  # fmt: skip
 FAMILIES = {
     "emotion": emotion, "binary": binary, "pairwise": pairwise, "response": response, "panas": panas,
-    "holistic": holistic, "composite": composite,
+    "holistic": holistic, "composite": composite, "trajectory": trajectory,
 }  # fmt: skip
 # Building blocks and the unchecked door; not metrics of their own.
 NOT_METRICS = {
     "emotion_similarity", "token_jaccard", "pairwise_wins", "panas_totals", "observed_truth", "preferred_truth",
     "binary_counts", "emotion_scores", "response_scores", "panas_scores", "four_branch_scores",
+    "clip_delta", "state_curve", "treat_failed", "scene_means", "sage_scores", "round_half_up",
 }  # fmt: skip
 
 
@@ -93,6 +95,9 @@ forms = st.builds(Panas, items, totals, totals)
 text_lists = st.lists(texts, max_size=4)
 fits = st.none() | st.sampled_from([*MODEL_FIT_OPTIONS, "so-so"])
 branches = st.dictionaries(st.sampled_from(BRANCHES), maybe_scale)
+states = st.integers(0, 100)
+anchors = st.tuples(states, states, states)
+curves = st.lists(states, min_size=1, max_size=12).map(tuple)
 ratings = st.dictionaries(st.sampled_from([*JUDGE_DIMENSIONS, "style"]), maybe_scale)
 
 
@@ -128,6 +133,11 @@ CASES = {
     "four_branch_mae": called(branches, branches),
     "four_branch_normalized": called(branches, branches),
     "holistic": called(fits, fits),
+    "trajectory": called(curves),
+    "anger_score": called(anchors, states),
+    "trust_score": called(anchors, states),
+    "reward": called(anchors, anchors, states, states),
+    "turns_to_target": called(curves, target=states),
 }
 
 # Full reference data with a prediction that equals it.
@@ -149,6 +159,13 @@ PERFECT = {
     "four_branch_mae": equal(full_branches),
     "four_branch_normalized": equal(full_branches),
     "holistic": equal(fits),
+    "anger_score": anchors.map(lambda given: Case([given, given[1]])),
+    "trust_score": anchors.map(lambda given: Case([given, given[1]])),
+    "reward": st.builds(lambda anger, trust: Case([anger, trust, anger[1], trust[1]]), anchors, anchors),
+    "emotion_curve_area": st.integers(1, 9).map(lambda turns: Case([(100,) * (turns + 1)])),
+    "trajectory": curves.map(lambda curve: Case([tuple(sorted(curve))])),
+    "recovery_time": states.map(lambda state: Case([(state, 0, state)])),
+    "turns_to_target": curves.map(lambda curve: Case([curve], {"target": curve[0]})),
 }
 for name in CATALOG:
     if name.endswith("baseline_adjusted"):
@@ -285,7 +302,9 @@ def test_every_score_key_is_in_the_catalog() -> None:
         for phrasing in ("", "_hp")
     }
     components = {"emotion_blend", "binary_mean", "evaluation_quality", "panas01", "conversation_wide", "holistic"}
-    assert set(CATALOG) == set(SCORE_KEYS) | parts | components
+    episode = {"anger_score", "trust_score", "reward"}  # keys of an episode in results.jsonl
+    shape = {"emotion_curve_area", "largest_drop", "recovery_time", "turns_to_target"}
+    assert set(CATALOG) == set(SCORE_KEYS) | parts | components | episode | shape
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -308,7 +327,9 @@ def test_labels_are_unique_and_entries_are_complete() -> None:
     for name, metric in CATALOG.items():
         assert name == metric.name
         assert metric.low < metric.high
-        assert metric.source.startswith("AttuneBench (arXiv:2605.21739), ")
+        episodes = ("EIBench (arXiv:2606.15532), ", "Defined in attune_metrics.trajectory")
+        sources = episodes if metric.family == "trajectory" else ("AttuneBench (arXiv:2605.21739), ",)
+        assert metric.source.startswith(sources)
 
 
 @each_metric

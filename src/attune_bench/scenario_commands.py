@@ -1,0 +1,372 @@
+"""The commands `attune-bench eibench score` and `attune-bench sage score`."""
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import App, Parameter
+
+from attune_bench._usage import UsageError, emit
+from attune_bench._version import __version__
+from attune_bench.report import Format
+from attune_bench.stats_commands import catching, mistakes
+from attune_data._text import plural
+
+if TYPE_CHECKING:
+    from attune_bench.stats_tables import Column
+    from attune_data import Collection, Episode, SageDialogue, Scenario
+    from attune_data.issues import Issue
+
+__all__ = ["eibench", "sage"]
+
+eibench = App(name="eibench", help="EIBench: models in conversation with simulated people, scored by where it led.")
+sage = App(name="sage", help="SAGE: published conversations with simulated people, scored by their final emotion.")
+
+_TREATED = {
+    "exclude": "failed episodes left out",
+    "start": "failed episodes at the state they broke off in",
+    "worst": "failed episodes at the worst case",
+}
+_KINDS = {
+    "error": "ended with an error",
+    "parse_failed": "simulator not readable",
+    "empty_reply": "no reply of the model",
+    "empty_simulator_reply": "no reply of the simulator",
+    "no_final_state": "no final state",
+}
+_SETTINGS = ("simulator", "prompt_version", "config_hash")
+
+
+@eibench.command(name="score")
+def score_eibench(
+    directory: str,
+    /,
+    *,
+    data: str,
+    rule: Literal["evaluation", "directed"] | None = None,
+    failed: Literal["exclude", "start", "worst"] | None = None,
+    published: Annotated[bool, Parameter(negative="")] = False,
+    format: Format = "table",  # noqa: A002
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> None:
+    """Score the episodes of a model anew: from each final state and the anchors of its scenario.
+
+    JSON: the shape of summary.json, -1 to 1 (model, n, overall, by_scene), and low and high of each reward, macro,
+    failed episodes by kind, reward_if_failed, coverage, metadata.
+
+    Parameters
+    ----------
+    directory
+        The folder of one model, with its results.jsonl; or a file, or an archive.
+    data
+        The scenarios: a folder, a .jsonl file, an archive, hf://owner/name, or demo.
+    rule
+        evaluation, the default and published: the direction of an axis is inferred from its anchors; or directed:
+        anger down, trust up. They agree where the anchors are in order.
+    failed
+        What failed episodes count. exclude, the default: nothing; start, as published: the state they broke off in,
+        and records of errors nothing; worst: -1.
+    published
+        As published: the same as --rule evaluation --failed start.
+    format
+        table, in 100 columns, and markdown: 100 times the reward, as published; csv and json: -1 to 1.
+    resamples
+        How many resamples of scenarios.
+    seed
+        The same seed gives the same numbers.
+    """
+    from attune_bench.eibench import episode_summary, one_series
+    from attune_bench.progress import progress
+    from attune_data import load_episodes, load_scenarios
+
+    if published and (rule == "directed" or failed in {"exclude", "worst"}):
+        raise UsageError("--published is --rule evaluation --failed start; leave out what differs from it, or it")
+    rule = rule or "evaluation"
+    failed = failed or ("start" if published else "exclude")
+    with progress() as phase:
+        scenarios = load_scenarios(data, progress=phase("reading scenarios", None))
+        episodes = load_episodes(directory, progress=phase("reading episodes", None))
+    for what, found, source in (("scenario", scenarios, data), ("episode", episodes, directory)):
+        if not found:
+            raise UsageError(f"no usable {what} in {source}{_first_issue(found.found)}")
+    with mistakes():
+        summary = episode_summary(episodes, scenarios, rule=rule, failed=failed, resamples=resamples, seed=seed)
+    first = one_series(episodes)
+    metadata = {
+        "signature": _sign_episodes(summary, episodes, scenarios, rule, failed, resamples, seed),
+        "rule": rule,
+        "treatment": failed,
+        **{name: getattr(first, name) for name in _SETTINGS},
+        "notes": _eibench_notes(summary, [*scenarios.found, *episodes.found]),
+    }
+    if format == "json":
+        emit(json.dumps({**summary, "metadata": metadata}, indent=2))
+    else:
+        emit(_eibench_text(summary, metadata, format))
+
+
+def _sign_episodes(
+    summary: Mapping[str, Any],
+    episodes: "Collection[Episode]",
+    scenarios: "Collection[Scenario]",
+    rule: str,
+    failed: str,
+    resamples: int,
+    seed: int,
+) -> str:
+    from attune_bench.signing import fingerprint
+    from attune_metrics import Signature
+
+    played = {episode.scenario_id for episode in episodes}
+    signature = Signature(
+        attune=__version__,
+        metric="reward",
+        protocol=rule,
+        mode=f"failed-{failed}",
+        data=fingerprint(scenario for scenario in scenarios if scenario.id in played),
+        runs=fingerprint(episodes),
+        n=summary["n"],
+        clusters=summary["n"],
+        excluded=len(episodes) - summary["n"],
+        unit="scenario",
+        interval="percentile-expanded",
+        level=0.95,
+        boot=resamples,
+        seed=seed,
+    )
+    return str(signature)
+
+
+def _eibench_notes(summary: Mapping[str, Any], found: "Sequence[Issue]") -> list[str]:
+    notes = [
+        "n: episodes that count, one a scenario. Overall is their mean, macro the mean of the scenes. 95% intervals by "
+        "resampling scenarios (expanded percentile). Numbers are comparable for one simulator and one version of its "
+        "instructions only."
+    ]
+    kinds = [f"{count} {_KINDS[kind]}" for kind, count in summary["failed"].items() if count]
+    if kinds:
+        treated = "; ".join(
+            f"{_TREATED[name]}: {_hundred(value)}" for name, value in summary["reward_if_failed"].items()
+        )
+        failures = plural(sum(summary["failed"].values()), "failed episode")
+        notes.append(f"{failures} ({', '.join(kinds)}). Overall reward with {treated}.")
+    notes.append(f"Coverage: {summary['n']} of {plural(summary['scenarios'], 'scenario')}.")
+    if summary["without_scenario"]:
+        episodes = plural(summary["without_scenario"], "episode")
+        notes.append(f"Left out: {episodes} of scenarios that are not in the data.")
+    return [*notes, *_issue_notes(found)]
+
+
+def _issue_notes(found: "Sequence[Issue]") -> list[str]:
+    """Say what was noticed about the files, but failed episodes, which are counted."""
+    listed = [issue for issue in found if issue.rule != "failed-episode"]
+    counts = Counter(issue.severity for issue in listed)
+    counted = [plural(counts[severity], severity) for severity in ("error", "warning") if counts[severity]]
+    return [f"{' and '.join(counted)} in the files{_first_issue(listed)}."] if counted else []
+
+
+def _first_issue(found: "Sequence[Issue]") -> str:
+    """Return the first of the worst findings, as the end of a sentence."""
+    first = min((issue for issue in found if issue.severity != "note"), key=lambda issue: issue.severity, default=None)
+    return f"; the first: {first.file} {first.path}: {first.message}; {first.consequence}" if first else ""
+
+
+def _hundred(value: float | None, *, signed: bool = False) -> str:
+    """Return 100 times a value, with one decimal."""
+    return _point(None if value is None else 100 * value, signed=signed)
+
+
+def _point(value: float | None, *, signed: bool = False) -> str:
+    # Adding 0 turns a rounded -0.0 into 0.0.
+    return "-" if value is None else f"{round(value, 1) + 0.0:{'+' if signed else ''}.1f}"
+
+
+def _points(low: float | None, high: float | None, *, signed: bool = False) -> str:
+    return "-" if low is None else f"[{_point(low, signed=signed)}, {_point(high, signed=signed)}]"
+
+
+def _percent(row: Mapping[str, Any], what: str) -> str:
+    low, high = (100 * row[f"{what}_{end}"] for end in ("low", "high"))
+    return f"{row[what]} [{low:.1f}%, {high:.1f}%]"
+
+
+def _eibench_text(summary: Mapping[str, Any], metadata: Mapping[str, Any], format: Format) -> str:  # noqa: A002
+    import polars as pl
+
+    from attune_bench.stats_tables import Section, StatsTable, render
+
+    overall = {name: value for name, value in summary["overall"].items() if name != "macro"}
+    macro = dict.fromkeys(overall) | {"reward": summary["overall"]["macro"]}
+    blocks = {"overall": overall, "macro": macro, **summary["by_scene"]}
+    schema = {
+        "scene": pl.String,
+        **{
+            name: pl.Int64 if name in {"n", "failed"} else pl.String if name == "reason" else pl.Float64
+            for name in overall
+        },
+    }
+    frame = pl.DataFrame([{"scene": scene, **block} for scene, block in blocks.items()], schema=schema)
+    title = f"{summary['model']}: reward x 100, rule {metadata['rule']}, {_TREATED[metadata['treatment']]}"
+    table = StatsTable(
+        key="scenes",
+        frame=frame.with_columns(model=pl.lit(summary["model"])),
+        columns=_eibench_columns(),
+        sections=[Section(title, frame.to_dicts())],
+        notes=metadata["notes"],
+        signature=metadata["signature"],
+        metadata={},
+    )
+    return render(table, format=format)
+
+
+def _eibench_columns() -> "list[Column]":
+    from attune_bench.stats_tables import Column
+
+    return [
+        Column("scene", lambda row: row["scene"]),
+        Column("n", lambda row: _count(row["n"])),
+        Column("failed", lambda row: _count(row["failed"])),
+        Column("reward", lambda row: _hundred(row["reward"])),
+        Column("95% interval", lambda row: _points(*(end and 100 * end for end in (row["low"], row["high"])))),
+        Column("anger score", lambda row: _hundred(row["anger_score"])),
+        Column("trust score", lambda row: _hundred(row["trust_score"])),
+        Column("final anger", lambda row: _point(row["final_anger"])),
+        Column("final trust", lambda row: _point(row["final_trust"])),
+    ]
+
+
+def _count(value: int | None) -> str:
+    return "" if value is None else str(value)
+
+
+@sage.command(name="score")
+def score_sage(
+    *file: str,
+    format: Format = "table",  # noqa: A002
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> None:
+    """Score published results as SAGE's board does, and compare every two models on the scenarios they share.
+
+    JSON: under board model, score, success, failure, n, low, high and more; under comparisons model_a, model_b,
+    difference, low, high, p, p_holm, told_apart, n, detectable, reason.
+
+    Parameters
+    ----------
+    file
+        Result files, each named after its model, such as gpt-4.1_result.jsonl; or folders or archives of them.
+    format
+        table, in 100 columns; markdown, for a paper; csv, the board; json, board and comparisons.
+    resamples
+        How many resamples of scenarios, and random exchanges.
+    seed
+        The same seed gives the same numbers.
+    """
+    from attune_bench.progress import progress
+    from attune_bench.sage import sage_board, sage_comparisons
+    from attune_bench.stats_tables import Section, StatsTable, render
+
+    if not file:
+        raise UsageError("which results? Name a file, such as gpt-4.1_result.jsonl")
+    with progress() as phase:
+        dialogues = _dialogues(file, phase("reading dialogues", None))
+    if not dialogues:
+        raise UsageError(f"no usable dialogue in {', '.join(file)}{_first_issue(dialogues.found)}")
+    board, _ = catching(lambda: sage_board(dialogues, resamples=resamples, seed=seed))
+    pairs, warned = catching(lambda: sage_comparisons(dialogues, resamples=resamples, seed=seed))
+    noticed = [*warned, *_issue_notes(dialogues.found)]
+    signature = _sign_dialogues(dialogues, resamples, seed)
+    table = StatsTable(
+        key="board",
+        frame=board,
+        columns=_board_columns(),
+        sections=[Section("Mean final emotion, 0 to 100", board.to_dicts())],
+        notes=[_BOARD_NOTE, *([_PAIRS_NOTE] if pairs.height else []), *noticed],
+        signature=signature,
+        metadata={},
+        extra={"comparisons": pairs},
+    )
+    if format in {"json", "csv"} or not pairs.height:
+        emit(render(table, format=format))
+        return
+    apart = pairs["told_apart"].sum()
+    family = pairs["p"].count()
+    title = f"Comparisons: told apart {apart} of {pairs.height} (Holm p < 0.05, family of {family})"
+    below = replace(
+        table,
+        columns=_pair_columns(),
+        sections=[Section(title, pairs.to_dicts())],
+        notes=[_PAIRS_NOTE, *noticed],
+    )
+    above = replace(table, notes=[_BOARD_NOTE], signature=None)
+    emit("\n\n".join(render(part, format=format) for part in (above, below)))
+
+
+_BOARD_NOTE = (
+    "Score: rounded half up, as on the board. Success and failure: dialogues that ended at 100 and below 10, with "
+    "Wilson 95% intervals of their shares. Interval of the score: by resampling scenarios (expanded percentile)."
+)
+_PAIRS_NOTE = (
+    "Difference: A minus B on the n scenarios of both, with its 95% interval by resampling scenarios. p: exchanging A "
+    "and B within scenarios. Holm: p corrected for the pairs. Detectable: the smallest true difference found with 80% "
+    "power at an uncorrected 0.05."
+)
+
+
+def _dialogues(files: Sequence[str], progress: Any) -> "Collection[SageDialogue]":
+    from attune_data import load_sage
+
+    first, *others = (load_sage(file, progress=progress) for file in files)
+    for other in others:
+        first |= other
+    return first
+
+
+def _sign_dialogues(dialogues: "Collection[SageDialogue]", resamples: int, seed: int) -> str:
+    from attune_bench.signing import fingerprint
+    from attune_metrics import Signature
+
+    signature = Signature(
+        attune=__version__,
+        metric="sage_score",
+        runs=fingerprint(dialogues),
+        n=len(dialogues),
+        clusters=len({dialogue.scenario_id for dialogue in dialogues}),
+        unit="scenario",
+        interval="percentile-expanded",
+        level=0.95,
+        boot=resamples,
+        seed=seed,
+    )
+    return str(signature)
+
+
+def _board_columns() -> "list[Column]":
+    from attune_bench.stats_tables import Column
+
+    return [
+        Column("model", lambda row: row["model"], is_name=True),
+        Column("score", lambda row: f"{row['score']:.1f}"),
+        Column("95% interval", lambda row: _points(row["low"], row["high"])),
+        Column("success", lambda row: _percent(row, "success")),
+        Column("failure", lambda row: _percent(row, "failure")),
+        Column("n", lambda row: str(row["n"])),
+    ]
+
+
+def _pair_columns() -> "list[Column]":
+    from attune_bench.stats_tables import Column, p_value
+
+    return [
+        Column("A", lambda row: row["model_a"], is_name=True),
+        Column("B", lambda row: row["model_b"], is_name=True),
+        Column("difference", lambda row: _point(row["difference"], signed=True)),
+        Column("95% interval", lambda row: _points(row["low"], row["high"], signed=True)),
+        Column("p", lambda row: p_value(row["p"])),
+        Column("Holm", lambda row: p_value(row["p_holm"])),
+        Column("n", lambda row: str(row["n"])),
+        Column("detectable", lambda row: _point(row["detectable"])),
+    ]
