@@ -120,9 +120,9 @@ def test_csv_and_json_hold_the_counts(scores: Scores) -> None:
 
 
 def test_the_page_has_a_section_of_calls(scores: Scores, make_scores: Callable[..., Scores]) -> None:
-    page = html_report(scores, resamples=50)
+    page = html_report(scores, resamples=50, small_cells=True)
     section = page[page.index("<h2>Calls</h2>") :].partition("</section>")[0]
     assert "m2" not in section
     for count in ("7", "3", "1", "2"):
         assert f">{count}</td>" in section
-    assert "<h2>Calls</h2>" not in html_report(make_scores(), resamples=50)
+    assert "<h2>Calls</h2>" not in html_report(make_scores(), resamples=50, small_cells=True)

@@ -1,6 +1,7 @@
 """What goes wrong with a data set on the Hub: one clear error, soon, with what to do; nothing half-written is kept."""
 
 import json
+import os
 import resource
 import time
 from collections.abc import Iterator
@@ -316,13 +317,11 @@ def test_cache_that_cannot_be_made(data: dict[str, bytes], tmp_path: Path, monke
     assert str(tmp_path) in text
 
 
-def test_no_token_is_written(
-    hub: HubServer, data: dict[str, bytes], tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_token_is_written(hub: HubServer, data: dict[str, bytes], monkeypatch: pytest.MonkeyPatch) -> None:
     assert data
     monkeypatch.setenv("HF_TOKEN", TOKEN)
     load("hf://lab/data")
-    written = [path for path in tmp_path_factory.getbasetemp().rglob("*") if path.is_file()]
+    written = [path for path in Path(os.environ["HF_HOME"]).rglob("*") if path.is_file()]
     assert written
     assert [path for path in written if TOKEN.encode() in path.read_bytes()] == []
     assert f"Bearer {TOKEN}" in hub.tokens
