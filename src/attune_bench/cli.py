@@ -272,9 +272,7 @@ def score(
     see = f"attune-bench validate {ground_truth} --results {results}"
     if not conversations or not runs:
         empty, source = ("conversation", ground_truth) if not conversations else ("run file", results)
-        raise UsageError(
-            f"no usable {empty} in {source}; see: attune-bench validate {ground_truth} --results {results}"
-        )
+        raise UsageError(f"no usable {empty} in {source}; see: {see}")
     if not scores.records:
         raise UsageError(
             f"none of the {len(runs)} runs in {results} belongs to the {len(conversations)} conversations in "

@@ -13,14 +13,13 @@ import warnings
 from collections.abc import Sequence
 from difflib import get_close_matches
 from itertools import combinations
-from math import isnan, sqrt
-from statistics import NormalDist
+from math import sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from typing_extensions import Unpack
 
-from attune_bench.records import TASKS
+from attune_bench.records import TASKS, null
 from attune_bench.series import Draws, Floats, Options, ScoreSeries, Settings, Statistic, by_mode, statistic_of
 from attune_metrics import (
     Interval,
@@ -34,17 +33,17 @@ from attune_metrics import (
     paired_permutation_test,
 )
 from attune_metrics.errors import MetricInputError, UndefinedMetricWarning
+from attune_metrics.power import REACH
 
 if TYPE_CHECKING:
     import polars as pl
 
     from attune_bench.scores import Scores
 
-__all__ = ["ALPHA", "FEWEST", "compare", "compare_all", "ends", "null", "summary", "told_apart", "warn_family"]
+__all__ = ["ALPHA", "FEWEST", "compare", "compare_all", "ends", "summary", "told_apart", "warn_family"]
 
 FEWEST = 5
 ALPHA = 0.05
-_REACH = NormalDist().inv_cdf(0.975) + NormalDist().inv_cdf(0.8)
 
 
 def summary(scores: "Scores", **options: Unpack[Options]) -> "pl.DataFrame":
@@ -136,11 +135,6 @@ def ends(interval: Interval, participants: int) -> tuple[float | None, float | N
     if participants < FEWEST:
         return None, None, f"fewer than {FEWEST} participants"
     return null(interval.low), null(interval.high), interval.reason
-
-
-def null(value: float) -> float | None:
-    """Return the value, None for nan."""
-    return None if isnan(value) else value
 
 
 def compare(scores: "Scores", a: str, b: str, **options: Unpack[Options]) -> "pl.DataFrame":
@@ -303,7 +297,7 @@ def _detectable(
         known, clusters = row[~np.isnan(row)], len(np.unique(resamples.clusters[both]))
         # Resamples of few clusters vary too little, by the factor that a variance over n - 1 has.
         error = float(np.std(known)) * sqrt(clusters / (clusters - 1)) if len(known) and clusters > 1 else 0.0
-        reach.append(_REACH * error if error > 0 else None)
+        reach.append(REACH * error if error > 0 else None)
     return reach
 
 

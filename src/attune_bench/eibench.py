@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attune_bench.comparison import FEWEST, null
+from attune_bench.comparison import FEWEST
+from attune_bench.records import null
 from attune_data import Episode, Scenario
 from attune_data._text import plural
 from attune_data.scenario import SCENES

@@ -1,6 +1,7 @@
 """The rows of ``scores.json``, by their keys there, and as the columns of a frame."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from math import isnan
 from typing import TYPE_CHECKING, Any, NotRequired
 
 from pydantic import ConfigDict, with_config
@@ -26,6 +27,7 @@ __all__ = [
     "PostScore",
     "TurnScore",
     "frame",
+    "null",
 ]
 
 # Keys that this version does not know are kept.
@@ -247,3 +249,8 @@ def frame(rows: Iterable[Mapping[str, Any]], names: Iterable[str]) -> "pl.DataFr
         columns[column] = [_dig(row, path) for row in table]
         schema[column] = pl.String if column in _TEXT else pl.Int64 if integer else pl.Float64
     return pl.DataFrame(columns, schema=schema)
+
+
+def null(value: float | None) -> float | None:
+    """Return the value, None for nan."""
+    return None if value is None or isnan(value) else value

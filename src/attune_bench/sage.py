@@ -11,7 +11,8 @@ from itertools import combinations
 from math import isnan, nan
 from typing import TYPE_CHECKING, Any
 
-from attune_bench.comparison import ALPHA, FEWEST, null, warn_family
+from attune_bench.comparison import ALPHA, FEWEST, warn_family
+from attune_bench.records import null
 from attune_bench.series import Settings
 from attune_data import SageDialogue
 from attune_metrics import (

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from math import isnan
 from typing import Any
 
 from attune_bench.aggregates import wide_parts
@@ -15,6 +14,7 @@ from attune_bench.records import (
     Coverage,
     PostScore,
     TurnScore,
+    null,
 )
 from attune_bench.scores import Scores
 from attune_bench.truth import Truth, TurnTruth, branch_ratings, panas_form, prepare_truth
@@ -157,10 +157,6 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return sum(there) / len(there) if there else None
 
 
-def _null(value: float) -> float | None:
-    return None if isnan(value) else value
-
-
 def _counted(counts: BinaryCounts) -> CountScores:
     return {
         "tp": counts.tp,
@@ -198,7 +194,7 @@ def _score_turn(
     return {
         "turnNumber": number,
         "emotion_hit_rate": emotion.hit_rate,
-        "emotion_intensity_mae": _null(emotion.intensity_mae),
+        "emotion_intensity_mae": null(emotion.intensity_mae),
         "emotion_precision": emotion.precision,
         "emotion_recall": emotion.recall,
         "emotion_f1": emotion.f1,
@@ -214,16 +210,16 @@ def _score_turn(
         "binary_om_metrics_hp": None if om_hp is None else _counted(om_hp),
         "binary_human_metrics_hp": None if human_hp is None else _counted(human_hp),
         "pairwise_accuracy": pairwise.accuracy,
-        "pairwise_kendall_tau": _null(pairwise.kendall_tau),
+        "pairwise_kendall_tau": null(pairwise.kendall_tau),
         "response_similarity": response.similarity,
         "response_similarity_original": response.original,
         "response_similarity_llm_improved": response.llm_improved,
         "response_similarity_human_edited": response.human_edited,
         "response_preference_alignment": response.preference_alignment,
-        "draft_judge_score": _null(
+        "draft_judge_score": null(
             score_draft_judge({name: getattr(turn.em_draft_judge_scores, name) for name in JUDGE_DIMENSIONS})
         ),
-        "draft_binary_alignment": _null(score_draft_binary(truth.preferred, turn.em_draft_binary_assessment)),
+        "draft_binary_alignment": null(score_draft_binary(truth.preferred, turn.em_draft_binary_assessment)),
     }
 
 
@@ -232,18 +228,18 @@ def _score_post(truth: Truth, post: PostConversation, form: PreparedPanas, proto
     actual, predicted = truth.conversation.conversation_wide_questions, post.predicted_conversation_wide
     branches = score_four_branch(truth.branches, branch_ratings(predicted.four_branch_scores))
     return {
-        "panas_mae": _null(panas.mae),
-        "panas_normalized": _null(panas.normalized),
-        "panas_pa_mae": _null(panas.pa_mae),
-        "panas_na_mae": _null(panas.na_mae),
-        "panas_pa_normalized": _null(panas.pa_normalized),
-        "panas_na_normalized": _null(panas.na_normalized),
-        "panas_pa_baseline_adjusted": _null(panas.pa_baseline_adjusted),
-        "panas_na_baseline_adjusted": _null(panas.na_baseline_adjusted),
-        "panas_baseline_adjusted": _null(panas.baseline_adjusted),
-        "panas_item_baseline_adjusted": _null(panas.item_baseline_adjusted),
-        "panas_item_mae": _null(panas.item_mae),
-        "panas_item_normalized": _null(panas.item_normalized),
+        "panas_mae": null(panas.mae),
+        "panas_normalized": null(panas.normalized),
+        "panas_pa_mae": null(panas.pa_mae),
+        "panas_na_mae": null(panas.na_mae),
+        "panas_pa_normalized": null(panas.pa_normalized),
+        "panas_na_normalized": null(panas.na_normalized),
+        "panas_pa_baseline_adjusted": null(panas.pa_baseline_adjusted),
+        "panas_na_baseline_adjusted": null(panas.na_baseline_adjusted),
+        "panas_baseline_adjusted": null(panas.baseline_adjusted),
+        "panas_item_baseline_adjusted": null(panas.item_baseline_adjusted),
+        "panas_item_mae": null(panas.item_mae),
+        "panas_item_normalized": null(panas.item_normalized),
         "panas_item_errors": panas.item_errors,
         "q1_looking_for_score": holistic.q1_looking_for_score(
             actual.q1_looking_for, predicted.q1_looking_for, protocol=protocol

@@ -23,7 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Unpack
 
-from attune_bench.comparison import ALPHA, FEWEST, ends, null
+from attune_bench.comparison import ALPHA, FEWEST, ends
+from attune_bench.records import null
 from attune_bench.series import Draws, Floats, Options, ScoreSeries, Settings, Statistic, statistic_of
 from attune_data._matching import NO_ANSWER
 from attune_data._text import plural

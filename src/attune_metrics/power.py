@@ -20,7 +20,7 @@ from attune_metrics.errors import MetricInputError
 __all__ = ["clustered_standard_error", "minimum_detectable_difference", "units_needed"]
 
 # 80% power at an uncorrected, two-sided 0.05.
-_REACH = NormalDist().inv_cdf(0.975) + NormalDist().inv_cdf(0.8)
+REACH = NormalDist().inv_cdf(0.975) + NormalDist().inv_cdf(0.8)
 
 
 def clustered_standard_error(values: ArrayLike, clusters: Iterable[Hashable]) -> float:
@@ -150,4 +150,4 @@ def _detectable(name: str, a: ArrayLike, b: ArrayLike, clusters: Iterable[Hashab
         why = "the difference does not vary among clusters" if error == 0 else "fewer than two clusters have a value"
         warn_undefined(name, why, stacklevel=4)
         return nan, n
-    return _REACH * error, n
+    return REACH * error, n

@@ -6,7 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from attune_bench.comparison import FEWEST, ends, null, warn_family
+from attune_bench.comparison import FEWEST, ends, warn_family
+from attune_bench.records import null
 from attune_bench.series import METRICS, Draws, Floats, ScoreSeries, Settings, Statistic
 from attune_metrics import holm, mean_of_sums, paired_bootstrap, paired_permutation_test
 from attune_metrics._sums import ROUNDING, evaluate

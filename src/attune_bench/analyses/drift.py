@@ -13,8 +13,7 @@ from typing_extensions import Unpack
 
 from attune_bench.aggregates import IN_COMPOSITE
 from attune_bench.analyses._common import aggregates, corrected, paired
-from attune_bench.comparison import null
-from attune_bench.records import TurnScore
+from attune_bench.records import TurnScore, null
 from attune_bench.series import METRICS, Draws, Floats, Options, ScoreSeries, Settings, statistic_of
 from attune_metrics.errors import MetricInputError
 

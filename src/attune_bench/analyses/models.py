@@ -11,7 +11,8 @@ from typing_extensions import Unpack
 
 from attune_bench.aggregates import IN_COMPOSITE
 from attune_bench.analyses._common import aggregates, direction, distribution_ends, per_conversation
-from attune_bench.comparison import ends, null
+from attune_bench.comparison import ends
+from attune_bench.records import null
 from attune_bench.series import Draws, Options, ScoreSeries, Settings, by_mode, statistic_of
 from attune_metrics import bootstrap, bootstrap_distribution
 from attune_metrics.correlation import spearman_rho_rows

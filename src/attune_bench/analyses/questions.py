@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import Unpack
 
-from attune_bench.comparison import ends, null
+from attune_bench.comparison import ends
+from attune_bench.records import null
 from attune_bench.series import Draws, Sampling, ScoreSeries, Settings
 from attune_bench.truth import Truth, TurnTruth, prepare_truth
 from attune_data import Conversation, Run, RunTurn

@@ -16,7 +16,8 @@ from typing_extensions import Unpack
 
 from attune_bench.aggregates import IN_COMPOSITE
 from attune_bench.analyses._common import per_conversation
-from attune_bench.comparison import ends, null
+from attune_bench.comparison import ends
+from attune_bench.records import null
 from attune_bench.series import Draws, Floats, Options, ScoreSeries, Settings, by_mode
 from attune_metrics import Interval, Resamples, bootstrap
 

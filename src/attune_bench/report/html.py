@@ -1,20 +1,20 @@
 """The HTML report: one file to forward, which needs no network, no script to be read, and no other file."""
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from attune_bench import analyses
 from attune_bench.comparison import FEWEST, told_apart
 from attune_bench.report import figures
+from attune_bench.report._cells import number_cell, p_cell, score_cell, sizes_cell
 from attune_bench.report._disclosure import few_groups, hidden_strata, open_groups, without_groups
 from attune_bench.report._drawing import PROFILED
 from attune_bench.report._page import Cell, element, figure, joined, page, table
 from attune_bench.report.text import CALLS_NOTE, call_table, headline
 from attune_bench.series import Sampling
 from attune_bench.signing import fingerprint, sign
-from attune_bench.stats_tables import interval, number, p_value
 from attune_bench.subgroups import FEW, conversation_ids
 from attune_data._html import Html
 from attune_data._text import plural
@@ -156,27 +156,6 @@ def _analyses(
         _questions(report, scores, data, runs, options)
 
 
-def _cell(row: Mapping[str, Any], key: str, metric: str, *, ends: tuple[str, str] = ("low", "high")) -> Cell:
-    low, high = (row[end] for end in ends)
-    signed = key == "difference"
-    small = "" if low is None else interval(low, high, metric, signed=signed)
-    return _number(row[key], metric, small, signed=signed)
-
-
-def _number(value: float | None, metric: str, small: str = "", *, signed: bool = False) -> Cell:
-    text = number(value, metric, signed=signed)
-    # Sorted by what is printed: the page holds no digit beyond it.
-    return Cell(text, small, None if value is None else float(text))
-
-
-def _p(value: float | None) -> Cell:
-    return Cell(p_value(value), value=None if value is None else round(value, 4))
-
-
-def _sizes(row: Mapping[str, Any]) -> Cell:
-    return Cell(str(row["n"]), f"({row['participants']}){' few' if row.get('mark') == 'few' else ''}", row["n"])
-
-
 def _enough(report: _Report, frame: "pl.DataFrame") -> "pl.DataFrame":
     """Return the rows of a frame that may be shown."""
     if report.small_cells or "participants" not in frame.columns:
@@ -225,8 +204,8 @@ def _scores(report: _Report, summary: "pl.DataFrame") -> None:
         body.append(
             [
                 f"{model} [{mode}]" if len(report.modes) > 1 else model,
-                *(_cell(rows[model, mode, metric], "value", metric) for metric in _HEADLINE),
-                _sizes(composite if composite["n"] else pairs),
+                *(score_cell(rows[model, mode, metric], "value", metric) for metric in _HEADLINE),
+                sizes_cell(composite if composite["n"] else pairs),
                 Cell("-" if least is None else f"{100 * least:.1f}%", value=None if least is None else round(least, 3)),
             ]
         )
@@ -276,8 +255,8 @@ def _comparisons(report: _Report, scores: "Scores", options: Sampling) -> None:
             f"By an uncorrected interval that excludes 0: {count['interval_excludes_0']}."
         )
         body: list[list[str | Cell]] = [
-            [row["model_a"], row["model_b"], _cell(row, "difference", metric), _p(row["p"]),
-             _p(row["p_holm"]), _number(row["detectable"], metric), _sizes(row)]
+            [row["model_a"], row["model_b"], score_cell(row, "difference", metric), p_cell(row["p"]),
+             p_cell(row["p_holm"]), number_cell(row["detectable"], metric), sizes_cell(row)]
             for row in rows
         ]  # fmt: skip
         head = ["A", "B", "A minus B", "p", "Holm p", "detectable", "n (participants)"]
@@ -331,9 +310,9 @@ def _subgroups(report: _Report, scores: "Scores", data: "Collection[Conversation
         for row in frame.iter_rows(named=True):
             name = f"{row['stratum']}: {row['model']}" + (f" [{row['mode']}]" if len(report.modes) > 1 else "")
             value, difference, p = (
-                _cell(row, "value", "composite_score"),
-                _cell(row, "difference", "composite_score", ends=("difference_low", "difference_high")),
-                _p(row["p_holm"]),
+                score_cell(row, "value", "composite_score"),
+                score_cell(row, "difference", "composite_score", ends=("difference_low", "difference_high")),
+                p_cell(row["p_holm"]),
             )
             at = trait, row["model"], row["mode"]
             if (*at, row["stratum"]) in hidden:
@@ -341,9 +320,9 @@ def _subgroups(report: _Report, scores: "Scores", data: "Collection[Conversation
                 why = f"fewer than {FEWEST} participants" if few else "not shown, as a smaller group would follow"
                 body.append([name, Cell("-"), Cell("-"), Cell("-"), Cell(why)])
             elif (*at, None) in hidden:
-                body.append([name, value, Cell("-"), Cell("-"), _sizes(row)])
+                body.append([name, value, Cell("-"), Cell("-"), sizes_cell(row)])
             else:
-                body.append([name, value, difference, p, _sizes(row)])
+                body.append([name, value, difference, p, sizes_cell(row)])
         head = ["stratum: model", "composite", "difference from the others", "Holm p", "n (participants)"]
         parts += [element("h3", title), table(head, body, sortable=True)]
     note = (

@@ -10,7 +10,7 @@ from textwrap import fill
 from typing import Any, Literal
 
 from attune_bench.aggregates import POOLED
-from attune_bench.records import COUNTS, OUTCOMES
+from attune_bench.records import COUNTS, OUTCOMES, null
 from attune_bench.scores import Scores
 from attune_data._matching import count_people
 from attune_data._text import grid, printable, shortened, width
@@ -133,7 +133,7 @@ def report(scores: Scores, *, format: Format = "table") -> str:  # noqa: A002
     """
     if format not in FORMATS:
         raise ValueError(f"unknown format {format!r}; expected one of {', '.join(FORMATS)}")
-    rows = sorted(scores.aggregates, key=lambda row: -(_defined(row.get("composite_score")) or 0))
+    rows = sorted(scores.aggregates, key=lambda row: -(null(row.get("composite_score")) or 0))
     if format == "json":
         return json.dumps(_strict({"metadata": _metadata(scores), "models": rows}), indent=2) + "\n"
     if format == "csv":
@@ -187,14 +187,10 @@ def headline(scores: Scores) -> str:
     return printable(", ".join(parts))
 
 
-def _defined(value: float | None) -> float | None:
-    return None if value is None or isnan(value) else value
-
-
 def _cell(line: Line, row: Mapping[str, Any]) -> str:
     key, _, cell = (line.key or line.metric).partition(".")
     found = row.get(key)
-    value = _defined(found[cell] if cell and found is not None else found)
+    value = null(found[cell] if cell and found is not None else found)
     if value is None:
         return "-"
     # Adding 0 turns a rounded -0.0 into 0.0.
