@@ -212,6 +212,15 @@ def compare_all(scores: "Scores", **options: Unpack[Options]) -> "pl.DataFrame":
     -----
     UserWarning
         Where a family is so large that, with so few resamples, no corrected p-value can be below 0.05.
+
+    Examples
+    --------
+    >>> from attune_data import load, load_runs
+    >>> from attune_bench import score
+    >>> scores = score(load("demo"), load_runs("demo"))
+    >>> found = compare_all(scores, metrics=["composite_score"], resamples=200).row(0, named=True)
+    >>> found["model_a"], found["model_b"], round(found["difference"], 2), found["p_holm"] < 0.05
+    ('synthetic/attentive', 'synthetic/hasty', 17.17, True)
     """
     settings = Settings(**options)
     series = ScoreSeries(scores)

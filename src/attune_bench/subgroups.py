@@ -146,6 +146,16 @@ def subgroups(
     -----
     UserWarning
         Where in a family, with so few resamples or participants, no corrected p-value can be below 0.05.
+
+    Examples
+    --------
+    >>> from attune_data import load, load_runs
+    >>> from attune_bench import score
+    >>> scores = score(load("demo"), load_runs("demo"))
+    >>> ids = [record["conversationId"] for record in scores.records]
+    >>> found = subgroups(scores, {"half": ids[:40]}, known=ids, metrics=["composite_score"], resamples=200)
+    >>> found.select("stratum", "model", "n").row(0)
+    ('half', 'synthetic/attentive', 40)
     """
     settings = Settings(**options)
     series = ScoreSeries(scores)

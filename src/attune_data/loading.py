@@ -195,6 +195,11 @@ def load_runs(
         With ``on_error="raise"``, where any record had to be left out.
     ValueError
         Where `on_error` is neither choice.
+
+    Examples
+    --------
+    >>> load_runs("demo")
+    <Collection of 80 runs, no issues>
     """
     strict = strictness(on_error)
     found: list[Issue] = []

@@ -74,6 +74,15 @@ def phrasing_gap(scores: "Scores", **options: Unpack[Sampling]) -> "pl.DataFrame
     ------
     MetricInputError
         As `perspective_gap`.
+
+    Examples
+    --------
+    >>> from attune_data import load, load_runs
+    >>> from attune_bench import score
+    >>> scores = score(load("demo"), load_runs("demo"))
+    >>> found = phrasing_gap(scores, resamples=200)
+    >>> [(row["model"], round(row["gap"], 3)) for row in found.iter_rows(named=True)]
+    [('synthetic/attentive', 0.001), ('synthetic/hasty', 0.007)]
     """
     first, second = ("observer", "avg_binary_human_accuracy"), ("hp_facing", "avg_binary_human_accuracy_hp")
     return _gap(scores, first, second, Settings(**options))
@@ -118,6 +127,15 @@ def branch_errors(scores: "Scores", **options: Unpack[Sampling]) -> "pl.DataFram
     ------
     MetricInputError
         As `perspective_gap`.
+
+    Examples
+    --------
+    >>> from attune_data import load, load_runs
+    >>> from attune_bench import score
+    >>> scores = score(load("demo"), load_runs("demo"))
+    >>> found = branch_errors(scores, resamples=200).filter(model="synthetic/hasty")
+    >>> [(row["branch"], round(row["mae"], 2)) for row in found.iter_rows(named=True)][:2]
+    [('perceiving', 2.08), ('facilitating', 1.5)]
     """
     import polars as pl
 

@@ -49,6 +49,16 @@ def metric_correlation(scores: "Scores", **options: Unpack[Options]) -> "pl.Data
     ------
     MetricInputError
         Where an option is unknown or out of range, or records contradict each other.
+
+    Examples
+    --------
+    >>> from attune_data import load, load_runs
+    >>> from attune_bench import baselines, score
+    >>> conversations = load("demo")
+    >>> scores = score(conversations, [*load_runs("demo"), *baselines.prior(conversations)])
+    >>> found = metric_correlation(scores, metrics=["avg_emotion_f1", "avg_emotion_va_score"], resamples=200)
+    >>> found.select("metric_a", "metric_b", "rho", "models").row(0)
+    ('avg_emotion_f1', 'avg_emotion_va_score', 0.5, 3)
     """
     import polars as pl
 

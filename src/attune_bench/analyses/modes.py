@@ -61,6 +61,17 @@ def mode_differences(scores: "Scores", **options: Unpack[Options]) -> "pl.DataFr
     ------
     MetricInputError
         Where an option is unknown or out of range, or records contradict each other.
+
+    Examples
+    --------
+    >>> from attune_data import load, load_runs
+    >>> from attune_bench import score
+    >>> runs = load_runs("demo")
+    >>> again = [run.model_copy(update={"mode": "verbose"}) for run in runs]
+    >>> scores = score(load("demo"), [*runs, *again])
+    >>> found = mode_differences(scores, metrics=["composite_score"], resamples=200)
+    >>> found.select("model", "mode", "reference", "difference").rows()
+    [('synthetic/attentive', 'verbose', 'default', 0.0), ('synthetic/hasty', 'verbose', 'default', 0.0)]
     """
     import polars as pl
 
@@ -109,6 +120,16 @@ def rank_shifts(scores: "Scores", **options: Unpack[Options]) -> "pl.DataFrame":
     ------
     MetricInputError
         As `mode_differences`, and where neither higher nor lower values of a metric are better.
+
+    Examples
+    --------
+    >>> from attune_data import load, load_runs
+    >>> from attune_bench import score
+    >>> runs = load_runs("demo")
+    >>> again = [run.model_copy(update={"mode": "verbose"}) for run in runs]
+    >>> scores = score(load("demo"), [*runs, *again])
+    >>> rank_shifts(scores, resamples=200).select("model", "mode", "rank_reference", "rank", "shift").rows()
+    [('synthetic/attentive', 'verbose', 1.0, 1.0, 0.0), ('synthetic/hasty', 'verbose', 2.0, 2.0, 0.0)]
     """
     import polars as pl
 

@@ -65,6 +65,15 @@ def variance_split(scores: "Scores", **options: Unpack[Options]) -> "pl.DataFram
     References
     ----------
     See the module.
+
+    Examples
+    --------
+    >>> from attune_data import load, load_runs
+    >>> from attune_bench import score
+    >>> scores = score(load("demo"), load_runs("demo"))
+    >>> found = variance_split(scores, metrics=["composite_score"], resamples=200)
+    >>> [(row["source"], round(row["share"], 2)) for row in found.iter_rows(named=True)]
+    [('conversation', 0.02), ('model', 0.85), ('residual', 0.14)]
     """
     import polars as pl
 
@@ -143,6 +152,15 @@ def conversation_difficulty(scores: "Scores", **options: Unpack[Options]) -> "pl
     ------
     MetricInputError
         As `variance_split`.
+
+    Examples
+    --------
+    >>> from attune_data import load, load_runs
+    >>> from attune_bench import score
+    >>> scores = score(load("demo"), load_runs("demo"))
+    >>> hardest = conversation_difficulty(scores).sort("mean").row(0, named=True)
+    >>> round(hardest["mean"], 2), round(hardest["sd"], 2), hardest["models"]
+    (49.38, 7.9, 2)
     """
     import polars as pl
 

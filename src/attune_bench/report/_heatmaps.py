@@ -33,6 +33,17 @@ def win_rates(rates: "pl.DataFrame", metric: str = "avg_pairwise_accuracy", *, m
     ------
     ValueError, ImportError
         As `attune_bench.report.figures.scores`.
+
+    Examples
+    --------
+    >>> from attune_data import load, load_runs
+    >>> from attune_bench import analyses, score
+    >>> conversations, runs = load("demo"), load_runs("demo")
+    >>> given = score(conversations, runs)
+    >>> found = analyses.win_rates(given, resamples=200)
+    >>> chart = win_rates(found)
+    >>> type(chart).__name__
+    'LayerChart'
     """
     rows = rows_of(rates, mode, "rate", metric=metric)
     won = {model: fmean(row["rate"] for row in rows if row["model_a"] == model) for model in unique(rows, "model_a")}
@@ -61,6 +72,17 @@ def metric_correlation(correlations: "pl.DataFrame", *, mode: str | None = None)
     ------
     ValueError, ImportError
         As `attune_bench.report.figures.scores`.
+
+    Examples
+    --------
+    >>> from attune_data import load, load_runs
+    >>> from attune_bench import analyses, baselines, score
+    >>> conversations = load("demo")
+    >>> given = score(conversations, [*load_runs("demo"), *baselines.prior(conversations)])
+    >>> found = analyses.metric_correlation(given, metrics=["avg_emotion_f1", "avg_emotion_va_score"], resamples=200)
+    >>> chart = metric_correlation(found)
+    >>> type(chart).__name__
+    'LayerChart'
     """
     rows = rows_of(correlations, mode, "rho")
     for row in rows:
@@ -91,6 +113,18 @@ def mode_differences(differences: "pl.DataFrame", mode: str, *, reference: str =
     ------
     ValueError, ImportError
         As `attune_bench.report.figures.scores`.
+
+    Examples
+    --------
+    >>> from attune_data import load, load_runs
+    >>> from attune_bench import analyses, score
+    >>> runs = load_runs("demo")
+    >>> again = [run.model_copy(update={"mode": "verbose"}) for run in runs]
+    >>> given = score(load("demo"), [*runs, *again])
+    >>> found = analyses.mode_differences(given, metrics=["composite_score"], resamples=200)
+    >>> chart = mode_differences(found, "verbose")
+    >>> type(chart).__name__
+    'LayerChart'
     """
     rows = [
         row
@@ -133,6 +167,17 @@ def question_agreement(agreement: "pl.DataFrame", task: str, *, mode: str | None
     ------
     ValueError, ImportError
         As `attune_bench.report.figures.scores`.
+
+    Examples
+    --------
+    >>> from attune_data import load, load_runs
+    >>> from attune_bench import analyses, score
+    >>> conversations, runs = load("demo"), load_runs("demo")
+    >>> given = score(conversations, runs)
+    >>> found = analyses.question_agreement(given, data=conversations, runs=runs, resamples=200)
+    >>> chart = question_agreement(found, "binary_om")
+    >>> type(chart).__name__
+    'LayerChart'
     """
     rows = [row for row in rows_of(agreement, mode, "agreement") if row["task"] == task]
     if not rows:

@@ -100,6 +100,18 @@ def scores(summary: "pl.DataFrame", metric: str = "composite_score", *, mode: st
         Where the frame has no value of the metric, or not in the mode.
     ImportError
         Where the extra ``plots`` is not installed.
+
+    Examples
+    --------
+    >>> from attune_data import load, load_runs
+    >>> from attune_bench import score
+    >>> conversations, runs = load("demo"), load_runs("demo")
+    >>> given = score(conversations, runs)
+    >>> found = given.summary(resamples=200)
+    >>> chart = scores(found, "avg_pairwise_accuracy")
+    >>> save(chart, "scores.svg")  # doctest: +SKIP
+    >>> type(chart).__name__
+    'LayerChart'
     """
     alt = altair()
     rows = ranked(rows_of(summary, mode, "value", metric=metric), "value", metric)
@@ -133,6 +145,16 @@ def profile(
     ------
     ValueError, ImportError
         As `scores`.
+
+    Examples
+    --------
+    >>> from attune_data import load, load_runs
+    >>> from attune_bench import score
+    >>> conversations, runs = load("demo"), load_runs("demo")
+    >>> given = score(conversations, runs)
+    >>> found = given.summary(resamples=200)
+    >>> type(profile(found, "synthetic/hasty")).__name__
+    'LayerChart'
     """
     alt = altair()
     if metrics is None:
@@ -170,6 +192,17 @@ def perspective_gap(gaps: "pl.DataFrame", *, mode: str | None = None) -> "Figure
     ------
     ValueError, ImportError
         As `scores`.
+
+    Examples
+    --------
+    >>> from attune_data import load, load_runs
+    >>> from attune_bench import analyses, score
+    >>> conversations, runs = load("demo"), load_runs("demo")
+    >>> given = score(conversations, runs)
+    >>> found = analyses.perspective_gap(given, resamples=200)
+    >>> chart = perspective_gap(found)
+    >>> type(chart).__name__
+    'LayerChart'
     """
     rows = sorted(rows_of(gaps, mode, "gap"), key=lambda row: (-row["gap"], row["model"]))
     for row in rows:
@@ -200,6 +233,17 @@ def turn_drift(drift: "pl.DataFrame", metric: str, *, mode: str | None = None) -
     ------
     ValueError, ImportError
         As `scores`.
+
+    Examples
+    --------
+    >>> from attune_data import load, load_runs
+    >>> from attune_bench import analyses, score
+    >>> conversations, runs = load("demo"), load_runs("demo")
+    >>> given = score(conversations, runs)
+    >>> found = analyses.turn_drift(given, resamples=200)
+    >>> chart = turn_drift(found, "avg_emotion_va_score")
+    >>> type(chart).__name__
+    'HConcatChart'
     """
     alt = altair()
     rows = ranked(rows_of(drift, mode, "drift", metric=metric), "drift", metric)
@@ -240,6 +284,17 @@ def diagnosis_groups(groups: "pl.DataFrame", metric: str, *, mode: str | None = 
     ------
     ValueError, ImportError
         As `scores`.
+
+    Examples
+    --------
+    >>> from attune_data import load, load_runs
+    >>> from attune_bench import analyses, score
+    >>> conversations, runs = load("demo"), load_runs("demo")
+    >>> given = score(conversations, runs)
+    >>> found = analyses.diagnosis_groups(given, data=conversations, resamples=1000)
+    >>> chart = diagnosis_groups(found, "avg_emotion_va_score")
+    >>> type(chart).__name__
+    'FacetChart'
     """
     alt = altair()
     rows = rows_of(groups, mode, "value_none", metric=metric)
@@ -295,6 +350,17 @@ def conversation_difficulty(
     ------
     ValueError, ImportError
         As `scores`.
+
+    Examples
+    --------
+    >>> from attune_data import load, load_runs
+    >>> from attune_bench import analyses, score
+    >>> conversations, runs = load("demo"), load_runs("demo")
+    >>> given = score(conversations, runs)
+    >>> found = analyses.conversation_difficulty(given)
+    >>> chart = conversation_difficulty(found)
+    >>> type(chart).__name__
+    'LayerChart'
     """
     alt = altair()
     rows = rows_of(difficulty.drop("conversation_id"), mode, "sd", metric=metric)

@@ -100,6 +100,15 @@ def html_report(
     ValueError
         Where there is no score, no model was run on 5 participants and `small_cells` is not set, or an option is out
         of range.
+
+    Examples
+    --------
+    >>> from attune_data import load, load_runs
+    >>> from attune_bench import score
+    >>> scores = score(load("demo"), load_runs("demo"))
+    >>> page = html_report(scores, resamples=200)
+    >>> page.startswith("<!DOCTYPE html>"), page.count("<svg") > 2
+    (True, True)
     """
     if not scores.records:
         raise ValueError("there is no score to report")

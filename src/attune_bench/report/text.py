@@ -130,6 +130,14 @@ def report(scores: Scores, *, format: Format = "table") -> str:  # noqa: A002
     ------
     ValueError
         Where there is no such format.
+
+    Examples
+    --------
+    >>> from attune_data import load, load_runs
+    >>> from attune_bench import score
+    >>> scores = score(load("demo"), load_runs("demo"))
+    >>> report(scores, format="markdown").partition(", attune-bench")[0]
+    'protocol documented, mode default, n = 40 conversations by 24 participants'
     """
     if format not in FORMATS:
         raise ValueError(f"unknown format {format!r}; expected one of {', '.join(FORMATS)}")
