@@ -46,12 +46,43 @@ def test_a_torn_last_line_is_taken_off(cut: int, tmp_path: Path) -> None:
     assert [json.loads(line)["key"] for line in path.read_bytes().splitlines()] == ["a", "c"]
 
 
-@pytest.mark.parametrize("line", [b"", b"null", b"{}", b"[1]", b"\xff", b'{"key": "b"}', b'{"key": [], "text": ""}'])
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(b"", b"null", b"{}", b"[1]", b"\xff", b'{"key": "b"}', b'{"key": [], "text": ""}', b'{"key": 1, "text": ""}'),
+        *(b'{"key": "b", "text": null}', b'{"key": "b", "text": 5}', b'{"key": "b", "text": "", "cost": "1"}'),
+        *(b'{"key": "b", "text": "", "cost": NaN}', b'{"key": "b", "text": "", "prompt_tokens": -3}'),
+        *(b'{"aside": "x"}', b'{"aside": NaN}', b'{"aside": true}', b'{"aside": 1' + b"0" * 400 + b"}"),
+    ],
+)
 def test_a_line_that_is_no_entry_is_passed_over(line: bytes, tmp_path: Path) -> None:
     path = tmp_path / "journal"
     write(path, {"a": ONE})
     path.write_bytes(line + b"\n" + path.read_bytes())
     assert read(path) == {"a": ONE}
+    assert lost(path) == 0.0
+
+
+def lost(path: Path) -> float:
+    async def get() -> float:
+        async with Journal(path) as journal:
+            return journal.lost
+
+    return asyncio.run(get())
+
+
+def test_what_was_set_aside_is_lost_until_an_answer_or_nothing_was_charged(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+
+    async def add() -> None:
+        async with Journal(path) as journal:
+            for amount in (0.1, 0.2, 0.3, -0.2, 0.25):
+                await journal.set_aside(amount)
+            await journal.add("b", TWO)
+
+    asyncio.run(add())
+    # 0.2 was not charged, and the answer settles its bound of 0.25.
+    assert lost(path) == 0.4
 
 
 def test_many_at_once(tmp_path: Path) -> None:
