@@ -44,7 +44,7 @@ class Options:
     max_tokens : int
         The most tokens of an answer.
     max_cost : float, optional
-        US dollars that answers in the folder, earlier runs included, may cost at most; needs `prices`.
+        US dollars that the calls of the folder, earlier runs included, may cost at most; needs `prices`.
     prices : mapping of str to Price
         By the name of the model.
     command : str

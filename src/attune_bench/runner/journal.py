@@ -148,13 +148,15 @@ class Journal:
                 raise self._damage from None
 
     def _append(self, lines: bytes) -> None:
+        rest = memoryview(lines)
         try:
             os.lseek(self._file, self._end, os.SEEK_SET)
-            rest = memoryview(lines)
             while rest:
                 rest = rest[os.write(self._file, rest) :]
             os.fsync(self._file)
         except OSError:
+            # What fits stays: it was paid for.
+            self._end += lines.rfind(b"\n", 0, len(lines) - len(rest)) + 1
             os.ftruncate(self._file, self._end)
             raise
         self._end += len(lines)

@@ -1,7 +1,9 @@
 """The journal: what was added is there after anything, and a torn or foreign line does no harm."""
 
 import asyncio
+import errno
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -117,6 +119,24 @@ def test_an_answer_is_kept_though_the_caller_is_cancelled(tmp_path: Path) -> Non
 
     asyncio.run(cancel())
     assert read(path) == {"a": ONE, "b": ONE}
+
+
+def test_what_fits_on_a_full_disk_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, room, write_all = tmp_path / "journal", [250], os.write
+
+    def write_some(file: int, data: memoryview) -> int:
+        if not room[0]:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        written = write_all(file, data[: room[0]])
+        room[0] -= written
+        return written
+
+    monkeypatch.setattr(os, "write", write_some)
+    with pytest.raises(JournalError, match="No space left"):
+        write(path, dict.fromkeys("abc", ONE))
+    # A line is of some 150 bytes.
+    assert read(path) == {"a": ONE}
+    assert path.read_bytes().endswith(b"\n")
 
 
 def test_a_folder_is_no_journal(tmp_path: Path) -> None:
