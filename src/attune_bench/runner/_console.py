@@ -4,6 +4,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -17,18 +18,19 @@ if TYPE_CHECKING:
     from attune_bench.runner.engine import Options, Outcome
     from attune_bench.runner.meter import Meter
     from attune_bench.runner.providers import Endpoint
+    from attune_bench.runner.settings import Settings
     from attune_data import Collection, Conversation
 
 __all__ = [
+    "DEFAULTS",
+    "Asking",
     "Names",
     "Output",
     "Provider",
     "command",
-    "common",
     "endpoints",
     "loaded",
     "report",
-    "sent_temperature",
     "shown",
     "usage_errors",
     "warn",
@@ -39,6 +41,78 @@ Names = Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")
 Output = Annotated[Path, Parameter(name=["--output", "-o"])]
 
 _PLAIN_SECONDS = 30.0
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Asking:
+    """The options of all commands that ask models.
+
+    Parameters
+    ----------
+    concurrency
+        The most calls at once.
+    call_timeout
+        Seconds for one try of a call.
+    max_cost
+        US dollars that all calls of the folder may cost at most; needs the prices.
+    prices
+        TOML or JSON: per model a table of input and output, US dollars for a million tokens.
+    seed
+        Sent with every call.
+    temperature
+        Sent with every call; server for the server's own.
+    max_tokens
+        The most tokens of an answer.
+    base_url
+        URL of a local server, such as http://localhost:8000/v1.
+    api_key
+        The key, also of the judges where they have the same provider; it can be read by other users of the machine,
+        who see the command. Better set it in the environment.
+    """
+
+    concurrency: int = 8
+    call_timeout: float = 120.0
+    max_cost: float | None = None
+    prices: Path | None = None
+    seed: int | None = None
+    temperature: float | Literal["server"] = 0.0
+    max_tokens: int = 4096
+    base_url: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+
+    def options(self) -> "Options":
+        """Return how a run is made."""
+        from attune_bench.runner import Options, read_prices
+
+        known = read_prices(self.prices) if self.prices else {}
+        with _values():
+            return Options(self.concurrency, self.call_timeout, self.max_tokens, self.max_cost, known)
+
+    def settings(self, model: str, provider: str, **more: Any) -> "Settings":
+        """Return who is asked what."""
+        from attune_bench.runner import Settings
+
+        temperature = None if self.temperature == "server" else self.temperature
+        with _values():
+            return Settings(model, provider, seed=self.seed, temperature=temperature, **more)
+
+    def changed(self, server: "Endpoint") -> dict[str, Any]:
+        """Return the options by name, None for those at their default; without secrets."""
+        values = asdict(replace(self, api_key=None, base_url=self.base_url and server.url))
+        names = {each.name: each.default for each in fields(self)}
+        return {f"--{name.replace('_', '-')}": None if values[name] == names[name] else values[name] for name in names}
+
+
+DEFAULTS = Asking()
+
+
+@contextmanager
+def _values() -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        raise UsageError(str(error)) from None
 
 
 @contextmanager
@@ -80,8 +154,7 @@ def loaded(source: str, limit: int | None) -> "Collection[Conversation]":
 
 def endpoints(
     provider: Provider,
-    base_url: str | None,
-    api_key: str | None,
+    asking: Asking,
     judge_provider: Provider | None,
     judge_base_url: str | None,
     has_judges: bool,
@@ -89,6 +162,7 @@ def endpoints(
     """Return where the model and the judges are served."""
     from attune_bench.runner import endpoint
 
+    base_url, api_key = asking.base_url, asking.api_key
     if (judge_provider or judge_base_url) and not has_judges:
         raise UsageError("there is a provider of judges but no judge; name one with --judge-model")
     if api_key is not None:
@@ -104,25 +178,6 @@ def endpoints(
         return server, server
     url = (judge_base_url or base_url) if of_judges == "local" else judge_base_url
     return server, endpoint(of_judges, base_url=url, api_key=api_key if of_judges == provider else None, ask=ask)
-
-
-def sent_temperature(given: float | Literal["server"]) -> float | None:
-    return None if given == "server" else given
-
-
-def common(
-    options: "Options", prices: Path | None, seed: int | None, temperature: float | Literal["server"]
-) -> dict[str, Any]:
-    """Return the options that all commands have, None for those at their default."""
-    return {
-        "--concurrency": options.concurrency if options.concurrency != 8 else None,
-        "--call-timeout": options.call_timeout if options.call_timeout != 120.0 else None,
-        "--max-cost": options.max_cost,
-        "--prices": prices,
-        "--seed": seed,
-        "--temperature": temperature if temperature != 0.0 else None,
-        "--max-tokens": options.max_tokens if options.max_tokens != 4096 else None,
-    }
 
 
 def command(name: str, arguments: tuple[str, ...], options: dict[str, Any]) -> str:

@@ -5,11 +5,9 @@ import json
 import logging
 import math
 import random
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack, nullcontext
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
@@ -18,7 +16,7 @@ from attune_bench.runner.calls import Call, CallFailedError
 from attune_bench.runner.journal import Answer
 from attune_bench.runner.prices import Budget, Price
 from attune_bench.runner.providers import Endpoint
-from attune_bench.runner.throttle import Throttle
+from attune_bench.runner.throttle import Throttle, asked_wait
 from attune_data._extras import require
 from attune_data._text import printable, shortened
 
@@ -34,9 +32,11 @@ _BACKOFF = 0.25  # seconds, doubled with each try
 _LONGEST_WAIT = 60.0
 _TOTAL = 5  # times the timeout of one try, for all tries and the waits between them
 _LARGEST = 1_000_000  # bytes of an answer
+_SHORTEST = 12  # letters of a secret that is blotted out of an answer, in which words such as "none" may stand
 _DEAD = 8  # calls in a row that failed however often they were tried
 _LOGGERS = ("httpx2", "httpcore2.connection", "httpcore2.http11", "httpcore2.proxy")
 _AGAIN = (408, 409, 429)
+_FORMAT = (400, 404, 422)  # what servers answer to a response format that they do not take
 _NEVER = {
     401: "does not accept the key",
     402: "asks for payment",
@@ -106,9 +106,9 @@ class Client:
     -----
     Answers of status 408, 409, 429 and 5xx, faults of the connection, timeouts and answers that are not of the
     protocol are tried again, six times at most (429 more often), within five times the timeout. Redirects are not
-    followed, as the key would go with them. Where a model's server refuses the response format with a 400, it is
-    left out from then on. After a refusal that holds for every call (401, 402, 404, a redirect), or when eight calls
-    in a row have failed, no more are sent.
+    followed, as the key would go with them. Where a model's server refuses a call with 400, 404 or 422 but takes it
+    without the response format, that is left out from then on. After a refusal that holds for every call (401, 402,
+    404, a redirect), or when eight calls in a row have failed, no more are sent.
     """
 
     def __init__(
@@ -157,9 +157,11 @@ class Client:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._http.aclose()
-        for name in _LOGGERS:
-            logging.getLogger(name).removeFilter(self._blot)
+        try:
+            await self._http.aclose()
+        finally:
+            for name in _LOGGERS:
+                logging.getLogger(name).removeFilter(self._blot)
 
     async def ask(self, call: Call, sampling: Sampling, keep: Keep) -> Answer:
         """Make a call, as often as it takes.
@@ -183,13 +185,14 @@ class Client:
         CallFailedError
             There is no answer; the text says why and holds no key. `BudgetSpentError` where it may cost too much.
         """
-        tries, faults, loop = 0, 0, asyncio.get_running_loop()
-        began: list[float] = []
+        tries, faults, began, loop = 0, 0, math.inf, asyncio.get_running_loop()
         while True:
-            if self.stopped is not None:
-                raise CallFailedError(self.stopped)
+            self._check_stopped()
             try:
-                answer = await self._try(call, sampling, keep, began)
+                async with self._place(again=faults > 0):
+                    began = min(began, loop.time())
+                    answer = await self._try(call, sampling)
+                    await keep(answer)
             except _FaultError as fault:
                 faults += 1
                 tries += fault.status != 429
@@ -201,7 +204,7 @@ class Client:
                 jitter = random.uniform(0.5, 1.0)  # noqa: S311 - no secret
                 wait = fault.wait or min(_BACKOFF * 2 ** min(faults, 10), 30.0) * jitter
                 # Since the first try, as other calls that are tried again may hold all places.
-                spent = loop.time() - began[0]
+                spent = loop.time() - began
                 if tries == _TRIES or spent + wait > _TOTAL * self._timeout:
                     raise self._failed(f"{reason}; tried for {spent:.0f} s") from None
             else:
@@ -220,27 +223,33 @@ class Client:
         what = f"{fault.reason}; it {_NEVER[fault.status]}" if fault.status in _NEVER else fault.reason
         return printable(self.endpoint.without_secrets(f"{self.endpoint.url}: {what}"))
 
-    async def _try(self, call: Call, sampling: Sampling, keep: Keep, began: list[float]) -> Answer:
-        """Make a call once, or twice where the server does not take the response format."""
-        async with AsyncExitStack() as places:
-            number = await places.enter_async_context(self._throttle.place(again=bool(began)))
-            await places.enter_async_context(self._places or nullcontext())
-            began.append(asyncio.get_running_loop().time())
-            if self.stopped is not None:
-                raise _FaultError(self.stopped.removeprefix(f"{self.endpoint.url}: "))
-            formatted = call.model not in self._plain
+    def _check_stopped(self) -> None:
+        if self.stopped is not None:
+            raise CallFailedError(self.stopped)
+
+    @asynccontextmanager
+    async def _place(self, *, again: bool) -> AsyncIterator[None]:
+        """Wait for a place here and among all endpoints; what becomes of the call tells how many there may be."""
+        async with self._throttle.place(again=again) as number, self._places or nullcontext():
+            self._check_stopped()
             try:
-                answer = await self._pay(call, sampling, formatted=formatted)
+                yield
             except _FaultError as fault:
                 if fault.status == 429:
-                    wait = min(fault.wait, _LONGEST_WAIT)
-                    self._throttle.too_many(began=number, wait=wait)
-                if fault.status != 400 or not formatted:
-                    raise
-                answer = await self._pay(call, sampling, formatted=False)
-                self._plain.add(call.model)
-            await keep(answer)
+                    self._throttle.too_many(began=number, wait=fault.wait)
+                raise
         self._throttle.answered()
+
+    async def _try(self, call: Call, sampling: Sampling) -> Answer:
+        """Make a call once, or twice where the server does not take the response format."""
+        formatted = call.model not in self._plain
+        try:
+            return await self._pay(call, sampling, formatted=formatted)
+        except _FaultError as fault:
+            if fault.status not in _FORMAT or not formatted:
+                raise
+        answer = await self._pay(call, sampling, formatted=False)
+        self._plain.add(call.model)
         return answer
 
     async def _pay(self, call: Call, sampling: Sampling, *, formatted: bool) -> Answer:
@@ -248,13 +257,18 @@ class Client:
         if self._budget is None:
             return await self._send(call, sampling, formatted=formatted)
         bound = await self._budget.put_aside(call, sampling.max_tokens)
-        price = bound  # also where this is cancelled: the server may go on and charge for it
+        price = 0.0
         try:
+            self._check_stopped()
+            await self._budget.note(bound)
+            price = bound  # also where this is cancelled: the server may go on and charge for it
             answer = await self._send(call, sampling, formatted=formatted)
             price = bound if answer.cost is None else answer.cost
             return replace(answer, bound=bound)
         except _FaultError as fault:
-            price = bound if fault.charged else 0.0
+            if not fault.charged:
+                price = 0.0
+                await self._budget.note(-bound)
             raise
         finally:
             await self._budget.book(bound, price)
@@ -290,7 +304,8 @@ class Client:
         text = _text(payload)
         if text is None:
             raise _FaultError("an answer that is not of the OpenAI protocol", again=True, charged=True)
-        return self._answer(call, self.endpoint.without_secrets(text), payload.get("usage"))
+        text = self.endpoint.without_secrets(text, shortest=_SHORTEST)
+        return self._answer(call, text, payload.get("usage"))
 
     def _body(self, call: Call, sampling: Sampling, *, formatted: bool) -> dict[str, Any]:
         provider = self.endpoint.provider
@@ -353,23 +368,9 @@ def _fault(status: int, said: str, retry_after: str | None) -> _FaultError:
         reason += ", a redirect, which is not followed; give the URL that it leads to"
     elif said:
         reason += f" ({shortened(said, 200)})"
-    return _FaultError(reason, status=status, again=status in _AGAIN or status >= 500, wait=_wait(retry_after))
-
-
-def _wait(retry_after: str | None) -> float:
-    """Return the seconds that a Retry-After asks for, within reason; 0 for none."""
-    if retry_after is None:
-        return 0.0
-    try:
-        seconds = float(retry_after)
-    except ValueError:
-        try:
-            until = parsedate_to_datetime(retry_after)
-        except ValueError:
-            return 0.0
-        until = until if until.tzinfo else until.replace(tzinfo=UTC)
-        seconds = (until - datetime.now(UTC)).total_seconds()
-    return min(max(seconds, 0.0), _LONGEST_WAIT) if math.isfinite(seconds) else 0.0
+    return _FaultError(
+        reason, status=status, again=status in _AGAIN or status >= 500, wait=asked_wait(retry_after, _LONGEST_WAIT)
+    )
 
 
 def _text(payload: Mapping[str, Any]) -> str | None:

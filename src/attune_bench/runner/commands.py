@@ -8,15 +8,15 @@ from cyclopts import Parameter
 
 from attune_bench._usage import UsageError, emit
 from attune_bench.runner._console import (
+    DEFAULTS,
+    Asking,
     Names,
     Output,
     Provider,
     command,
-    common,
     endpoints,
     loaded,
     report,
-    sent_temperature,
     shown,
     usage_errors,
     warn,
@@ -41,19 +41,11 @@ def run(
     judge_provider: Provider | None = None,
     output: Output = Path("results"),
     limit: int | None = None,
-    concurrency: int = 8,
-    call_timeout: float = 120.0,
-    max_cost: float | None = None,
-    prices: Path | None = None,
     panas_strategy: Literal["absolute", "delta", "blind_delta"] = "absolute",
-    seed: int | None = None,
-    temperature: float | Literal["server"] = 0.0,
-    max_tokens: int = 4096,
     codebook: Path | None = None,
-    base_url: str | None = None,
     judge_base_url: str | None = None,
-    api_key: str | None = None,
     dry_run: Annotated[bool, Parameter(negative="")] = False,
+    asking: Asking = DEFAULTS,
 ) -> int:
     """Ask a model the questions of the benchmark and write a run file for each conversation.
 
@@ -78,67 +70,37 @@ def run(
         Folder for the run files and the journal.
     limit
         Only the first conversations.
-    concurrency
-        The most calls at once.
-    call_timeout
-        Seconds for one try of a call.
-    max_cost
-        US dollars that all answers in the folder may cost at most; needs the prices.
-    prices
-        TOML or JSON: per model a table of input and output, US dollars for a million tokens.
     panas_strategy
         How the PANAS after the conversation is asked for.
-    seed
-        Sent with every call.
-    temperature
-        Sent with every call; server for the server's own.
-    max_tokens
-        The most tokens of an answer.
     codebook
         The data set's own annotation_codebook.json, instead of the bundled questions.
-    base_url
-        URL of a local server, such as http://localhost:8000/v1.
     judge_base_url
-        The same of the judges' server, where it is another.
-    api_key
-        The key; it can be read by other users of the machine, who see the command. Better set it in the environment.
+        URL of a local server of the judges, where it is another.
     dry_run
         Print the number of calls, tokens and the cost, and send nothing.
     """
-    from attune_bench.runner import Options, Settings, planned_calls, read_prices, run_sync
+    from attune_bench.runner import planned_calls, run_sync
     from attune_bench.runner.estimate import estimate, estimate_text
     from attune_data import load_codebook
 
     with usage_errors():
-        known = read_prices(prices) if prices else {}
-        chosen = load_codebook(codebook)
-        try:
-            settings = [
-                Settings(
-                    model,
-                    provider,
-                    mode,
-                    judge_model,
-                    panas_strategy,
-                    seed,
-                    sent_temperature(temperature),
-                    chosen,
-                )
-                for mode in get_args(Mode)
-                if "all" in modes or mode in modes
-            ]
-            options = Options(concurrency, call_timeout, max_tokens, max_cost, known)
-        except ValueError as error:
-            raise UsageError(str(error)) from None
+        options, chosen = asking.options(), load_codebook(codebook)
+        settings = [
+            asking.settings(
+                model, provider, mode=mode, judges=judge_model, panas_strategy=panas_strategy, codebook=chosen
+            )
+            for mode in get_args(Mode)
+            if "all" in modes or mode in modes
+        ]
         conversations = loaded(source, limit)
         if dry_run:
             calls = [call for one in settings for each in conversations for call in planned_calls(each, one)]
             what = f"{plural(len(conversations), 'conversation')} in {plural(len(settings), 'mode')}"
             emit(f"{what}: {plural(len(calls), 'call')}, and one more for each answer that cannot be read")
-            emit(estimate_text(estimate(calls, max_tokens), known))
+            emit(estimate_text(estimate(calls, options.max_tokens), options.prices))
             return 0
         require("httpx2", "run")
-        server, judges = endpoints(provider, base_url, api_key, judge_provider, judge_base_url, bool(judge_model))
+        server, judges = endpoints(provider, asking, judge_provider, judge_base_url, bool(judge_model))
         changed = {
             "--modes": modes if modes != ("default",) else None,
             "--judge-model": judge_model or None,
@@ -147,8 +109,7 @@ def run(
             "--limit": limit,
             "--panas-strategy": panas_strategy if panas_strategy != "absolute" else None,
             "--codebook": codebook,
-            **common(options, prices, seed, temperature),
-            "--base-url": server.url if base_url else None,
+            **asking.changed(server),
             "--judge-base-url": judges.url if judge_base_url else None,
         }
         options = replace(options, command=command("run", (provider, model, source), changed))
@@ -176,15 +137,7 @@ def rejudge(
     ground_truth: str,
     judge_provider: Provider = "openrouter",
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
-    concurrency: int = 8,
-    call_timeout: float = 120.0,
-    max_cost: float | None = None,
-    prices: Path | None = None,
-    seed: int | None = None,
-    temperature: float | Literal["server"] = 0.0,
-    max_tokens: int = 4096,
-    base_url: str | None = None,
-    api_key: str | None = None,
+    asking: Asking = DEFAULTS,
 ) -> int:
     """Let other judges judge the drafts of run files, and write them with their judgements to another folder.
 
@@ -200,26 +153,7 @@ def rejudge(
         Who serves the judges.
     output
         Folder for the new run files; by default the name of the first with -rejudged.
-    concurrency
-        The most calls at once.
-    call_timeout
-        Seconds for one try of a call.
-    max_cost
-        US dollars that all answers in the folder may cost at most; needs the prices.
-    prices
-        TOML or JSON: per model a table of input and output, US dollars for a million tokens.
-    seed
-        Sent with every call.
-    temperature
-        Sent with every call; server for the server's own.
-    max_tokens
-        The most tokens of an answer.
-    base_url
-        URL of a local server, such as http://localhost:8000/v1.
-    api_key
-        The key; it can be read by other users of the machine, who see the command. Better set it in the environment.
     """
-    from attune_bench.runner import Options, Settings, read_prices
     from attune_bench.runner.rejudging import rejudge_sync
     from attune_data import load_runs
 
@@ -228,23 +162,15 @@ def rejudge(
         target = output or directory.with_name(f"{directory.resolve().name}-rejudged")
         if target.resolve() == directory.resolve():
             raise UsageError(f"the run files in {directory} would be replaced; choose another --output")
-        known = read_prices(prices) if prices else {}
-        try:
-            settings = Settings(
-                "any", judge_provider, judges=judge_model, seed=seed, temperature=sent_temperature(temperature)
-            )
-            options = Options(concurrency, call_timeout, max_tokens, max_cost, known)
-        except ValueError as error:
-            raise UsageError(str(error)) from None
+        options, settings = asking.options(), asking.settings("any", judge_provider, judges=judge_model)
         runs, conversations = load_runs(directory), loaded(ground_truth, None)
-        server, _ = endpoints(judge_provider, base_url, api_key, None, None, True)
+        server, _ = endpoints(judge_provider, asking, None, None, True)
         changed = {
             "--judge-model": judge_model,
             "--ground-truth": ground_truth,
             "--judge-provider": judge_provider,
             "--output": target,
-            **common(options, prices, seed, temperature),
-            "--base-url": server.url if base_url else None,
+            **asking.changed(server),
         }
         options = replace(options, command=command("rejudge", (str(directory),), changed))
         with shown() as watch:
@@ -263,15 +189,7 @@ def profile(
     *,
     output: Output = Path("profiles"),
     limit: int | None = None,
-    concurrency: int = 8,
-    call_timeout: float = 120.0,
-    max_cost: float | None = None,
-    prices: Path | None = None,
-    seed: int | None = None,
-    temperature: float | Literal["server"] = 0.0,
-    max_tokens: int = 4096,
-    base_url: str | None = None,
-    api_key: str | None = None,
+    asking: Asking = DEFAULTS,
 ) -> int:
     """Ask a model for each participant's profile from the conversation alone, and score it. An experiment.
 
@@ -287,44 +205,19 @@ def profile(
         Folder for the answers and the journal.
     limit
         Only the first conversations.
-    concurrency
-        The most calls at once.
-    call_timeout
-        Seconds for one try of a call.
-    max_cost
-        US dollars that all answers in the folder may cost at most; needs the prices.
-    prices
-        TOML or JSON: per model a table of input and output, US dollars for a million tokens.
-    seed
-        Sent with every call.
-    temperature
-        Sent with every call; server for the server's own.
-    max_tokens
-        The most tokens of an answer.
-    base_url
-        URL of a local server, such as http://localhost:8000/v1.
-    api_key
-        The key; it can be read by other users of the machine, who see the command. Better set it in the environment.
     """
-    from attune_bench.runner import Options, Settings, read_prices
     from attune_bench.runner.profile_scores import profile_table, read_predictions, score_profiles
     from attune_bench.runner.profiling import profile_sync
 
     with usage_errors():
         require("httpx2", "run")
-        known = read_prices(prices) if prices else {}
-        try:
-            settings = Settings(model, provider, seed=seed, temperature=sent_temperature(temperature))
-            options = Options(concurrency, call_timeout, max_tokens, max_cost, known)
-        except ValueError as error:
-            raise UsageError(str(error)) from None
+        options, settings = asking.options(), asking.settings(model, provider)
         conversations = loaded(source, limit)
-        server, _ = endpoints(provider, base_url, api_key, None, None, False)
+        server, _ = endpoints(provider, asking, None, None, False)
         changed = {
             "--output": output,
             "--limit": limit,
-            **common(options, prices, seed, temperature),
-            "--base-url": server.url if base_url else None,
+            **asking.changed(server),
         }
         options = replace(options, command=command("profile", (provider, model, source), changed))
         with shown() as watch:

@@ -61,6 +61,7 @@ class Desk:
         )
         found = self._journal.get(key)
         answer = found
+        self._meter.calls += attempt > 0  # What is asked for once more was not planned.
         if answer is None:
             try:
                 answer = await client.ask(call, sampling, partial(self._journal.add, key))

@@ -44,7 +44,7 @@ class Options:
     max_tokens : int
         The most tokens of an answer.
     max_cost : float, optional
-        US dollars that answers in the folder, earlier runs included, may cost at most; needs `prices`.
+        US dollars that the calls of the folder, earlier runs included, may cost at most; needs `prices`.
     prices : mapping of str to Price
         By the name of the model.
     command : str
@@ -305,7 +305,8 @@ class _Work:
                 f"the cost is limited, but {plural(paid.count(None), 'earlier answer')} in {self._folder} cost an "
                 "unknown amount; choose another folder, or set no limit"
             )
-        return Budget(limit, prices, sum(amount for amount in paid if amount is not None))
+        spent = fsum(amount for amount in paid if amount is not None)
+        return Budget(limit, prices, spent + journal.lost, journal.set_aside)
 
     def _list(self, skipped: Sequence[Skipped]) -> None:
         """Write what was skipped, a file for each model; where nothing was, remove what an earlier run wrote."""

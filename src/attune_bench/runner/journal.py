@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 import os
 from dataclasses import asdict, dataclass
 from hashlib import sha256
@@ -54,6 +55,8 @@ def key_of(**parts: Any) -> str:
 class Journal:
     """A file with one line for each answer; use it as an asynchronous context, within one process at a time.
 
+    Its `lost` is what calls of earlier runs may have cost, in US dollars, that were sent and gave no answer.
+
     Parameters
     ----------
     path : Path
@@ -73,6 +76,7 @@ class Journal:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._entries: dict[str, Answer] = {}
+        self._aside: list[float] = []
         self._waiting: list[bytes] = []
         self._turn = asyncio.Lock()
         self._damage: JournalError | None = None
@@ -81,6 +85,7 @@ class Journal:
             try:
                 self._end = self._read()
                 os.ftruncate(self._file, self._end)
+                self.lost = max(math.fsum(self._aside), 0.0)
             except BaseException:
                 os.close(self._file)
                 raise
@@ -114,9 +119,19 @@ class Journal:
         JournalError
             It could not be written. What was written before is intact; nothing can be added any more.
         """
-        self._waiting.append(json.dumps({"key": key, **asdict(answer)}).encode() + b"\n")
-        await asyncio.shield(self._write())
+        await self._put({"key": key, **asdict(answer)})
         self._entries[key] = answer
+
+    async def set_aside(self, amount: float) -> None:
+        """Add the most that a call may cost before it is sent, or minus that where nothing was charged.
+
+        An answer of that `Answer.bound` settles it.
+        """
+        await self._put({"aside": amount})
+
+    async def _put(self, entry: dict[str, Any]) -> None:
+        self._waiting.append(json.dumps(entry).encode() + b"\n")
+        await asyncio.shield(self._write())
 
     async def _write(self) -> None:
         """Write what waits; answers that arrive during one fsync share the next."""
@@ -133,13 +148,15 @@ class Journal:
                 raise self._damage from None
 
     def _append(self, lines: bytes) -> None:
+        rest = memoryview(lines)
         try:
             os.lseek(self._file, self._end, os.SEEK_SET)
-            rest = memoryview(lines)
             while rest:
                 rest = rest[os.write(self._file, rest) :]
             os.fsync(self._file)
         except OSError:
+            # What fits stays: it was paid for.
+            self._end += lines.rfind(b"\n", 0, len(lines) - len(rest)) + 1
             os.ftruncate(self._file, self._end)
             raise
         self._end += len(lines)
@@ -154,11 +171,32 @@ class Journal:
                 end += len(line)
                 try:
                     entry = json.loads(line)
-                    key = entry.pop("key")
-                    self._entries[key] = Answer(**entry)
-                except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+                    if entry.keys() == {"aside"}:
+                        self._aside.append(_amount(entry["aside"]))
+                        continue
+                    key, answer = entry.pop("key"), Answer(**entry)
+                    _check(key, answer)
+                except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
                     continue
+                self._entries[key] = answer
+                self._aside.append(-(answer.bound or 0.0))
         return end
 
     def _error(self, error: OSError) -> JournalError:
         return JournalError(f"{self._path}: the journal cannot be written: {error.strerror}")
+
+
+def _check(key: object, answer: Answer) -> None:
+    """Raise where a line is of other types than this class writes."""
+    if not isinstance(key, str) or not isinstance(answer.text, str):
+        raise TypeError
+    for amount in (answer.prompt_tokens, answer.answer_tokens, answer.cost, answer.bound):
+        if amount is not None and _amount(amount) < 0:
+            raise ValueError
+
+
+def _amount(value: Any) -> float:
+    """Return a finite number."""
+    if isinstance(value, bool) or not math.isfinite(value):
+        raise ValueError
+    return float(value)

@@ -58,7 +58,7 @@ class Meter:
         parts.append(f"{self.tokens:,} tokens")
         if self.answers > self.unpriced:
             cost = self.cost + self.judge_cost
-            expected = cost / (self.answers - self.unpriced) * max(self.calls, self.answers)
+            expected = cost / (self.answers - self.unpriced) * self.calls
             judges = f" ({self.judge_cost:.2f} of judges)" if self.judge_cost else ""
             parts += [f"{cost:.2f} USD{judges}", f"about {expected:.2f} expected"]
         if self.failed:

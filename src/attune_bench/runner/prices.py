@@ -5,7 +5,7 @@ import json
 import math
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -112,6 +112,8 @@ class Budget:
         The price of every model that is asked.
     spent : float
         What was spent before.
+    keep : callable, optional
+        Keeps the bound of a call before that is sent, and minus the bound where the server then charged nothing.
 
     Raises
     ------
@@ -125,13 +127,21 @@ class Budget:
     0.0
     """
 
-    def __init__(self, limit: float, prices: Mapping[str, Price], spent: float = 0.0) -> None:
+    def __init__(
+        self,
+        limit: float,
+        prices: Mapping[str, Price],
+        spent: float = 0.0,
+        keep: Callable[[float], Awaitable[None]] | None = None,
+    ) -> None:
         if not 0 < limit < math.inf:
             raise PriceError(f"the limit of the cost is {limit}; expected a positive number of US dollars")
         self.limit = limit
         self.spent = spent
         self._prices = prices
+        self._keep = keep
         self._aside = 0.0
+        self._under_way = 0
         self._settled = asyncio.Condition()
 
     async def put_aside(self, call: Call, max_tokens: int) -> float:
@@ -145,19 +155,25 @@ class Budget:
         bound = self._prices[call.model].of(most_tokens(call), max_tokens)
         async with self._settled:
             while self.spent + self._aside + bound > self.limit:
-                if not self._aside:
+                if not self._under_way:
                     raise BudgetSpentError(
                         f"the limit of {self.limit:g} USD: {self.spent:.4f} are spent and the next call may cost "
                         f"{bound:.4f}"
                     )
                 await self._settled.wait()
             self._aside += bound
+            self._under_way += 1
         return bound
+
+    async def note(self, amount: float) -> None:
+        """Keep that an amount may be charged, so that a later run knows of it whatever becomes of this one."""
+        if self._keep is not None:
+            await self._keep(amount)
 
     async def book(self, bound: float, price: float) -> None:
         """Book the price of a call whose bound was put aside; 0 where the server charged nothing."""
         async with self._settled:
-            # Sums of parts taken off again may leave a rest, which would be waited for.
-            self._aside = max(self._aside - bound, 0.0) if self._aside - bound > 1e-12 else 0.0
+            self._under_way -= 1
+            self._aside = self._aside - bound if self._under_way else 0.0
             self.spent += price
             self._settled.notify_all()

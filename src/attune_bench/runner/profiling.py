@@ -142,7 +142,8 @@ def _job(conversation: Conversation, settings: Settings, asked: Mapping[str, Seq
 
     stub = Run(conversation_id=conversation.id, em_model=settings.model)
     # Hidden from loading: it is no run file.
-    return Job(conversation.id, settings, f"_profile_{run_file_name(stub)}", {}, (settings.model,), 1, make)
+    name, request = f"_profile_{run_file_name(stub)}", [list(call.messages), call.schema]
+    return Job(conversation.id, settings, name, {"request": request}, (settings.model,), 1, make)
 
 
 def _call(conversation: Conversation, settings: Settings, asked: Mapping[str, Sequence[Any]]) -> Call:

@@ -6,7 +6,7 @@ from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, quote_plus, unquote, unquote_plus, urlsplit
 
 __all__ = ["PROVIDERS", "Endpoint", "ProviderError", "endpoint"]
 
@@ -47,7 +47,7 @@ class Endpoint:
     query : str
         The query of the URL that was given, sent and never stored.
     secrets : tuple of str
-        What is blotted out of every text of the server's.
+        What is blotted out of every text of the server's, in all spellings; longer ones first.
     """
 
     provider: str
@@ -61,10 +61,11 @@ class Endpoint:
         """Whether the server is on this machine."""
         return urlsplit(self.url).hostname in _LOOPBACK
 
-    def without_secrets(self, text: str) -> str:
-        """Return a text of the server's with every secret blotted out."""
+    def without_secrets(self, text: str, *, shortest: int = 0) -> str:
+        """Return a text of the server's with every secret of some length blotted out."""
         for secret in self.secrets:
-            text = text.replace(secret, "[secret]")
+            if len(secret) >= shortest:
+                text = text.replace(secret, "[secret]")
         return text
 
 
@@ -106,7 +107,7 @@ def endpoint(
     """
     if provider not in PROVIDERS:
         raise ProviderError(f"there is no provider {provider!r}; there are {', '.join(PROVIDERS)}")
-    if (base_url is None) == (provider == "local"):
+    if bool(base_url) != (provider == "local"):
         fault = "local needs the URL of its server" if provider == "local" else f"{provider} takes no URL of its own"
         raise ProviderError(f"{fault}: local with --base-url http://HOST:PORT/v1")
     config = _prime_config() if provider == "prime" else {}
@@ -115,36 +116,58 @@ def endpoint(
         name = _VARIABLES[provider][-1]
         if ask is None:
             raise ProviderError(f"there is no key for {provider}: set {name}")
-        key = ask(f"Key for {provider} ({name} is not set): ")
+        try:
+            key = ask(f"Key for {provider} ({name} is not set): ")
+        except EOFError:
+            key = ""
     key = (key or "").strip()
     if not key and provider != "local":
         raise ProviderError(f"the key for {provider} is empty")
-    if not key.isascii() or not key.isprintable():
-        raise ProviderError(f"the key for {provider} holds characters that no key has; was it copied whole?")
+    team = config.get("team_id", "")
+    for what, value in ((f"the key for {provider}", key), (f"team_id in ~/{_PRIME_CONFIG}", team)):
+        if not value.isascii() or not value.isprintable():
+            raise ProviderError(f"{what} holds characters that no key has; was it copied whole?")
     headers, secrets = {}, [key]
-    url, query, user = _split(base_url or config.get("inference_url") or _URLS[provider])
+    url, query, user = _split(base_url or config.get("inference_url") or _URLS[provider], is_given=bool(base_url))
     if user:
         headers["Authorization"] = "Basic " + b64encode(user.encode()).decode()
-        secrets += [headers["Authorization"].removeprefix("Basic "), user, user.partition(":")[2]]
+        name, _, password = user.partition(":")
+        secrets += [headers["Authorization"].removeprefix("Basic "), user, password or name]
     if key:
         headers["Authorization"] = f"Bearer {key}"
-    if config.get("team_id"):
-        headers["X-Prime-Team-ID"] = config["team_id"]
+    if team:
+        headers["X-Prime-Team-ID"] = team
     secrets.append(query)
     secrets += [part.partition("=")[2] for part in query.split("&")]
+    spelled = {spelling for secret in secrets for spelling in _spellings(secret)}
     # What is shorter is no secret, and would blot out half of what a server says.
-    return Endpoint(provider, url, tuple(headers.items()), query, tuple(s for s in secrets if len(s) > 3))
+    found = sorted((spelling for spelling in spelled if len(spelling) > 3), key=lambda text: (-len(text), text))
+    return Endpoint(provider, url, tuple(headers.items()), query, tuple(found))
 
 
-def _split(given: str) -> tuple[str, str, str]:
+def _spellings(secret: str) -> tuple[str, ...]:
+    """Return how a server may write a secret that it was sent: as it is, in a URL, read from a URL, in JSON."""
+    in_url = quote(secret), quote(secret, safe=""), quote_plus(secret)
+    return secret, *in_url, unquote(secret), unquote_plus(secret), json.dumps(secret)[1:-1]
+
+
+def _split(given: str, *, is_given: bool) -> tuple[str, str, str]:
     """Return a base URL without its secrets, its query, and its user part."""
-    fault = "the URL of the server is not of the form http://HOST:PORT/v1"
+    what = "the URL of the server" if is_given else f"inference_url in ~/{_PRIME_CONFIG}"
+    fault = f"{what} is not of the form http://HOST:PORT/v1"
+    given = given.strip()
     try:
-        parts = urlsplit(given.strip())
+        parts = urlsplit(given)
         host, port = parts.hostname, parts.port
     except ValueError:
         raise ProviderError(fault) from None
-    if parts.scheme not in ("http", "https") or not host or not given.isascii() or not given.strip().isprintable():
+    if (
+        parts.scheme not in ("http", "https")
+        or not host
+        or not given.isascii()
+        or not given.isprintable()
+        or " " in given
+    ):
         raise ProviderError(fault)
     place = f"[{host}]" if ":" in host else host
     if port is not None:
@@ -161,5 +184,5 @@ def _prime_config() -> dict[str, str]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, AttributeError):
-        raise ProviderError(f"~/{_PRIME_CONFIG} cannot be read as JSON; mend it, or set PRIME_API_KEY") from None
+        raise ProviderError(f"~/{_PRIME_CONFIG} cannot be read as JSON; mend or remove it") from None
     return {name: value for name, value in config if isinstance(value, str) and value}

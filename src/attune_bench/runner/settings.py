@@ -1,6 +1,7 @@
 """What a run depends on beside the conversation."""
 
 import json
+import math
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from typing import Any, Literal
@@ -42,7 +43,8 @@ class Settings:
     Raises
     ------
     ValueError
-        A mode or strategy that the codebook does not have, an empty name, or a judge that is named twice.
+        A mode or strategy that the codebook does not have, an empty name, a judge that is named twice, or a
+        temperature that is none.
 
     Examples
     --------
@@ -71,6 +73,8 @@ class Settings:
             raise ValueError(f"panas_strategy is {self.panas_strategy!r}; expected one of {known}")
         if len(set(self.judges)) != len(self.judges):
             raise ValueError(f"a judge is named twice among {', '.join(self.judges)}")
+        if self.temperature is not None and not 0 <= self.temperature < math.inf:
+            raise ValueError(f"temperature is {self.temperature}; expected a number that is not negative")
 
     @property
     def verbose(self) -> bool:

@@ -1,11 +1,43 @@
 """How many calls an endpoint is sent at once: fewer when it says that they are too many, then slowly more."""
 
 import asyncio
+import math
 from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 
-__all__ = ["Throttle"]
+__all__ = ["Throttle", "asked_wait"]
+
+
+def asked_wait(retry_after: str | None, longest: float) -> float:
+    """Return the seconds that a Retry-After asks for, within reason; 0 for none.
+
+    Parameters
+    ----------
+    retry_after : str or None
+        The header: seconds or a date.
+    longest : float
+        What is the longest within reason.
+
+    Examples
+    --------
+    >>> asked_wait("2.5", longest=60.0), asked_wait("3600", longest=60.0), asked_wait("soon", longest=60.0)
+    (2.5, 60.0, 0.0)
+    """
+    if retry_after is None:
+        return 0.0
+    try:
+        seconds = float(retry_after)
+    except ValueError:
+        try:
+            until = parsedate_to_datetime(retry_after)
+        except (ValueError, OverflowError):
+            return 0.0
+        until = until if until.tzinfo else until.replace(tzinfo=UTC)
+        seconds = (until - datetime.now(UTC)).total_seconds()
+    return min(max(seconds, 0.0), longest) if math.isfinite(seconds) else 0.0
 
 
 class Throttle:

@@ -78,6 +78,8 @@ def test_all_modes(call: Invoke) -> None:
         (["local", "m", "demo", "--concurrency", "0"], "concurrency is 0"),
         (["local", "m", "demo", "--call-timeout", "nan"], "call_timeout is nan"),
         (["local", "m", "demo", "--judge-model", "j", "j"], "a judge is named twice"),
+        (["local", "m", "demo", "--base-url", ""], "local needs the URL"),
+        (["local", "m", "demo", "--temperature", "nan"], "temperature is nan"),
         (["local", "m", "demo", "--prices", "none.toml"], "none.toml: cannot be read"),
         (["local", "m", "demo", "--codebook", "none.json"], "none.json"),
         (["local", "m", "none"], "none"),
@@ -251,6 +253,17 @@ def test_a_profile_prompt_is_the_same_whoever_the_participant_is(call: Invoke, t
         call("profile", "local", "m", "exchanged", "--base-url", two.url, "--concurrency", 1, "-o", "p2")
         assert one.bodies == two.bodies
         assert one.calls == 2
+
+
+def test_a_profile_is_asked_for_anew_where_the_options_differ(call: Invoke) -> None:
+    """The options of a trait are the values of all participants, so that fewer are others."""
+    with ModelServer() as server:
+        options = ["profile", "local", "m", "demo", "--base-url", server.url, "--limit"]
+        call(*options, 2)
+        call(*options, 5)
+        assert server.calls == 7
+        call(*options, 5)
+        assert server.calls == 7
 
 
 def test_an_unreadable_profile_is_asked_for_once_more(call: Invoke) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from model_server import ModelServer, answer_to, said
+from model_server import ModelServer, answer_to, reply, said
 
 from attune_bench.runner import (
     Call,
@@ -20,10 +20,12 @@ from attune_bench.runner import (
     read_prices,
     run_sync,
 )
+from attune_bench.runner.client import Client, Sampling
 from attune_bench.runner.estimate import estimate, estimate_text
 from attune_bench.runner.prices import Budget, BudgetSpentError, most_tokens
 from attune_data import Conversation, load_runs
 
+CHEAP = 0.001
 PRICES = {"vendor/model": Price(2.0, 10.0), "judge/one": Price(1.0, 4.0)}
 SETTINGS = Settings("vendor/model", "local", judges=("judge/one",))
 
@@ -117,6 +119,68 @@ def test_a_bound_is_put_aside_until_the_price_is_booked() -> None:
             await budget.put_aside(call(), 1000)
 
     asyncio.run(spend())
+
+
+def test_a_rest_of_sums_is_not_waited_for() -> None:
+    """Doubles near 100,000 are 1.5e-11 apart: a cheap bound that was added to such a sum leaves a part of that."""
+    cheap, dear = call("cheap"), call("dear")
+    prices = {"cheap": Price(0.0, CHEAP), "dear": Price(0.0, 1e5)}
+    assert (CHEAP + 1e5) - 1e5 - CHEAP > 1e-12
+
+    async def spend() -> None:
+        budget = Budget(100_001.0, prices)
+        bounds = [await budget.put_aside(one, 1_000_000) for one in (cheap, dear)]
+        assert bounds == [CHEAP, 1e5]
+        for bound in reversed(bounds):
+            await budget.book(bound, bound)
+        with pytest.raises(BudgetSpentError):
+            await asyncio.wait_for(budget.put_aside(dear, 1_000_000), 1.0)
+
+    asyncio.run(spend())
+
+
+@pytest.mark.usefixtures("impatient")
+def test_what_may_have_been_charged_without_an_answer_counts_in_later_runs(
+    five_turns: Conversation, tmp_path: Path
+) -> None:
+    charged: list[float] = []
+
+    def silent(_number: int, body: dict[str, Any]) -> str:
+        asked = Call("x", body["model"], False, tuple(body["messages"]), {}, "x")
+        charged.append(PRICES[body["model"]].of(most_tokens(asked), 200))
+        return "stall"
+
+    with ModelServer(silent) as server:
+        options: dict[str, Any] = {"max_cost": 0.03, "prices": PRICES, "max_tokens": 200, "call_timeout": 0.1}
+        outcome = run(server, [five_turns], tmp_path, **options)
+        assert "the limit of 0.03 USD" in (outcome.stopped or "")
+        assert len(charged) > 1
+        for _ in range(3):
+            run(server, [five_turns], tmp_path, **options)
+        assert sum(charged) <= 0.03
+
+
+def test_a_call_that_waited_for_the_limit_is_not_sent_after_a_refusal() -> None:
+    bound, noted = Price(1.0, 1.0).of(most_tokens(call()), 200), []
+
+    async def note(amount: float) -> None:
+        noted.append(amount)
+
+    async def keep(_answer: object) -> None:
+        raise AssertionError
+
+    async def ask(url: str) -> list[object]:
+        budget = Budget(1.5 * bound, {"m": Price(1.0, 1.0)}, keep=note)
+        async with Client(endpoint("local", base_url=url), budget=budget) as client:
+            sampling = Sampling(None, None, 200)
+            asking = [client.ask(call(), sampling, keep) for _ in range(3)]
+            return await asyncio.gather(*asking, return_exceptions=True)
+
+    with ModelServer(lambda _number, _body: reply("401 Unauthorized", "")) as server:
+        failed = asyncio.run(ask(server.url))
+        assert server.calls == 1
+    assert all("does not accept the key" in str(one) for one in failed)
+    assert noted == [bound, -bound]
 
 
 def test_costs_by_price_are_recorded_apart(five_turns: Conversation, tmp_path: Path) -> None:

@@ -42,6 +42,8 @@ PASSING: dict[str, Callable[[Json], bytes | str]] = {
     "429 date": lambda _: reply("429 Too Many Requests", error("slow"), f"Retry-After: {later(seconds=1)}"),
     "429 days": lambda _: reply("429 Too Many Requests", error("slow"), f"Retry-After: {later(days=9)}"),
     "429 nonsense": lambda _: reply("429 Too Many Requests", error("slow"), "Retry-After: soon"),
+    "429 year": lambda _: reply("429 Too Many Requests", error("slow"), f"Retry-After: 1 Jan {10**20} 00:00:00 GMT"),
+    "429 twice": lambda _: reply("429 Too Many Requests", error("slow"), "Retry-After: 1", "Retry-After: -2"),
     "408": lambda _: reply("408 Request Timeout", ""),
     "409": lambda _: reply("409 Conflict", error("conflict")),
     "500": lambda _: reply("500 Internal Server Error", error(f"Authorization: Bearer {KEY} failed")),
@@ -215,15 +217,19 @@ def test_a_refusal_of_everything_is_met_once(name: str, demo: list[Conversation]
     raw, reason = REFUSALS[name]
     with ModelServer(lambda _number, _body: raw) as server:
         outcome = run(server, demo[:4], tmp_path, concurrency=2)
-        assert server.calls <= 2
+        # Two at once; after a 404 each once more, without the response format.
+        assert server.calls <= (4 if name == "404" else 2)
     assert outcome.stopped is not None
     assert reason in outcome.stopped
     accounted(outcome, demo[:4], tmp_path)
 
 
-def test_a_refused_response_format_is_left_out_from_then_on(demo: list[Conversation], tmp_path: Path) -> None:
+@pytest.mark.parametrize("status", ["400 Bad Request", "404 Not Found", "422 Unprocessable Content"])
+def test_a_refused_response_format_is_left_out_from_then_on(
+    status: str, demo: list[Conversation], tmp_path: Path
+) -> None:
     def refuse(_number: int, body: Json) -> bytes | None:
-        return reply("400 Bad Request", error("response_format")) if "response_format" in body else None
+        return reply(status, error("response_format")) if "response_format" in body else None
 
     with ModelServer(refuse) as server:
         outcome = run(server, demo[:1], tmp_path, concurrency=1)
@@ -255,6 +261,28 @@ def test_fewer_at_once_after_429(demo: list[Conversation], tmp_path: Path) -> No
     refused = sum(count > 3 for count in under_way)
     # Without adapting, 29 of 32 at once would be refused, again and again.
     assert refused < len(under_way) / 2
+
+
+def test_a_placeholder_for_a_key_changes_no_answer(demo: list[Conversation], tmp_path: Path) -> None:
+    """Local servers are given keys such as none, which are words of answers too."""
+    drafts = json.dumps({"response": "I feel none of it, and say so."})
+    with ModelServer(lambda _number, _body: said(drafts)) as server:
+        where = endpoint("local", base_url=server.url + "?version=feel", api_key="none")
+        run_sync(demo[:1], Settings("m", "local"), where, output=tmp_path)
+    (made,) = load_runs(tmp_path)
+    assert {turn.em_drafted_response for turn in made.turns} == {"I feel none of it, and say so."}
+
+
+def test_calls_that_are_made_once_more_are_among_those_expected(demo: list[Conversation], tmp_path: Path) -> None:
+    seen: list[tuple[int, int]] = []
+    with ModelServer(lambda number, body: said("?") if number % 2 else said(answer_to(body))) as server:
+        where = endpoint("local", base_url=server.url)
+        watch = lambda meter: seen.append((meter.answers, meter.calls))  # noqa: E731
+        outcome = run_sync(
+            demo[:1], Settings("m", "local"), where, output=tmp_path, options=Options(concurrency=1), watch=watch
+        )
+    assert outcome.meter.answers == outcome.meter.calls == server.calls > 26
+    assert all(answers <= calls for answers, calls in seen)
 
 
 def test_nothing_of_the_key_in_a_traceback(demo: list[Conversation], tmp_path: Path) -> None:

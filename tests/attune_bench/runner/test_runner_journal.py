@@ -1,7 +1,9 @@
 """The journal: what was added is there after anything, and a torn or foreign line does no harm."""
 
 import asyncio
+import errno
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -46,12 +48,43 @@ def test_a_torn_last_line_is_taken_off(cut: int, tmp_path: Path) -> None:
     assert [json.loads(line)["key"] for line in path.read_bytes().splitlines()] == ["a", "c"]
 
 
-@pytest.mark.parametrize("line", [b"", b"null", b"{}", b"[1]", b"\xff", b'{"key": "b"}', b'{"key": [], "text": ""}'])
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(b"", b"null", b"{}", b"[1]", b"\xff", b'{"key": "b"}', b'{"key": [], "text": ""}', b'{"key": 1, "text": ""}'),
+        *(b'{"key": "b", "text": null}', b'{"key": "b", "text": 5}', b'{"key": "b", "text": "", "cost": "1"}'),
+        *(b'{"key": "b", "text": "", "cost": NaN}', b'{"key": "b", "text": "", "prompt_tokens": -3}'),
+        *(b'{"aside": "x"}', b'{"aside": NaN}', b'{"aside": true}', b'{"aside": 1' + b"0" * 400 + b"}"),
+    ],
+)
 def test_a_line_that_is_no_entry_is_passed_over(line: bytes, tmp_path: Path) -> None:
     path = tmp_path / "journal"
     write(path, {"a": ONE})
     path.write_bytes(line + b"\n" + path.read_bytes())
     assert read(path) == {"a": ONE}
+    assert lost(path) == 0.0
+
+
+def lost(path: Path) -> float:
+    async def get() -> float:
+        async with Journal(path) as journal:
+            return journal.lost
+
+    return asyncio.run(get())
+
+
+def test_what_was_set_aside_is_lost_until_an_answer_or_nothing_was_charged(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+
+    async def add() -> None:
+        async with Journal(path) as journal:
+            for amount in (0.1, 0.2, 0.3, -0.2, 0.25):
+                await journal.set_aside(amount)
+            await journal.add("b", TWO)
+
+    asyncio.run(add())
+    # 0.2 was not charged, and the answer settles its bound of 0.25.
+    assert lost(path) == 0.4
 
 
 def test_many_at_once(tmp_path: Path) -> None:
@@ -86,6 +119,24 @@ def test_an_answer_is_kept_though_the_caller_is_cancelled(tmp_path: Path) -> Non
 
     asyncio.run(cancel())
     assert read(path) == {"a": ONE, "b": ONE}
+
+
+def test_what_fits_on_a_full_disk_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, room, write_all = tmp_path / "journal", [250], os.write
+
+    def write_some(file: int, data: memoryview) -> int:
+        if not room[0]:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        written = write_all(file, data[: room[0]])
+        room[0] -= written
+        return written
+
+    monkeypatch.setattr(os, "write", write_some)
+    with pytest.raises(JournalError, match="No space left"):
+        write(path, dict.fromkeys("abc", ONE))
+    # A line is of some 150 bytes.
+    assert read(path) == {"a": ONE}
+    assert path.read_bytes().endswith(b"\n")
 
 
 def test_a_folder_is_no_journal(tmp_path: Path) -> None:

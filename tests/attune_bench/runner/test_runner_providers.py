@@ -66,6 +66,29 @@ def test_a_damaged_configuration_is_one_error(home: Path) -> None:
             endpoint("prime")
 
 
+@pytest.mark.parametrize("team", ["é", "a\r\nX-Other: b"])
+def test_a_team_that_is_no_header_is_one_error(team: str, home: Path) -> None:
+    (home / ".prime").mkdir()
+    (home / ".prime" / "config.json").write_text(json.dumps({"api_key": "k", "team_id": team}))
+    with pytest.raises(ProviderError, match=r"team_id in ~/\.prime/config\.json"):
+        endpoint("prime")
+
+
+def test_a_url_that_is_none_in_the_configuration_is_told_as_its(home: Path) -> None:
+    (home / ".prime").mkdir()
+    (home / ".prime" / "config.json").write_text(json.dumps({"api_key": "k", "inference_url": "example.org"}))
+    with pytest.raises(ProviderError, match=r"inference_url in ~/\.prime/config\.json is not of the form"):
+        endpoint("prime")
+
+
+def test_nothing_typed_is_an_empty_key() -> None:
+    def ask(_prompt: str) -> str:
+        raise EOFError
+
+    with pytest.raises(ProviderError, match="the key for openai is empty"):
+        endpoint("openai", ask=ask)
+
+
 def test_a_key_is_asked_for() -> None:
     prompts: list[str] = []
 
@@ -93,8 +116,26 @@ def test_a_url_is_kept_without_its_secrets() -> None:
     assert found.without_secrets(said) == "[secret] [secret] [secret] [secret] fine"
 
 
+def test_secrets_are_known_in_every_spelling() -> None:
+    found = endpoint("local", base_url="http://user-key:@h/v1?token=a%2Fbcd%3D", api_key='s/k+1 "x"')
+    for spelled in ("user-key", "user-key:", "a%2Fbcd%3D", "a/bcd=", 's/k+1 "x"', "s/k%2B1%20%22x%22"):
+        assert found.without_secrets(f"<{spelled}>") == "<[secret]>", spelled
+    for spelled in ("s%2Fk%2B1%20%22x%22", "s%2Fk%2B1+%22x%22", 's/k+1 \\"x\\"', b64encode(b"user-key:").decode()):
+        assert found.without_secrets(f"<{spelled}>") == "<[secret]>", spelled
+
+
 @pytest.mark.parametrize(
-    "url", ["localhost:8000", "ftp://h/v1", "http://", "http://h:port/v1", "http://h/\x00", "http://hé/", "http://[::1"]
+    "url",
+    [
+        "localhost:8000",
+        "ftp://h/v1",
+        "http://",
+        "http://h:port/v1",
+        "http://h/\x00",
+        "http://hé/",
+        "http://[::1",
+        "http://h/v 1",
+    ],
 )
 def test_a_url_that_is_none(url: str) -> None:
     with pytest.raises(ProviderError, match="is not of the form"):
@@ -104,8 +145,9 @@ def test_a_url_that_is_none(url: str) -> None:
 def test_what_cannot_be_used() -> None:
     with pytest.raises(ProviderError, match="there is no provider 'azure'; there are openrouter"):
         endpoint("azure")
-    with pytest.raises(ProviderError, match="local needs the URL"):
-        endpoint("local")
+    for url in (None, ""):
+        with pytest.raises(ProviderError, match="local needs the URL"):
+            endpoint("local", base_url=url)
     with pytest.raises(ProviderError, match="takes no URL of its own"):
         endpoint("openai", base_url="http://localhost/v1", api_key="k")
     with pytest.raises(ProviderError, match="characters that no key has") as caught:
