@@ -241,8 +241,8 @@ class Script:
 
     def _pairwise_text(self, question: str) -> str:
         known = self.settings.codebook.pairwise
-        if question.startswith("custom:"):
-            return _quoted(question.removeprefix("custom:"))
+        if question.startswith("custom:") and (own := question.removeprefix("custom:").strip()):
+            return _quoted(own)
         if question in known and (text := known[question].text):
             return _one_line(text)
         unknown = f"(Question {_quoted(question)}; its wording is not known.)"

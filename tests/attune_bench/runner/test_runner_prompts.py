@@ -138,6 +138,7 @@ def test_questions_without_wording(conversation: Json) -> None:
     annotations["pairwiseComparisons"] = [
         {"questionId": "PW16", "responseA": "human", "responseB": "original", "winner": "A"},
         {"questionId": None, "responseA": None, "responseB": "original", "winner": None},
+        {"questionId": "custom: ", "responseA": "human", "responseB": "original", "winner": "A"},
     ]
     calls = {call.id: call for call in planned_calls(Conversation.model_validate(conversation), SETTINGS)}
     # A yes/no question cannot be asked without its words; a comparison can, of which the HP's choice is wanted.
@@ -145,6 +146,9 @@ def test_questions_without_wording(conversation: Json) -> None:
     request = calls["turn-1/pairwise"].messages[-1]["content"]
     assert '\n0. A: alternate2, B: original. Which of the two responses did the HP prefer? (Question "PW16";' in request
     assert f"\n1. A: unknown, B: original. {load_codebook().pairwise['general'].text}\n" in request
+    assert (
+        '\n2. A: alternate2, B: original. Which of the two responses did the HP prefer? (Question "custom:";' in request
+    )
 
 
 def test_a_question_in_the_words_of_the_hp_is_a_string_on_one_line(conversation: Json) -> None:
