@@ -74,7 +74,7 @@ def find_object(answer: str) -> Found | None:
     Returns
     -------
     Found or None
-        None where there is no such object; nothing is raised, whatever the text.
+        None where there is no such object, or several that differ; nothing is raised, whatever the text.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def find_object(answer: str) -> Found | None:
     said = _without_reasoning(answer)
     found = [_parse(block) for block in _FENCED.findall(said)]
     fenced = any(isinstance(value, dict) and value for value in found)
-    # An object beside the fenced one may be the answer as well as that; within it would be text of the answer.
+    # Beside a fenced object another may be meant; a fence without one may be a part of the answer's text.
     rest = _FENCED.sub("", said) if fenced else said
     found.append(_parse(rest[rest.find("{") : rest.rfind("}") + 1]))
     objects = [value for value in found if isinstance(value, dict) and value]
