@@ -104,8 +104,8 @@ def closed(accepted: Mapping[str, str], expected: str, default: str | None = Non
 
 
 def text(value: Any, path: str, report: Report) -> Any:
-    """Fix a text: a number is written out, what is neither is null."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
+    """Fix a text: a number is written out, what is neither is null, as are infinity and nan."""
+    if _is_number(value):
         report.add(path, "number-where-text", "note", value, "text belongs here", f"read as {str(value)[:40]!r}")
         return str(value)[:400]
     return value if value is None or isinstance(value, str) else report.unknown(path, value, "text")
@@ -113,18 +113,22 @@ def text(value: Any, path: str, report: Report) -> Any:
 
 def texts(value: Any, path: str, report: Report) -> Any:
     """Fix a list of texts: a bare string is a list of one, what is no text is left out."""
-    if isinstance(value, str | int | float) and not isinstance(value, bool):
+    if isinstance(value, str) or _is_number(value):
         report.add(path, "bare-string", "note", value, "a list belongs here", "read as a list of one")
         value = [value]
     if not isinstance(value, list):
         return value if value is None else report.unknown(path, value, "a list of texts")
     kept = []
     for index, item in enumerate(value):
-        if isinstance(item, str | int | float) and not isinstance(item, bool):
+        if isinstance(item, str) or _is_number(item):
             kept.append(text(item, f"{path}[{index}]", report))
         else:
             report.unknown(f"{path}[{index}]", item, "text", "item left out")
     return kept
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < math.inf
 
 
 def each(fix: Fix, required: str | None = None, *, needed: bool = False) -> Fix:

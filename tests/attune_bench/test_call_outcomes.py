@@ -78,7 +78,7 @@ def test_a_report_shows_calls_below_the_scores(scores: Scores, format_: Format) 
     # The rule, the model whose files say so, and not the other one.
     assert rows[start + 2] == ["m1", "7", "3", "1", "2", "1"]
     assert rows[start + 3] == []
-    assert "Calls: how the model's answers were read" in text
+    assert "Calls: how answers were read, those of judges included" in text
 
 
 @pytest.mark.parametrize("format_", ["table", "markdown"])

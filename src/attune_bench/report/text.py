@@ -103,8 +103,8 @@ _FOOTNOTE = (
     "PANAS: mood after the conversation; baseline-adjusted: against predicting no change."
 )
 CALLS_NOTE = (
-    "Calls: how the model's answers were read: parsed at first, repaired (the text of the answer was mended), retried "
-    "(read when asked again) or failed (not read; its predictions are missing)."
+    "Calls: how answers were read, those of judges included: parsed at first, repaired (the text of the answer was "
+    "mended), retried (read when asked again) or failed (not read; what it was asked for is missing)."
 )
 _HEADINGS = [f"{line.short}: {line.label}" for lines in GROUPS.values() for line in lines]
 _SHORT_NOTE = f"Headings. {'; '.join(_HEADINGS)}."

@@ -217,6 +217,9 @@ def report(outcome: "Outcome", output: Path) -> int:
     emit(f"{output}: {plural(outcome.finished, 'file')}{before}")
     if outcome.meter.answers:
         emit(outcome.meter.text())
+    if outcome.unread:
+        where = plural(outcome.unread_in, "conversation")
+        emit(f"{plural(outcome.unread, 'answer')} in {where} could not be read and are missing, see calls in the files")
     if outcome.stopped is not None:
         warn(f"stopped: {outcome.stopped}")
     for skipped in outcome.skipped[:3]:

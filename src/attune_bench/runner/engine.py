@@ -100,6 +100,10 @@ class Outcome:
         Why the run stopped before its end.
     meter : Meter
         Calls, tokens and costs.
+    unread : int
+        Answers that could not be read, and are missing, in all files that are there now.
+    unread_in : int
+        Of these files, those that miss an answer.
     """
 
     finished: int
@@ -107,6 +111,8 @@ class Outcome:
     skipped: tuple[Skipped, ...]
     stopped: str | None
     meter: Meter
+    unread: int
+    unread_in: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +201,7 @@ class _Work:
         self._options = options
         self._provenance = {id(job.settings): job.settings.provenance() for job in jobs}
         self._jobs = {job.name: (job, self._key(job)) for job in jobs}
+        self._unread: dict[str, int] = {}
 
     def _key(self, job: Job) -> str:
         settings = job.settings
@@ -225,6 +232,7 @@ class _Work:
                 raise RunError(f"{path} was not written by this runner; choose another folder")
             if content["run_key"] == key:
                 names.add(name)
+                self._unread[name] = _unread(content.get("calls"))
         return names
 
     async def do(self, journal: Journal, earlier: set[str], watch: Watch | None) -> Outcome:
@@ -266,6 +274,7 @@ class _Work:
                         skipped[job.name] = Skipped(job.conversation_id, job.settings.model, job.settings.mode, reason)
                         meter.failed += 1
                     else:
+                        self._unread[job.name] = _unread((record.model_extra or {}).get("calls"))
                         meter.done += 1
 
             try:
@@ -276,7 +285,8 @@ class _Work:
                 self._list(listed)
             if desk.broken is not None:
                 raise desk.broken
-        return Outcome(len(earlier) + meter.done, len(earlier), listed, desk.stopped, meter)
+        unread = [count for count in self._unread.values() if count]
+        return Outcome(len(earlier) + meter.done, len(earlier), listed, desk.stopped, meter, sum(unread), len(unread))
 
     async def _one(self, job: Job, key: str, desk: Desk) -> Record:
         """Do one job."""
@@ -322,6 +332,12 @@ class _Work:
                 write_whole(path, [json.dumps(content, indent=2).encode() + b"\n"])
             else:
                 path.unlink(missing_ok=True)
+
+
+def _unread(calls: object) -> int:
+    """Count the answers that could not be read among the calls of a file."""
+    made = calls.values() if isinstance(calls, Mapping) else ()
+    return sum(isinstance(call, Mapping) and call.get("outcome") == "failed" for call in made)
 
 
 def _sum(costs: Sequence[float | None]) -> float | None:

@@ -56,7 +56,7 @@ def estimate(calls: Iterable[Call], max_tokens: int) -> dict[str, Estimate]:
     --------
     >>> call = Call("post", "m", False, ({"role": "user", "content": "Hello you"},), {"type": "string"}, "post")
     >>> estimate([call, call], max_tokens=100)["m"]
-    Estimate(calls=2, prompt=4, most_prompt=76, answer=200, most_answer=200)
+    Estimate(calls=2, prompt=4, most_prompt=102, answer=200, most_answer=200)
     """
     each: dict[str, Estimate] = {}
     for call in calls:

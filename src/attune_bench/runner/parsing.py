@@ -1,8 +1,9 @@
 """What an answer says: lenient about its form, strict about its values.
 
 The JSON object is the whole answer, a fenced block, or what stands from the first brace to the last, line breaks
-within strings allowed. Its values are read as loading reads a run file's: what is in an older spelling is
-translated, what is out of range clamped, what is no answer dropped and counted. Nothing is ever guessed.
+within strings allowed; reasoning before it is passed over, and of several that differ none counts. Its values are
+read as loading reads a run file's: what is in an older spelling is translated, what is out of range clamped, what is
+no answer dropped and counted. Nothing is ever guessed.
 
 A reader takes the object and a `Tally` and returns the fields of a run file that it gives; none at all means that
 the answer was of no use.
@@ -37,6 +38,7 @@ Answer = Mapping[str, Any]
 Fields = dict[str, Any]
 
 _FENCED = re.compile(r"```[^\n`]*\n(.*?)```", re.DOTALL)
+_MOST_DIGITS = 300
 _JUDGED = number(1, 7, whole=False, clamps_always=True)
 _TOTAL = number(10, 70, clamps_always=True)
 _DELTA = number(-6, 6, clamps_always=True)
@@ -72,7 +74,7 @@ def find_object(answer: str) -> Found | None:
     Returns
     -------
     Found or None
-        None where there is no such object; nothing is raised, whatever the text.
+        None where there is no such object, or several that differ; nothing is raised, whatever the text.
 
     Examples
     --------
@@ -81,23 +83,47 @@ def find_object(answer: str) -> Found | None:
     >>> find_object("I see.") is None
     True
     """
-    # Reasoning that a server left in the answer may hold braces of its own.
-    for whole in dict.fromkeys((answer.rpartition("</think>")[2], answer)):
-        candidates = [whole, *_FENCED.findall(whole), whole[whole.find("{") : whole.rfind("}") + 1]]
-        for strict in (True, False):
-            for candidate in candidates:
-                value = _parse(candidate, strict=strict)
-                if isinstance(value, dict):
-                    return Found(value, repaired=not (strict and candidate == answer))
-    return None
+    for strict in (True, False):
+        whole = _parse(answer, strict=strict)
+        if isinstance(whole, dict):
+            return Found(whole, repaired=not strict)
+    said = _without_reasoning(answer)
+    found = [_parse(block) for block in _FENCED.findall(said)]
+    fenced = any(isinstance(value, dict) and value for value in found)
+    # Beside a fenced object another may be meant; a fence without one may be a part of the answer's text.
+    rest = _FENCED.sub("", said) if fenced else said
+    found.append(_parse(rest[rest.find("{") : rest.rfind("}") + 1]))
+    objects = [value for value in found if isinstance(value, dict) and value]
+    if not objects or any(value != objects[0] for value in objects[1:]):
+        return None
+    return Found(objects[0], repaired=True)
 
 
-def _parse(candidate: str, *, strict: bool) -> Any:
+def _without_reasoning(answer: str) -> str:
+    """Leave out the reasoning that a server left in an answer: what it drafts and rejects is no answer.
+
+    It may lack the mark at its beginning, which stands in the prompt of some models, and is all there is where it
+    lacks that at its end. A mark behind the first brace is taken for text of the answer.
+    """
+    opened = answer.find("<think>")
+    if opened >= 0 and "{" in answer[:opened]:
+        return answer
+    _, closed, after = answer.rpartition("</think>")
+    return after if closed or opened < 0 else ""
+
+
+def _parse(candidate: str, *, strict: bool = False) -> Any:
     try:
         # Not strict: line breaks and other control characters within strings.
-        return without_surrogates(json.loads(candidate.strip().removeprefix("\ufeff"), strict=strict))
+        value = json.loads(candidate.strip().removeprefix("\ufeff"), strict=strict, parse_int=_whole)
+        return without_surrogates(value)
     except (ValueError, RecursionError):
         return None
+
+
+def _whole(digits: str) -> float:
+    """Read an integer; one with more digits than Python converts is beyond every range anyway."""
+    return int(digits) if len(digits) <= _MOST_DIGITS else float(digits)
 
 
 # Readers, one for each kind of call.
@@ -238,14 +264,17 @@ def _entries(answer: Answer, key: str, known: Iterable[str], tally: Tally) -> Fi
 
     Letter case and white space of a name do not matter. An entry of another name is dropped.
     """
-    names = {_folded(name): name for name in known}
+    names = {name: _folded(name) for name in known}
     inner = answer.get(key)
-    entries = {_folded(name): value for name, value in (inner if isinstance(inner, dict) else answer).items()}
+    given = inner if isinstance(inner, dict) else answer
+    folded = {_folded(name): value for name, value in given.items()}
     if isinstance(inner, dict):
-        tally.dropped += len(entries.keys() - names.keys())
+        tally.dropped += len(folded.keys() - set(names.values()))
     elif inner is not None:
         tally.dropped += 1
-    return {name: entries[folded] for folded, name in names.items() if entries.get(folded) is not None}
+    # Of two spellings of one name that which was asked for counts.
+    entries = {name: given.get(name, folded.get(other)) for name, other in names.items()}
+    return {name: value for name, value in entries.items() if value is not None}
 
 
 def _fixed(given: Fields, fix: Fix, tally: Tally) -> Fields:

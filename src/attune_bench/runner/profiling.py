@@ -13,11 +13,12 @@ from attune_bench.run_files import run_file_name
 from attune_bench.runner.calls import Call, Complete
 from attune_bench.runner.engine import Job, Options, Outcome, Watch, work_through
 from attune_bench.runner.folder import RunError
-from attune_bench.runner.parsing import find_object
+from attune_bench.runner.parsing import Tally, find_object
 from attune_bench.runner.prompts import Fence, load_prompts
 from attune_bench.runner.providers import Endpoint
 from attune_bench.runner.settings import Settings
 from attune_data import Conversation, Run
+from attune_data._fixes import number
 from attune_data._record import ByKey, Record
 from attune_data.conversation import ComputedScores
 from attune_data.instruments import instruments
@@ -85,7 +86,8 @@ async def profile(
     Parameters
     ----------
     conversations : sequence of Conversation
-        All that are compared: the options of a trait are the values that occur among them.
+        All that are compared: the options of a trait are the values that occur among them; what has no two is not
+        asked.
     settings : Settings
         Model, temperature and seed.
     endpoint : Endpoint
@@ -114,7 +116,8 @@ async def profile(
     traits: dict[str, list[Any]] = {name: sorted({value[name] for value in known if name in value}) for name in CHOICES}
     traits |= {name: sorted({item for value in known for item in value.get(name, ())}) for name in LISTS}
     traits |= {name: list(range(int(instruments[name].low), int(instruments[name].high) + 1)) for name in SCORES}
-    asked = {name: values for name, values in traits.items() if values}
+    # A single option would be the answer itself.
+    asked = {name: values for name, values in traits.items() if len(values) > 1}
     jobs = [_job(conversation, own, asked) for conversation in conversations]
     return await work_through(jobs, endpoint, endpoint, Path(output), options or Options(), watch)
 
@@ -175,20 +178,27 @@ def _call(conversation: Conversation, settings: Settings, asked: Mapping[str, Se
 
 
 def _listed(asked: Mapping[str, Sequence[Any]], names: Iterable[str]) -> str:
-    return "\n".join(f"- {name}: {' | '.join(map(str, asked[name]))}" for name in names if name in asked)
+    return "\n".join(f"- {name}: {' | '.join(map(_shown, asked[name]))}" for name in names if name in asked)
+
+
+def _shown(option: object) -> str:
+    """Return an option on one line, where it cannot pass for a line of ours."""
+    return " ".join(str(option).split())
 
 
 def _read(answer: Mapping[str, Any], asked: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
     """Return the answers that are options; the others are missing."""
     read: dict[str, Any] = {}
     for name, values in asked.items():
-        options = {str(value).strip().casefold(): value for value in values}
+        options = {_shown(value).casefold(): value for value in values}
         said = answer.get(name)
+        if name in SCORES:
+            said = number()(said, "", Tally())
         if name in LISTS:
             items = said if isinstance(said, list) else [said]
-            chosen = [options[key] for item in items if (key := str(item).strip().casefold()) in options]
+            chosen = [options[key] for item in items if (key := _shown(item).casefold()) in options]
             if chosen or said == []:
                 read[name] = list(dict.fromkeys(chosen))
-        elif said is not None and (key := str(said).strip().casefold()) in options:
+        elif said is not None and (key := _shown(said).casefold()) in options:
             read[name] = options[key]
     return read

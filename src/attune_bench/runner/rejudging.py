@@ -105,8 +105,9 @@ def _job(run: Run, conversation: Conversation, settings: Settings) -> Job:
                 turn.pop(field, None)
                 turn.pop(f"{field}_by_model", None)
             turn.update(merge_judgements(by_turn.get(turn["turnNumber"], {})))
-        content["calls"] = {name: call for name, call in content.get("calls", {}).items() if "/judge/" not in name}
-        content["calls"] |= calls
+        earlier = content.get("calls")
+        others = earlier.items() if isinstance(earlier, dict) else ()
+        content["calls"] = {name: call for name, call in others if "/judge/" not in name} | calls
         return Run.model_validate(content | {"judge_settings": own.provenance()})
 
     return Job(

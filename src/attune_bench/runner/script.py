@@ -35,7 +35,7 @@ class Script:
         totals = panas_totals(Panas(seen.pre_items, *seen.pre_totals))
         self.pre_totals = {name: getattr(totals, affect) for affect, name in schemas.TOTALS.items()}
         self.words = ", ".join(emotion.word for emotion in codebook.emotions.values())
-        self._profile = _profile(conversation) if settings.omniscient else {}
+        self._profile = _profile(conversation, self.pre_totals) if settings.omniscient else {}
         self._profile_text = json.dumps(self._profile, ensure_ascii=False, indent=2)
         self._fence = Fence.around(self.id, [self._profile_text, *self._texts()])
         self._system = self._render("system", boundary=self._fence.code)
@@ -46,12 +46,16 @@ class Script:
     def pre_panas_shown(self) -> dict[str, Any] | None:
         """What the evaluated model is shown of the PANAS before the conversation; None for nothing."""
         if self.settings.omniscient:
-            return {**self.pre_totals, "responses": self._profile["prePanas"]["responses"]}
+            shown: dict[str, Any] = self._profile["prePanas"]
+            return shown
         return None if self.settings.panas_strategy == "blind_delta" else self.pre_totals
 
     def questions(self, turn: SeenTurn) -> tuple[str, ...]:
-        """Return the questions that are asked about a turn: those that apply and whose wording is known."""
-        return tuple(question for question in turn.applicable if question in self.settings.codebook.binary)
+        """Return the questions that are asked about a turn: those that apply and whose wording is known.
+
+        They stand in the order of the codebook, since that of a file might depend on the answers.
+        """
+        return tuple(question for question in self.settings.codebook.binary if question in turn.applicable)
 
     def is_rated(self, turn: SeenTurn) -> bool:
         """Tell whether there is an edited response for judges to rate a draft against."""
@@ -88,8 +92,8 @@ class Script:
         tasks = [self._render("judge-ratings", reference=fence.block("reply", reference))] if rated else []
         if questions:
             tasks.append(self._render("judge-questions", questions=self._observer(questions)))
-        form = [f'"{name}": 1 to 7' for name in schemas.JUDGED if rated]
-        form += [f'"answers": {{"{questions[0]}": "yes or no", ...}}'] if questions else []
+        form = [f'"{name}": number' for name in schemas.JUDGED if rated]
+        form += [f'"answers": {{"{questions[0]}": "yes" or "no", ...}}'] if questions else []
         request = self._render(
             "judge",
             conversation="\n\n".join([*exchange, fence.block("HP", turn.message)]),
@@ -161,8 +165,7 @@ class Script:
             questions=_listed(questions),
             branches=_listed(codebook.branches),
             example=self.words.split(",", 1)[0],
-            rating="-6 to 6" if delta else "1 to 7",
-            ratings=", ".join(f'"{branch}": 1 to 7' for branch in codebook.branches),
+            ratings=", ".join(f'"{branch}": number' for branch in codebook.branches),
         )
         messages = [*self._thread(None), _message("user", request)]
         return self._call("post", "post", schemas.post(codebook, delta=delta), messages)
@@ -188,24 +191,28 @@ class Script:
         if self.settings.omniscient and turn is self.turns[0]:
             context = self._render("profile", profile=self._fence.block("profile", self._profile_text))
         message = self._fence.block("message", turn.message)
-        reasoning = self._reasoning("why you reply as you do")
+        reasoning = '"reasoning", a string: why you reply as you do; then ' if self.settings.verbose else ""
         request = self._render("draft", context=context, number=str(turn.number), message=message, reasoning=reasoning)
         return _message("user", request)
 
     def _read_request(self, turn: SeenTurn) -> Message:
         questions = self.questions(turn)
         tasks = [self._render("read-emotions", words=self.words)]
-        form = '"emotions": [{"emotion": "a word", "intensity": 1 to 7}, ...]'
+        # Nothing in a form may pass as an answer where a model repeats the form.
+        form = '"emotions": [{"emotion": one of the words, "intensity": number}, ...]'
+        if self.settings.verbose:
+            form = f'"reasoning": what in the message tells of these feelings, {form}'
         if questions:
             tasks.append(self._render("read-questions", questions=self._observer(questions)))
-            pair = '{"observed": "yes or no", "preferred": "yes or no"}'
-            form += f', "answers": {{"{questions[0]}": {pair}, ...}} with every question in it'
+            pair = '{"observed": "yes" or "no", "preferred": "yes" or "no"}'
+            form += f', "answers": {{"{questions[0]}": {pair}, ...}}'
         request = self._render(
             "read",
             number=str(turn.number),
             response=self._fence.block("response", turn.reply),
             tasks="\n\n".join(tasks),
-            form=self._reasoning("what in the message tells of these feelings") + form,
+            every=", with every question in it" if questions else "",
+            form=form,
         )
         return _message("user", request)
 
@@ -224,23 +231,22 @@ class Script:
     def _render(self, template: str, **values: str) -> str:
         return self.settings.prompts.render(template, **values)
 
-    def _reasoning(self, what: str) -> str:
-        return f'"reasoning": "{what}", ' if self.settings.verbose else ""
-
     def _observer(self, questions: Iterable[str]) -> str:
         binary = self.settings.codebook.binary
         return _listed({question: binary[question].observer_text for question in questions})
 
     def _comparison(self, pair: Pair) -> str:
         a, b = (_MASKS[label] if label else "unknown" for label in (pair.a, pair.b))
-        return f"A: {a}, B: {b}. {_one_line(self._pairwise_text(pair.question or 'general'))}"
+        return f"A: {a}, B: {b}. {self._pairwise_text(pair.question or 'general')}"
 
     def _pairwise_text(self, question: str) -> str:
         known = self.settings.codebook.pairwise
-        if question.startswith("custom:"):
-            return question.removeprefix("custom:")
-        text = known[question].text if question in known else None
-        return text or f"Which of the two responses did the HP prefer? (Question {question}; its wording is not known.)"
+        if question.startswith("custom:") and (own := question.removeprefix("custom:").strip()):
+            return _quoted(own)
+        if question in known and (text := known[question].text):
+            return _one_line(text)
+        unknown = f"(Question {_quoted(question)}; its wording is not known.)"
+        return f"Which of the two responses did the HP prefer? {unknown}"
 
 
 def _message(role: str, content: str) -> Message:
@@ -252,6 +258,11 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
+def _quoted(text: str) -> str:
+    """Return text that somebody wrote as one string, beyond which it cannot reach."""
+    return json.dumps(_one_line(text), ensure_ascii=False)
+
+
 def _listed(entries: Mapping[str, str]) -> str:
     return "\n".join(f"- {name}: {_one_line(text)}" for name, text in entries.items())
 
@@ -260,17 +271,13 @@ def _known(total: float | None) -> str:
     return "an unknown number" if total is None else f"{total:g}"
 
 
-def _profile(conversation: Conversation) -> dict[str, Any]:
+def _profile(conversation: Conversation, pre_totals: Mapping[str, float | None]) -> dict[str, Any]:
     """Return what is known of the participant from before the conversation, without identity or unknown keys."""
-    profile, pre = conversation.participant_profile, conversation.pre_panas
+    profile = conversation.participant_profile
     demographics, scores = profile.demographics, profile.computed_scores
     return {
         "demographics": {name: getattr(demographics, name) for name in type(demographics).model_fields},
         "computed_scores": {name: getattr(scores, name) for name in type(scores).model_fields},
         "conversation_topic_attitude": profile.conversation_topic_attitude,
-        "prePanas": {
-            "totalPositiveAffect": pre.total_positive_affect,
-            "totalNegativeAffect": pre.total_negative_affect,
-            "responses": pre.responses,
-        },
+        "prePanas": {**pre_totals, "responses": conversation.pre_panas.responses},
     }

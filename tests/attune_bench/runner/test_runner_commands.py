@@ -16,7 +16,7 @@ from attune_bench.runner._console import shown
 from attune_bench.runner.journal import Answer
 from attune_bench.runner.meter import Meter
 from attune_bench.runner.profile_scores import TraitScore, score_profiles
-from attune_bench.runner.profiling import ProfilePrediction
+from attune_bench.runner.profiling import LISTS, SCORES, ProfilePrediction
 from attune_bench.summary import summary
 from attune_data import Conversation, load, load_runs
 
@@ -43,6 +43,29 @@ def test_run_writes_files_that_score_reads(call: Invoke, tmp_path: Path) -> None
     assert status == 0
     assert "2 runs of 1 model and mode" in out
     assert {one.em_model for one in load_runs(tmp_path / "results")} == {"vendor/model"}
+
+
+def test_answers_that_cannot_be_read_are_counted_at_the_end(call: Invoke, five_turns: Conversation) -> None:
+    short = [five_turns.model_copy(update={"conversation_id": str(n), "turns": five_turns.turns[:1]}) for n in (1, 2)]
+    Path("data").mkdir()
+    for conversation in short:
+        Path("data", f"{conversation.id}.json").write_bytes(conversation.to_json())
+
+    def silent(number: int, body: dict[str, Any]) -> bytes:
+        asked = body["messages"][-1]["content"]
+        unreadable = "## The whole conversation" in asked or ("what the HP felt" in asked and number < 20)
+        return said("Who knows?" if unreadable else answer_to(body))
+
+    with ModelServer(silent) as server:
+        command = ["run", "local", "m", "data", "--base-url", server.url, "--concurrency", 1]
+        status, out, err = call(*command)
+        assert (status, err) == (0, "")
+        # Of each conversation the feelings of the turn and the whole: 2 x 2, each of them asked for twice.
+        assert server.calls == 2 * (5 + 2)
+        line = "4 answers in 2 conversations could not be read and are missing, see calls in the files"
+        assert line in out.splitlines()
+        assert line in call(*command)[1].splitlines(), "those of an earlier run count too"
+        assert server.calls == 2 * (5 + 2)
 
 
 def test_a_dry_run_sends_nothing_and_counts_as_the_run(call: Invoke, five_turns: Conversation, tmp_path: Path) -> None:
@@ -217,6 +240,18 @@ def test_rejudging_changes_the_judgements_only(call: Invoke, tmp_path: Path) -> 
         assert contents[0] == contents[1]
 
 
+@pytest.mark.parametrize("calls", [None, 3, ["draft"], {"turn-1/draft": "parsed"}])
+def test_runs_of_another_runner_are_judged_again(call: Invoke, tmp_path: Path, calls: Any) -> None:
+    with ModelServer() as server:
+        call("run", "local", "m", "demo", "--limit", 1, "--base-url", server.url)
+        (path,) = (tmp_path / "results").glob("[!._]*.json")
+        path.write_text(json.dumps({**json.loads(path.read_bytes()), "calls": calls}))
+        options = ["--ground-truth", "demo", "--judge-provider", "local", "--judge-model", "two"]
+        status, out, err = call("rejudge", "results", *options, "--base-url", server.url)
+    assert (status, err) == (0, "")
+    assert out.startswith("results-rejudged: 1 file\n")
+
+
 def test_rejudging_refuses_the_folder_of_the_runs(call: Invoke, tmp_path: Path) -> None:
     (tmp_path / "results").mkdir()
     options = ["--ground-truth", "demo", "--judge-model", "j", "-o", "results"]
@@ -270,6 +305,34 @@ def test_an_unreadable_profile_is_asked_for_once_more(call: Invoke) -> None:
     with ModelServer(lambda number, body: said("Who knows?") if number == 1 else said(answer_to(body))) as server:
         status, _, _ = call("profile", "local", "m", "demo", "--base-url", server.url, "--limit", 1)
         assert (status, server.calls) == (0, 2)
+
+
+def test_a_trait_with_a_single_option_is_not_asked(call: Invoke) -> None:
+    """With one participant the only option of a trait would be the answer."""
+    with ModelServer() as server:
+        assert call("profile", "local", "m", "demo", "--base-url", server.url, "--limit", 1)[0] == 0
+        (body,) = server.bodies
+    asked = body["response_format"]["json_schema"]["schema"]["properties"]
+    assert asked
+    assert all(len((of.get("items") or of)["enum"]) > 1 for of in asked.values())
+    assert set(asked) == set(SCORES) | {
+        name for name in LISTS if len(getattr(load("demo")[0].participant_profile.demographics, name)) > 1
+    }
+
+
+def test_a_profile_is_read_as_other_answers_are(call: Invoke, tmp_path: Path) -> None:
+    people = [json.loads(one.to_json()) for one in load("demo")[:2]]
+    (tmp_path / "data").mkdir()
+    for person, country in zip(people, ("New\n- Zealand", "Peru"), strict=True):
+        person["participant_profile"]["demographics"]["country"] = country
+        (tmp_path / "data" / f"{country[:3]}.json").write_text(json.dumps(person))
+    answer = '{"who_5": 5.0, "asrs_6": "3", "aq_10": NaN, "promis_anxiety": 999, "country": "new - zealand"}'
+    with ModelServer(lambda _number, _body: said(answer)) as server:
+        assert call("profile", "local", "m", "data", "--base-url", server.url)[0] == 0
+        assert "- country: New - Zealand | Peru\n" in server.bodies[0]["messages"][-1]["content"]
+    for path in (tmp_path / "profiles").glob("_profile_*.json"):
+        predicted = {"country": "New\n- Zealand", "who_5": 5, "asrs_6": 3}
+        assert json.loads(path.read_bytes())["predicted"] == predicted
 
 
 def test_traits_are_scored_beside_a_constant_guess() -> None:

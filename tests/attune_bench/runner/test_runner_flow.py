@@ -164,6 +164,20 @@ def test_a_run_records_what_was_shown_of_the_panas(
     assert (post.pre_panas_shown and list(post.pre_panas_shown)) == shown
 
 
+def test_a_run_records_the_totals_that_were_shown(conversation: Json, oracle: Oracle) -> None:
+    # Ten positive items of 3 are 30, whatever the file says.
+    conversation["prePanas"]["totalPositiveAffect"] = 44
+    record = Conversation.model_validate(conversation)
+    seen: list[Call] = []
+    post = ask(record, oracle(record, seen), mode="omniscient", panas_strategy="absolute").post_conversation
+    assert post is not None
+    assert post.pre_panas_shown is not None
+    assert post.pre_panas_shown["totalPositiveAffect"] == 30
+    shown = "\n".join(message["content"] for call in seen for message in call.messages)
+    assert '"totalPositiveAffect": 30' in shown
+    assert '"totalPositiveAffect": 44' not in shown
+
+
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_every_strategy_predicts_the_same_ratings(five_turns: Conversation, oracle: Oracle, strategy: str) -> None:
     post = ask(five_turns, oracle(five_turns), panas_strategy=strategy).post_conversation

@@ -132,6 +132,18 @@ def test_the_whole_demo_is_asked_without_its_answers(
         assert planned_calls(conversation, settings) == planned_calls(twin, settings)
 
 
+def test_the_order_of_the_judgements_tells_nothing(demo: list[Conversation]) -> None:
+    """A file may hold its judgements sorted by what the participant answered."""
+    settings = _settings("omniscient", "absolute", ("judge/one",))
+    for conversation in demo[:3]:
+        record = _record(conversation)
+        for turn in record["turns"]:
+            turn["annotations"]["binaryJudgements"].sort(key=lambda judgement: str(judgement["observedBehavior"]))
+        twin = Conversation.model_validate(record)
+        assert twin != conversation
+        assert planned_calls(conversation, settings) == planned_calls(twin, settings)
+
+
 def test_what_is_changed_above_is_seen_where_it_may_be(five_turns: Conversation) -> None:
     """The comparison of twins is worth something only if a change of what is shown is a change of requests."""
     for strategy in STRATEGIES:

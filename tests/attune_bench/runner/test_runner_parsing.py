@@ -31,91 +31,6 @@ def post(answer: Json, strategy: str = "absolute", pre: Json | None = None) -> t
     return fields, tally.dropped
 
 
-# Finding the object.
-
-
-@pytest.mark.parametrize(
-    ("answer", "repaired"),
-    [
-        ('{"response": "a"}', False),
-        (' \n{"response": "a"}\n\n', False),
-        ('\ufeff{"response": "a"}', False),
-        ('```json\n{"response": "a"}\n```', True),
-        ('```\n{"response": "a"}```', True),
-        ('Sure!\n\n```JSON\n{"response": "a"}\n```\nDoes {this} help?', True),
-        ('Here: {"response": "a"}. Done', True),
-        ('```json\n{"response": "a"}', True),
-        ('<think>Maybe {"response": "b"} or {c}?</think>\n{"response": "a"}', True),
-        ('<think>\n```json\n{"response": "b"}\n```\n</think>\n```json\n{"response": "a"}\n```', True),
-        ('```python\nprint({})\n```\n```json\n{"response": "a"}\n```', True),
-        ('{"response": "b", "response": "a"}', False),
-    ],
-)
-def test_the_object_is_found(answer: str, repaired: bool) -> None:
-    assert find_object(answer) == ({"response": "a"}, repaired)
-
-
-def test_line_breaks_within_strings() -> None:
-    assert find_object('{"response": "one\n\ttwo\r\nthree"}') == ({"response": "one\n\ttwo\r\nthree"}, True)
-    assert find_object('So: {"response": "one\ntwo"} !') == ({"response": "one\ntwo"}, True)
-
-
-def test_a_draft_may_speak_of_markers() -> None:
-    answer = json.dumps({"response": "<think>hm</think> {a} {b}"})
-    assert find_object(answer) == ({"response": "<think>hm</think> {a} {b}"}, False)
-
-
-def test_a_draft_may_hold_a_code_block() -> None:
-    text = "Try this:\n```\nbreathe()\n```\nand {rest}."
-    assert find_object(json.dumps({"response": text})) == ({"response": text}, False)
-    assert find_object("Reply: " + json.dumps({"response": text})) == ({"response": text}, True)
-    assert find_object('{"response": "' + text + '"}') == ({"response": text}, True)
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "",
-        "   ",
-        "I hear you.",
-        "null",
-        "true",
-        "12",
-        "[1, 2]",
-        '["{"]',
-        "{",
-        "}{",
-        '{"response": "cut off',
-        '{"response": "a" "b"}',
-        "{'response': 'a'}",
-        '{"a": ' * 100_000,
-        "[" * 100_000 + "]" * 100_000,
-        '{"a": ' * 100_000 + "1" + "}" * 100_000,
-        '{"a": ' + "9" * 5000 + "}",
-        "<html><body>502 Bad Gateway</body></html>",
-    ],
-)
-def test_no_object_is_none(answer: str) -> None:
-    assert find_object(answer) is None
-
-
-def test_lone_surrogates_are_replaced() -> None:
-    found = find_object('{"response": "a\\ud83d", "\\udc00": 1, "good": "\\ud83d\\ude00"}')
-    assert found == ({"response": "a\ufffd", "\ufffd": 1, "good": "\U0001f600"}, False)
-
-
-@pytest.mark.parametrize("unit", ["{", "}", "```", "```\n", '"', "\\", "</think>", '{"a":', "{}", "x"])
-def test_long_answers_end(unit: str) -> None:
-    assert find_object(unit * (1_000_000 // len(unit))) is None
-
-
-def test_a_long_draft_is_kept_whole() -> None:
-    text = "a\n" * 2_500_000
-    found = find_object(f'Reply: {{"response": "{text}"}}')
-    assert found is not None
-    assert parsing.read_draft(found.value, Tally()) == {"em_drafted_response": text}
-
-
 # Drafts.
 
 
@@ -187,6 +102,8 @@ def test_no_list_of_emotions_is_no_answer(said: Any, dropped: int) -> None:
         ({"B1": {"observed": "maybe", "preferred": "no"}}, None, {"B1": "no"}, 1),
         ({"B1": {"observed": None}, "B7": {"preferred": "YES"}}, None, {"B7": "yes"}, 0),
         ({"B1": "yes", "B7": {"observed": "no"}}, {"B7": "no"}, None, 1),
+        ({"B1": {"observed": "yes"}, "b1": {"observed": "no"}}, {"B1": "yes"}, None, 0),
+        ({"b1": {"observed": "no"}, "B1": {"observed": "yes"}}, {"B1": "yes"}, None, 0),
         ({"B2": {"observed": "no"}, "B7": {"observed": "no"}}, {"B7": "no"}, None, 1),
         ({"B1": None}, None, None, 0),
         (["yes", "no"], None, None, 1),
@@ -259,6 +176,24 @@ def test_totals_that_are_given_stand() -> None:
     fields, _ = post({"panas": {**dict.fromkeys(WORDS, 4), "totalPositiveAffect": "45", "totalnegativeaffect": 99}})
     panas = fields["predicted_post_panas"]
     assert (panas["totalPositiveAffect"], panas["totalNegativeAffect"]) == (45, 70)
+
+
+def test_an_integer_of_any_length_costs_no_other_answer() -> None:
+    digits = "9" * 5000
+    found = find_object(f'{{"panas": {{"Proud": {digits}, "Upset": -{digits}, "Alert": 3}}, "note": {digits}}}')
+    assert found is not None
+    # Out of range like any other number too large, hence clamped.
+    assert post(found.value)[0]["predicted_post_panas"]["items"] == {"Proud": 7, "Upset": 1, "Alert": 3}
+
+
+@pytest.mark.parametrize("literal", ["NaN", "Infinity", "-Infinity", "1e999", "9" * 5000])
+def test_what_is_no_finite_number_is_no_text(literal: str) -> None:
+    found = find_object(f'{{"response": {literal}, "q1_lookingFor": [{literal}], "q2_emotionClarity": {literal}}}')
+    assert found is not None
+    tally = Tally()
+    assert parsing.read_draft(found.value, tally) == {}
+    assert tally.dropped == 1
+    assert post(found.value) == ({"predicted_conversation_wide": {"q1_lookingFor": []}}, 2)
 
 
 def test_items_are_clamped_rounded_and_dropped() -> None:
