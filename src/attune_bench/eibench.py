@@ -38,15 +38,21 @@ Floats = NDArray[np.float64]
 
 
 def one_series(episodes: Sequence[Episode]) -> Episode:
-    """Return the first of the episodes of one model, simulator and configuration.
+    """Return the first of the episodes of one model under one configuration: simulator, instructions, rounds and all.
 
     Raises
     ------
     ValueError
         Where they are of several, whose numbers are not to be averaged, or there is none.
     """
-    for what, name in (("model", "model"), ("simulator", "simulator"), ("configuration", "config_hash")):
-        found = sorted({getattr(episode, name) or "none named" for episode in episodes})
+    for what, name in (
+        ("model", "model"),
+        ("simulator", "simulator"),
+        ("prompt version", "prompt_version"),
+        ("configuration", "config_hash"),
+        ("round limit", "max_rounds"),
+    ):
+        found = sorted({str(getattr(episode, name) or "none named") for episode in episodes})
         if len(found) > 1:
             raise ValueError(f"these are episodes of {len(found)} {what}s ({', '.join(found)}); score each apart")
     if not episodes:
@@ -183,8 +189,8 @@ def episode_summary(
     Raises
     ------
     ValueError
-        Where the episodes are of several models, simulators or configurations, none is of one of the scenarios, or an
-        option is unknown or out of range.
+        Where the episodes are not of one series, as `one_series` tells, none is of one of the scenarios, or an option
+        is unknown or out of range.
 
     Examples
     --------

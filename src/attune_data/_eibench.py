@@ -47,8 +47,9 @@ _scenario = record(
 
 def fix_scenario(value: Any, path: str, report: Report) -> Any:
     """Mend a scenario, which may be wrapped, or hold its start at an older place."""
-    if isinstance(value.get("row"), dict) and len(value) == 1:
-        report.add(f"{path}.row", "old-spelling", "note", "row", "a record in a wrapper", "taken out of it")
+    # As the Hub's viewer gives rows, beside their number and what it cut off.
+    if isinstance(value.get("row"), dict) and "id" not in value:
+        report.add(f"{path}.row", "old-spelling", "note", list(value), "a record in a wrapper", "taken out of it")
         return fix_scenario(value["row"], path, report)
     older = value.get("meta_config")
     if "initial_calibration" not in value and isinstance(older, dict) and "initial_calibration" in older:

@@ -243,6 +243,8 @@ def _guess(kind: Kind[Record], parsed: Any) -> str:
         return f"a list; expected one {kind.name} a file, or one a line in a .jsonl file"
     if isinstance(parsed, dict) and {"conversations", "aggregates"} <= parsed.keys():
         return f"a file of scores, not {_with_article(kind.name)}"
+    if isinstance(parsed, dict) and {"overall", "by_scene"} <= parsed.keys():
+        return f"a summary, not {_with_article(kind.name)}; the episodes are in the results.jsonl beside it"
     if isinstance(parsed, dict):
         for other in _KINDS:
             if other is not kind and not other.keys.isdisjoint(parsed) and not other.is_other(parsed):

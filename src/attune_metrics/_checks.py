@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Iterable, Mapping
-from math import isfinite, isnan
+from math import isfinite, isnan, nan
 from numbers import Integral, Real
 
 from attune_metrics.errors import MetricInputError, UndefinedMetricWarning
@@ -21,10 +21,13 @@ __all__ = [
 
 def check_number(value: object, name: str, low: float, high: float) -> float:
     """Return `value` if it is a finite number from `low` to `high`."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not isfinite(value):
+    try:
+        number = nan if isinstance(value, bool) or not isinstance(value, Real) else float(value)
+    except OverflowError:
+        raise MetricInputError(f"{name} has more digits than any float") from None
+    if not isfinite(number):
         guess = "; convert text to a number first" if isinstance(value, str) else ""
         raise MetricInputError(f"{name} {value!r} is not a finite number{guess}")
-    number = float(value)
     if not low <= number <= high:
         raise MetricInputError(f"{name} {value} is outside {low:g}-{high:g}{_guess_scale(number, low, high)}")
     return number

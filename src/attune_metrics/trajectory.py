@@ -59,6 +59,7 @@ Axis = Literal["anger", "trust"]
 Rule = Literal["evaluation", "directed"]
 Treatment = Literal["exclude", "start", "worst"]
 _MOST_MOVE = 10
+_BLOCK = 2**14
 
 
 class Anchors(NamedTuple):
@@ -104,7 +105,9 @@ def clip_delta(value: object) -> int:
     """
     try:
         return max(-_MOST_MOVE, min(_MOST_MOVE, int(float(value))))  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
+    except OverflowError:
+        raise MetricInputError("change is infinite or too large; expected a finite number") from None
+    except (TypeError, ValueError):
         raise MetricInputError(f"change {value!r:.60} is not a finite number") from None
 
 
@@ -163,8 +166,17 @@ def score_anchors(anchors: Anchors, final: ArrayLike, *, axis: Axis, rule: Rule 
     """
     _check_choice("axis", axis, Axis)
     _check_choice("rule", rule, Rule)
-    initial, target, worst, states = (np.asarray(value, dtype=float) for value in (*anchors, final))
-    # Few passes and in place: with many episodes memory is what costs.
+    given = np.broadcast_arrays(*(np.asarray(value) for value in (*anchors, final)))
+    columns = [values.reshape(-1) for values in given]
+    score = np.empty(columns[0].shape)
+    # With many episodes memory is what costs: blocks that fit the cache.
+    for start in range(0, len(score), _BLOCK):
+        part = slice(start, start + _BLOCK)
+        score[part] = _score_block(*(values[part].astype(float) for values in columns), axis=axis, rule=rule)
+    return score.reshape(given[0].shape)
+
+
+def _score_block(initial: Floats, target: Floats, worst: Floats, states: Floats, *, axis: Axis, rule: Rule) -> Floats:
     gain, wanted, room = states - initial, target - initial, initial - worst
     up: Floats | float = 1.0 if axis == "trust" else -1.0
     if rule == "evaluation":

@@ -5,6 +5,7 @@ The anchors of every scenario here, where nothing else is said: anger 70, target
 
 import csv
 import json
+import re
 from collections.abc import Callable, Sequence
 from io import StringIO
 from pathlib import Path
@@ -238,6 +239,21 @@ def test_csv_has_every_scene_and_the_signature(call: Call, written: Callable[...
     assert [row["scene"] for row in rows] == ["overall", "macro", "support", "repair"]
     assert list(rows[0]) == ["scene", *BLOCK, "model", "signature"]
     assert float(rows[1]["reward"]) == pytest.approx((S1 + (R1 + R2) / 2) / 2, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("key", "values", "said"),
+    [
+        ("simulator", ("x", "y"), "2 simulators (x, y)"),
+        ("prompt_version", ("1", None), "2 prompt versions (1, none named)"),
+        ("config_hash", ("a", "b"), "2 configurations (a, b)"),
+        ("max_rounds", (4, 8), "2 round limits (4, 8)"),
+    ],
+)
+def test_configurations_are_not_averaged(key: str, values: tuple[Any, Any], said: str) -> None:
+    episodes = [{**one, key: value} for one, value in zip(EPISODES, values, strict=False)]
+    with pytest.raises(ValueError, match=re.escape(f"these are episodes of {said}; score each apart")):
+        episode_summary(*records(SCENARIOS, episodes))
 
 
 def test_mistakes_are_one_line(call: Call, written: Callable[..., tuple[Path, Path]], tmp_path: Path) -> None:

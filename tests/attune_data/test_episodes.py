@@ -122,6 +122,12 @@ def test_roles_of_a_training_history_are_translated(save: Save) -> None:
     assert {rule for _, rule, _ in rules(loaded)} == {"old-spelling"}
 
 
+def test_a_summary_is_told_from_episodes(save: Save) -> None:
+    summary = {"model": "vendor/model", "n": 1, "overall": {"reward": 0.5}, "by_scene": {}}
+    (issue,) = load_episodes(save(summary, "summary.json")).found
+    assert issue.message == "a summary, not an episode; the episodes are in the results.jsonl beside it"
+
+
 def test_there_is_no_demo_of_episodes() -> None:
     with pytest.raises(SourceError, match="no demo of this kind"):
         load_episodes("demo")

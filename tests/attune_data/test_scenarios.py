@@ -128,6 +128,18 @@ def test_a_wrapped_record_and_a_start_at_its_older_place(scenario: Json, save: S
     assert json.loads(record.to_json()) == {**scenario, "initial_calibration": start}
 
 
+def test_a_row_as_the_hub_shows_it_is_taken_out_of_its_wrapper(scenario: Json, save: Save) -> None:
+    wrapped = {"row_idx": 4, "row": scenario, "truncated_cells": []}
+    (record,) = loaded = load_scenarios(save(lines(wrapped), "a.jsonl"))
+    assert found(loaded) == [("$.row", "old-spelling", "note")]
+    assert json.loads(record.to_json()) == scenario
+
+
+def test_a_scenario_with_a_key_of_that_name_is_no_wrapper(scenario: Json, save: Save) -> None:
+    (record,) = load_scenarios(save(lines({**scenario, "row": {"number": 3}}), "a.jsonl"))
+    assert json.loads(record.to_json())["row"] == {"number": 3}
+
+
 STRICT = [
     ("$.id", None),
     ("$.id", ""),

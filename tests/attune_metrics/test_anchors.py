@@ -122,11 +122,11 @@ def plain(anchors: tuple[int, int, int], x: int, axis: str, rule: str) -> float:
 @each_rule
 @pytest.mark.parametrize("axis", AXES)
 def test_many_at_once_as_case_by_case(axis: trajectory.Axis, rule: trajectory.Rule) -> None:
-    levels = range(0, 101, 10)
+    levels = range(0, 101, 9)  # more states than one block holds
     grid = [((i, g, w), x) for i, g, w, x in product(levels, repeat=4)]
     columns = Anchors(*(np.array(values) for values in zip(*(anchors for anchors, _ in grid), strict=True)))
     found = score_anchors(columns, [x for _, x in grid], axis=axis, rule=rule)
-    assert found.shape == (11**4,)
+    assert found.shape == (12**4,)
     np.testing.assert_allclose(found, [plain(anchors, x, axis, rule) for anchors, x in grid], rtol=0, atol=1e-12)
     for anchors, x in grid[::97]:
         assert anchor_score(Anchors(*anchors), x, axis=axis, rule=rule) == plain(anchors, x, axis, rule)
@@ -143,6 +143,7 @@ def test_no_final_state_has_no_score(rule: trajectory.Rule) -> None:
 def test_one_pair_of_anchors_serves_many_states() -> None:
     assert score_anchors(TRUST, [15, 50], axis="trust").tolist() == [0, 1]
     assert score_anchors(Anchors([15, 50], [50, 60], 0), 50, axis="trust").tolist() == [1, 0]
+    assert score_anchors(TRUST, 50, axis="trust").shape == ()
     assert score_anchors(Anchors(20, [20, 40], 60), 30, axis="anger", rule="directed").tolist() == [-0.25, 0.5]
 
 
@@ -151,6 +152,7 @@ def test_one_pair_of_anchors_serves_many_states() -> None:
     [
         ((70, 25, 90), 101, {}, "final 101 is outside 0-100"),
         ((70, 25, 90), nan, {}, "final nan is not a finite number"),
+        pytest.param((70, 25, 90), 10**5000, {}, "final has more digits than any float", id="huge"),
         ((70, 25, 190), 1, {}, "worst 190 is outside 0-100"),
         ((70, None, 90), 1, {}, "target None is not a finite number"),
         ((70, 25), 1, {}, "2 anchors; expected initial, target and worst"),

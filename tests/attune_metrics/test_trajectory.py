@@ -27,8 +27,13 @@ def test_a_change_is_truncated_then_clipped(value: object, expected: int) -> Non
 
 @pytest.mark.parametrize("value", [None, "", "much", nan, inf, "-inf", [1], {"delta": 1}, 10**400])
 def test_what_is_no_change_is_refused(value: object) -> None:
-    with pytest.raises(am.MetricInputError, match="is not a finite number"):
+    with pytest.raises(am.MetricInputError, match="finite number"):
         am.clip_delta(value)
+
+
+def test_a_change_too_long_to_be_written_is_refused_too() -> None:
+    with pytest.raises(am.MetricInputError, match="is infinite or too large"):
+        am.clip_delta(10**5000)
 
 
 def test_states_stop_at_both_ends_and_move_on_from_there() -> None:
