@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 
 from cyclopts import App, CycloptsError, Parameter
 
-from attune_bench import analyze_command, scenario_commands, stats_commands
+from attune_bench import analyze_command, eibench_commands, sage_commands, stats_commands
 from attune_bench._usage import UsageError, emit
 from attune_bench._version import __version__
 from attune_data._text import plural, printable
@@ -30,8 +30,8 @@ app = App(
 app.command(stats_commands.compare)
 app.command(stats_commands.subset)
 app.command(analyze_command.analyze)
-app.command(scenario_commands.eibench)
-app.command(scenario_commands.sage)
+app.command(eibench_commands.eibench)
+app.command(sage_commands.sage)
 # Imported when they are called: what they need is an extra, and slow.
 for _name, _help in {
     "run": "Ask a model the questions of the benchmark and write a run file for each conversation.",
