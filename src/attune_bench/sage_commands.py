@@ -1,13 +1,22 @@
 """The command `attune-bench sage score`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cyclopts import App
 
-from attune_bench._scenario_text import first_issue, issue_notes, point, points
-from attune_bench._usage import UsageError, emit
+from attune_bench._scenario_commands import (
+    PAIRS_NOTE,
+    emit_tables,
+    first_issue,
+    issue_notes,
+    pair_columns,
+    pairs_title,
+    points,
+    read_all,
+)
+from attune_bench._usage import UsageError
 from attune_bench._version import __version__
 from attune_bench.report import Format
 from attune_bench.stats_commands import catching
@@ -46,62 +55,47 @@ def score_sage(
     """
     from attune_bench.progress import progress
     from attune_bench.sage import sage_board, sage_comparisons
-    from attune_bench.stats_tables import Section, StatsTable, render
+    from attune_bench.stats_tables import Section, StatsTable
+    from attune_data import load_sage
 
     if not file:
         raise UsageError("which results? Name a file, such as gpt-4.1_result.jsonl")
     with progress() as phase:
-        dialogues = _dialogues(file, phase("reading dialogues", None))
+        dialogues = read_all(load_sage, file, phase("reading dialogues", None))
     if not dialogues:
         raise UsageError(f"no usable dialogue in {', '.join(file)}{first_issue(dialogues.found)}")
     board, _ = catching(lambda: sage_board(dialogues, resamples=resamples, seed=seed))
     pairs, warned = catching(lambda: sage_comparisons(dialogues, resamples=resamples, seed=seed))
     noticed = [*warned, *issue_notes(dialogues.found)]
     signature = _sign_dialogues(dialogues, resamples, seed)
-    table = StatsTable(
+    whole = StatsTable(
         key="board",
         frame=board,
         columns=_board_columns(),
         sections=[Section("Mean final emotion, 0 to 100", board.to_dicts())],
-        notes=[_BOARD_NOTE, *([_PAIRS_NOTE] if pairs.height else []), *noticed],
+        notes=[_BOARD_NOTE, *([PAIRS_NOTE] if pairs.height else []), *noticed],
         signature=signature,
         metadata={},
         extra={"comparisons": pairs},
     )
-    if format in {"json", "csv"} or not pairs.height:
-        emit(render(table, format=format))
-        return
-    apart = pairs["told_apart"].sum()
-    family = pairs["p"].count()
-    title = f"Comparisons: told apart {apart} of {pairs.height} (Holm p < 0.05, family of {family})"
-    below = replace(
-        table,
-        columns=_pair_columns(),
-        sections=[Section(title, pairs.to_dicts())],
-        notes=[_PAIRS_NOTE, *noticed],
-    )
-    above = replace(table, notes=[_BOARD_NOTE], signature=None)
-    emit("\n\n".join(render(part, format=format) for part in (above, below)))
+    parts = [whole]
+    if pairs.height:
+        parts = [
+            replace(whole, notes=[_BOARD_NOTE]),
+            replace(
+                whole,
+                columns=pair_columns(times_100=False),
+                sections=[Section(f"Comparisons: {pairs_title(pairs)}", pairs.to_dicts())],
+                notes=[PAIRS_NOTE, *noticed],
+            ),
+        ]
+    emit_tables(whole, parts, format)
 
 
 _BOARD_NOTE = (
     "Score: rounded half up, as on the board. Success and failure: dialogues that ended at 100 and below 10, with "
     "Wilson 95% intervals of their shares. Interval of the score: by resampling scenarios (expanded percentile)."
 )
-_PAIRS_NOTE = (
-    "Difference: A minus B on the n scenarios of both, with its 95% interval by resampling scenarios. p: exchanging A "
-    "and B within scenarios. Holm: p corrected for the pairs. Detectable: the smallest true difference found with 80% "
-    "power at an uncorrected 0.05."
-)
-
-
-def _dialogues(files: Sequence[str], progress: Any) -> "Collection[SageDialogue]":
-    from attune_data import load_sage
-
-    first, *others = (load_sage(file, progress=progress) for file in files)
-    for other in others:
-        first |= other
-    return first
 
 
 def _sign_dialogues(dialogues: "Collection[SageDialogue]", resamples: int, seed: int) -> str:
@@ -133,21 +127,6 @@ def _board_columns() -> "list[Column]":
         Column("success", lambda row: _percent(row, "success")),
         Column("failure", lambda row: _percent(row, "failure")),
         Column("n", lambda row: str(row["n"])),
-    ]
-
-
-def _pair_columns() -> "list[Column]":
-    from attune_bench.stats_tables import Column, p_value
-
-    return [
-        Column("A", lambda row: row["model_a"], is_name=True),
-        Column("B", lambda row: row["model_b"], is_name=True),
-        Column("difference", lambda row: point(row["difference"], signed=True)),
-        Column("95% interval", lambda row: points(row["low"], row["high"], signed=True)),
-        Column("p", lambda row: p_value(row["p"])),
-        Column("Holm", lambda row: p_value(row["p_holm"])),
-        Column("n", lambda row: str(row["n"])),
-        Column("detectable", lambda row: point(row["detectable"])),
     ]
 
 
