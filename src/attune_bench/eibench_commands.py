@@ -1,13 +1,14 @@
-"""The commands `attune-bench eibench score` and `eibench compare`."""
+"""The commands `attune-bench eibench score`, `compare` and `report`."""
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
 from cyclopts import App, Parameter
 
 from attune_bench._scenario_commands import emit_tables, first_issue, issue_notes, read_all
-from attune_bench._usage import UsageError, emit
+from attune_bench._usage import UsageError, check_page, emit, write_page
 from attune_bench.report import Format
 from attune_bench.stats_commands import catching, mistakes
 
@@ -178,3 +179,51 @@ def compare_eibench(
     }
     whole, parts = board_tables(model_board(found), scene_board(found), pairs, metadata)
     emit_tables(whole, parts, format)
+
+
+@eibench.command(name="report")
+def report_eibench(
+    *directory: str,
+    data: str,
+    html: Path,
+    rule: RuleOption = None,
+    failed: FailedOption = None,
+    published: Published = False,
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> None:
+    """Write a page of HTML: board, scenes, comparisons, trajectories of anger and trust, failed episodes.
+
+    Models whose simulator, version of its instructions or configuration differ are refused.
+
+    Parameters
+    ----------
+    directory
+        Folders of one model or several, with their results.jsonl; or files, or archives.
+    data
+        The scenarios: a folder, a .jsonl file, an archive, hf://owner/name, or demo.
+    html
+        The file to write: one file, which makes no request.
+    rule
+        evaluation, the default and published: the direction of an axis is inferred from its anchors; or directed:
+        anger down, trust up.
+    failed
+        What failed episodes count. exclude, the default: nothing; start, as published: the state they broke off in,
+        and records of errors nothing; worst: -1.
+    published
+        As published: the same as --rule evaluation --failed start.
+    resamples
+        How many resamples of scenarios, and random exchanges.
+    seed
+        The same seed gives the same numbers.
+    """
+    from attune_bench.report.eibench_html import eibench_report
+
+    scoring = _scoring(rule, failed, published)
+    check_page(html, [*directory, data])
+    scenarios, episodes = _read(directory, data)
+    try:
+        text = eibench_report(episodes, scenarios, **scoring, resamples=resamples, seed=seed)
+    except (ImportError, ValueError) as error:
+        raise UsageError(str(error)) from None
+    write_page(html, text)

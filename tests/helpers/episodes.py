@@ -29,7 +29,7 @@ def episodes_of(
     failures: Sequence[str] = (),
     **settings: Any,
 ) -> list[Episode]:
-    """Return an episode a model and scenario; those of the models in `failures` that come to a seventh scenario fail."""
+    """Return an episode a model and scenario; of the models in `failures` every seventh fails."""
     source = Random(seed)
     known = list(scenarios)
     return [
