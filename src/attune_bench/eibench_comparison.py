@@ -3,7 +3,8 @@
 Conventions
 -----------
 As in `attune_bench.eibench`. Numbers are comparable within one simulator and one version of its instructions only, so
-episodes that differ in these, or in their configuration, are refused.
+episodes that differ in these, in the number of rounds or in the configuration, which is all but the model that the
+numbers depend on, are refused.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -38,13 +39,14 @@ OVERALL = "overall"
 SETTINGS: Mapping[str, str] = {
     "simulator": "simulator",
     "prompt_version": "version of the simulator's instructions",
+    "max_rounds": "number of rounds",
     "config_hash": "configuration",
 }
 """The fields in which episodes that are compared may not differ, and what they are called."""
 
 
-def common_settings(episodes: Iterable[Episode]) -> dict[str, str | None]:
-    """Return the simulator, the version of its instructions and the configuration that all episodes have in common.
+def common_settings(episodes: Iterable[Episode]) -> dict[str, str | int | None]:
+    """Return the simulator, the version of its instructions and the other `SETTINGS` that all episodes have in common.
 
     Parameters
     ----------
@@ -53,7 +55,7 @@ def common_settings(episodes: Iterable[Episode]) -> dict[str, str | None]:
 
     Returns
     -------
-    dict of str to str or None
+    dict of str to str, int or None
         By the names of `SETTINGS`; None where the episodes do not say.
 
     Raises
@@ -68,7 +70,7 @@ def common_settings(episodes: Iterable[Episode]) -> dict[str, str | None]:
         ...
     ValueError: models that differ in the simulator are not comparable: A (of a), B (of b)
     """
-    models: dict[str, dict[str | None, set[str]]] = {name: {} for name in SETTINGS}
+    models: dict[str, dict[str | int | None, set[str]]] = {name: {} for name in SETTINGS}
     seen: set[tuple[str, str]] = set()
     twice = ""
     for episode in episodes:

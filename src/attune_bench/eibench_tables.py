@@ -104,7 +104,7 @@ def _count(value: int | None) -> str:
     return "" if value is None else str(value)
 
 
-def settings_text(settings: Mapping[str, str | None]) -> str:
+def settings_text(settings: Mapping[str, str | int | None]) -> str:
     """Return what all episodes have in common, in a sentence; what they do not say is said to be unknown."""
     said = [f"{SETTINGS[name]} {value}" for name, value in settings.items() if value is not None]
     unknown = [SETTINGS[name] for name, value in settings.items() if value is None]

@@ -165,20 +165,28 @@ def test_the_order_of_the_episodes_changes_no_number() -> None:
     assert model_board(forth).equals(model_board(back))
 
 
-@pytest.mark.parametrize("field", ["simulator", "prompt_version", "config_hash"])
-@pytest.mark.parametrize(("one", "other"), [("x", "y"), ("x", None)])
-def test_what_is_not_comparable_is_refused(field: str, one: str, other: str | None) -> None:
-    what = {"simulator": "simulator", "prompt_version": "instructions", "config_hash": "configuration"}[field]
+@pytest.mark.parametrize(
+    ("field", "what", "one", "other"),
+    [
+        ("simulator", "simulator", "x", "y"),
+        ("simulator", "simulator", "x", None),
+        ("prompt_version", "version of the simulator's instructions", "v1", "v2"),
+        ("max_rounds", "number of rounds", 8, 20),
+        ("config_hash", "configuration", "0f", "f0"),
+        ("config_hash", "configuration", "0f", None),
+    ],
+)
+def test_what_is_not_comparable_is_refused(field: str, what: str, one: Any, other: Any) -> None:
     episodes = [episode("s1", "a", 1.0, **{field: one}), episode("s1", "b", 1.0, **{field: other})]
     for function in (compare_episodes, summaries):
-        with pytest.raises(ValueError, match=rf"{what} are not comparable: ") as raised:
+        with pytest.raises(ValueError, match=f"models that differ in the {what} are not comparable: ") as raised:
             function(episodes, scenarios(["s1"]))
         assert f"{other or 'none named'} (of b)" in str(raised.value)
-        assert "x (of a)" in str(raised.value)
+        assert f"{one} (of a)" in str(raised.value)
 
 
 def test_episodes_of_one_simulator_and_several_models_are_comparable() -> None:
-    settings = {"simulator": "x", "prompt_version": "v1", "config_hash": "0f"}
+    settings = {"simulator": "x", "prompt_version": "v1", "max_rounds": 8, "config_hash": "0f"}
     assert common_settings(played({"a": [1.0], "b": [0.0]}, ["s1"], **settings)) == settings
 
 
@@ -260,7 +268,7 @@ def test_text_shows_three_treatments_where_any_episode_failed(call: Call, folder
     text = " ".join(out.split())
     assert "Comparisons, overall: told apart 0 of 1 (Holm p < 0.05, family of 1)" in text
     assert "Numbers are comparable within one simulator and one version of its instructions only." in text
-    assert "so not known to be one: simulator, version of the simulator's instructions, configuration." in text
+    assert "so not known to be one: simulator, version of the simulator's instructions, number of rounds, " in text
     published = call("eibench", "compare", *paths, "--data", data, "--published", *QUICK)[1]
     assert ["a", "37.5"] in [line.split()[:2] for line in published.splitlines()]
 

@@ -21,7 +21,7 @@ Call = Callable[..., tuple[int, str, str]]
 EVIL = "<img src=x onerror=alert(1)>"
 DRIFTS = {"invented/calm": (-5, 4), EVIL: (-2, 2), "invented/rash": (2, -1)}
 SECTIONS = ["Models", "Scenes", "Comparisons", "Trajectories", "Failed episodes", "Methods", "Limits", "Data"]
-SETTINGS: dict[str, Any] = {"simulator": "<b>sim</b>", "prompt_version": "v1-<i>", "config_hash": "c0ffee"}
+SETTINGS: dict[str, Any] = {"simulator": "<b>sim</b>", "prompt_version": "v1-<i>", "max_rounds": 8, "config_hash": "0f"}
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +147,7 @@ def test_it_says_how_to_cite_and_what_is_comparable(
     assert (signature.metric, signature.protocol, signature.mode) == ("reward", "evaluation", "failed-exclude")
     assert (signature.n, signature.clusters, signature.excluded, signature.boot) == (46, 16, 2, 200)
     text = text_of(page)
-    assert "All episodes: simulator <b>sim</b>, version of the simulator's instructions v1-<i>, configuration" in text
+    assert "All episodes: simulator <b>sim</b>, version of the simulator's instructions v1-<i>, number of" in text
     assert text.count("Numbers are comparable within one simulator and one version of its instructions only.") == 2
     assert "Licence of the scenarios: CC BY 4.0." in text
     assert "SYNTHETIC demonstration scenarios." in text

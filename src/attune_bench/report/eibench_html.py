@@ -151,15 +151,13 @@ def _scenes(board: "pl.DataFrame", blocks: "pl.DataFrame") -> Html:
             block = of.get((row["model"], scene), {"reward": None, "low": None, "high": None, "n": 0})
             cells.append(hundred_cell(block["reward"], block["low"], block["high"], more=f"n {block['n']}"))
         body.append(cells)
-    meanings: Rows = [
-        [one.title, one.person, one.model, one.anger, one.trust] for one in (scenes()[scene] for scene in played)
-    ]
+    meanings: Rows = [[one.title, one.anger, one.trust] for one in (scenes()[scene] for scene in played)]
     note = "Rewards times 100. Macro: the mean of the scenes. What the two axes of the person's state stand for:"
     return section(
         "Scenes",
         table(["model", "macro", *(scenes()[scene].title for scene in played)], body, sortable=True),
         element("p", note, class_="quiet"),
-        table(["scene", "the person", "the model", "anger", "trust"], meanings),
+        table(["scene", "anger", "trust"], meanings),
     )
 
 
