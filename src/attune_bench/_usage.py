@@ -1,8 +1,10 @@
-"""What commands share: the error of a user's mistake, and how text is printed."""
+"""What commands share: the error of a user's mistake, how text is printed, where a page is written."""
 
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 
-__all__ = ["UsageError", "emit"]
+__all__ = ["UsageError", "check_page", "emit", "write_page"]
 
 
 class UsageError(Exception):
@@ -12,3 +14,24 @@ class UsageError(Exception):
 def emit(text: str) -> None:
     """Write text to standard output, with one newline at its end."""
     sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+
+
+def check_page(path: Path, inputs: Sequence[str | None]) -> None:
+    """Refuse a target that no page can or should be written to."""
+    if path.suffix.lower() != ".html" or path.is_dir():
+        raise UsageError(f"{path} is no name for a page; expected --html with a file in .html")
+    if not path.parent.is_dir():
+        raise UsageError(f"no such folder: {path.parent}; create it or choose another --html")
+    if any(source is not None and path.resolve() == Path(source).resolve() for source in inputs):
+        raise UsageError(f"{path} is what is read; choose another --html")
+
+
+def write_page(path: Path, text: str) -> None:
+    """Write a page of HTML, and say so."""
+    from attune_data._files import write_whole
+
+    try:
+        write_whole(path, [text.encode()])
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}; choose another --html") from None
+    emit(f"{path}: {len(text.encode()) / 1e6:.1f} MB, opens in any browser and makes no request")

@@ -14,8 +14,8 @@ from typing import Annotated, Literal
 
 from cyclopts import App, CycloptsError, Parameter
 
-from attune_bench import analyze_command, scenario_commands, stats_commands
-from attune_bench._usage import UsageError, emit
+from attune_bench import analyze_command, eibench_commands, sage_commands, stats_commands
+from attune_bench._usage import UsageError, check_page, emit, write_page
 from attune_bench._version import __version__
 from attune_data._text import plural, printable
 from attune_data.issues import Issue, SourceError
@@ -30,8 +30,8 @@ app = App(
 app.command(stats_commands.compare)
 app.command(stats_commands.subset)
 app.command(analyze_command.analyze)
-app.command(scenario_commands.eibench)
-app.command(scenario_commands.sage)
+app.command(eibench_commands.eibench)
+app.command(sage_commands.sage)
 # Imported when they are called: what they need is an extra, and slow.
 for _name, _help in {
     "run": "Ask a model the questions of the benchmark and write a run file for each conversation.",
@@ -85,7 +85,7 @@ def demo(*, html: Path = Path("attune-demo.html")) -> None:
     from attune_bench.scoring import score
     from attune_data import load
 
-    _check_page(html, [])
+    check_page(html, [])
     conversations = load("demo")
     participants = {conversation.participant_id for conversation in conversations}
     emit(
@@ -100,7 +100,7 @@ def demo(*, html: Path = Path("attune-demo.html")) -> None:
     except ImportError as error:
         emit(f"No page of HTML: {error}")
     else:
-        _write_page(html, text)
+        write_page(html, text)
     emit(_NEXT)
 
 
@@ -338,34 +338,14 @@ def report(
 
     if format != "table":
         raise UsageError("--format is for the report as text; leave out --format or --html")
-    _check_page(html, [str(scores), data, results])
+    check_page(html, [str(scores), data, results])
     conversations = None if data is None else load(data)
     runs = None if results is None else load_runs(results)
     try:
         text = html_report(read, data=conversations, runs=runs, resamples=resamples, seed=seed, small_cells=small_cells)
     except (ImportError, ValueError) as error:
         raise UsageError(str(error)) from None
-    _write_page(html, text)
-
-
-def _check_page(path: Path, inputs: Sequence[str | None]) -> None:
-    """Refuse a target that no page can or should be written to."""
-    if path.suffix.lower() != ".html" or path.is_dir():
-        raise UsageError(f"{path} is no name for a page; expected --html with a file in .html")
-    if not path.parent.is_dir():
-        raise UsageError(f"no such folder: {path.parent}; create it or choose another --html")
-    if any(source is not None and path.resolve() == Path(source).resolve() for source in inputs):
-        raise UsageError(f"{path} is what is read; choose another --html")
-
-
-def _write_page(path: Path, text: str) -> None:
-    from attune_data._files import write_whole
-
-    try:
-        write_whole(path, [text.encode()])
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}; choose another --html") from None
-    emit(f"{path}: {len(text.encode()) / 1e6:.1f} MB, opens in any browser and makes no request")
+    write_page(html, text)
 
 
 @app.command

@@ -10,13 +10,14 @@ Corrected p-values are Holm's, over all pairs of models for one metric in one mo
 """
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from difflib import get_close_matches
 from itertools import combinations
 from math import sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from typing_extensions import Unpack
 
 from attune_bench.records import TASKS, null
@@ -40,7 +41,17 @@ if TYPE_CHECKING:
 
     from attune_bench.scores import Scores
 
-__all__ = ["ALPHA", "FEWEST", "compare", "compare_all", "ends", "summary", "told_apart", "warn_family"]
+__all__ = [
+    "ALPHA",
+    "FEWEST",
+    "compare",
+    "compare_all",
+    "detectable_difference",
+    "ends",
+    "summary",
+    "told_apart",
+    "warn_family",
+]
 
 FEWEST = 5
 ALPHA = 0.05
@@ -290,10 +301,7 @@ def _detectable(
 ) -> list[float | None]:
     """Return the minimum detectable difference of each pair of series."""
     if statistic is mean_of_sums:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UndefinedMetricWarning)
-            found = [minimum_detectable_difference(a[0], b[0], labels) for a, b in zip(one, other, strict=True)]
-        return [null(value) for value in found]
+        return [detectable_difference(a[0], b[0], labels) for a, b in zip(one, other, strict=True)]
     # Scores of pooled counts have no units whose variance could be taken; their standard error is the bootstrap's.
     terms = one.shape[1]
     distribution = bootstrap_distribution(
@@ -308,6 +316,13 @@ def _detectable(
         error = float(np.std(known)) * sqrt(clusters / (clusters - 1)) if len(known) and clusters > 1 else 0.0
         reach.append(REACH * error if error > 0 else None)
     return reach
+
+
+def detectable_difference(one: ArrayLike, other: ArrayLike, labels: Iterable[Hashable]) -> float | None:
+    """Return the minimum detectable difference of means, or None where it is undefined."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndefinedMetricWarning)
+        return null(minimum_detectable_difference(one, other, labels))
 
 
 def warn_family(size: int, settings: Settings, family: str) -> None:

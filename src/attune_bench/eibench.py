@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attune_bench.comparison import FEWEST
+from attune_bench.by_scenario import scenario_ends
 from attune_bench.records import null
 from attune_data import Episode, Scenario
 from attune_data._text import plural
@@ -229,16 +229,14 @@ def episode_summary(
 def _block(frame: "pl.DataFrame", resamples: int, seed: int) -> dict[str, Any]:
     draws = draw_resamples(frame["scenario_id"].to_list(), n_resamples=resamples, seed=seed)
     [interval] = bootstrap(_column(frame, "reward"), draws)
-    reason = interval.reason
-    if 0 < interval.n < FEWEST:
-        reason = f"fewer than {FEWEST} scenarios"
+    low, high, reason = scenario_ends(interval)
     means = {name: _mean(frame, name) for name in NUMBERS}
     return {
         "n": interval.n,
         "failed": frame["failure"].count(),
         "reward": means.pop("reward"),
-        "low": None if reason else interval.low,
-        "high": None if reason else interval.high,
+        "low": low,
+        "high": high,
         **means,
         "reason": reason,
     }

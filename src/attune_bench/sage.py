@@ -7,25 +7,12 @@ better.
 """
 
 from collections.abc import Sequence
-from itertools import combinations
-from math import isnan, nan
 from typing import TYPE_CHECKING, Any
 
-from attune_bench.comparison import ALPHA, FEWEST, warn_family
-from attune_bench.records import null
+from attune_bench.by_scenario import compare_by_scenario, scenario_ends
 from attune_bench.series import Settings
 from attune_data import SageDialogue
-from attune_metrics import (
-    Interval,
-    bootstrap,
-    draw_resamples,
-    holm,
-    minimum_detectable_difference,
-    paired_bootstrap,
-    paired_permutation_test,
-    round_half_up,
-    sage_scores,
-)
+from attune_metrics import bootstrap, draw_resamples, round_half_up, sage_scores
 from attune_metrics.errors import MetricInputError
 
 if TYPE_CHECKING:
@@ -77,7 +64,7 @@ def sage_board(dialogues: Sequence[SageDialogue], *, resamples: int = 10_000, se
         scores = sage_scores(finals.values())
         draws = draw_resamples(list(finals), n_resamples=settings.resamples, seed=settings.seed)
         [interval] = bootstrap(list(finals.values()), draws)
-        low, high, reason = _ends(interval)
+        low, high, reason = scenario_ends(interval)
         shares = [(share.estimate, share.low, share.high) for share in (scores.success, scores.failure)]
         counts = scores.successes, scores.failures, scores.n
         rows.append(
@@ -105,11 +92,7 @@ def sage_comparisons(dialogues: Sequence[SageDialogue], *, resamples: int = 10_0
     Returns
     -------
     polars.DataFrame
-        ``model_a, model_b, difference, low, high, p, p_holm, told_apart, n, detectable, reason``, with ``model_a``
-        above ``model_b`` on the board. ``difference`` is `a` minus `b`, with the 95% interval of
-        `attune_metrics.paired_bootstrap`; ``p`` is that of `attune_metrics.paired_permutation_test`, ``p_holm``
-        corrected for all pairs, and below 0.05 where the models are told apart. ``detectable`` is the smallest true
-        difference that a comparison of this size finds with 80% power at an uncorrected 0.05.
+        As `attune_bench.by_scenario.compare_by_scenario` gives, with ``model_a`` above ``model_b`` on the board.
 
     Raises
     ------
@@ -119,7 +102,7 @@ def sage_comparisons(dialogues: Sequence[SageDialogue], *, resamples: int = 10_0
     Warns
     -----
     UserWarning
-        Where there are so many pairs that, with so few resamples, no corrected p-value can be below 0.05.
+        As `attune_bench.by_scenario.compare_by_scenario`.
 
     Examples
     --------
@@ -132,41 +115,10 @@ def sage_comparisons(dialogues: Sequence[SageDialogue], *, resamples: int = 10_0
     >>> sage_comparisons(said).select("model_a", "difference", "p", "told_apart", "n").row(0)
     ('a', 7.5, 0.03125, True, 6)
     """
-    import polars as pl
-
     settings = Settings(resamples=resamples, seed=seed)
     finals = _finals(dialogues)
     ranked = sage_board(dialogues, resamples=1)["model"].to_list()
-    rows = []
-    sampled = False
-    for a, b in combinations(ranked, 2):
-        shared = sorted(finals[a].keys() & finals[b].keys())
-        one, other = ([finals[model][scenario] for scenario in shared] for model in (a, b))
-        draws = draw_resamples(shared, n_resamples=settings.resamples, seed=settings.seed)
-        [interval] = paired_bootstrap(one, other, draws)
-        [test] = paired_permutation_test(one, other, shared, n_permutations=settings.resamples, seed=settings.seed)
-        low, high, reason = _ends(interval)
-        sampled |= test.exchanges > 0 and not test.exact
-        varied = len({x - y for x, y in zip(one, other, strict=True)}) > 1
-        detectable = minimum_detectable_difference(one, other, shared) if varied else nan
-        sizes = interval.n, null(detectable), reason
-        rows.append((a, b, null(test.difference), low, high, test.p_value, *sizes))
-    corrected = holm([row[5] for row in rows]).tolist()
-    if sampled:
-        warn_family(sum(not isnan(p) for p in corrected), settings, "all pairs of models")
-    schema = {
-        **dict.fromkeys(("model_a", "model_b"), pl.String),
-        **dict.fromkeys(("difference", "low", "high", "p", "p_holm"), pl.Float64),
-        "told_apart": pl.Boolean,
-        "n": pl.Int64,
-        "detectable": pl.Float64,
-        "reason": pl.String,
-    }
-    full = [
-        (*row[:5], null(row[5]), null(p), None if isnan(p) else p < ALPHA, *row[6:])
-        for row, p in zip(rows, corrected, strict=True)
-    ]
-    return pl.DataFrame(full, schema=schema, orient="row")
+    return compare_by_scenario({model: finals[model] for model in ranked}, settings)
 
 
 def _finals(dialogues: Sequence[SageDialogue]) -> dict[str, dict[str, int]]:
@@ -179,12 +131,3 @@ def _finals(dialogues: Sequence[SageDialogue]) -> dict[str, dict[str, int]]:
             raise MetricInputError(f"two dialogues of scenario {dialogue.scenario_id!r} and model {model!r}")
         of_model[dialogue.scenario_id] = dialogue.emo_point
     return found
-
-
-def _ends(interval: Interval) -> tuple[float | None, float | None, str | None]:
-    if interval.low == interval.high == interval.estimate == 0:
-        # Of two equal models, for certain.
-        return 0.0, 0.0, None
-    if 0 < interval.n < FEWEST:
-        return None, None, f"fewer than {FEWEST} scenarios"
-    return null(interval.low), null(interval.high), interval.reason

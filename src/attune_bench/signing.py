@@ -1,7 +1,7 @@
 """Signing: the line that names every setting behind an analysis of scores, to be quoted with its numbers."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
@@ -10,13 +10,15 @@ from typing_extensions import Unpack
 
 from attune_bench._version import __version__
 from attune_bench.series import Options, ScoreSeries, Settings
+from attune_data import Episode, Scenario
 from attune_data.codebook import codebook_folder
 from attune_metrics import Signature, hash_records
 
 if TYPE_CHECKING:
     from attune_bench.scores import Scores
+    from attune_metrics.trajectory import Rule, Treatment
 
-__all__ = ["codebook_hash", "fingerprint", "sign"]
+__all__ = ["codebook_hash", "fingerprint", "sign", "sign_episodes"]
 
 
 class _Record(Protocol):
@@ -112,6 +114,51 @@ def sign(
         level=float(settings.level),
         boot=settings.resamples,
         seed=settings.seed,
+    )
+    return str(signature)
+
+
+def sign_episodes(
+    episodes: Sequence[Episode],
+    scenarios: Sequence[Scenario],
+    *,
+    rule: "Rule",
+    failed: "Treatment",
+    resamples: int,
+    seed: int,
+) -> str:
+    """Return the signature of rewards of episodes of EIBench, of one model or of several.
+
+    Parameters
+    ----------
+    episodes, scenarios, rule, failed, resamples, seed
+        As for `attune_bench.eibench.episode_summary`; of the scenarios those that were played are hashed.
+
+    Returns
+    -------
+    str
+        A line that `attune_metrics.Signature.parse` reads back. ``n`` is the number of episodes that count,
+        ``clusters`` that of their scenarios, ``excluded`` that of the other episodes.
+    """
+    from attune_bench.eibench import score_episodes
+
+    played = {episode.scenario_id for episode in episodes}
+    counting = score_episodes(episodes, scenarios, rule=rule, failed=failed).drop_nulls("reward")
+    signature = Signature(
+        attune=__version__,
+        metric="reward",
+        protocol=rule,
+        mode=f"failed-{failed}",
+        data=fingerprint(scenario for scenario in scenarios if scenario.id in played),
+        runs=fingerprint(episodes),
+        n=counting.height,
+        clusters=counting["scenario_id"].n_unique(),
+        excluded=len(episodes) - counting.height,
+        unit="scenario",
+        interval="percentile-expanded",
+        level=0.95,
+        boot=resamples,
+        seed=seed,
     )
     return str(signature)
 

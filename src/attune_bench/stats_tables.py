@@ -12,7 +12,7 @@ from attune_data._text import grid, printable, shortened, width
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Column", "Section", "StatsTable", "interval", "number", "p_value", "render"]
+__all__ = ["Column", "Row", "Section", "StatsTable", "interval", "number", "p_value", "render"]
 
 _NAME_WIDTH = 26
 

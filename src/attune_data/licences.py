@@ -3,7 +3,7 @@
 import functools
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from attune_data.issues import PublishError, shown
 if TYPE_CHECKING:
     from attune_data.collection import Collection
 
-__all__ = ["Benchmark", "Canary", "Licence", "canary", "find_licence", "licences", "permitted"]
+__all__ = ["Benchmark", "Canary", "Licence", "canary", "find_licence", "licences", "named_licences", "permitted"]
 
 _LICENCE_KEYS = {"licence", "license", "datalicence", "datalicense"}
 
@@ -147,7 +147,7 @@ def _refuse(records: "Collection[Any]", sources: Mapping[Licence | Benchmark, Re
 
 def _sources(record: Record, records: "Collection[Any]") -> Iterator[Licence | Benchmark]:
     """Yield what tells a record's licence."""
-    stated = [item for key, value in _notes(record) if key in _LICENCE_KEYS for item in _items(value)]
+    stated = _stated(record)
     for item in stated:
         found = find_licence(item) if isinstance(item, str) else None
         if found is None:
@@ -158,6 +158,35 @@ def _sources(record: Record, records: "Collection[Any]") -> Iterator[Licence | B
         yield found
     if not stated and not getattr(record, "synthetic", False):
         yield from (benchmark for benchmark in _codebook()[2] if type(record).__name__ in benchmark.records)
+
+
+def _stated(record: Record) -> list[Any]:
+    return [item for key, value in _notes(record) if key in _LICENCE_KEYS for item in _items(value)]
+
+
+def named_licences(records: Iterable[Record]) -> list[str]:
+    """Return what records state as their licence, each once, and that of their benchmark where one states none.
+
+    Examples
+    --------
+    >>> from attune_data import load_scenarios
+    >>> demo = load_scenarios("demo")
+    >>> named_licences(demo)
+    ['CC BY 4.0']
+    >>> named_licences([demo[0].model_copy(update={"licence": None, "synthetic": None})])
+    ['Creative Commons Attribution-NonCommercial 4.0, that of EIBench']
+    """
+    found: dict[str, None] = {}
+    for record in records:
+        stated = [item if isinstance(item, str) else shown(item) for item in _stated(record)]
+        known = [] if stated or getattr(record, "synthetic", False) else _codebook()[2]
+        of_benchmark = [
+            f"{benchmark.licence.title}, that of {benchmark.name}"
+            for benchmark in known
+            if type(record).__name__ in benchmark.records
+        ]
+        found |= dict.fromkeys([*stated, *of_benchmark])
+    return list(found)
 
 
 def canary(records: Sequence[Record]) -> Canary:

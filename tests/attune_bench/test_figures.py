@@ -65,6 +65,15 @@ DIFFICULTY = frame(
 QUESTIONS = frame(
     {"question": "B1", "agreement": 0.8, "low": 0.7, "high": 0.9}, task="binary_om", model="a", answers=40
 )
+STATES = pl.DataFrame(
+    [
+        {"model": model, "scene": "charm", "axis": axis, "round": place, "mean": mean, "low": low, "high": high, "n": 6}
+        for model, axis, place, mean, low, high in (
+            ("a", "anger", 0, 40.0, 38.0, 42.0), ("a", "trust", 0, 25.5, None, None), ("b", "anger", 0, 1.0, 0.5, 1.5),
+            ("a", "anger", 1, None, None, None),
+        )
+    ]
+)  # fmt: skip
 
 DRAWN: dict[str, tuple[Callable[[], Any], list[str]]] = {
     "scores": (
@@ -126,6 +135,13 @@ DRAWN: dict[str, tuple[Callable[[], Any], list[str]]] = {
     "question_agreement": (
         lambda: figures.question_agreement(QUESTIONS, "binary_om"),
         ["a, B1: 0.800 [0.700, 0.900], 40 answers, n = 20 (12 participants)"],
+    ),
+    "trajectories": (
+        lambda: figures.trajectories(STATES, "a"),
+        [
+            "a, charm, round 0: mean anger 40.0 [38.0, 42.0], n = 6 scenarios",
+            "a, charm, round 0: mean trust 25.5, n = 6 scenarios",
+        ],
     ),
 }  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""The HTML report in a browser: no errors, no request, sorting, and nothing wider than a small screen."""
+"""The HTML reports in a browser: no errors, no request, sorting, and nothing wider than a small screen."""
 
 import shutil
 import subprocess
@@ -6,22 +6,32 @@ from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
+from episodes import episodes_of
 
 from attune_bench import Scores, score
 from attune_bench.baselines import BASELINES
+from attune_bench.report.eibench_html import eibench_report
 from attune_bench.report.html import html_report
-from attune_data import load
+from attune_data import load, load_scenarios
 
 pytestmark = pytest.mark.slow
 
 EVIL = "<img src=x onerror=alert(1)>"
 
 
-@pytest.fixture(scope="module")
-def page() -> bytes:
+class Shown(NamedTuple):
+    """A page, its title, the models on it by name, and how many figures it has at least."""
+
+    content: bytes
+    title: str
+    models: list[str]
+    figures: int
+
+
+def _attune() -> Shown:
     conversations = load("demo")
     runs = [run for predict in BASELINES.values() for run in predict(conversations)]
     records: list[Any] = [
@@ -29,11 +39,24 @@ def page() -> bytes:
         for record in score(conversations, runs).records
     ]
     named = Scores.of(records, protocol="documented", synthetic=True)
-    return html_report(named, data=conversations, resamples=100).encode()
+    content = html_report(named, data=conversations, resamples=100).encode()
+    return Shown(content, "AttuneBench scores", [EVIL, "baseline/chance", "baseline/prior"], 6)
+
+
+def _eibench() -> Shown:
+    scenarios = load_scenarios("demo")
+    drifts = {EVIL: (-2, 2), "invented/calm": (-5, 4), "invented/rash": (2, -1)}
+    content = eibench_report(episodes_of(scenarios, drifts, failures=[EVIL]), scenarios, resamples=100).encode()
+    return Shown(content, "EIBench rewards", list(drifts), 3)
+
+
+@pytest.fixture(scope="module", params=[_attune, _eibench], ids=["attune", "eibench"])
+def page(request: pytest.FixtureRequest) -> Shown:
+    return request.param()  # type: ignore[no-any-return]
 
 
 @pytest.fixture(scope="module")
-def server(page: bytes) -> Iterator[tuple[str, list[str]]]:
+def server(page: Shown) -> Iterator[tuple[str, list[str]]]:
     """Serve the page on this machine, and list what was asked for."""
     asked: list[str] = []
 
@@ -43,7 +66,7 @@ def server(page: bytes) -> Iterator[tuple[str, list[str]]]:
             self.send_response(200)
             self.send_header("Content-Type", "text/html; charset=utf-8")
             self.end_headers()
-            self.wfile.write(page)
+            self.wfile.write(page.content)
 
         def log_message(self, *_: object) -> None:
             pass
@@ -93,13 +116,13 @@ def open_browser() -> Iterator[Callable[..., Any]]:
 
 
 def test_opens_without_an_error_and_asks_for_nothing_else(
-    open_browser: Callable[..., Any], server: tuple[str, list[str]]
+    open_browser: Callable[..., Any], server: tuple[str, list[str]], page: Shown
 ) -> None:
     address, asked = server
     asked.clear()
     browser = open_browser()
     browser.get(address)
-    assert browser.execute_script("return document.querySelectorAll('svg').length") > 5
+    assert browser.execute_script("return document.querySelectorAll('svg').length") >= page.figures
     assert browser.get_log("browser") == []
     assert asked == ["/"]
     assert browser.execute_script("return performance.getEntriesByType('resource').length") == 0
@@ -112,20 +135,20 @@ def column(browser: Any, number: int) -> list[str]:
     )
 
 
-def test_sorting(open_browser: Callable[..., Any], server: tuple[str, list[str]]) -> None:
+def test_sorting(open_browser: Callable[..., Any], server: tuple[str, list[str]], page: Shown) -> None:
     from selenium.webdriver.common.by import By
 
     browser = open_browser()
     browser.get(server[0])
-    model, composite, *_ = browser.find_elements(By.CSS_SELECTOR, "table:first-of-type thead button")
-    composite.click()
+    model, number, *_ = browser.find_elements(By.CSS_SELECTOR, "table:first-of-type thead button")
+    number.click()
     first = [float(text.split()[0]) for text in column(browser, 1)]
     assert first == sorted(first, reverse=True)
-    composite.click()
+    number.click()
     assert [float(text.split()[0]) for text in column(browser, 1)] == sorted(first)
     model.click()
     names = column(browser, 0)
-    assert names == [EVIL, "baseline/chance", "baseline/prior"]
+    assert names == page.models
     heads = browser.find_elements(By.CSS_SELECTOR, "table:first-of-type thead th[aria-sort]")
     assert [head.get_attribute("aria-sort") for head in heads[:1]] == ["ascending"]
 
@@ -135,7 +158,8 @@ def test_a_name_is_text(open_browser: Callable[..., Any], server: tuple[str, lis
     browser.get(server[0])
     assert browser.execute_script("return document.querySelectorAll('img').length") == 0
     assert EVIL in browser.execute_script("return document.body.innerText")
-    assert EVIL in browser.execute_script("return [...document.querySelectorAll('svg text')].map(e => e.textContent)")
+    said = "return [...document.querySelectorAll('svg text, svg title')].map(e => e.textContent)"
+    assert any(EVIL in text for text in browser.execute_script(said))
 
 
 @pytest.mark.parametrize("width", [1280, 400])
@@ -148,12 +172,14 @@ def test_the_page_is_no_wider_than_the_screen(
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
 
 
-def test_without_script_all_is_there(open_browser: Callable[..., Any], server: tuple[str, list[str]]) -> None:
+def test_without_script_all_is_there(
+    open_browser: Callable[..., Any], server: tuple[str, list[str]], page: Shown
+) -> None:
     from selenium.webdriver.common.by import By
 
     browser = open_browser(script=False)
     browser.get(server[0])
-    assert len(browser.find_elements(By.CSS_SELECTOR, "svg")) > 5
+    assert len(browser.find_elements(By.CSS_SELECTOR, "svg")) >= page.figures
     assert browser.find_elements(By.CSS_SELECTOR, "thead button") == []
     assert "Limits" in browser.find_element(By.TAG_NAME, "body").text
 
@@ -171,10 +197,10 @@ def test_the_dark_page_has_light_ink(open_browser: Callable[..., Any], server: t
     assert seen == {"light": "rgb(27, 31, 36)", "dark": "rgb(230, 233, 236)"}
 
 
-def test_opens_from_a_file(open_browser: Callable[..., Any], page: bytes, tmp_path: Path) -> None:
+def test_opens_from_a_file(open_browser: Callable[..., Any], page: Shown, tmp_path: Path) -> None:
     target = tmp_path / "report.html"
-    target.write_bytes(page)
+    target.write_bytes(page.content)
     browser = open_browser()
     browser.get(target.as_uri())
-    assert browser.title == "AttuneBench scores"
+    assert browser.title == page.title
     assert browser.get_log("browser") == []

@@ -41,6 +41,7 @@ __all__ = [
     "label",
     "line",
     "names",
+    "printed",
     "ranked",
     "rows_of",
     "save",
@@ -91,13 +92,18 @@ def rows_of(frame: "pl.DataFrame", mode: str | None, value: str, *, metric: str 
     if mode is not None and mode not in modes:
         raise ValueError(f"no mode {mode!r}; there are {', '.join(map(repr, modes)) or 'none'}")
     rows = [
-        {key: printable(item) if isinstance(item, str) else item for key, item in row.items()}
+        printed(row)
         for row in frame.iter_rows(named=True)
         if mode in (None, row["mode"]) and metric in (None, row.get("metric")) and row[value] is not None
     ]
     if not rows:
         raise ValueError(f"nothing to draw: no {value}{f' of {metric!r}' if metric else ''}")
     return rows
+
+
+def printed(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row whose text is printable."""
+    return {key: printable(item) if isinstance(item, str) else item for key, item in row.items()}
 
 
 def ranked(rows: Rows, key: str, metric: str) -> Rows:

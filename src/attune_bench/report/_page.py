@@ -14,7 +14,7 @@ from attune_data._text import printable
 if TYPE_CHECKING:
     from attune_bench.report._drawing import Figure
 
-__all__ = ["Cell", "element", "figure", "joined", "page", "table"]
+__all__ = ["Cell", "element", "figure", "joined", "page", "section", "table"]
 
 _DARK = {
     drawing.INK: "#e6e9ec",
@@ -124,6 +124,11 @@ def element(name: str, *children: str, **attributes: str) -> Html:
         f' {key.rstrip("_").replace("_", "-")}="{escape(printable(value))}"' for key, value in attributes.items()
     )
     return Html(f"<{name}{given}>{inside}</{name}>")
+
+
+def section(title: str, *parts: Html) -> Html:
+    """Return a section of the page under its heading."""
+    return element("section", element("h2", title), *parts)
 
 
 class Cell:

@@ -2,8 +2,8 @@
 
 Conventions
 -----------
-A figure shows one mode: where a frame holds several, `mode` chooses. Models stand best first, from the top. What is
-null in a frame is left out. A line through a mark is its interval.
+A figure of AttuneBench shows one mode: where a frame holds several, `mode` chooses. Models stand best first, from the
+top. What is null in a frame is left out. A line through a mark is its interval.
 
 Colours are of Okabe and Ito's palette, which colour-blind readers can tell apart; marks that differ in colour differ in
 shape too, and heat maps print their values. Every mark says its numbers where the pointer rests on it.
@@ -38,6 +38,7 @@ from attune_bench.report._drawing import (
     unique,
 )
 from attune_bench.report._heatmaps import metric_correlation, mode_differences, question_agreement, win_rates
+from attune_bench.report._trajectories import trajectories
 from attune_bench.stats_tables import number, p_value
 from attune_bench.subgroups import FEW
 from attune_data._text import printable
@@ -59,6 +60,7 @@ __all__ = [
     "question_agreement",
     "save",
     "scores",
+    "trajectories",
     "turn_drift",
     "win_rates",
 ]

@@ -11,7 +11,7 @@ from attune_bench.report import figures
 from attune_bench.report._cells import number_cell, p_cell, score_cell, sizes_cell
 from attune_bench.report._disclosure import few_groups, hidden_strata, open_groups, without_groups
 from attune_bench.report._drawing import PROFILED
-from attune_bench.report._page import Cell, element, figure, joined, page, table
+from attune_bench.report._page import Cell, element, figure, joined, page, section, table
 from attune_bench.report.text import CALLS_NOTE, call_table, headline
 from attune_bench.series import Sampling
 from attune_bench.signing import fingerprint, sign
@@ -60,7 +60,7 @@ class _Report:
         self.left_out: list[str] = []
 
     def add(self, title: str, *parts: Html) -> None:
-        self.sections.append(element("section", element("h2", title), *parts))
+        self.sections.append(section(title, *parts))
 
 
 def html_report(

@@ -1,0 +1,77 @@
+"""The figure of EIBench's states, round by round."""
+
+from typing import TYPE_CHECKING
+
+from attune_bench.report._drawing import ORANGE, SKY, altair, data, hover, printed, styled, unique
+from attune_data._text import plural, printable
+from attune_data.scenes import scenes
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from attune_bench.report._drawing import Figure
+
+__all__ = ["trajectories"]
+
+_LOOKS = {"anger": (ORANGE, "circle"), "trust": (SKY, "square")}
+
+
+def trajectories(states: "pl.DataFrame", model: str) -> "Figure":
+    """Draw the mean anger and trust after each round in the conversations of one model, a panel for each scene.
+
+    A shaded band is the interval of the mean.
+
+    Parameters
+    ----------
+    states : polars.DataFrame
+        What `attune_bench.eibench_states.mean_states` gives.
+    model : str
+        One of its models.
+
+    Returns
+    -------
+    altair.FacetChart
+
+    Raises
+    ------
+    ValueError
+        Where the frame has no state of the model.
+    ImportError
+        Where the extra ``plots`` is not installed.
+    """
+    alt = altair()
+    rows = [printed(row) for row in states.filter(model=model).drop_nulls("mean").iter_rows(named=True)]
+    if not rows:
+        raise ValueError(f"nothing to draw: no state of model {printable(model)!r}")
+    for row in rows:
+        ends = "" if row["low"] is None else f" [{row['low']:.1f}, {row['high']:.1f}]"
+        where = f"{row['model']}, {row['scene']}, round {row['round']}"
+        row["text"] = f"{where}: mean {row['axis']} {row['mean']:.1f}{ends}, n = {plural(row['n'], 'scenario')}"
+        row["title"] = scenes()[row["scene"]].title
+    axes = list(_LOOKS)
+    colours, shapes = ([_LOOKS[axis][part] for axis in axes] for part in (0, 1))
+    legend = alt.Legend(title=None, orient="top", direction="horizontal", symbolSize=80, symbolOpacity=1)
+    last = max(row["round"] for row in rows)
+    rounds = alt.Axis(tickMinStep=1, grid=False, labelFlush=False)
+    x = alt.X("round:Q", title="round", scale=alt.Scale(domain=[0, last]), axis=rounds)
+    y = alt.Y("mean:Q", title=None, scale=alt.Scale(domain=[0, 100]), axis=alt.Axis(tickCount=5))
+    colour = alt.Scale(domain=axes, range=colours)
+    base = alt.Chart()
+    band = base.mark_area(opacity=0.2, aria=False).transform_filter("isValid(datum.low)")
+    lines = base.mark_line(strokeWidth=2, aria=False)
+    points = base.mark_point(size=40, filled=True, opacity=1)
+    chart = alt.layer(
+        band.encode(x, alt.Y("low:Q"), alt.Y2("high:Q"), fill=alt.Fill("axis:N", scale=colour, legend=legend)),
+        lines.encode(x, y, stroke=alt.Stroke("axis:N", scale=colour, legend=None)),
+        points.encode(
+            x,
+            y,
+            fill=alt.Fill("axis:N", scale=colour, legend=legend),
+            shape=alt.Shape("axis:N", scale=alt.Scale(domain=axes, range=shapes), legend=legend),
+            **hover(),
+        ),
+        data=data(rows),
+    ).properties(width=215, height=110)
+    header = alt.Header(labelAnchor="start", labelFontWeight="bold", title=None)
+    panels = alt.Facet("title:N", sort=unique(rows, "title"), header=header)
+    return styled(chart.facet(panels, columns=2, spacing=16))
