@@ -165,7 +165,8 @@ def report(outcome: "Outcome", output: Path) -> int:
     if outcome.stopped is not None:
         warn(f"stopped: {outcome.stopped}")
     for skipped in outcome.skipped[:3]:
-        warn(f"{skipped.conversation_id} ({skipped.mode}): {skipped.reason}")
+        mode = f" ({skipped.mode})" if skipped.mode else ""
+        warn(f"{skipped.conversation_id}{mode}: {skipped.reason}")
     if outcome.skipped:
         count = plural(len(outcome.skipped), "conversation")
         warn(f"{count} not finished, listed in {output}/_skipped_*.json; the same command tries again")

@@ -228,7 +228,7 @@ class Client:
             began.append(asyncio.get_running_loop().time())
             if self.stopped is not None:
                 raise _FaultError(self.stopped.removeprefix(f"{self.endpoint.url}: "))
-            formatted = call.model not in self._plain
+            formatted = bool(call.schema) and call.model not in self._plain
             try:
                 answer = await self._pay(call, sampling, formatted=formatted)
             except _FaultError as fault:
