@@ -156,10 +156,10 @@ def shown() -> Iterator[Callable[["Meter"], None]]:
             stream.write("\n")
 
 
-def report(outcome: "Outcome", output: Path) -> int:
-    """Print what came of a run; return the exit status."""
+def report(outcome: "Outcome", output: Path, made: str = "file") -> int:
+    """Print what came of a run, counted as what it has made; return the exit status."""
     before = f", {outcome.earlier} of them from before" if outcome.earlier else ""
-    emit(f"{output}: {plural(outcome.finished, 'file')}{before}")
+    emit(f"{output}: {plural(outcome.finished, made)}{before}")
     if outcome.meter.answers:
         emit(outcome.meter.text())
     if outcome.stopped is not None:
