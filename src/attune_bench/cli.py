@@ -39,6 +39,11 @@ for _name, _help in {
     "profile": "Ask a model for each participant's profile from the conversation alone. An experiment.",
 }.items():
     app.command(f"attune_bench.runner.commands:{_name}", name=_name, help=_help)
+eibench_commands.eibench.command(
+    "attune_bench.runner.episode_commands:run",
+    name="run",
+    help="Let a model talk with simulated people, and write results.jsonl and summary.json.",
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

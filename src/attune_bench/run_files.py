@@ -10,7 +10,7 @@ from pathlib import Path
 from attune_data import Run
 from attune_data._files import write_whole
 
-__all__ = ["run_file_name", "safe_part", "write_runs"]
+__all__ = ["run_file_name", "safe_name", "safe_part", "write_runs"]
 
 _LONGEST_NAME = 200  # bytes; file systems allow 255, and the temporary name needs room too
 
@@ -40,12 +40,24 @@ def run_file_name(run: Run) -> str:
     'c1_vendor_large-free_default.json'
     """
     parts = [run.conversation_id, *run.em_model.split("/", 1), run.mode]
-    stem = "_".join(map(safe_part, parts))
-    stem = re.sub(r"^[._]+", "-", stem)
+    return f"{safe_name(parts, run.id)}.json"
+
+
+def safe_name(parts: Iterable[str], whole: str) -> str:
+    """Return parts joined by ``_`` as the name of a file or folder, without an ending.
+
+    A name that would be too long, or hidden, is changed; where it is cut it ends in a digest of `whole`.
+
+    Examples
+    --------
+    >>> safe_name(["vendor", "large:free"], "vendor/large:free"), safe_name(["..", "a"], "../a")
+    ('vendor_large-free', '-a')
+    """
+    stem = re.sub(r"^[._]+", "-", "_".join(map(safe_part, parts)))
     if len(stem.encode()) > _LONGEST_NAME - len(".json"):
-        ending = "-" + sha256(run.id.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+        ending = "-" + sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:12]
         stem = stem.encode()[: _LONGEST_NAME - len(".json") - len(ending)].decode(errors="ignore") + ending
-    return f"{stem}.json"
+    return stem
 
 
 def write_runs(runs: Iterable[Run], folder: str | os.PathLike[str]) -> list[Path]:

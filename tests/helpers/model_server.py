@@ -65,10 +65,35 @@ def answer_to(body: Json) -> str:
     return json.dumps(fill({"type": "object", "properties": {**every, "choices": choices, "panas": panas}}))
 
 
+def talk(body: Json) -> str:
+    """Return what a side of an EIBench episode says, by a hash of the request: now and then nothing, or no JSON."""
+    digest = sha256(json.dumps([body["model"], body["messages"]]).encode()).digest()
+    words = " ".join(_WORDS[byte % len(_WORDS)] for byte in digest[8:14])
+    if "anger_delta" not in body["messages"][0]["content"]:
+        return f"<think>{words}" if digest[0] < 8 else f"<think>Private {digest[1]}.</think>{words}."
+    if digest[0] < 8:
+        return "I would rather not."
+    said = {
+        "reflection": f"1. {words}",
+        "anger_delta": digest[1] % 25 - 12,
+        "trust_delta": f"{digest[2] % 25 - 12:+}",
+        "reply": "" if digest[3] < 8 else f"{words}?",
+        "continue": "no" if digest[4] < 32 else "yes",
+        "stop_reason": "enough",
+    }
+    return json.dumps(said)
+
+
 class ModelServer:
     """The server, in a thread; a context. `bodies` are the calls in order, `headers` those of the last one."""
 
-    def __init__(self, fault: Fault = lambda _number, _body: None, *, latency: float = 0.0) -> None:
+    def __init__(
+        self,
+        fault: Fault = lambda _number, _body: None,
+        *,
+        latency: float = 0.0,
+        answer: Callable[[Json], str] = answer_to,
+    ) -> None:
         self.bodies: list[Json] = []
         self.headers = b""
         self.calls = 0
@@ -77,6 +102,7 @@ class ModelServer:
         self._keeps = True
         self._fault = fault
         self._latency = latency
+        self._answer = answer
         self._ready = threading.Event()
 
     def __enter__(self) -> Self:
@@ -156,7 +182,7 @@ class ModelServer:
                 writer.write(b" ")
                 await writer.drain()
                 await asyncio.sleep(0.02)
-        text = answer_to(body) if fault is None else ""
+        text = self._answer(body) if fault is None else ""
         writer.write(fault if isinstance(fault, bytes) else said(text, completion_tokens=len(text) // 4))
         await writer.drain()
 

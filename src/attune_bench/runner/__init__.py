@@ -2,6 +2,9 @@
 
 from attune_bench.runner.calls import Call, CallFailedError, Complete
 from attune_bench.runner.engine import Options, Outcome
+from attune_bench.runner.episode_flow import run_episode
+from attune_bench.runner.episode_settings import EpisodeSettings
+from attune_bench.runner.episodes import run_episodes, run_episodes_sync
 from attune_bench.runner.flow import planned_calls, run_conversation
 from attune_bench.runner.folder import RunError
 from attune_bench.runner.prices import Price, PriceError, read_prices
@@ -14,6 +17,7 @@ __all__ = [
     "CallFailedError",
     "Complete",
     "Endpoint",
+    "EpisodeSettings",
     "Options",
     "Outcome",
     "Price",
@@ -26,5 +30,8 @@ __all__ = [
     "read_prices",
     "run",
     "run_conversation",
+    "run_episode",
+    "run_episodes",
+    "run_episodes_sync",
     "run_sync",
 ]

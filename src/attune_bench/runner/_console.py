@@ -27,16 +27,20 @@ __all__ = [
     "Names",
     "Output",
     "Provider",
+    "Temperature",
     "command",
     "endpoints",
     "loaded",
     "report",
+    "sent",
     "shown",
     "usage_errors",
+    "values",
     "warn",
 ]
 
 Provider = Literal["openrouter", "openai", "prime", "local"]
+Temperature = float | Literal["server"]
 Names = Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")]
 Output = Annotated[Path, Parameter(name=["--output", "-o"])]
 
@@ -67,8 +71,8 @@ class Asking:
     base_url
         URL of a local server, such as http://localhost:8000/v1.
     api_key
-        The key, also of the judges where they have the same provider; it can be read by other users of the machine,
-        who see the command. Better set it in the environment.
+        The key of the model's server; it can be read by other users of the machine, who see the command. Better set
+        it in the environment.
     """
 
     concurrency: int = 8
@@ -76,7 +80,7 @@ class Asking:
     max_cost: float | None = None
     prices: Path | None = None
     seed: int | None = None
-    temperature: float | Literal["server"] = 0.0
+    temperature: Temperature = 0.0
     max_tokens: int = 4096
     base_url: str | None = None
     api_key: str | None = field(default=None, repr=False)
@@ -86,16 +90,15 @@ class Asking:
         from attune_bench.runner import Options, read_prices
 
         known = read_prices(self.prices) if self.prices else {}
-        with _values():
+        with values():
             return Options(self.concurrency, self.call_timeout, self.max_tokens, self.max_cost, known)
 
     def settings(self, model: str, provider: str, **more: Any) -> "Settings":
         """Return who is asked what."""
         from attune_bench.runner import Settings
 
-        temperature = None if self.temperature == "server" else self.temperature
-        with _values():
-            return Settings(model, provider, seed=self.seed, temperature=temperature, **more)
+        with values():
+            return Settings(model, provider, seed=self.seed, temperature=sent(self.temperature), **more)
 
     def changed(self, server: "Endpoint") -> dict[str, Any]:
         """Return the options by name, None for those at their default; without secrets."""
@@ -107,8 +110,14 @@ class Asking:
 DEFAULTS = Asking()
 
 
+def sent(temperature: Temperature) -> float | None:
+    """Return the temperature that is sent, None for the server's own."""
+    return None if temperature == "server" else temperature
+
+
 @contextmanager
-def _values() -> Iterator[None]:
+def values() -> Iterator[None]:
+    """Turn a value out of its range into a mistake in the call."""
     try:
         yield
     except ValueError as error:
@@ -159,7 +168,7 @@ def endpoints(
     judge_base_url: str | None,
     has_judges: bool,
 ) -> tuple["Endpoint", "Endpoint"]:
-    """Return where the model and the judges are served."""
+    """Return where the model and the judges, or the simulator, are served."""
     from attune_bench.runner import endpoint
 
     base_url, api_key = asking.base_url, asking.api_key
@@ -177,7 +186,8 @@ def endpoints(
     if of_judges == provider and judge_base_url is None:
         return server, server
     url = (judge_base_url or base_url) if of_judges == "local" else judge_base_url
-    return server, endpoint(of_judges, base_url=url, api_key=api_key if of_judges == provider else None, ask=ask)
+    # The key of one server is no business of another.
+    return server, endpoint(of_judges, base_url=url, ask=ask)
 
 
 def command(name: str, arguments: tuple[str, ...], options: dict[str, Any]) -> str:
@@ -211,10 +221,10 @@ def shown() -> Iterator[Callable[["Meter"], None]]:
             stream.write("\n")
 
 
-def report(outcome: "Outcome", output: Path) -> int:
-    """Print what came of a run; return the exit status."""
+def report(outcome: "Outcome", output: Path, made: str = "file") -> int:
+    """Print what came of a run, counted as what it has made; return the exit status."""
     before = f", {outcome.earlier} of them from before" if outcome.earlier else ""
-    emit(f"{output}: {plural(outcome.finished, 'file')}{before}")
+    emit(f"{output}: {plural(outcome.finished, made)}{before}")
     if outcome.meter.answers:
         emit(outcome.meter.text())
     if outcome.unread:
@@ -223,7 +233,8 @@ def report(outcome: "Outcome", output: Path) -> int:
     if outcome.stopped is not None:
         warn(f"stopped: {outcome.stopped}")
     for skipped in outcome.skipped[:3]:
-        warn(f"{skipped.conversation_id} ({skipped.mode}): {skipped.reason}")
+        mode = f" ({skipped.mode})" if skipped.mode else ""
+        warn(f"{skipped.conversation_id}{mode}: {skipped.reason}")
     if outcome.skipped:
         count = plural(len(outcome.skipped), "conversation")
         warn(f"{count} not finished, listed in {output}/_skipped_*.json; the same command tries again")

@@ -2,9 +2,12 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
-__all__ = ["Call", "CallFailedError", "Complete", "Message"]
+__all__ = ["Call", "CallFailedError", "Complete", "Message", "Role"]
+
+Role = Literal["model", "judge", "simulator"]
+"""Who is asked: the evaluated model, who judges it, or who plays the person that it talks with."""
 
 Message = Mapping[str, str]
 """One message of a request: its ``role`` and its ``content``."""
@@ -24,37 +27,42 @@ class Call:
         Unique within one conversation and mode, for instance ``turn-3/read`` or ``turn-3/judge/<judge model>``.
     model : str
         The model that is asked.
-    is_judge : bool
-        Whether that is a judge rather than the evaluated model.
+    role : {"model", "judge", "simulator"}
+        As what it is asked, which says where it is served and whom its cost is counted to; its name does not.
     messages : tuple of Message
         The request.
     schema : mapping
-        JSON schema of the answer, for servers that take a response format.
+        JSON schema of the answer, for servers that take a response format; empty for an answer in free text.
     schema_name : str
         Its name, the kind of the call: letters and ``_`` only.
 
     Examples
     --------
-    >>> Call("post", "vendor/model", False, ({"role": "user", "content": "Hello"},), {"type": "object"}, "post").size
+    >>> Call("post", "vendor/model", "model", ({"role": "user", "content": "Hello"},), {"type": "object"}, "post").size
     5
     """
 
     id: str
     model: str
-    is_judge: bool
+    role: Role
     messages: tuple[Message, ...]
     schema: Mapping[str, Any]
     schema_name: str
 
     @property
+    def is_judge(self) -> bool:
+        """Whether a judge is asked."""
+        return self.role == "judge"
+
+    @property
     def size(self) -> int:
-        """The number of characters that are sent, from which the number of tokens can be estimated."""
-        return sum(len(message["content"]) for message in self.messages)
+        """The number of bytes of text that are sent, from which the number of tokens can be estimated."""
+        return sum(len(message["content"].encode("utf-8", "surrogatepass")) for message in self.messages)
 
 
 Complete = Callable[[Call, int], Awaitable[str]]
 """Returns the text that the model answered.
 
-The number is 0 at first and 1 where the first answer could not be read; `Call.messages` differ between the two.
+The number is 0 at first and one more each time that an answer could not be read.
 Raises `CallFailedError` where there is no answer.
 """

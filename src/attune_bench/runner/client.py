@@ -242,7 +242,7 @@ class Client:
 
     async def _try(self, call: Call, sampling: Sampling) -> Answer:
         """Make a call once, or twice where the server does not take the response format."""
-        formatted = call.model not in self._plain
+        formatted = bool(call.schema) and call.model not in self._plain
         try:
             return await self._pay(call, sampling, formatted=formatted)
         except _FaultError as fault:

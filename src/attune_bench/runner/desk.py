@@ -1,15 +1,15 @@
 """Answers to calls: from the journal, or from a model and into the journal."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from attune_bench.runner.calls import Call, CallFailedError
+from attune_bench.runner.calls import Call, CallFailedError, Role
 from attune_bench.runner.client import Client, Sampling
 from attune_bench.runner.journal import Answer, Journal, JournalError, key_of
 from attune_bench.runner.meter import Meter
 from attune_bench.runner.prices import BudgetSpentError
-from attune_bench.runner.settings import Settings
 
 __all__ = ["Desk"]
 
@@ -19,45 +19,41 @@ class Desk:
 
     Parameters
     ----------
-    clients : mapping of bool to Client
-        The client of the judges, and that of the model.
+    clients : mapping of str to Client
+        By the role of who is asked.
     journal : Journal
         What was answered before.
     meter : Meter
         Counts the answers.
-    max_tokens : int
-        The most tokens of an answer.
 
     Notes
     -----
     `stopped` is the reason why no more calls are sent, `broken` the error of the journal, if that is the reason.
     """
 
-    def __init__(self, clients: Mapping[bool, Client], journal: Journal, meter: Meter, max_tokens: int) -> None:
+    def __init__(self, clients: Mapping[Role, Client], journal: Journal, meter: Meter) -> None:
         self.stopped: str | None = None
         self.broken: JournalError | None = None
         self._clients = clients
         self._journal = journal
         self._meter = meter
-        self._max_tokens = max_tokens
 
     async def answer(
-        self, call: Call, attempt: int, conversation_id: str, settings: Settings, provenance: Mapping[str, Any]
+        self, call: Call, attempt: int, sampling: Sampling, conversation_id: str, provenance: Mapping[str, Any]
     ) -> Answer:
-        """Answer a call of a conversation; `provenance` is that of the settings."""
-        client = self._clients[call.is_judge]
-        sampling = Sampling(settings.temperature, settings.seed, self._max_tokens)
+        """Answer a call of a conversation; `provenance` is what the answer depends on beside the request."""
+        client = self._clients[call.role]
         key = key_of(
             conversation=conversation_id,
             provenance=dict(provenance),
             server=[client.endpoint.provider, client.endpoint.url],
             model=call.model,
-            mode=settings.mode,
+            role=call.role,
             call=call.id,
             attempt=attempt,
             messages=list(call.messages),
             schema=call.schema,
-            max_tokens=self._max_tokens,
+            sampling=asdict(sampling),
         )
         found = self._journal.get(key)
         answer = found
@@ -75,7 +71,7 @@ class Desk:
                 elif client.stopped is not None:
                     self._stop(client.stopped)
                 raise
-        self._meter.count(answer, is_judge=call.is_judge, is_new=found is None)
+        self._meter.count(answer, role=call.role, is_new=found is None)
         return answer
 
     def _stop(self, reason: str) -> None:

@@ -3,22 +3,21 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager, nullcontext, suppress
+from dataclasses import asdict, dataclass, field
 from math import fsum
 from pathlib import Path
 from typing import Any
 
 from attune_bench.run_files import safe_part
-from attune_bench.runner.calls import Call, CallFailedError, Complete
-from attune_bench.runner.client import Client
+from attune_bench.runner.calls import Call, CallFailedError, Complete, Role
+from attune_bench.runner.client import Client, Sampling
 from attune_bench.runner.desk import Desk
 from attune_bench.runner.folder import RunError, explained, locked
 from attune_bench.runner.journal import Journal, key_of
 from attune_bench.runner.meter import Meter
 from attune_bench.runner.prices import Budget, Price, PriceError
 from attune_bench.runner.providers import Endpoint
-from attune_bench.runner.settings import Settings
 from attune_data._files import write_whole
 from attune_data._record import Record
 from attune_data._text import plural, printable
@@ -76,11 +75,11 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A conversation without a result, and why."""
+    """A conversation without a result, and why; of an episode the id is that of its scenario, and there is no mode."""
 
     conversation_id: str
     model: str
-    mode: str
+    mode: str | None
     reason: str
 
 
@@ -122,13 +121,19 @@ class Job:
     Attributes
     ----------
     conversation_id : str
-        The conversation.
-    settings : Settings
-        Model, mode and the rest.
+        The conversation, or the scenario of one.
+    model : str
+        The evaluated model.
+    mode : str or None
+        The mode, where there are several.
     name : str
-        Name of the file.
+        Name of the file, which may be in a folder.
+    provenance : mapping
+        What each answer depends on beside the request, the sampling and the server, as JSON.
     depends_on : mapping
-        What the result depends on beside the settings and the servers, as JSON.
+        What the result depends on beside all that, as JSON.
+    sampling : mapping of str to Sampling
+        By the role of who is asked.
     models : tuple of str
         Who is asked.
     calls : int
@@ -138,9 +143,12 @@ class Job:
     """
 
     conversation_id: str
-    settings: Settings
+    model: str
+    mode: str | None
     name: str
+    provenance: Mapping[str, Any]
     depends_on: Mapping[str, Any]
+    sampling: Mapping[Role, Sampling]
     models: tuple[str, ...]
     calls: int
     make: Callable[[Complete], Awaitable[Record]]
@@ -148,11 +156,12 @@ class Job:
 
 async def work_through(
     jobs: Sequence[Job],
-    endpoint: Endpoint,
-    judge_endpoint: Endpoint,
+    endpoints: Mapping[Role, Endpoint],
     folder: Path,
     options: Options,
     watch: Watch | None,
+    *,
+    within: AbstractContextManager[object] | None = None,
 ) -> Outcome:
     """Do the jobs whose files are not there yet.
 
@@ -160,14 +169,16 @@ async def work_through(
     ----------
     jobs : sequence of Job
         Each of another file.
-    endpoint, judge_endpoint : Endpoint
-        Where the model and the judges are served.
+    endpoints : mapping of str to Endpoint
+        Where each is served, by role.
     folder : Path
         Where the files, the journal and the list of what was skipped are; created where it does not exist.
     options : Options
         How.
     watch : callable or None
         Given the meter twice a second, and at the end.
+    within : context manager, optional
+        Entered before the work and left after it, however it ends, while no other run uses the folder.
 
     Returns
     -------
@@ -183,10 +194,10 @@ async def work_through(
     """
     if len({job.name.casefold() for job in jobs}) < len(jobs):
         raise RunError("two results would have the same file; name each conversation, model and mode once")
-    work = _Work(jobs, {False: endpoint, True: judge_endpoint}, folder, options)
+    work = _Work(jobs, endpoints, folder, options)
     with explained(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        with locked(folder):
+        with locked(folder), within or nullcontext():
             earlier = work.finished()
             async with Journal(folder / _JOURNAL) as journal:
                 return await work.do(journal, earlier, watch)
@@ -195,26 +206,21 @@ async def work_through(
 class _Work:
     """The jobs of a run and what they share."""
 
-    def __init__(self, jobs: Sequence[Job], endpoints: Mapping[bool, Endpoint], folder: Path, options: Options) -> None:
+    def __init__(self, jobs: Sequence[Job], endpoints: Mapping[Role, Endpoint], folder: Path, options: Options) -> None:
         self._endpoints = endpoints
         self._folder = folder
         self._options = options
-        self._provenance = {id(job.settings): job.settings.provenance() for job in jobs}
         self._jobs = {job.name: (job, self._key(job)) for job in jobs}
         self._unread: dict[str, int] = {}
 
     def _key(self, job: Job) -> str:
-        settings = job.settings
         return key_of(
             **job.depends_on,
             conversation=job.conversation_id,
-            settings=self._provenance[id(settings)],
-            model=settings.model,
-            mode=settings.mode,
-            judges=settings.judges,
-            strategy=settings.panas_strategy,
-            max_tokens=self._options.max_tokens,
-            servers=[endpoint.url for endpoint in self._endpoints.values()],
+            provenance=dict(job.provenance),
+            model=job.model,
+            sampling={role: asdict(sampling) for role, sampling in job.sampling.items()},
+            servers={role: [endpoint.provider, endpoint.url] for role, endpoint in self._endpoints.items()},
         )
 
     def finished(self) -> set[str]:
@@ -260,7 +266,7 @@ class _Work:
             }
             await stack.enter_async_context(_watched(meter, watch))
             by_role = {role: clients[server] for role, server in self._endpoints.items()}
-            desk = Desk(by_role, journal, meter, options.max_tokens)
+            desk = Desk(by_role, journal, meter)
 
             async def work() -> None:
                 for job, key in waiting:
@@ -268,10 +274,12 @@ class _Work:
                         if desk.stopped is not None:
                             raise CallFailedError(desk.stopped)
                         record = await self._one(job, key, desk)
-                        write_whole(self._folder / job.name, [record.to_json(indent=2) + b"\n"])
+                        path = self._folder / job.name
+                        path.parent.mkdir(exist_ok=True)
+                        write_whole(path, [record.to_json(indent=2) + b"\n"])
                     except (CallFailedError, ValueError) as error:
                         reason = printable(" ".join(str(error).split()))
-                        skipped[job.name] = Skipped(job.conversation_id, job.settings.model, job.settings.mode, reason)
+                        skipped[job.name] = Skipped(job.conversation_id, job.model, job.mode, reason)
                         meter.failed += 1
                     else:
                         self._unread[job.name] = _unread((record.model_extra or {}).get("calls"))
@@ -290,17 +298,17 @@ class _Work:
 
     async def _one(self, job: Job, key: str, desk: Desk) -> Record:
         """Do one job."""
-        costs: dict[bool, list[float | None]] = {}
-        provenance = self._provenance[id(job.settings)]
+        costs: dict[Role, list[float | None]] = {}
 
         async def complete(call: Call, attempt: int) -> str:
-            answer = await desk.answer(call, attempt, job.conversation_id, job.settings, provenance)
-            costs.setdefault(call.is_judge, []).append(answer.cost)
+            answer = await desk.answer(call, attempt, job.sampling[call.role], job.conversation_id, job.provenance)
+            costs.setdefault(call.role, []).append(answer.cost)
             return answer.text
 
         record = await job.make(complete)
-        names = {False: "api_cost", True: "judge_cost"}
-        return record.model_copy(update={names[role]: _sum(costs[role]) for role in sorted(costs)} | {"run_key": key})
+        names: dict[Role, str] = {"model": "api_cost", "judge": "judge_cost", "simulator": "simulator_cost"}
+        paid = {name: _sum(costs[role]) for role, name in names.items() if role in costs}
+        return record.model_copy(update=paid | {"run_key": key})
 
     def _budget(self, limit: float, journal: Journal) -> Budget:
         prices = self._options.prices
@@ -320,10 +328,14 @@ class _Work:
 
     def _list(self, skipped: Sequence[Skipped]) -> None:
         """Write what was skipped, a file for each model; where nothing was, remove what an earlier run wrote."""
-        for model in dict.fromkeys(job.settings.model for job, _ in self._jobs.values()):
+        for model in dict.fromkeys(job.model for job, _ in self._jobs.values()):
             path = self._folder / f"_skipped_{safe_part(model)[:100]}.json"
             entries = [
-                {"conversationId": entry.conversation_id, "mode": entry.mode, "reason": entry.reason}
+                {
+                    "conversationId": entry.conversation_id,
+                    **({} if entry.mode is None else {"mode": entry.mode}),
+                    "reason": entry.reason,
+                }
                 for entry in skipped
                 if entry.model == model
             ]

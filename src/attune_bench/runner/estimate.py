@@ -11,7 +11,7 @@ from attune_data._text import plural
 
 __all__ = ["Estimate", "estimate", "estimate_text"]
 
-_CHARACTERS = 4  # to a token, in English text
+_BYTES = 4  # to a token, in English and Chinese text
 _TEXT = 500  # characters of a text that is asked for, as a draft
 
 
@@ -28,12 +28,12 @@ class Estimate:
     answer: int = 0
     most_answer: int = 0
 
-    def add(self, call: Call, max_tokens: int) -> None:
-        """Add a call; a judge's is of an empty draft, to which a draft will come."""
+    def add(self, call: Call, max_tokens: int, coming: int) -> None:
+        """Add a call, and how many answers will stand in its prompt that are not there yet."""
         self.calls += 1
-        self.prompt += (call.size + (_TEXT if call.is_judge else 0)) // _CHARACTERS
-        self.most_prompt += most_tokens(call) + (max_tokens if call.is_judge else 0)
-        self.answer += min(_characters(call.schema) // _CHARACTERS, max_tokens)
+        self.prompt += (call.size + coming * _TEXT) // _BYTES
+        self.most_prompt += most_tokens(call) + coming * max_tokens
+        self.answer += min(_characters(call.schema) // _BYTES, max_tokens)
         self.most_answer += max_tokens
 
 
@@ -43,7 +43,7 @@ def estimate(calls: Iterable[Call], max_tokens: int) -> dict[str, Estimate]:
     Parameters
     ----------
     calls : iterable of Call
-        The calls.
+        The calls; a judge's is of an empty draft, to which a draft will come.
     max_tokens : int
         The most tokens of an answer.
 
@@ -54,13 +54,13 @@ def estimate(calls: Iterable[Call], max_tokens: int) -> dict[str, Estimate]:
 
     Examples
     --------
-    >>> call = Call("post", "m", False, ({"role": "user", "content": "Hello you"},), {"type": "string"}, "post")
+    >>> call = Call("post", "m", "model", ({"role": "user", "content": "Hello you"},), {"type": "string"}, "post")
     >>> estimate([call, call], max_tokens=100)["m"]
     Estimate(calls=2, prompt=4, most_prompt=102, answer=200, most_answer=200)
     """
     each: dict[str, Estimate] = {}
     for call in calls:
-        each.setdefault(call.model, Estimate()).add(call, max_tokens)
+        each.setdefault(call.model, Estimate()).add(call, max_tokens, coming=int(call.is_judge))
     return each
 
 
@@ -82,7 +82,9 @@ def estimate_text(each: Mapping[str, Estimate], prices: Mapping[str, Price]) -> 
 
 
 def _characters(schema: Mapping[str, Any]) -> int:
-    """Return the typical length of an answer of a schema."""
+    """Return the typical length of an answer of a schema, or in free text."""
+    if not schema:
+        return _TEXT
     if "enum" in schema:
         return round(fmean(len(str(option)) + 2 for option in schema["enum"]))
     if schema["type"] == "object":

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from time import monotonic
 
+from attune_bench.runner.calls import Role
 from attune_bench.runner.journal import Answer
 
 __all__ = ["Meter"]
@@ -15,7 +16,7 @@ class Meter:
     Examples
     --------
     >>> meter = Meter(conversations=2, calls=52)
-    >>> meter.count(Answer("{}", 900, 100, cost=0.5), is_judge=False, is_new=True)
+    >>> meter.count(Answer("{}", 900, 100, cost=0.5), role="model", is_new=True)
     >>> meter.done = 1
     >>> meter.text().split(", ")[1:5]
     ['1/52 calls', '1,000 tokens', '0.50 USD', 'about 26.00 expected']
@@ -30,18 +31,21 @@ class Meter:
     tokens: int = 0
     cost: float = 0.0
     judge_cost: float = 0.0
+    simulator_cost: float = 0.0
     unpriced: int = 0
     _began: float = field(default_factory=monotonic)
 
-    def count(self, answer: Answer, *, is_judge: bool, is_new: bool) -> None:
+    def count(self, answer: Answer, *, role: Role, is_new: bool) -> None:
         """Count an answer."""
         self.answers += 1
         self.asked += is_new
         self.tokens += (answer.prompt_tokens or 0) + (answer.answer_tokens or 0)
         if answer.cost is None:
             self.unpriced += 1
-        elif is_judge:
+        elif role == "judge":
             self.judge_cost += answer.cost
+        elif role == "simulator":
+            self.simulator_cost += answer.cost
         else:
             self.cost += answer.cost
 
@@ -57,10 +61,11 @@ class Meter:
             parts.append(f"{self.rate:.1f}/s" if self.rate >= 1 else f"{60 * self.rate:.1f}/min")
         parts.append(f"{self.tokens:,} tokens")
         if self.answers > self.unpriced:
-            cost = self.cost + self.judge_cost
+            cost = self.cost + self.judge_cost + self.simulator_cost
             expected = cost / (self.answers - self.unpriced) * self.calls
-            judges = f" ({self.judge_cost:.2f} of judges)" if self.judge_cost else ""
-            parts += [f"{cost:.2f} USD{judges}", f"about {expected:.2f} expected"]
+            others = {"judges": self.judge_cost, "the simulator": self.simulator_cost}
+            whose = "".join(f" ({amount:.2f} of {who})" for who, amount in others.items() if amount)
+            parts += [f"{cost:.2f} USD{whose}", f"about {expected:.2f} expected"]
         if self.failed:
             parts.append(f"{self.failed} failed")
         return ", ".join(parts)

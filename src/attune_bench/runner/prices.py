@@ -94,7 +94,7 @@ def most_tokens(call: Call) -> int:
 
     Examples
     --------
-    >>> most_tokens(Call("post", "m", False, ({"role": "user", "content": "Hello you"},), {}, "post"))
+    >>> most_tokens(Call("post", "m", "model", ({"role": "user", "content": "Hello you"},), {}, "post"))
     35
     """
     texts = [message["content"] for message in call.messages] + [json.dumps(call.schema)]

@@ -16,6 +16,7 @@ from attune_bench.runner.folder import RunError
 from attune_bench.runner.parsing import Tally, find_object
 from attune_bench.runner.prompts import Fence, load_prompts
 from attune_bench.runner.providers import Endpoint
+from attune_bench.runner.running import job_of
 from attune_bench.runner.settings import Settings
 from attune_data import Conversation, Run
 from attune_data._fixes import number
@@ -118,11 +119,12 @@ async def profile(
     traits |= {name: list(range(int(instruments[name].low), int(instruments[name].high) + 1)) for name in SCORES}
     # A single option would be the answer itself.
     asked = {name: values for name, values in traits.items() if len(values) > 1}
-    jobs = [_job(conversation, own, asked) for conversation in conversations]
-    return await work_through(jobs, endpoint, endpoint, Path(output), options or Options(), watch)
+    how = options or Options()
+    jobs = [_job(conversation, own, how, asked) for conversation in conversations]
+    return await work_through(jobs, {"model": endpoint}, Path(output), how, watch)
 
 
-def _job(conversation: Conversation, settings: Settings, asked: Mapping[str, Sequence[Any]]) -> Job:
+def _job(conversation: Conversation, settings: Settings, options: Options, asked: Mapping[str, Sequence[Any]]) -> Job:
     call = _call(conversation, settings, asked)
 
     async def make(complete: Complete) -> ProfilePrediction:
@@ -146,7 +148,7 @@ def _job(conversation: Conversation, settings: Settings, asked: Mapping[str, Seq
     stub = Run(conversation_id=conversation.id, em_model=settings.model)
     # Hidden from loading: it is no run file.
     name, request = f"_profile_{run_file_name(stub)}", [list(call.messages), call.schema]
-    return Job(conversation.id, settings, name, {"request": request}, (settings.model,), 1, make)
+    return job_of(conversation.id, settings, options, name, {"request": request}, (settings.model,), 1, make)
 
 
 def _call(conversation: Conversation, settings: Settings, asked: Mapping[str, Sequence[Any]]) -> Call:
@@ -174,7 +176,7 @@ def _call(conversation: Conversation, settings: Settings, asked: Mapping[str, Se
     }
     schema = {"type": "object", "properties": properties, "required": list(asked), "additionalProperties": False}
     system = {"role": "system", "content": prompts.render("system", boundary=fence.code)}
-    return Call("profile", settings.model, False, (system, {"role": "user", "content": request}), schema, "profile")
+    return Call("profile", settings.model, "model", (system, {"role": "user", "content": request}), schema, "profile")
 
 
 def _listed(asked: Mapping[str, Sequence[Any]], names: Iterable[str]) -> str:

@@ -1,10 +1,11 @@
 """The wording of the requests, in versioned files, and the fence that marks text as data."""
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib import resources
+from importlib.resources.abc import Traversable
 from itertools import count
 from string import Template
 
@@ -22,7 +23,7 @@ class Prompts:
     version : str
         Name of its folder.
     texts : Named of str
-        The templates, by the name of their file.
+        The templates, by the name of their file, with that of its folder where it is in one: ``en/turn``.
     hash : str
         SHA-256 over all of its files, names and contents.
     """
@@ -87,13 +88,22 @@ def load_prompts(version: str = "v1") -> Prompts:
     known = sorted(folder.name for folder in versions.iterdir() if folder.is_dir())
     if version not in known:
         raise ValueError(f"there are no prompts {version!r}; there are {', '.join(known)}")
-    files = sorted((f for f in (versions / version).iterdir() if f.name.endswith(".md")), key=lambda file: file.name)
+    files = sorted(_files(versions / version), key=lambda file: file[0])
     # Line ends depend on how the package was unpacked, the hash must not.
-    texts = {file.name.removesuffix(".md"): file.read_text(encoding="utf-8").replace("\r\n", "\n") for file in files}
+    texts = {name.removesuffix(".md"): file.read_text(encoding="utf-8").replace("\r\n", "\n") for name, file in files}
     digest = sha256()
     for name, text in texts.items():
         digest.update(f"{name}\0{text}\0".encode())
     return Prompts(version, Named(texts), digest.hexdigest())
+
+
+def _files(folder: Traversable, prefix: str = "") -> Iterator[tuple[str, Traversable]]:
+    """Yield the templates below a folder with their paths in it."""
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            yield from _files(entry, f"{prefix}{entry.name}/")
+        elif entry.name.endswith(".md"):
+            yield f"{prefix}{entry.name}", entry
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from attune_bench.runner.flow import judge_draft
 from attune_bench.runner.folder import RunError
 from attune_bench.runner.parsing import merge_judgements
 from attune_bench.runner.providers import Endpoint
+from attune_bench.runner.running import job_of
 from attune_bench.runner.script import Script
 from attune_bench.runner.settings import Settings
 from attune_data import Conversation, Run
@@ -70,17 +71,18 @@ async def rejudge(
     if not settings.judges:
         raise RunError("there is no judge to judge again")
     by_id = {conversation.id: conversation for conversation in conversations}
+    how = options or Options()
     jobs = [
-        _job(run, by_id[run.conversation_id], settings)
+        _job(run, by_id[run.conversation_id], settings, how)
         for run in runs
         if run.conversation_id in by_id and any(turn.em_drafted_response.strip() for turn in run.turns)
     ]
     if not jobs:
         raise RunError("no run has both a draft and its conversation; are they of the same data set?")
-    return await work_through(jobs, endpoint, endpoint, Path(output), options or Options(), watch)
+    return await work_through(jobs, {"judge": endpoint}, Path(output), how, watch)
 
 
-def _job(run: Run, conversation: Conversation, settings: Settings) -> Job:
+def _job(run: Run, conversation: Conversation, settings: Settings, options: Options) -> Job:
     own = replace(settings, model=run.em_model, mode=run.mode)
     script = Script(conversation, own)
     drafts = {turn.turn_number: turn.em_drafted_response for turn in run.turns}
@@ -110,9 +112,10 @@ def _job(run: Run, conversation: Conversation, settings: Settings) -> Job:
         content["calls"] = {name: call for name, call in others if "/judge/" not in name} | calls
         return Run.model_validate(content | {"judge_settings": own.provenance()})
 
-    return Job(
+    return job_of(
         run.conversation_id,
         own,
+        options,
         run_file_name(run),
         {"content": sha256(conversation.to_json()).hexdigest(), "run": sha256(run.to_json()).hexdigest()},
         own.judges,

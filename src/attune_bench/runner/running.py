@@ -1,21 +1,23 @@
 """Runs of many conversations."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from attune_bench.run_files import run_file_name
-from attune_bench.runner.calls import Complete
+from attune_bench.runner.calls import Complete, Role
+from attune_bench.runner.client import Sampling
 from attune_bench.runner.engine import Job, Options, Outcome, Watch, work_through
 from attune_bench.runner.flow import planned_calls, run_conversation
 from attune_bench.runner.folder import RunError
 from attune_bench.runner.providers import Endpoint
 from attune_bench.runner.settings import Settings
 from attune_data import Conversation, Run
+from attune_data._record import Record
 
-__all__ = ["run", "run_sync"]
+__all__ = ["job_of", "run", "run_sync"]
 
 
 def run_sync(*arguments: Any, **options: Any) -> Outcome:
@@ -73,21 +75,51 @@ async def run(
     if not each or not conversations:
         raise RunError(f"there are no {'conversations' if each else 'settings'} to run")
     files: Mapping[str, str] = getattr(conversations, "files", {})
-    jobs = [_job(conversation, one, files.get(conversation.id)) for conversation in conversations for one in each]
-    return await work_through(jobs, endpoint, judge_endpoint or endpoint, Path(output), options or Options(), watch)
+    how = options or Options()
+    jobs = [_job(conversation, one, how, files.get(conversation.id)) for conversation in conversations for one in each]
+    servers: dict[Role, Endpoint] = {"model": endpoint, "judge": judge_endpoint or endpoint}
+    return await work_through(jobs, servers, Path(output), how, watch)
 
 
-def _job(conversation: Conversation, settings: Settings, file: str | None) -> Job:
+def _job(conversation: Conversation, settings: Settings, options: Options, file: str | None) -> Job:
     async def make(complete: Complete) -> Run:
         made = await run_conversation(conversation, complete, settings=settings)
         return made.model_copy(update={"source_file": file and Path(file).name})
 
-    return Job(
+    return job_of(
         conversation.id,
         settings,
+        options,
         run_file_name(Run(conversation_id=conversation.id, em_model=settings.model, mode=settings.mode)),
         {"content": sha256(conversation.to_json()).hexdigest()},
         (settings.model, *settings.judges),
         len(planned_calls(conversation, settings)),
         make,
+    )
+
+
+def job_of(
+    conversation_id: str,
+    settings: Settings,
+    options: Options,
+    name: str,
+    depends_on: Mapping[str, Any],
+    models: tuple[str, ...],
+    calls: int,
+    make: Callable[[Complete], Awaitable[Record]],
+) -> Job:
+    """Return a job of these settings; `depends_on` is what its result depends on beside them."""
+    provenance = settings.provenance() | {"mode": settings.mode}
+    sampling = Sampling(settings.temperature, settings.seed, options.max_tokens)
+    return Job(
+        conversation_id=conversation_id,
+        model=settings.model,
+        mode=settings.mode,
+        name=name,
+        provenance=provenance,
+        depends_on={**depends_on, "judges": settings.judges, "strategy": settings.panas_strategy},
+        sampling={"model": sampling, "judge": sampling},
+        models=models,
+        calls=calls,
+        make=make,
     )

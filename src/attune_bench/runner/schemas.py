@@ -5,7 +5,7 @@ from typing import Any
 
 from attune_data import Codebook
 
-__all__ = ["JUDGED", "TOTALS", "draft", "judge", "pairwise", "post", "read", "read_hp"]
+__all__ = ["JUDGED", "TOTALS", "draft", "judge", "pairwise", "post", "reaction", "read", "read_hp"]
 
 Schema = Mapping[str, Any]
 
@@ -99,5 +99,20 @@ def post(codebook: Codebook, *, delta: bool) -> Schema:
             "panas": _object({emotion.word: rating for emotion in codebook.emotions.values()}),
             **wide,
             "fourBranchScores": _object(dict.fromkeys(codebook.branches, _whole(1, 7))),
+        }
+    )
+
+
+def reaction() -> Schema:
+    """Return the schema of what a simulated person answers: a reflection first, two changes, and the reply."""
+    change = _whole(-10, 10)
+    return _object(
+        {
+            "reflection": _TEXT,
+            "anger_delta": change,
+            "trust_delta": change,
+            "reply": _TEXT,
+            "continue": _YES_NO,
+            "stop_reason": _TEXT,
         }
     )

@@ -104,7 +104,7 @@ class Script:
         return Call(
             f"turn-{turn.number}/judge/{judge}",
             judge,
-            True,
+            "judge",
             (_message("system", self._render("judge-system", boundary=fence.code)), _message("user", request)),
             schemas.judge(questions, rated=rated),
             "judge",
@@ -226,7 +226,7 @@ class Script:
             yield from (pair.question or "" for pair in turn.pairs)
 
     def _call(self, name: str, kind: str, schema: Mapping[str, Any], messages: Iterable[Message]) -> Call:
-        return Call(name, self.settings.model, False, tuple(messages), schema, kind)
+        return Call(name, self.settings.model, "model", tuple(messages), schema, kind)
 
     def _render(self, template: str, **values: str) -> str:
         return self.settings.prompts.render(template, **values)

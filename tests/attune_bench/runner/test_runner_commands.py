@@ -185,8 +185,8 @@ def test_the_command_of_what_was_skipped_is_the_one_that_was_given(call: Invoke,
 def test_a_meter_tells_what_is_expected() -> None:
     meter = Meter(conversations=4, calls=100)
     for _ in range(10):
-        meter.count(Answer("", 90, 10, 0.01), is_judge=False, is_new=False)
-        meter.count(Answer("", 90, 10, 0.02), is_judge=True, is_new=False)
+        meter.count(Answer("", 90, 10, 0.01), role="model", is_new=False)
+        meter.count(Answer("", 90, 10, 0.02), role="judge", is_new=False)
     meter.failed = 1
     # 20 calls cost 0.30, so that 100 cost 1.50.
     assert meter.text() == (

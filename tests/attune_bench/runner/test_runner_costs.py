@@ -36,7 +36,7 @@ def run(server: ModelServer, conversations: list[Conversation], output: Path, **
 
 
 def call(model: str = "m", content: str = "x" * 100) -> Call:
-    return Call("post", model, False, ({"role": "user", "content": content},), {}, "post")
+    return Call("post", model, "model", ({"role": "user", "content": content},), {}, "post")
 
 
 # Prices.
@@ -147,7 +147,7 @@ def test_what_may_have_been_charged_without_an_answer_counts_in_later_runs(
     charged: list[float] = []
 
     def silent(_number: int, body: dict[str, Any]) -> str:
-        asked = Call("x", body["model"], False, tuple(body["messages"]), {}, "x")
+        asked = Call("x", body["model"], "model", tuple(body["messages"]), {}, "x")
         charged.append(PRICES[body["model"]].of(most_tokens(asked), 200))
         return "stall"
 
@@ -215,7 +215,7 @@ def test_no_run_spends_more_than_its_limit(told: bool, demo: list[Conversation],
     paid: list[float] = []
 
     def dear(_number: int, body: dict[str, Any]) -> bytes:
-        asked = Call("x", body["model"], False, tuple(body["messages"]), {}, "x")
+        asked = Call("x", body["model"], "model", tuple(body["messages"]), {}, "x")
         cost = PRICES[body["model"]].of(most_tokens(asked), 200)
         paid.append(cost)
         usage = {"cost": cost} if told else {"prompt_tokens": None, "completion_tokens": None}

@@ -211,7 +211,7 @@ def test_every_file_of_the_wording_is_used(conversation: Json) -> None:
 
 
 def test_an_unknown_version_is_named() -> None:
-    with pytest.raises(ValueError, match=r"there are no prompts 'v0'; there are profile-v1, v1"):
+    with pytest.raises(ValueError, match=r"there are no prompts 'v0'; there are eibench-v1, profile-v1, v1"):
         load_prompts("v0")
 
 
