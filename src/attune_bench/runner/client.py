@@ -131,6 +131,7 @@ class Client:
         self._throttle = Throttle(concurrency)
         self._plain: set[str] = set()
         self._failures = 0
+        self._answered = False
         self._http: httpx2.AsyncClient = httpx.AsyncClient(
             headers={"Content-Type": "application/json", "Accept-Encoding": "identity", **dict(endpoint.headers)},
             timeout=httpx.Timeout(call_timeout),
@@ -200,7 +201,8 @@ class Client:
                 if fault.status in _NEVER or 300 <= fault.status < 400:
                     self.stopped = reason
                 if not fault.again:
-                    raise CallFailedError(reason) from None
+                    # One conversation may be too long for the model; that all are tells of the model or the request.
+                    raise (CallFailedError(reason) if self._answered else self._failed(reason)) from None
                 jitter = random.uniform(0.5, 1.0)  # noqa: S311 - no secret
                 wait = fault.wait or min(_BACKOFF * 2 ** min(faults, 10), 30.0) * jitter
                 # Since the first try, as other calls that are tried again may hold all places.
@@ -208,7 +210,7 @@ class Client:
                 if tries == _TRIES or spent + wait > _TOTAL * self._timeout:
                     raise self._failed(f"{reason}; tried for {spent:.0f} s") from None
             else:
-                self._failures = 0
+                self._failures, self._answered = 0, True
                 return answer
             await asyncio.sleep(wait)
 

@@ -1,7 +1,7 @@
 """Answers to calls: from the journal, or from a model and into the journal."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
@@ -43,6 +43,8 @@ class Desk:
     ) -> Answer:
         """Answer a call of a conversation; `provenance` is what the answer depends on beside the request."""
         client = self._clients[call.role]
+        if sampling.seed is not None:  # The same seed would give the same answer again.
+            sampling = replace(sampling, seed=sampling.seed + attempt)
         key = key_of(
             conversation=conversation_id,
             provenance=dict(provenance),

@@ -195,6 +195,7 @@ class _Episode:
                 "initial_anger": start.initial_anger,
                 "initial_trust": start.initial_trust,
                 "seed": settings.seed,
+                "temperature": settings.temperature,
                 "language": self._prompts.language,
                 **({"licence": licence} if licence is not None else {}),
             }

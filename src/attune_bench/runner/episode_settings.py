@@ -31,7 +31,7 @@ class EpisodeSettings:
     language : {"en", "zh"}, optional
         Language of our instructions; by default Chinese for a scenario with Chinese characters, else English.
     seed : int, optional
-        Sent with every call, for servers that take one.
+        Sent with every call, for servers that take one; one more with each time that an answer is asked for again.
     temperature, simulator_temperature : float, optional
         Sent with the calls of each; None for the server's own.
     prompts : Prompts

@@ -30,6 +30,8 @@ _EPISODES = "_episodes"
 _CONFIGURATION = "_configuration.json"
 _RESULTS = "results.jsonl"
 _SUMMARY = "summary.json"
+# Models are compared where all else is the same; where a server is found tells nothing of what it serves.
+_OF_THE_MODEL = ("model", "temperature", "model_provider", "model_url", "simulator_url")
 
 
 def run_episodes_sync(*arguments: Any, **options: Any) -> Outcome:
@@ -112,7 +114,7 @@ async def run_episodes(
     configuration = settings.provenance() | {"max_tokens": how.max_tokens}
     for role, server in servers.items():
         configuration |= {f"{role}_provider": server.provider, f"{role}_url": server.url}
-    config_hash = key_of(**configuration)
+    config_hash = key_of(**{name: value for name, value in configuration.items() if name not in _OF_THE_MODEL})
     jobs = [_job(scenario, settings, how, config_hash) for scenario in scenarios]
     folder = folder_of(settings.model, output)
     results = _results(folder, scenarios, jobs, configuration, config_hash)

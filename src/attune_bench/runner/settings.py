@@ -32,7 +32,7 @@ class Settings:
     panas_strategy : {"absolute", "delta", "blind_delta"}
         How the PANAS after the conversation is asked for.
     seed : int, optional
-        Sent with every call, for servers that take one.
+        Sent with every call, for servers that take one; one more with each time that an answer is asked for again.
     temperature : float, optional
         Sent with every call; None for the server's own.
     codebook : Codebook

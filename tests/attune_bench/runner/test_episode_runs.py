@@ -10,6 +10,7 @@ import pytest
 from model_server import Fault, Json, ModelServer, answer_to, reply, said, talk
 
 from attune_bench.eibench import episode_summary
+from attune_bench.eibench_comparison import common_settings
 from attune_bench.runner import (
     Endpoint,
     EpisodeSettings,
@@ -216,6 +217,30 @@ def test_other_servers_are_other_configurations(tmp_path: Path) -> None:
         with pytest.raises(RunError, match="model_url"):
             run(other, DEMO[:1], tmp_path, simulator=endpoint("local", base_url=server.url))
         assert other.calls == 0
+
+
+def test_models_are_comparable_where_all_but_they_is_the_same(tmp_path: Path) -> None:
+    rival = replace(SETTINGS, model="vendor/rival", temperature=None)
+    warm = replace(SETTINGS, model="vendor/warm", simulator_temperature=1.0)
+    with ModelServer(answer=talk) as server, ModelServer(answer=talk) as other:
+        run(server, DEMO[:1], tmp_path)
+        run(other, DEMO[:1], tmp_path, rival, simulator=endpoint("local", base_url=server.url))
+        run(server, DEMO[:1], tmp_path, warm)
+    ours, theirs, warmer = (load_episodes(tmp_path / f"vendor_{name}") for name in ("model", "rival", "warm"))
+    assert common_settings([*ours, *theirs])["config_hash"] == ours[0].config_hash
+    with pytest.raises(ValueError, match="differ in the configuration"):
+        common_settings([*ours, *warmer])
+
+
+def test_a_judgement_is_asked_for_again_with_another_seed(tmp_path: Path) -> None:
+    def mumble(_number: int, body: Json) -> bytes | None:
+        return said("Hm.") if body["model"] == "vendor/person" else None
+
+    with ModelServer(mumble, answer=talk) as server:
+        run(server, DEMO[:1], tmp_path, replace(SETTINGS, seed=5))
+        seeds = [body["seed"] for body in server.bodies if body["model"] == "vendor/person"]
+    assert seeds == [5, 6, 7]
+    assert lines(tmp_path)[0]["ended_by"] == "parse_failed"
 
 
 def test_another_wording_is_another_configuration(tmp_path: Path) -> None:

@@ -193,6 +193,33 @@ def test_faults_mixed(seed: int, demo: list[Conversation], tmp_path: Path) -> No
     accounted(outcome, demo[:4], tmp_path)
 
 
+def test_a_model_that_refuses_everything_is_soon_left_alone(demo: list[Conversation], tmp_path: Path) -> None:
+    refused = reply("400 Bad Request", error("vendor/model is not a valid model ID"))
+    with ModelServer(lambda _number, _body: refused) as server:
+        outcome = run(server, demo[:4], tmp_path, concurrency=1)
+        # Eight calls, each with and without the response format.
+        assert server.calls == 16
+    assert outcome.stopped is not None
+    assert "not a valid model ID" in outcome.stopped
+    accounted(outcome, demo[:4], tmp_path)
+
+
+def test_one_conversation_that_is_too_long_leaves_the_others(demo: list[Conversation], tmp_path: Path) -> None:
+    first, *_, last = demo[2].turns
+    said_in_it = {first.user_message, last.user_message}
+
+    def too_long(_number: int, body: Json) -> bytes | None:
+        texts = " ".join(message["content"] for message in body["messages"])
+        is_it = any(text in texts for text in said_in_it)
+        return reply("400 Bad Request", error("the prompt is too long")) if is_it else None
+
+    with ModelServer(too_long) as server:
+        outcome = run(server, demo[:4], tmp_path, concurrency=1)
+    assert [one.conversation_id for one in outcome.skipped] == [demo[2].id]
+    assert outcome.stopped is None
+    accounted(outcome, demo[:4], tmp_path)
+
+
 @pytest.mark.parametrize("how", ["stall", "trickle"])
 def test_silence_ends_with_the_timeout(how: str, demo: list[Conversation], tmp_path: Path) -> None:
     began = time.monotonic()
