@@ -49,7 +49,7 @@ def test_a_real_model_talks_with_itself(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     options = ["--base-url", real_model, "--simulator-model", "gemma-3-270m", "--scene", "repair", "--limit", 1]
-    options += ["--max-rounds", 3, "--max-tokens", 120, "--seed", 1, "--call-timeout", 900]
+    options += ["--max-rounds", 2, "--max-tokens", 120, "--seed", 1, "--call-timeout", 900]
     status, out, err = call("eibench", "run", "local", "gemma-3-270m", "demo", *options)
     assert status == 0, err
     assert "results/gemma-3-270m: 1 episode" in out
