@@ -79,9 +79,9 @@ def paired_bootstrap(
     )
     differ = _differ(cluster_sums(pairs, resamples.clusters))
     return [
-        replace(interval, low=0.0, high=0.0, reason=None)
-        if interval.estimate == 0 and not differ[:, series].any()
-        else interval
+        interval
+        if np.isnan(interval.estimate) or differ[:, series].any()
+        else replace(interval, estimate=0.0, low=0.0, high=0.0, reason=None)
         for series, interval in enumerate(intervals)
     ]
 
@@ -95,9 +95,11 @@ def _pair(a: ArrayLike, b: ArrayLike, units: int) -> Floats:
 
 
 def _differ(sums: Floats) -> NDArray[np.bool_]:
-    """Return whether the sides differ in a cluster (clusters, series)."""
+    """Return whether the sides differ in a cluster by more than rounding (clusters, series)."""
     terms = sums.shape[-1] // 2
-    differ: NDArray[np.bool_] = (sums[..., :terms] != sums[..., terms:-1]).any(axis=-1)
+    first, second = sums[..., :terms], sums[..., terms:-1]
+    largest = np.maximum(np.abs(first), np.abs(second)).max(axis=0, initial=0)
+    differ: NDArray[np.bool_] = (np.abs(first - second) > ROUNDING * largest).any(axis=-1)
     return differ
 
 

@@ -134,6 +134,16 @@ def test_ties_count_whatever_the_rounding() -> None:
     assert only(paired_permutation_test(large_a, large_b, range(4))).p_value == 0.75
 
 
+def test_sums_that_differ_by_rounding_are_equal() -> None:
+    # 0.1 + 0.2 and 0.3 + 0 are the same sum, and as floats 0.30000000000000004 and 0.3.
+    a, b, clusters = [0.1, 0.2, 0.5], [0.3, 0.0, 0.5], ["x", "x", "y"]
+    for labels in (clusters, ["x"] * 3):
+        interval = only(paired_bootstrap(a, b, draw_resamples(labels)))
+        assert (interval.estimate, interval.low, interval.high, interval.reason) == (0, 0, 0, None)
+        test = only(paired_permutation_test(a, b, labels))
+        assert (test.difference, test.p_value, test.exchanges) == (0, 1, 1)
+
+
 def test_clusters_without_a_difference_leave_the_test_exact() -> None:
     # 40 units, 3 of which differ, all in one direction: 2 of 8.
     b = np.linspace(0, 1, 40)
