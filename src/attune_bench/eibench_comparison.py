@@ -85,7 +85,10 @@ def common_settings(episodes: Iterable[Episode]) -> dict[str, str | int | None]:
     for name, found in models.items():
         if len(found) > 1:
             parts = sorted(f"{value or 'none named'} (of {', '.join(sorted(of))})" for value, of in found.items())
-            raise ValueError(f"models that differ in the {SETTINGS[name]} are not comparable: {', '.join(parts)}")
+            where = "; _configuration.json beside the results says what it is" if name == "config_hash" else ""
+            raise ValueError(
+                f"models that differ in the {SETTINGS[name]} are not comparable: {', '.join(parts)}{where}"
+            )
     if twice:
         raise ValueError(twice)
     return {name: next(iter(found)) for name, found in models.items()}
