@@ -61,7 +61,8 @@ def common_settings(episodes: Iterable[Episode]) -> dict[str, str | int | None]:
     Raises
     ------
     ValueError
-        Where episodes differ in one of them, two are of one scenario and model, or there is none.
+        Where episodes differ in one of them, or in the text of a scenario by the hash that a run records; two are of
+        one scenario and model; or there is none.
 
     Examples
     --------
@@ -72,7 +73,8 @@ def common_settings(episodes: Iterable[Episode]) -> dict[str, str | int | None]:
     """
     models: dict[str, dict[str | int | None, set[str]]] = {name: {} for name in SETTINGS}
     seen: set[tuple[str, str]] = set()
-    twice = ""
+    texts: dict[str, tuple[str, str]] = {}
+    twice = changed = ""
     for episode in episodes:
         for name, found in models.items():
             found.setdefault(getattr(episode, name), set()).add(episode.model)
@@ -80,14 +82,24 @@ def common_settings(episodes: Iterable[Episode]) -> dict[str, str | int | None]:
         if played in seen:
             twice = twice or f"two episodes of scenario {episode.scenario_id!r} and model {episode.model!r}"
         seen.add(played)
+        if text := (episode.model_extra or {}).get("scenario_hash"):
+            first, model = texts.setdefault(episode.scenario_id, (text, episode.model))
+            if first != text:
+                changed = changed or (
+                    f"scenario {episode.scenario_id!r} has another text in the episodes of {model!r} than in those of "
+                    f"{episode.model!r}; run both on the same data"
+                )
     if not seen:
         raise ValueError("there are no episodes")
     for name, found in models.items():
         if len(found) > 1:
             parts = sorted(f"{value or 'none named'} (of {', '.join(sorted(of))})" for value, of in found.items())
-            raise ValueError(f"models that differ in the {SETTINGS[name]} are not comparable: {', '.join(parts)}")
-    if twice:
-        raise ValueError(twice)
+            where = "; _configuration.json beside the results says what it is" if name == "config_hash" else ""
+            raise ValueError(
+                f"models that differ in the {SETTINGS[name]} are not comparable: {', '.join(parts)}{where}"
+            )
+    if twice or changed:
+        raise ValueError(twice or changed)
     return {name: next(iter(found)) for name, found in models.items()}
 
 

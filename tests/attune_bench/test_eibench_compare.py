@@ -196,6 +196,10 @@ def test_episodes_of_one_simulator_and_several_models_are_comparable() -> None:
         ([], "there are no episodes"),
         ([episode("s1", "a", 1.0)] * 2, "two episodes of scenario 's1' and model 'a'"),
         (
+            [episode("s1", name, 1.0, scenario_hash=text) for name, text in (("a", "0f"), ("b", "f0"))],
+            "scenario 's1' has another text in the episodes of 'a' than in those of 'b'",
+        ),
+        (
             [episode("s1", "a", 1.0), episode("s9", "b", 1.0)],
             "none of the 1 episode of model 'b' is of one of the 1 scenario",
         ),

@@ -232,7 +232,7 @@ class _Work:
                 content = json.loads(path.read_bytes())
             except FileNotFoundError:
                 continue
-            except ValueError:
+            except (ValueError, RecursionError):
                 content = {"run_key": ""}  # Damaged: made anew from the journal.
             if not isinstance(content, dict) or "run_key" not in content:
                 raise RunError(f"{path} was not written by this runner; choose another folder")
@@ -273,7 +273,7 @@ class _Work:
                     try:
                         if desk.stopped is not None:
                             raise CallFailedError(desk.stopped)
-                        record = await self._one(job, key, desk)
+                        record = await self._one(job, key, desk, meter)
                         path = self._folder / job.name
                         path.parent.mkdir(exist_ok=True)
                         write_whole(path, [record.to_json(indent=2) + b"\n"])
@@ -296,16 +296,20 @@ class _Work:
         unread = [count for count in self._unread.values() if count]
         return Outcome(len(earlier) + meter.done, len(earlier), listed, desk.stopped, meter, sum(unread), len(unread))
 
-    async def _one(self, job: Job, key: str, desk: Desk) -> Record:
+    async def _one(self, job: Job, key: str, desk: Desk, meter: Meter) -> Record:
         """Do one job."""
         costs: dict[Role, list[float | None]] = {}
+        begun = 0
 
         async def complete(call: Call, attempt: int) -> str:
+            nonlocal begun
+            begun += attempt == 0
             answer = await desk.answer(call, attempt, job.sampling[call.role], job.conversation_id, job.provenance)
             costs.setdefault(call.role, []).append(answer.cost)
             return answer.text
 
         record = await job.make(complete)
+        meter.calls += begun - job.calls  # An episode may end before its last round.
         names: dict[Role, str] = {"model": "api_cost", "judge": "judge_cost", "simulator": "simulator_cost"}
         paid = {name: _sum(costs[role]) for role, name in names.items() if role in costs}
         return record.model_copy(update=paid | {"run_key": key})

@@ -164,7 +164,7 @@ def run(
     folder = folder_of(model, output)
     status = report(outcome, folder, "episode")
     if outcome.finished:
-        emit(f"next: attune-bench eibench score {folder} --data {source}")
+        emit(f"next: {command('eibench', ('score', str(folder)), {'--data': source})}")
     return status
 
 

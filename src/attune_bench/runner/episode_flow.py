@@ -121,7 +121,7 @@ class _Episode:
             last = await self._judge(settings.max_rounds + 1)
             if last is None:
                 return "parse_failed"
-            if last.stops:
+            if last.stops or not last.reply:
                 return "simulator_stop"
         return "max_rounds"
 

@@ -16,9 +16,11 @@ from attune_metrics.trajectory import clip_delta
 
 __all__ = ["Reaction", "read_reaction", "visible"]
 
-_TAG = re.compile(r"<\s*(/?)\s*think(?:ing)?\s*>", re.IGNORECASE)
+# Possessive: white space that could be taken in two ways would cost quadratic time.
+_TAG = re.compile(r"<\s*+(/?)\s*+think(?:ing)?\s*+>", re.IGNORECASE)
 # A string, even one that is cut off: it stays, and nothing within it is taken for something else.
 _STRING = r'"(?:[^"\\]|\\.)*+("|\\?\Z)'
+_TEXT = re.compile(_STRING, re.DOTALL)
 _NOISE = re.compile(rf"({_STRING})|//[^\n]*|\+(?=\.?\d)|,(?=\s*[}}\]])", re.DOTALL)
 _TOKEN = re.compile(rf"{_STRING}|[{{}}\[\]]", re.DOTALL)
 
@@ -158,13 +160,15 @@ def read_reaction(answer: str, anger: int, trust: int) -> Reaction | None:
 def _find(answer: str) -> Found | None:
     """Find the object, mending the text step by step where there is none."""
     found = find_object(answer)
-    behind = _TAG.split(answer)[-1]
-    text = behind if "{" in behind else answer
-    for mend in (_without_noise, _closed):
-        if found is None:
-            text = mend(text)
-            found = find_object(text)
-            found = found and Found(found.value, repaired=True)
+    # A tag within a string ends no reasoning. Tried second, as an odd quote in the reasoning makes strings of no text.
+    for text in (answer, _TEXT.sub(lambda match: match[0].replace("<", r"\u003c"), answer)):
+        behind = _TAG.split(text)[-1]
+        mended = behind if "{" in behind else text
+        for mend in (_without_noise, _closed):
+            if found is None:
+                mended = mend(mended)
+                found = find_object(mended)
+                found = found and Found(found.value, repaired=True)
     return found
 
 

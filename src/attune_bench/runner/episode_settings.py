@@ -1,5 +1,6 @@
 """What an episode depends on beside its scenario."""
 
+import math
 import re
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -40,7 +41,7 @@ class EpisodeSettings:
     Raises
     ------
     ValueError
-        An empty name, a language that there is not, or a number of rounds below 1.
+        An empty name, a language that there is not, a number of rounds below 1, or a temperature that is none.
 
     Examples
     --------
@@ -64,6 +65,10 @@ class EpisodeSettings:
             raise ValueError("the name of the model or of the simulator is empty")
         if self.max_rounds < 1:
             raise ValueError(f"max_rounds is {self.max_rounds}; expected a positive number")
+        for name in ("temperature", "simulator_temperature"):
+            value = getattr(self, name)
+            if value is not None and not 0 <= value < math.inf:
+                raise ValueError(f"{name} is {value}; expected a number that is not negative")
         if self.language not in (None, "en", "zh"):
             raise ValueError(f"language is {self.language!r}; expected 'en' or 'zh'")
 

@@ -179,7 +179,7 @@ def _check_configuration(folder: Path, configuration: Mapping[str, Any]) -> None
     try:
         there = json.loads(path.read_bytes())["configuration"]
         differ = {name: (there.get(name), now) for name, now in configuration.items() if there.get(name) != now}
-    except (FileNotFoundError, ValueError, TypeError, KeyError, AttributeError):
+    except (FileNotFoundError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise RunError(f"{path} does not say how the episodes there were made; choose another folder") from None
     if differ:
         said = ", ".join(f"{name} {before!r}, here {now!r}" for name, (before, now) in differ.items())
@@ -187,23 +187,31 @@ def _check_configuration(folder: Path, configuration: Mapping[str, Any]) -> None
 
 
 def _write_results(folder: Path, scenarios: Sequence[Scenario], jobs: Sequence[Job]) -> None:
-    finished = [made for job in jobs if (made := _finished(folder / job.name, job)) is not None]
-    if not finished:
+    made = [found for job in jobs if (found := _finished(folder / job.name, job)) is not None]
+    if not made:
+        # What is there is of other scenarios, or of an older content of these.
+        for name in (_RESULTS, _SUMMARY):
+            (folder / name).unlink(missing_ok=True)
         return
-    lines = [json.dumps(made, ensure_ascii=False).encode() + b"\n" for made in finished]
-    write_whole(folder / _RESULTS, lines)
-    summary = episode_summary([Episode.model_validate_json(line) for line in lines], scenarios)
+    write_whole(folder / _RESULTS, [line for line, _ in made])
+    summary = episode_summary([episode for _, episode in made], scenarios)
     for block in (summary["overall"], *summary["by_scene"].values()):
         block["goal_score"] = None
     text = json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False)
     write_whole(folder / _SUMMARY, [text.encode() + b"\n"])
 
 
-def _finished(path: Path, job: Job) -> dict[str, Any] | None:
-    """Return the line of an episode, None where there is none, or one of an older content of its scenario."""
+def _finished(path: Path, job: Job) -> tuple[bytes, Episode] | None:
+    """Return an episode and its line, None where there is none, or one of an older content of its scenario."""
     try:
         made: dict[str, Any] = json.loads(path.read_bytes())
-    except (FileNotFoundError, ValueError):
+        if made["scenario_hash"] != job.depends_on["content"]:
+            return None
+        del made["run_key"]
+    except (FileNotFoundError, ValueError, TypeError, KeyError, RecursionError):
         return None
-    made.pop("run_key", None)
-    return made if made.get("scenario_hash") == job.depends_on["content"] else None
+    line = json.dumps(made, ensure_ascii=False).encode() + b"\n"
+    try:
+        return line, Episode.model_validate_json(line)
+    except ValueError:
+        raise RunError(f"{path} is no episode; remove it, and the same command makes it again") from None

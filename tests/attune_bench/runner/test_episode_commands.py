@@ -40,6 +40,13 @@ def test_run_writes_results_that_score_reads(call: Invoke, tmp_path: Path) -> No
     assert scored["metadata"]["simulator"] == "vendor/person"
 
 
+def test_what_to_call_next_can_be_pasted(call: Invoke) -> None:
+    with ModelServer(answer=talk) as server:
+        options = [*SIMULATOR, "--base-url", server.url, "-o", "two words", "--limit", 1]
+        said = call("eibench", "run", "local", "m", "demo", *options)[1].splitlines()
+    assert shlex.split(said[-1])[1:] == ["attune-bench", "eibench", "score", "two words/m", "--data", "demo"]
+
+
 def test_a_dry_run_sends_nothing_and_says_what_may_be_sent(call: Invoke, tmp_path: Path) -> None:
     (tmp_path / "prices.toml").write_text('["vendor/model"]\ninput = 1.0\noutput = 2.0\n')
     said = '{"reflection": "' + "x" * 400 + '", "reply": "Well.", "continue": "yes"}'
@@ -77,6 +84,8 @@ def test_a_dry_run_sends_nothing_and_says_what_may_be_sent(call: Invoke, tmp_pat
         (["local", "m", "demo", "--simulator-model", ""], "the model or of the simulator is empty"),
         (["local", "m", "demo", *SIMULATOR, "--max-rounds", "0"], "max_rounds is 0"),
         (["local", "m", "demo", *SIMULATOR, "--limit", "0"], "--limit is 0"),
+        (["local", "m", "demo", *SIMULATOR, "--temperature", "nan"], "temperature is nan; expected a number"),
+        (["local", "m", "demo", *SIMULATOR, "--simulator-temperature", "-1"], "simulator_temperature is -1.0"),
         (["local", "m", "demo", *SIMULATOR, "--concurrency", "0"], "concurrency is 0"),
         (["local", "m", "demo", *SIMULATOR, "--scene", "war"], "war"),
         (["local", "m", "demo", *SIMULATOR, "--language", "de"], "de"),

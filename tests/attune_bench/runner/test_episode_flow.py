@@ -86,6 +86,12 @@ def test_judge_all_judges_the_ninth_reply_and_nobody_answers_it() -> None:
     assert most_calls(DEMO["repair"], settings) == 16
 
 
+def test_a_silence_after_the_ninth_reply_ends_it_as_after_any_other() -> None:
+    for scene, before in (("charm", 8), ("repair", 7)):
+        episode = play(scene, person=[*[judged()] * before, judged(-4, 3, "")], judge_all=True)
+        assert (episode.ended_by, episode.outcome) == ("simulator_stop", "empty_simulator_reply")
+
+
 def test_max_rounds() -> None:
     assert play("repair", max_rounds=2).n_rounds == 2
     assert len(play("charm", max_rounds=1).history) == 3

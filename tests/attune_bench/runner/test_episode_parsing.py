@@ -77,6 +77,28 @@ def test_repairs_leave_texts_alone() -> None:
     assert (found.reply, found.trust_delta) == (words, 2)
 
 
+@pytest.mark.parametrize("words", ["</think>", "<think>x</think>Well.", "Well. <think>Hm", "<THINKING>"])
+@pytest.mark.parametrize(
+    "form", ["{}", "<think>{{Hm}}</think>{}", "<THINK>{{Hm}}</THINK>{}", "```json\n{}\n```", "Here: {}."]
+)
+def test_a_tag_within_a_text_ends_no_reasoning(form: str, words: str) -> None:
+    # As where a simulator answers in the manner in which it is shown its own earlier words.
+    found = read_reaction(form.format(json.dumps({**SAID, "reply": words})), 50, 20)
+    assert found is not None
+    assert (found.anger_delta, found.reply) == (-3, "Well." if "Well" in words else "...")
+
+
+def test_an_odd_quote_in_the_reasoning_hides_nothing() -> None:
+    found = read_reaction(f'<think>He said "no {{</think>{WHOLE.replace("2,", "+2,")}', 50, 20)
+    assert found is not None
+    assert (found.anger_delta, found.trust_delta, found.reply) == (-3, 2, "Well.")
+
+
+def test_white_space_behind_a_bracket_costs_no_quadratic_time() -> None:
+    # The largest answer that is taken: at quadratic time this would be hours.
+    assert visible("<" + " " * 1_000_000 + "x").endswith("x")
+
+
 def test_what_was_cut_off_is_read_as_far_as_it_goes() -> None:
     # Each place at which an answer may end gives nothing, or values that it holds.
     for end in range(len(WHOLE)):
