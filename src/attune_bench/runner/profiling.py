@@ -169,7 +169,7 @@ def _call(conversation: Conversation, settings: Settings, asked: Mapping[str, Se
         ),
     )
     properties = {
-        name: {"type": "array", "items": {"enum": list(values), "type": "string"}}
+        name: {"type": "array", "items": {"enum": list(values), "type": "string"}, "maxItems": len(values)}
         if name in LISTS
         else {"type": "integer" if name in SCORES else "string", "enum": list(values)}
         for name, values in asked.items()

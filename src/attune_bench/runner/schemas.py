@@ -39,8 +39,9 @@ def _one_of(options: Iterable[str]) -> Schema:
     return {"type": "string", "enum": given} if given else _TEXT
 
 
-def _list(items: Schema) -> Schema:
-    return {"type": "array", "items": items}
+def _list(items: Schema, options: int) -> Schema:
+    """Return a list; as a small model may write one for ever, of no more items than there are options, or ten."""
+    return {"type": "array", "items": items, "maxItems": options or 10}
 
 
 def _answers(questions: Iterable[str]) -> Schema:
@@ -73,7 +74,13 @@ def read(codebook: Codebook, questions: Iterable[str], *, verbose: bool) -> Sche
         {"emotion": _one_of(emotion.word for emotion in codebook.emotions.values()), "intensity": _whole(1, 7)}
     )
     asked = list(questions)
-    return _object({**_reasoning(verbose), "emotions": _list(tag), **({"answers": _answers(asked)} if asked else {})})
+    return _object(
+        {
+            **_reasoning(verbose),
+            "emotions": _list(tag, len(codebook.emotions)),
+            **({"answers": _answers(asked)} if asked else {}),
+        }
+    )
 
 
 def read_hp(questions: Iterable[str]) -> Schema:
@@ -91,7 +98,9 @@ def post(codebook: Codebook, *, delta: bool) -> Schema:
     """Return the schema of what is predicted after the conversation; of the PANAS ratings, or their changes."""
     rating = _whole(-6, 6) if delta else _whole(1, 7)
     wide = {
-        question.id: _list(_one_of(question.options)) if question.multiple else _one_of(question.options)
+        question.id: _list(_one_of(question.options), len(question.options))
+        if question.multiple
+        else _one_of(question.options)
         for question in codebook.conversation_wide.values()
     }
     return _object(

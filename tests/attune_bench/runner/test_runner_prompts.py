@@ -125,7 +125,8 @@ def test_questions_come_from_the_codebook(conversation: Json) -> None:
     assert "B: alternate1. PAIR WORDING\n" in calls["turn-1/pairwise"].messages[-1]["content"]
     assert 'FOLLOW-UP Any of ["Too long", "Too cold"].' in calls["post"].messages[-1]["content"]
     follow_up = calls["post"].schema["properties"]["q3_followUp_whatFeltOff"]
-    assert follow_up == {"type": "array", "items": {"type": "string", "enum": ["Too long", "Too cold"]}}
+    options = {"type": "string", "enum": ["Too long", "Too cold"]}
+    assert follow_up == {"type": "array", "items": options, "maxItems": 2}
     hashes = [
         chosen.provenance()["codebook_hash"] for chosen in (settings, SETTINGS, replace(SETTINGS, mode="default"))
     ]
@@ -234,7 +235,8 @@ def _fits(value: Any, schema: Mapping[str, Any]) -> bool:
             and all(_fits(value[name], inner) for name, inner in schema["properties"].items())
         )
     if schema["type"] == "array":
-        return isinstance(value, list) and all(_fits(item, schema["items"]) for item in value)
+        is_list = isinstance(value, list) and len(value) <= schema["maxItems"]
+        return is_list and all(_fits(item, schema["items"]) for item in value)
     kind = {"string": str, "integer": int}[schema["type"]]
     return isinstance(value, kind) and value in schema.get("enum", [value])
 
