@@ -34,7 +34,8 @@ app.command(eibench_commands.eibench)
 app.command(sage_commands.sage)
 # Imported when they are called: what they need is an extra, and slow.
 for _name, _help in {
-    "run": "Ask a model the questions of the benchmark and write a run file for each conversation.",
+    "run": "Ask a model the questions of the benchmark and write a run file for each conversation. The same command "
+    "again goes on where it was stopped.",
     "rejudge": "Let other judges judge the drafts of run files.",
     "profile": "Ask a model for each participant's profile from the conversation alone. An experiment.",
 }.items():
@@ -42,7 +43,8 @@ for _name, _help in {
 eibench_commands.eibench.command(
     "attune_bench.runner.episode_commands:run",
     name="run",
-    help="Let a model talk with simulated people, and write results.jsonl and summary.json.",
+    help="Let a model talk with simulated people, and write results.jsonl and summary.json. The same command again "
+    "goes on where it was stopped.",
 )
 
 

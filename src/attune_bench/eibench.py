@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from attune_bench.by_scenario import scenario_ends
 from attune_bench.records import null
+from attune_bench.signing import fingerprint
 from attune_data import Episode, Scenario
 from attune_data._text import plural
 from attune_data.scenario import SCENES
@@ -184,7 +185,8 @@ def episode_summary(
         are the 95% interval (expanded percentile) of the reward, else null with the ``reason``. ``overall.macro`` is
         the mean of the scenes' rewards, null where a scene has none. ``failed`` counts failed episodes by kind, and
         ``reward_if_failed`` is the overall reward under each treatment of them. ``scenarios`` counts those given,
-        ``coverage`` is the share of them with an episode that counts, ``without_scenario`` counts episodes of others.
+        ``coverage`` is the share of them with an episode that counts, ``without_scenario`` counts episodes of others,
+        ``other_text`` those that were played on another text of their scenario, where they record which.
 
     Raises
     ------
@@ -223,7 +225,17 @@ def episode_summary(
         "scenarios": len(scenarios),
         "coverage": overall["n"] / len(scenarios),
         "without_scenario": len(episodes) - frame.height,
+        "other_text": _other_text(episodes, scenarios),
     }
+
+
+def _other_text(episodes: Iterable[Episode], scenarios: Iterable[Scenario]) -> int:
+    texts = {scenario.id: scenario for scenario in scenarios}
+    return sum(
+        episode.scenario_hash != fingerprint([texts[episode.scenario_id]])
+        for episode in episodes
+        if episode.scenario_hash is not None and episode.scenario_id in texts
+    )
 
 
 def _block(frame: "pl.DataFrame", resamples: int, seed: int) -> dict[str, Any]:

@@ -82,7 +82,7 @@ def common_settings(episodes: Iterable[Episode]) -> dict[str, str | int | None]:
         if played in seen:
             twice = twice or f"two episodes of scenario {episode.scenario_id!r} and model {episode.model!r}"
         seen.add(played)
-        if text := (episode.model_extra or {}).get("scenario_hash"):
+        if text := episode.scenario_hash:
             first, model = texts.setdefault(episode.scenario_id, (text, episode.model))
             if first != text:
                 changed = changed or (

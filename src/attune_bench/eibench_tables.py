@@ -56,6 +56,9 @@ def series_notes(summary: Mapping[str, Any], found: "Sequence[Issue]") -> list[s
     if summary["without_scenario"]:
         episodes = plural(summary["without_scenario"], "episode")
         notes.append(f"Left out: {episodes} of scenarios that are not in the data.")
+    if summary["other_text"]:
+        episodes = plural(summary["other_text"], "episode")
+        notes.append(f"Caution: {episodes} played on another text of the scenario than that of the data.")
     return [*notes, *issue_notes(found)]
 
 

@@ -200,6 +200,7 @@ class Episode(_Record):
     simulator: str | None = Field(None, description="The model that played the person.")
     prompt_version: str | None = Field(None, description="Version of the simulator's instructions.")
     config_hash: str | None = Field(None, description="Hash over everything but the model that the numbers depend on.")
+    scenario_hash: str | None = Field(None, description="Hash of the scenario as it was played.")
     max_rounds: Integer | None = Field(None, description="How many rounds there were at most.")
     initial_anger: Level | None = Field(None, description="Anger at the start, 0-100.")
     initial_trust: Level | None = Field(None, description="Trust at the start, 0-100.")

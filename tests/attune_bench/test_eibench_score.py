@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from attune_bench.eibench import episode_summary, score_episodes
+from attune_bench.signing import fingerprint
 from attune_data import Episode, Scenario
 from attune_metrics import Signature
 
@@ -21,7 +22,7 @@ Call = Callable[..., tuple[int, str, str]]
 Json = dict[str, Any]
 
 BLOCK = "n failed reward low high anger_score trust_score final_anger final_trust reason".split()
-TOP = "model n overall by_scene failed reward_if_failed scenarios coverage without_scenario".split()
+TOP = "model n overall by_scene failed reward_if_failed scenarios coverage without_scenario other_text".split()
 QUICK = ("--resamples", "200")
 
 
@@ -137,6 +138,19 @@ def test_summary_has_micro_and_macro_means_and_counts() -> None:
     assert found["overall"]["macro"] == pytest.approx((S1 + (R1 + R2) / 2) / 2, abs=1e-12)
     assert found["by_scene"]["repair"]["final_anger"] == 50
     assert [found[name] for name in ("n", "scenarios", "coverage", "without_scenario")] == [3, 4, 0.75, 1]
+
+
+def test_episodes_of_another_text_are_counted_and_told(written: Callable[..., tuple[Path, Path]], call: Call) -> None:
+    _, scenarios = records(SCENARIOS, EPISODES)
+    played = {one.id: fingerprint([one]) for one in scenarios}
+    lines = [{**one, "scenario_hash": played[one["profile_id"]]} for one in EPISODES]
+    episodes, _ = records(SCENARIOS, lines)
+    renamed = [one.model_copy(update={"title": "Another"}) if one.id == "s1" else one for one in scenarios]
+    assert episode_summary(episodes, scenarios)["other_text"] == 0
+    assert episode_summary(episodes, renamed)["other_text"] == 1
+    folder, data = written(lines, [{**one, "title": "Another"} for one in SCENARIOS])
+    out = call("eibench", "score", folder, "--data", data, *QUICK)[1]
+    assert "Caution: 3 episodes played on another text of the scenario" in " ".join(out.split())
 
 
 def test_summary_shows_every_treatment_and_no_number_where_none_is() -> None:

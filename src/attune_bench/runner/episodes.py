@@ -4,7 +4,6 @@ import asyncio
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from attune_bench.runner.episode_settings import EpisodeSettings
 from attune_bench.runner.folder import RunError
 from attune_bench.runner.journal import key_of
 from attune_bench.runner.providers import Endpoint
+from attune_bench.signing import fingerprint
 from attune_data import Episode, Scenario
 from attune_data._files import write_whole
 
@@ -133,7 +133,7 @@ def folder_of(model: str, output: str | Path) -> Path:
 
 
 def _job(scenario: Scenario, settings: EpisodeSettings, options: Options, config_hash: str) -> Job:
-    content = sha256(scenario.to_json()).hexdigest()
+    content = fingerprint([scenario])
 
     async def make(complete: Complete) -> Episode:
         made = await run_episode(scenario, complete, settings=settings)
