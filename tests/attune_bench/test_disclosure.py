@@ -114,6 +114,9 @@ def test_a_model_on_few_participants_is_not_shown(scores_of: Callable[..., Score
     assert said == "vendor/few [default]: run on fewer than 5 participants (--small-cells)"
     assert page.count("vendor/few") == 1
     assert page.count("vendor/many") > 1
+    hint = "Models run on fewer than 5 participants are not shown"
+    assert page.index(hint) < page.index("<h2>Scores</h2>")
+    assert hint not in html_report(scores_of({"vendor/many": many}), resamples=20)
     assert html_report(scores, resamples=20, small_cells=True).count("vendor/few") > 1
     with pytest.raises(ValueError, match="every model was run on fewer than 5 participants"):
         html_report(scores_of({"vendor/few": few}), resamples=20)

@@ -50,7 +50,7 @@ ul {{ padding-left: 1.2rem; }}
 .notice {{ padding: .4rem .8rem; border-left: 3px solid {drawing.ORANGE}; background: var(--shade); }}
 code {{ font-size: .85rem; overflow-wrap: anywhere; }}
 .scroll {{ overflow-x: auto; margin: .6rem 0; }}
-table {{ border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }}
+table {{ border-collapse: separate; border-spacing: 0; font-size: .9rem; font-variant-numeric: tabular-nums; }}
 th, td {{ padding: .32rem .7rem .32rem 0; border-bottom: 1px solid var(--grid); text-align: right; vertical-align: top;
   white-space: nowrap; }}
 th.text, td.text {{ text-align: left; }}

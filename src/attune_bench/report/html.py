@@ -122,18 +122,20 @@ def html_report(
                 "show them with small_cells=True (--small-cells)"
             )
     report = _Report(scores, small_cells)
-    report.left_out += [
-        f"{model} [{mode}]: run on fewer than {FEWEST} participants (--small-cells)" for model, mode in few
-    ]
+    why = f"run on fewer than {FEWEST} participants"
+    report.left_out += [f"{model} [{mode}]: {why} (--small-cells)" for model, mode in few]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         _analyses(report, scores, data, None if runs is None else list(runs), options)
     question = None if data is None else f"subgroups of data {fingerprint(data)}"
     _methods(report, scores, options, question, list(dict.fromkeys(str(warning.message) for warning in caught)))
     title = "AttuneBench scores"
-    synthetic = [element("p", "SYNTHETIC demonstration data: no score here is of a real person.", class_="notice")]
     top = [element("h1", title), element("p", headline(scores), class_="quiet")]
-    return page(title, *top, *(synthetic if scores.metadata.get("synthetic") else []), *report.sections)
+    if scores.metadata.get("synthetic"):
+        top.append(element("p", "SYNTHETIC demonstration data: no score here is of a real person.", class_="notice"))
+    if few:
+        top.append(element("p", f"Models {why} are not shown; the end of the page names them.", class_="notice"))
+    return page(title, *top, *report.sections)
 
 
 def _analyses(
