@@ -89,7 +89,7 @@ def shortened(text: str, columns: int) -> str:
 
 def plural(count: int, singular: str, several: str | None = None) -> str:
     """Return a count with its noun, for instance ``1 run``, ``2 runs``."""
-    return f"{count} {singular if count == 1 else several or f'{singular}s'}"
+    return f"{count:,} {singular if count == 1 else several or f'{singular}s'}"
 
 
 def grid(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:

@@ -32,7 +32,9 @@ def subset_choice(source: Source, subset: str, found: list[Issue]) -> Choice:
         raise ValueError(f"unknown subset {subset!r}, expected one of {', '.join(subsets)}{hint}")
     named = _named(source)
     if named is None:
-        given = "a Dataset" if is_dataset(source) else source
+        given = "a Dataset" if is_dataset(source) else source_text(source)
+        if not is_dataset(source) and given != "demo" and not Path(given).exists():
+            raise SourceError(f"no such file or folder: {given}")
         raise SourceError(f"subset={subset!r} needs a folder or archive of conversation_<n>.json files, not {given}")
     name, folder = named
     return partial(_choose, source=name, folder=folder, subset=subset, wanted=subsets[subset], found=found)
