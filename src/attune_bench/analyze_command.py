@@ -57,9 +57,9 @@ def analyze(
     scores
         What `attune-bench score` wrote.
     data
-        The conversations: a folder, a .json or a .jsonl file, an archive, or demo.
+        Conversations: a folder, a .json or a .jsonl file, an archive, hf://owner/name, or demo.
     results
-        The run files: a folder, a .json or a .jsonl file, or demo.
+        Run files: a folder, a .json or a .jsonl file, an archive, hf://owner/name, or demo.
     format
         table, in 100 columns; markdown, for a paper; csv, of one analysis; json, every column.
     resamples

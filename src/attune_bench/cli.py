@@ -12,7 +12,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated, Literal
 
-from cyclopts import App, CycloptsError, Parameter
+from cyclopts import App, CycloptsError, MissingArgumentError, Parameter
 
 from attune_bench import analyze_command, eibench_commands, sage_commands, stats_commands
 from attune_bench._usage import UsageError, check_page, emit, write_page
@@ -57,7 +57,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         status = app(arguments, exit_on_error=False, print_error=False)
     except CycloptsError as error:
-        _fail(f"{_sentence(error)} See: attune-bench --help")
+        called = " ".join(["attune-bench", *(error.command_chain or ())])
+        _fail(f"{_sentence(error)} See: {called} --help")
     except (UsageError, SourceError) as error:
         _fail(str(error))
     except BrokenPipeError:
@@ -69,6 +70,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _sentence(error: CycloptsError) -> str:
     text = " ".join(str(error).split())
+    if isinstance(error, MissingArgumentError) and error.keyword is None:
+        text = text.replace(" requires an argument.", " is missing.")
     return text if text.endswith((".", "?", "!")) else f"{text}."
 
 
@@ -199,7 +202,7 @@ def show(source: str, id: str, /) -> None:  # noqa: A002
     Parameters
     ----------
     source
-        A .json file, a .jsonl file, a folder, a zip or tar archive, or demo.
+        Conversations: a folder, a .json or a .jsonl file, an archive, hf://owner/name, or demo.
     id
         Id of the conversation, or how no other id begins.
     """
@@ -224,7 +227,7 @@ def describe(source: str, /, *, as_json: Annotated[bool, Parameter(name="--json"
     Parameters
     ----------
     source
-        A .json file, a .jsonl file, a folder, a zip or tar archive, or demo.
+        Conversations: a folder, a .json or a .jsonl file, an archive, hf://owner/name, or demo.
     as_json
         Print the counts as JSON.
     """
@@ -254,7 +257,7 @@ def score(
     Parameters
     ----------
     results
-        Run files: a folder, a .json or a .jsonl file, an archive or hf://owner/name.
+        Run files: a folder, a .json or a .jsonl file, an archive, hf://owner/name, or demo.
     ground_truth
         Conversations: a folder, a .json or a .jsonl file, an archive, hf://owner/name, or demo.
     output

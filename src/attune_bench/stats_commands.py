@@ -185,7 +185,7 @@ def subset(
     scores
         What `attune-bench score` wrote.
     data
-        The conversations: a folder, a .json or a .jsonl file, an archive, or demo.
+        Conversations: a folder, a .json or a .jsonl file, an archive, hf://owner/name, or demo.
     diagnosis
         A group such as ADHD or none, or an answer as given. Of an option that is given again any value matches;
         conversations must match all options.

@@ -215,7 +215,10 @@ SCORE = ("score", "--results", "runs", "--ground-truth", "data")
 MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "unknown-command": (("scores",), "score"),
     "unknown-option": ((*SCORE, "--out", "x.json"), "--out"),
-    "validate-without-a-source": (("validate",), "SOURCE"),
+    "unknown-option-of-a-command": (("stats", "--scores", "x", "--out"), "See: attune-bench stats --help"),
+    "validate-without-a-source": (("validate",), "SOURCE is missing. See: attune-bench validate --help"),
+    "option-that-is-needed": (("eibench", "run", "local", "m", "demo"), "--simulator-model is missing. See:"),
+    "option-without-a-value": (("stats", "--scores"), "--scores requires an argument"),
     "validate-two-sources": (("validate", "data", "runs"), "runs"),
     "validate-missing": (("validate", "date"), "no such file or folder: date"),
     "validate-empty-folder": (("validate", "empty"), "empty holds no .json, .jsonl or .parquet file"),
