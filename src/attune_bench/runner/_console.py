@@ -181,7 +181,7 @@ def endpoints(
         from getpass import getpass as ask
     of_judges = judge_provider or provider
     if base_url and "local" not in (provider, of_judges):
-        raise UsageError(f"{provider} has a URL of its own; --base-url is for local")
+        raise UsageError(f"{of_judges} has a URL of its own; --base-url is for the provider local")
     server = endpoint(provider, base_url=base_url if provider == "local" else None, api_key=api_key, ask=ask)
     if of_judges == provider and judge_base_url is None:
         return server, server
@@ -232,12 +232,13 @@ def report(outcome: "Outcome", output: Path, made: str = "file") -> int:
         emit(f"{plural(outcome.unread, 'answer')} in {where} could not be read and are missing, see calls in the files")
     if outcome.stopped is not None:
         warn(f"stopped: {outcome.stopped}")
-    for skipped in outcome.skipped[:3]:
+    for skipped in [skipped for skipped in outcome.skipped if skipped.reason != outcome.stopped][:3]:
         mode = f" ({skipped.mode})" if skipped.mode else ""
         warn(f"{skipped.conversation_id}{mode}: {skipped.reason}")
     if outcome.skipped:
         count = plural(len(outcome.skipped), "conversation")
-        warn(f"{count} not finished, listed in {output}/_skipped_*.json; the same command tries again")
+        after = "once that is mended, the same command goes on" if outcome.stopped else "the same command tries again"
+        warn(f"{count} not finished, listed in {output}/_skipped_*.json; {after}")
     return int(bool(outcome.skipped))
 
 

@@ -59,7 +59,7 @@ def run(
     model
         The model, as its provider names it.
     source
-        Conversations: a .json file, a .jsonl file, a folder, a zip or tar archive, or demo.
+        Conversations: a folder, a .json or a .jsonl file, an archive, hf://owner/name, or demo.
     modes
         What the model is shown and asked for; several, or all.
     judge_model
@@ -125,8 +125,12 @@ def run(
             )
     status = report(outcome, output)
     if outcome.finished:
-        emit(f"next: attune-bench score --results {output} --ground-truth {source}")
+        emit(_next(output, source))
     return status
+
+
+def _next(runs: Path, source: str) -> str:
+    return f"next: {command('score', (), {'--results': runs, '--ground-truth': source})}"
 
 
 def rejudge(
@@ -148,7 +152,7 @@ def rejudge(
     judge_model
         Models that judge.
     ground_truth
-        The conversations: a folder, a .json or a .jsonl file, or demo.
+        Conversations: a folder, a .json or a .jsonl file, an archive, hf://owner/name, or demo.
     judge_provider
         Who serves the judges.
     output
@@ -178,7 +182,10 @@ def rejudge(
     unjudged = len(runs) - outcome.finished - len(outcome.skipped)
     if unjudged:
         warn(f"{plural(unjudged, 'run')} without a draft or a conversation left out")
-    return report(outcome, target)
+    status = report(outcome, target)
+    if outcome.finished:
+        emit(_next(target, ground_truth))
+    return status
 
 
 def profile(
@@ -200,7 +207,7 @@ def profile(
     model
         The model, as its provider names it.
     source
-        Conversations: a .json file, a .jsonl file, a folder, a zip or tar archive, or demo.
+        Conversations: a folder, a .json or a .jsonl file, an archive, hf://owner/name, or demo.
     output
         Folder for the answers and the journal.
     limit

@@ -319,7 +319,7 @@ class _Work:
         asked = dict.fromkeys(model for job, _ in self._jobs.values() for model in job.models)
         if unknown := [model for model in asked if model not in prices]:
             raise PriceError(
-                f"the cost is limited, but the price of {', '.join(unknown)} is not known; give a file of prices"
+                f"the cost is limited, but the price of {', '.join(unknown)} is not known; give it in a file (--prices)"
             )
         paid = [answer.bound if answer.cost is None else answer.cost for answer in journal.answers()]
         if None in paid:

@@ -62,7 +62,7 @@ def run(
     *,
     simulator_model: str,
     simulator_provider: Provider | None = None,
-    output: Output = Path("results"),
+    output: Output = Path("episodes"),
     scene: Annotated[tuple[Scene, ...], Parameter(consume_multiple=True, negative="")] = (),
     limit: int | None = None,
     max_rounds: int = 8,

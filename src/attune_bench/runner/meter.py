@@ -20,6 +20,9 @@ class Meter:
     >>> meter.done = 1
     >>> meter.text().split(", ")[1:5]
     ['1/52 calls', '1,000 tokens', '0.50 USD', 'about 26.00 expected']
+    >>> meter.answers = 52
+    >>> meter.text().split(", ")[-1]
+    '0.50 USD'
     """
 
     conversations: int
@@ -62,10 +65,11 @@ class Meter:
         parts.append(f"{self.tokens:,} tokens")
         if self.answers > self.unpriced:
             cost = self.cost + self.judge_cost + self.simulator_cost
-            expected = cost / (self.answers - self.unpriced) * self.calls
             others = {"judges": self.judge_cost, "the simulator": self.simulator_cost}
             whose = "".join(f" ({amount:.2f} of {who})" for who, amount in others.items() if amount)
-            parts += [f"{cost:.2f} USD{whose}", f"about {expected:.2f} expected"]
+            parts.append(f"{cost:.2f} USD{whose}")
+            if self.answers < self.calls:
+                parts.append(f"about {cost / (self.answers - self.unpriced) * self.calls:.2f} expected")
         if self.failed:
             parts.append(f"{self.failed} failed")
         return ", ".join(parts)

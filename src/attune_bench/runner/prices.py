@@ -158,7 +158,7 @@ class Budget:
                 if not self._under_way:
                     raise BudgetSpentError(
                         f"the limit of {self.limit:g} USD: {self.spent:.4f} are spent and the next call may cost "
-                        f"{bound:.4f}"
+                        f"{bound:.4f}; a higher limit (--max-cost) lets it go on"
                     )
                 await self._settled.wait()
             self._aside += bound

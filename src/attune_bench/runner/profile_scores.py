@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import nan
 from pathlib import Path
 from statistics import fmean, median
+from textwrap import fill
 from typing import Any
 
 from attune_bench.runner.profiling import CHOICES, LISTS, SCORES, ProfilePrediction, profile_values
@@ -14,6 +15,15 @@ from attune_data import Conversation
 from attune_data._text import grid
 
 __all__ = ["TraitScore", "profile_table", "read_predictions", "score_profiles"]
+
+_WIDTH = 100
+_LEGEND = (
+    "Told, predicted: conversations whose participant told the trait, and of these those with a prediction, over "
+    "which the score is the mean. Accuracy and jaccard (the share of two lists that they have in common): from 0 to "
+    "1, higher is better. mae, mean absolute error in points of the questionnaire: lower is better. Constant guess: "
+    "the score of the most frequent value, or of the median, guessed for everybody; a model that does not beat it has "
+    "read nothing from the conversations."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +118,10 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def profile_table(scores: Iterable[TraitScore]) -> str:
-    """Return scores as a table for a terminal."""
+    """Return scores as a table for a terminal, and what its columns mean."""
     head = ["trait", "measure", "told", "predicted", "score", "constant guess"]
     rows = [
         [one.trait, one.measure, str(one.n), str(one.answered), f"{one.score:.3f}", f"{one.constant:.3f}"]
         for one in scores
     ]
-    return grid(head, rows)
+    return f"{grid(head, rows)}\n\n{fill(_LEGEND, _WIDTH)}"

@@ -139,7 +139,7 @@ def test_the_command_of_what_was_skipped_does_the_same(call: Invoke, tmp_path: P
         status, _, err = call(*given, "--base-url", server.url, "--api-key", "key-of-mine")
     assert status == 1
     assert "does not accept the key" in err
-    listed = json.loads((tmp_path / "results" / "a-model" / "_skipped_a-model.json").read_bytes())
+    listed = json.loads((tmp_path / "episodes" / "a-model" / "_skipped_a-model.json").read_bytes())
     assert "key-of-mine" not in listed["command"]
     assert len(listed["skipped"]) == 2
     with ModelServer(answer=talk) as server:
@@ -147,4 +147,4 @@ def test_the_command_of_what_was_skipped_does_the_same(call: Invoke, tmp_path: P
         assert call(*again)[0] == 0
         body = server.bodies[-1]
         assert "不" in json.dumps(body, ensure_ascii=False)
-        assert call(*given, "--base-url", server.url)[1].startswith("results/a-model: 2 episodes, 2 of them from")
+        assert call(*given, "--base-url", server.url)[1].startswith("episodes/a-model: 2 episodes, 2 of them from")

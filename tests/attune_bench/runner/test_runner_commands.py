@@ -120,6 +120,20 @@ def test_mistakes_are_one_line(arguments: list[str], message: str, call: Invoke)
     assert err.count("\n") == 1
 
 
+def test_what_stops_a_run_is_said_once_with_what_to_do(call: Invoke, tmp_path: Path) -> None:
+    (tmp_path / "prices.toml").write_text("[m]\ninput = 1.0\noutput = 1.0\n")
+    with ModelServer() as server:
+        given = ["run", "local", "m", "demo", "--limit", 3, "--prices", "prices.toml", "--base-url", server.url]
+        status, out, err = call(*given, "--max-cost", 0.0001)
+        assert (status, server.calls) == (1, 0)
+        assert out == "results: 0 files\n"
+        stopped, last = err.splitlines()
+        assert stopped.endswith("; a higher limit (--max-cost) lets it go on")
+        assert last.startswith("attune-bench: 3 conversations not finished")
+        assert last.endswith("once that is mended, the same command goes on")
+        assert call(*given, "--max-cost", 10)[0] == 0
+
+
 def test_without_the_extra_it_says_what_to_install(call: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "httpx2", None)
     status, _, err = call("run", "local", "m", "demo", "--base-url", "http://127.0.0.1:1/v1")
@@ -250,6 +264,7 @@ def test_runs_of_another_runner_are_judged_again(call: Invoke, tmp_path: Path, c
         status, out, err = call("rejudge", "results", *options, "--base-url", server.url)
     assert (status, err) == (0, "")
     assert out.startswith("results-rejudged: 1 file\n")
+    assert out.endswith("next: attune-bench score --results results-rejudged --ground-truth demo\n")
 
 
 def test_rejudging_refuses_the_folder_of_the_runs(call: Invoke, tmp_path: Path) -> None:
@@ -272,6 +287,7 @@ def test_a_profile_is_asked_for_without_showing_it(call: Invoke, tmp_path: Path)
     for conversation in load("demo")[:5]:
         assert str(conversation.participant_profile.participant_id) not in asked
     assert out.splitlines()[2].split() == ["trait", "measure", "told", "predicted", "score", "constant", "guess"]
+    assert "lower is better" in out
     assert len(list((tmp_path / "profiles").glob("_profile_*.json"))) == 5
 
 
