@@ -237,7 +237,7 @@ def test_unknown_subset_names_the_nearest(tmp_path: Path) -> None:
 def test_subset_needs_a_folder(conversation: Json, save: Save, tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="needs a folder"):
         load(save(conversation, "conversation_5.json"), subset="Sample200")
-    with pytest.raises(SourceError, match="no such file or folder: .*nowhere"):
+    with pytest.raises(SourceError, match=r"no such file or folder: .*nowhere"):
         load(tmp_path / "nowhere", subset="Sample200")
 
 
