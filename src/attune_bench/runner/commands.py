@@ -94,10 +94,12 @@ def run(
         ]
         conversations = loaded(source, limit)
         if dry_run:
-            calls = [call for one in settings for each in conversations for call in planned_calls(each, one)]
+            planned = (call for one in settings for each in conversations for call in planned_calls(each, one))
+            by_model = estimate(planned, options.max_tokens)
+            calls = plural(sum(one.calls for one in by_model.values()), "call")
             what = f"{plural(len(conversations), 'conversation')} in {plural(len(settings), 'mode')}"
-            emit(f"{what}: {plural(len(calls), 'call')}, and one more for each answer that cannot be read")
-            emit(estimate_text(estimate(calls, options.max_tokens), options.prices))
+            emit(f"{what}: {calls}, and one more for each answer that cannot be read")
+            emit(estimate_text(by_model, options.prices))
             return 0
         require("httpx2", "run")
         server, judges = endpoints(provider, asking, judge_provider, judge_base_url, bool(judge_model))
@@ -125,7 +127,7 @@ def run(
             )
     status = report(outcome, output)
     if outcome.finished:
-        emit(f"next: attune-bench score --results {output} --ground-truth {source}")
+        emit(f"next: {command('score', (), {'--results': output, '--ground-truth': source})}")
     return status
 
 
