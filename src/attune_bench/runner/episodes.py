@@ -21,9 +21,7 @@ from attune_bench.signing import fingerprint
 from attune_data import Episode, Scenario
 from attune_data._files import write_whole
 
-__all__ = ["EPISODE_OPTIONS", "folder_of", "run_episodes", "run_episodes_sync"]
-
-EPISODE_OPTIONS = Options(max_tokens=8192)
+__all__ = ["folder_of", "run_episodes", "run_episodes_sync"]
 
 # Hidden from loading, which reads the results.
 _EPISODES = "_episodes"
@@ -109,7 +107,7 @@ async def run_episodes(
     """
     if not scenarios:
         raise RunError("there are no scenarios to run")
-    how = options or EPISODE_OPTIONS
+    how = options or Options(max_tokens=8192)
     servers: dict[Role, Endpoint] = {"model": endpoint, "simulator": simulator_endpoint or endpoint}
     configuration = settings.provenance() | {"max_tokens": how.max_tokens}
     for role, server in servers.items():
