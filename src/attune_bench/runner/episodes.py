@@ -1,6 +1,5 @@
 """Runs of many episodes."""
 
-import asyncio
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from attune_bench.runner.episode_settings import EpisodeSettings
 from attune_bench.runner.folder import RunError
 from attune_bench.runner.journal import key_of
 from attune_bench.runner.providers import Endpoint
+from attune_bench.runner.running import synchronous
 from attune_bench.signing import fingerprint
 from attune_data import Episode, Scenario
 from attune_data._files import write_whole
@@ -30,11 +30,6 @@ _RESULTS = "results.jsonl"
 _SUMMARY = "summary.json"
 # Models are compared where all else is the same; where a server is found tells nothing of what it serves.
 _OF_THE_MODEL = ("model", "temperature", "model_provider", "model_url", "simulator_url")
-
-
-def run_episodes_sync(*arguments: Any, **options: Any) -> Outcome:
-    """Do what `run_episodes` does, and return when it is done; not within an event loop."""
-    return asyncio.run(run_episodes(*arguments, **options))
 
 
 async def run_episodes(
@@ -117,6 +112,9 @@ async def run_episodes(
     folder = folder_of(settings.model, output)
     results = _results(folder, scenarios, jobs, configuration, config_hash)
     return await work_through(jobs, servers, folder, how, watch, within=results)
+
+
+run_episodes_sync = synchronous(run_episodes)
 
 
 def folder_of(model: str, output: str | Path) -> Path:

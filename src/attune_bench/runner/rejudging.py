@@ -15,7 +15,7 @@ from attune_bench.runner.flow import judge_draft
 from attune_bench.runner.folder import RunError
 from attune_bench.runner.parsing import merge_judgements
 from attune_bench.runner.providers import Endpoint
-from attune_bench.runner.running import job_of
+from attune_bench.runner.running import job_of, synchronous
 from attune_bench.runner.script import Script
 from attune_bench.runner.settings import Settings
 from attune_data import Conversation, Run
@@ -23,11 +23,6 @@ from attune_data import Conversation, Run
 __all__ = ["rejudge", "rejudge_sync"]
 
 _JUDGED = ("em_draft_judge_scores", "em_draft_binary_assessment")
-
-
-def rejudge_sync(*arguments: Any, **options: Any) -> Outcome:
-    """Do what `rejudge` does, and return when it is done; not within an event loop."""
-    return asyncio.run(rejudge(*arguments, **options))
 
 
 async def rejudge(
@@ -81,6 +76,9 @@ async def rejudge(
     if not jobs:
         raise RunError("no run has both a draft and its conversation; are they of the same data set?")
     return await work_through(jobs, {"judge": endpoint}, Path(output), how, watch)
+
+
+rejudge_sync = synchronous(rejudge)
 
 
 def _job(run: Run, conversation: Conversation, settings: Settings, options: Options) -> Job:
