@@ -9,7 +9,7 @@ there is no interval.
 from collections.abc import Mapping
 from itertools import combinations
 from math import isnan
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attune_bench.comparison import ALPHA, FEWEST, detectable_difference, warn_family
 from attune_bench.records import null
@@ -59,7 +59,8 @@ def compare_by_scenario(
     import polars as pl
 
     drawn: dict[tuple[str, ...], Resamples] = {}
-    rows = []
+    rows: list[dict[str, Any]] = []
+    p_values: list[float] = []
     sampled = False
     for a, b in combinations(values, 2):
         shared = tuple(sorted(values[a].keys() & values[b].keys()))
@@ -70,9 +71,23 @@ def compare_by_scenario(
         [test] = paired_permutation_test(one, other, shared, n_permutations=settings.resamples, seed=settings.seed)
         low, high, reason = scenario_ends(interval)
         sampled |= test.exchanges > 0 and not test.exact
-        sizes = interval.n, detectable_difference(one, other, shared), reason
-        rows.append((a, b, null(test.difference), low, high, test.p_value, *sizes))
-    corrected = holm([row[5] for row in rows]).tolist()
+        rows.append(
+            {
+                "model_a": a,
+                "model_b": b,
+                "difference": null(test.difference),
+                "low": low,
+                "high": high,
+                "p": null(test.p_value),
+                "n": interval.n,
+                "detectable": detectable_difference(one, other, shared),
+                "reason": reason,
+            }
+        )
+        p_values.append(test.p_value)
+    corrected = holm(p_values).tolist()
+    for row, p in zip(rows, corrected, strict=True):
+        row |= {"p_holm": null(p), "told_apart": None if isnan(p) else p < ALPHA}
     if sampled:
         warn_family(sum(not isnan(p) for p in corrected), settings, family)
     schema = {
@@ -83,11 +98,7 @@ def compare_by_scenario(
         "detectable": pl.Float64,
         "reason": pl.String,
     }
-    full = [
-        (*row[:5], null(row[5]), null(p), None if isnan(p) else p < ALPHA, *row[6:])
-        for row, p in zip(rows, corrected, strict=True)
-    ]
-    return pl.DataFrame(full, schema=schema, orient="row")
+    return pl.DataFrame(rows, schema=schema)
 
 
 def scenario_ends(interval: Interval) -> tuple[float | None, float | None, str | None]:

@@ -230,11 +230,11 @@ def episode_summary(
 
 
 def _other_text(episodes: Iterable[Episode], scenarios: Iterable[Scenario]) -> int:
-    texts = {scenario.id: scenario for scenario in scenarios}
+    by_id = {scenario.id: scenario for scenario in scenarios}
     return sum(
-        episode.scenario_hash != fingerprint([texts[episode.scenario_id]])
+        episode.scenario_hash != fingerprint([by_id[episode.scenario_id]])
         for episode in episodes
-        if episode.scenario_hash is not None and episode.scenario_id in texts
+        if episode.scenario_hash is not None and episode.scenario_id in by_id
     )
 
 

@@ -7,6 +7,7 @@ episodes that differ in these, in the number of rounds or in the configuration, 
 numbers depend on, are refused.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 from statistics import fmean
@@ -71,36 +72,30 @@ def common_settings(episodes: Iterable[Episode]) -> dict[str, str | int | None]:
         ...
     ValueError: models that differ in the simulator are not comparable: A (of a), B (of b)
     """
-    models: dict[str, dict[str | int | None, set[str]]] = {name: {} for name in SETTINGS}
-    seen: set[tuple[str, str]] = set()
-    texts: dict[str, tuple[str, str]] = {}
-    twice = changed = ""
-    for episode in episodes:
-        for name, found in models.items():
-            found.setdefault(getattr(episode, name), set()).add(episode.model)
-        played = episode.scenario_id, episode.model
-        if played in seen:
-            twice = twice or f"two episodes of scenario {episode.scenario_id!r} and model {episode.model!r}"
-        seen.add(played)
-        if text := episode.scenario_hash:
-            first, model = texts.setdefault(episode.scenario_id, (text, episode.model))
-            if first != text:
-                changed = changed or (
-                    f"scenario {episode.scenario_id!r} has another text in the episodes of {model!r} than in those of "
-                    f"{episode.model!r}; run both on the same data"
-                )
-    if not seen:
+    held = list(episodes)
+    if not held:
         raise ValueError("there are no episodes")
-    for name, found in models.items():
-        if len(found) > 1:
-            parts = sorted(f"{value or 'none named'} (of {', '.join(sorted(of))})" for value, of in found.items())
+    for name, what in SETTINGS.items():
+        models: dict[str | int | None, set[str]] = {}
+        for episode in held:
+            models.setdefault(getattr(episode, name), set()).add(episode.model)
+        if len(models) > 1:
+            parts = sorted(f"{value or 'none named'} (of {', '.join(sorted(of))})" for value, of in models.items())
             where = "; _configuration.json beside the results says what it is" if name == "config_hash" else ""
-            raise ValueError(
-                f"models that differ in the {SETTINGS[name]} are not comparable: {', '.join(parts)}{where}"
-            )
-    if twice or changed:
-        raise ValueError(twice or changed)
-    return {name: next(iter(found)) for name, found in models.items()}
+            raise ValueError(f"models that differ in the {what} are not comparable: {', '.join(parts)}{where}")
+    for (scenario, model), count in Counter((episode.scenario_id, episode.model) for episode in held).items():
+        if count > 1:
+            raise ValueError(f"two episodes of scenario {scenario!r} and model {model!r}")
+    first: dict[str, Episode] = {}
+    for episode in held:
+        if episode.scenario_hash:
+            other = first.setdefault(episode.scenario_id, episode)
+            if other.scenario_hash != episode.scenario_hash:
+                raise ValueError(
+                    f"scenario {episode.scenario_id!r} has another text in the episodes of {other.model!r} than in "
+                    f"those of {episode.model!r}; run both on the same data"
+                )
+    return {name: getattr(held[0], name) for name in SETTINGS}
 
 
 def compare_episodes(

@@ -103,7 +103,7 @@ _STATE = record(
 )
 _TEXTS = (
     *("model", "profile_id", "scene_tag", "ended_by", "goal_reason", "stop_reason", "error"),
-    *("simulator", "prompt_version", "config_hash"),
+    *("simulator", "prompt_version", "config_hash", "scenario_hash"),
 )
 
 fix_episode = record(

@@ -140,6 +140,14 @@ def test_summary_has_micro_and_macro_means_and_counts() -> None:
     assert [found[name] for name in ("n", "scenarios", "coverage", "without_scenario")] == [3, 4, 0.75, 1]
 
 
+def test_episodes_of_scenarios_that_are_not_there_are_told(
+    written: Callable[..., tuple[Path, Path]], call: Call
+) -> None:
+    folder, data = written([*EPISODES, episode("elsewhere", (1, 1))])
+    out = call("eibench", "score", folder, "--data", data, *QUICK)[1]
+    assert "Left out: 1 episode of scenarios that are not in the data." in " ".join(out.split())
+
+
 def test_episodes_of_another_text_are_counted_and_told(written: Callable[..., tuple[Path, Path]], call: Call) -> None:
     _, scenarios = records(SCENARIOS, EPISODES)
     played = {one.id: fingerprint([one]) for one in scenarios}

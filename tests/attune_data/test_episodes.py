@@ -104,6 +104,16 @@ def test_bare_nan_is_read_as_null(save: Save) -> None:
 
 
 @pytest.mark.parametrize(
+    "key",
+    [field.alias or name for name, field in Episode.model_fields.items() if field.annotation in (str, str | None)],
+)
+def test_a_number_where_text_belongs_costs_no_episode(key: str, save: Save) -> None:
+    (episode,) = loaded = load_episodes(save(lines(official(**{key: 12})), "a.jsonl"))
+    assert json.loads(episode.to_json())[key] == "12"
+    assert (f"$.{key}", "number-where-text", "note") in rules(loaded)
+
+
+@pytest.mark.parametrize(
     ("key", "value"), [("final_anger", 101), ("final_trust", 17.5), ("model", None), ("model", "")]
 )
 def test_what_is_scored_is_strict(key: str, value: Any, save: Save) -> None:

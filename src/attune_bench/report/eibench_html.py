@@ -181,8 +181,8 @@ def _comparisons(pairs: "pl.DataFrame") -> Html:
         name = "All scenes" if scene == OVERALL else scenes()[str(scene)].title
         said = pairs_title(family)
         head = ["A", "B", "A minus B", "p", "Holm p", "detectable", "n"]
-        parts.append(joined(element("h3", name), element("p", f"{said[0].upper()}{said[1:]}."),
-                            table(head, body, sortable=True)))  # fmt: skip
+        title, note = element("h3", name), element("p", f"{said[0].upper()}{said[1:]}.")
+        parts.append(joined(title, note, table(head, body, sortable=True)))
     return section("Comparisons", *parts, element("p", PAIRS_NOTE, class_="quiet"))
 
 

@@ -7,19 +7,20 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
 from attune_bench._usage import UsageError, emit
+from attune_bench.progress import progress
+from attune_bench.runner.engine import Options, Outcome
+from attune_bench.runner.folder import RunError
+from attune_bench.runner.meter import Meter
+from attune_bench.runner.prices import PriceError, read_prices
+from attune_bench.runner.providers import Endpoint, Provider, ProviderError, endpoint
+from attune_bench.runner.settings import Settings
+from attune_data import CodebookError, Collection, Conversation, load
 from attune_data._text import columns_of_terminal, plural, printable, shortened
-
-if TYPE_CHECKING:
-    from attune_bench.runner.engine import Options, Outcome
-    from attune_bench.runner.meter import Meter
-    from attune_bench.runner.providers import Endpoint
-    from attune_bench.runner.settings import Settings
-    from attune_data import Collection, Conversation
 
 __all__ = [
     "DEFAULTS",
@@ -39,7 +40,6 @@ __all__ = [
     "warn",
 ]
 
-Provider = Literal["openrouter", "openai", "prime", "local"]
 Temperature = float | Literal["server"]
 Names = Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")]
 Output = Annotated[Path, Parameter(name=["--output", "-o"])]
@@ -85,22 +85,18 @@ class Asking:
     base_url: str | None = None
     api_key: str | None = field(default=None, repr=False)
 
-    def options(self) -> "Options":
+    def options(self) -> Options:
         """Return how a run is made."""
-        from attune_bench.runner import Options, read_prices
-
         known = read_prices(self.prices) if self.prices else {}
         with values():
             return Options(self.concurrency, self.call_timeout, self.max_tokens, self.max_cost, known)
 
-    def settings(self, model: str, provider: str, **more: Any) -> "Settings":
+    def settings(self, model: str, provider: str, **more: Any) -> Settings:
         """Return who is asked what."""
-        from attune_bench.runner import Settings
-
         with values():
             return Settings(model, provider, seed=self.seed, temperature=sent(self.temperature), **more)
 
-    def changed(self, server: "Endpoint") -> dict[str, Any]:
+    def changed(self, server: Endpoint) -> dict[str, Any]:
         """Return the options by name, None for those at their default; without secrets."""
         values = asdict(replace(self, api_key=None, base_url=self.base_url and server.url))
         names = {each.name: each.default for each in fields(self)}
@@ -127,9 +123,6 @@ def values() -> Iterator[None]:
 @contextmanager
 def usage_errors() -> Iterator[None]:
     """Turn what the user can mend into one line; Ctrl-C too, with exit status 130."""
-    from attune_bench.runner import PriceError, ProviderError, RunError
-    from attune_data import CodebookError
-
     try:
         yield
     except KeyboardInterrupt:
@@ -145,10 +138,7 @@ def usage_errors() -> Iterator[None]:
         raise UsageError(str(error)) from None
 
 
-def loaded(source: str, limit: int | None) -> "Collection[Conversation]":
-    from attune_bench.progress import progress
-    from attune_data import load
-
+def loaded(source: str, limit: int | None) -> Collection[Conversation]:
     if limit is not None and limit < 1:
         raise UsageError(f"--limit is {limit}; expected a positive number")
     with progress() as phase:
@@ -167,10 +157,8 @@ def endpoints(
     judge_provider: Provider | None,
     judge_base_url: str | None,
     has_judges: bool,
-) -> tuple["Endpoint", "Endpoint"]:
+) -> tuple[Endpoint, Endpoint]:
     """Return where the model and the judges, or the simulator, are served."""
-    from attune_bench.runner import endpoint
-
     base_url, api_key = asking.base_url, asking.api_key
     if (judge_provider or judge_base_url) and not has_judges:
         raise UsageError("there is a provider of judges but no judge; name one with --judge-model")
@@ -200,11 +188,11 @@ def command(name: str, arguments: tuple[str, ...], options: dict[str, Any]) -> s
 
 
 @contextmanager
-def shown() -> Iterator[Callable[["Meter"], None]]:
+def shown() -> Iterator[Callable[[Meter], None]]:
     """Give what shows a meter: one line that changes on a terminal, else a line every half a minute."""
     stream, is_terminal, shown = sys.stderr, sys.stderr.isatty(), monotonic()
 
-    def show(meter: "Meter") -> None:
+    def show(meter: Meter) -> None:
         nonlocal shown
         if is_terminal:
             stream.write(f"\r{shortened(meter.text(), columns_of_terminal() - 1)}\x1b[K")
@@ -221,7 +209,7 @@ def shown() -> Iterator[Callable[["Meter"], None]]:
             stream.write("\n")
 
 
-def report(outcome: "Outcome", output: Path, made: str = "file") -> int:
+def report(outcome: Outcome, output: Path, made: str = "file") -> int:
     """Print what came of a run, counted as what it has made; return the exit status."""
     before = f", {outcome.earlier} of them from before" if outcome.earlier else ""
     emit(f"{output}: {plural(outcome.finished, made)}{before}")

@@ -21,6 +21,13 @@ from attune_bench.runner._console import (
     usage_errors,
     warn,
 )
+from attune_bench.runner.estimate import estimate, estimate_text
+from attune_bench.runner.flow import planned_calls
+from attune_bench.runner.profile_scores import profile_table, read_predictions, score_profiles
+from attune_bench.runner.profiling import profile_sync
+from attune_bench.runner.rejudging import rejudge_sync
+from attune_bench.runner.running import run_sync
+from attune_data import load_codebook, load_runs
 from attune_data._extras import require
 from attune_data._record import Mode
 from attune_data._text import plural
@@ -79,10 +86,6 @@ def run(
     dry_run
         Print the number of calls, tokens and the cost, and send nothing.
     """
-    from attune_bench.runner import planned_calls, run_sync
-    from attune_bench.runner.estimate import estimate, estimate_text
-    from attune_data import load_codebook
-
     with usage_errors():
         options, chosen = asking.options(), load_codebook(codebook)
         settings = [
@@ -94,10 +97,12 @@ def run(
         ]
         conversations = loaded(source, limit)
         if dry_run:
-            calls = [call for one in settings for each in conversations for call in planned_calls(each, one)]
+            planned = (call for one in settings for each in conversations for call in planned_calls(each, one))
+            by_model = estimate(planned, options.max_tokens)
+            calls = plural(sum(one.calls for one in by_model.values()), "call")
             what = f"{plural(len(conversations), 'conversation')} in {plural(len(settings), 'mode')}"
-            emit(f"{what}: {plural(len(calls), 'call')}, and one more for each answer that cannot be read")
-            emit(estimate_text(estimate(calls, options.max_tokens), options.prices))
+            emit(f"{what}: {calls}, and one more for each answer that cannot be read")
+            emit(estimate_text(by_model, options.prices))
             return 0
         require("httpx2", "run")
         server, judges = endpoints(provider, asking, judge_provider, judge_base_url, bool(judge_model))
@@ -158,9 +163,6 @@ def rejudge(
     output
         Folder for the new run files; by default the name of the first with -rejudged.
     """
-    from attune_bench.runner.rejudging import rejudge_sync
-    from attune_data import load_runs
-
     with usage_errors():
         require("httpx2", "run")
         target = output or directory.with_name(f"{directory.resolve().name}-rejudged")
@@ -213,9 +215,6 @@ def profile(
     limit
         Only the first conversations.
     """
-    from attune_bench.runner.profile_scores import profile_table, read_predictions, score_profiles
-    from attune_bench.runner.profiling import profile_sync
-
     with usage_errors():
         require("httpx2", "run")
         options, settings = asking.options(), asking.settings(model, provider)

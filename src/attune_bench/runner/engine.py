@@ -374,7 +374,7 @@ async def _together(works: Iterator[Any]) -> None:
 
 
 @asynccontextmanager
-async def _watched(meter: Meter, watch: Callable[[Meter], object] | None) -> AsyncIterator[None]:
+async def _watched(meter: Meter, watch: Watch | None) -> AsyncIterator[None]:
     async def tick() -> None:
         while watch is not None:
             watch(meter)

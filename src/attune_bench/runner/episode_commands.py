@@ -4,11 +4,12 @@ import asyncio
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
 from attune_bench._usage import UsageError, emit
+from attune_bench.progress import progress
 from attune_bench.runner._console import (
     Asking,
     Output,
@@ -23,14 +24,15 @@ from attune_bench.runner._console import (
     values,
     warn,
 )
+from attune_bench.runner.calls import Call
+from attune_bench.runner.episode_flow import most_calls, run_episode
+from attune_bench.runner.episode_settings import EpisodeSettings
+from attune_bench.runner.episodes import folder_of, run_episodes_sync
+from attune_bench.runner.estimate import Estimate, estimate_text
+from attune_data import Collection, Scenario, load_scenarios
 from attune_data._extras import require
 from attune_data._text import plural
 from attune_data.scenario import Scene
-
-if TYPE_CHECKING:
-    from attune_bench.runner import Call, EpisodeSettings
-    from attune_bench.runner.estimate import Estimate
-    from attune_data import Collection, Scenario
 
 __all__ = ["run"]
 
@@ -110,23 +112,18 @@ def run(
     dry_run
         Print the number of calls, tokens and the cost, and send nothing.
     """
-    from attune_bench.runner import EpisodeSettings, run_episodes_sync
-    from attune_bench.runner.episode_flow import most_calls
-    from attune_bench.runner.episodes import folder_of
-    from attune_bench.runner.estimate import estimate_text
-
     with usage_errors():
         options = asking.options()
         with values():
             settings = EpisodeSettings(
                 model,
                 simulator_model,
-                max_rounds,
-                judge_all,
-                language,
-                asking.seed,
-                sent(asking.temperature),
-                sent(simulator_temperature),
+                max_rounds=max_rounds,
+                judge_all=judge_all,
+                language=language,
+                seed=asking.seed,
+                temperature=sent(asking.temperature),
+                simulator_temperature=sent(simulator_temperature),
             )
         scenarios = _scenarios(source, scene, limit)
         if dry_run:
@@ -168,10 +165,7 @@ def run(
     return status
 
 
-def _scenarios(source: str, scene: tuple[Scene, ...], limit: int | None) -> "Collection[Scenario]":
-    from attune_bench.progress import progress
-    from attune_data import load_scenarios
-
+def _scenarios(source: str, scene: tuple[Scene, ...], limit: int | None) -> Collection[Scenario]:
     if limit is not None and limit < 1:
         raise UsageError(f"--limit is {limit}; expected a positive number")
     with progress() as phase:
@@ -188,16 +182,13 @@ def _scenarios(source: str, scene: tuple[Scene, ...], limit: int | None) -> "Col
     return scenarios[:limit]
 
 
-def _estimate(scenarios: "Collection[Scenario]", settings: "EpisodeSettings", max_tokens: int) -> "dict[str, Estimate]":
+def _estimate(scenarios: Collection[Scenario], settings: EpisodeSettings, max_tokens: int) -> dict[str, Estimate]:
     """Return the estimate of each model, from episodes in which both sides say next to nothing."""
-    from attune_bench.runner import run_episode
-    from attune_bench.runner.estimate import Estimate
-
     each: dict[str, Estimate] = {}
     for scenario in scenarios:
         calls: list[Call] = []
 
-        async def complete(call: "Call", _attempt: int, calls: "list[Call]" = calls) -> str:
+        async def complete(call: Call, _attempt: int, calls: list[Call] = calls) -> str:
             calls.append(call)
             return '{"reply": "."}'
 

@@ -1,6 +1,5 @@
 """Runs of many episodes."""
 
-import asyncio
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,13 +16,12 @@ from attune_bench.runner.episode_settings import EpisodeSettings
 from attune_bench.runner.folder import RunError
 from attune_bench.runner.journal import key_of
 from attune_bench.runner.providers import Endpoint
+from attune_bench.runner.running import synchronous
 from attune_bench.signing import fingerprint
 from attune_data import Episode, Scenario
 from attune_data._files import write_whole
 
-__all__ = ["EPISODE_OPTIONS", "folder_of", "run_episodes", "run_episodes_sync"]
-
-EPISODE_OPTIONS = Options(max_tokens=8192)
+__all__ = ["folder_of", "run_episodes", "run_episodes_sync"]
 
 # Hidden from loading, which reads the results.
 _EPISODES = "_episodes"
@@ -32,11 +30,6 @@ _RESULTS = "results.jsonl"
 _SUMMARY = "summary.json"
 # Models are compared where all else is the same; where a server is found tells nothing of what it serves.
 _OF_THE_MODEL = ("model", "temperature", "model_provider", "model_url", "simulator_url")
-
-
-def run_episodes_sync(*arguments: Any, **options: Any) -> Outcome:
-    """Do what `run_episodes` does, and return when it is done; not within an event loop."""
-    return asyncio.run(run_episodes(*arguments, **options))
 
 
 async def run_episodes(
@@ -109,7 +102,7 @@ async def run_episodes(
     """
     if not scenarios:
         raise RunError("there are no scenarios to run")
-    how = options or EPISODE_OPTIONS
+    how = options or Options(max_tokens=8192)
     servers: dict[Role, Endpoint] = {"model": endpoint, "simulator": simulator_endpoint or endpoint}
     configuration = settings.provenance() | {"max_tokens": how.max_tokens}
     for role, server in servers.items():
@@ -119,6 +112,9 @@ async def run_episodes(
     folder = folder_of(settings.model, output)
     results = _results(folder, scenarios, jobs, configuration, config_hash)
     return await work_through(jobs, servers, folder, how, watch, within=results)
+
+
+run_episodes_sync = synchronous(run_episodes)
 
 
 def folder_of(model: str, output: str | Path) -> Path:

@@ -100,9 +100,6 @@ class Journal:
         async with self._turn:
             os.close(self._file)
 
-    def __len__(self) -> int:
-        return len(self._entries)
-
     def get(self, key: str) -> Answer | None:
         """Return the answer of a key, None where there is none."""
         return self._entries.get(key)

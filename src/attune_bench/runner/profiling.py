@@ -1,6 +1,5 @@
 """Predicting the participant's profile from the conversation alone; an experiment."""
 
-import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +15,7 @@ from attune_bench.runner.folder import RunError
 from attune_bench.runner.parsing import Tally, find_object
 from attune_bench.runner.prompts import Fence, load_prompts
 from attune_bench.runner.providers import Endpoint
-from attune_bench.runner.running import job_of
+from attune_bench.runner.running import job_of, synchronous
 from attune_bench.runner.settings import Settings
 from attune_data import Conversation, Run
 from attune_data._fixes import number
@@ -68,11 +67,6 @@ def profile_values(conversation: Conversation) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value not in (None, "", ())}
 
 
-def profile_sync(*arguments: Any, **options: Any) -> Outcome:
-    """Do what `profile` does, and return when it is done; not within an event loop."""
-    return asyncio.run(profile(*arguments, **options))
-
-
 async def profile(
     conversations: Sequence[Conversation],
     settings: Settings,
@@ -122,6 +116,9 @@ async def profile(
     how = options or Options()
     jobs = [_job(conversation, own, how, asked) for conversation in conversations]
     return await work_through(jobs, {"model": endpoint}, Path(output), how, watch)
+
+
+profile_sync = synchronous(profile)
 
 
 def _job(conversation: Conversation, settings: Settings, options: Options, asked: Mapping[str, Sequence[Any]]) -> Job:

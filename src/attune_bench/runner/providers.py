@@ -6,12 +6,15 @@ from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal, get_args
 from urllib.parse import quote, quote_plus, unquote, unquote_plus, urlsplit
 
-__all__ = ["PROVIDERS", "Endpoint", "ProviderError", "endpoint"]
+__all__ = ["PROVIDERS", "Endpoint", "Provider", "ProviderError", "endpoint"]
 
-PROVIDERS = ("openrouter", "openai", "prime", "local")
+Provider = Literal["openrouter", "openai", "prime", "local"]
 """The providers by name; ``local`` is any server of the OpenAI protocol, given its URL."""
+
+PROVIDERS: tuple[Provider, ...] = get_args(Provider)
 
 _URLS = {
     "openrouter": "https://openrouter.ai/api/v1",

@@ -7,6 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from attune_bench._seen import SeenTurn
 from attune_bench.run_files import run_file_name
 from attune_bench.runner.calls import Complete
 from attune_bench.runner.engine import Job, Options, Outcome, Watch, work_through
@@ -14,7 +15,7 @@ from attune_bench.runner.flow import judge_draft
 from attune_bench.runner.folder import RunError
 from attune_bench.runner.parsing import merge_judgements
 from attune_bench.runner.providers import Endpoint
-from attune_bench.runner.running import job_of
+from attune_bench.runner.running import job_of, synchronous
 from attune_bench.runner.script import Script
 from attune_bench.runner.settings import Settings
 from attune_data import Conversation, Run
@@ -22,11 +23,6 @@ from attune_data import Conversation, Run
 __all__ = ["rejudge", "rejudge_sync"]
 
 _JUDGED = ("em_draft_judge_scores", "em_draft_binary_assessment")
-
-
-def rejudge_sync(*arguments: Any, **options: Any) -> Outcome:
-    """Do what `rejudge` does, and return when it is done; not within an event loop."""
-    return asyncio.run(rejudge(*arguments, **options))
 
 
 async def rejudge(
@@ -82,14 +78,21 @@ async def rejudge(
     return await work_through(jobs, {"judge": endpoint}, Path(output), how, watch)
 
 
+rejudge_sync = synchronous(rejudge)
+
+
 def _job(run: Run, conversation: Conversation, settings: Settings, options: Options) -> Job:
     own = replace(settings, model=run.em_model, mode=run.mode)
-    script = Script(conversation, own)
     drafts = {turn.turn_number: turn.em_drafted_response for turn in run.turns}
-    judged = [turn for turn in script.turns if drafts.get(turn.number, "").strip() and script.is_judged(turn)]
+
+    def planned(script: Script) -> list[tuple[SeenTurn, str]]:
+        judged = [turn for turn in script.turns if drafts.get(turn.number, "").strip() and script.is_judged(turn)]
+        return [(turn, judge) for turn in judged for judge in own.judges]
 
     async def make(complete: Complete) -> Run:
-        pairs = [(turn, judge) for turn in judged for judge in own.judges]
+        # Made anew, as the requests of all runs at once would take much memory.
+        script = Script(conversation, own)
+        pairs = planned(script)
         replies = await asyncio.gather(
             *(judge_draft(script, turn, judge, drafts[turn.number], complete) for turn, judge in pairs),
             return_exceptions=True,
@@ -119,6 +122,6 @@ def _job(run: Run, conversation: Conversation, settings: Settings, options: Opti
         run_file_name(run),
         {"content": sha256(conversation.to_json()).hexdigest(), "run": sha256(run.to_json()).hexdigest()},
         own.judges,
-        len(judged) * len(own.judges),
+        len(planned(Script(conversation, own))),
         make,
     )

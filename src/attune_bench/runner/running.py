@@ -1,10 +1,11 @@
 """Runs of many conversations."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from functools import wraps
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec
 
 from attune_bench.run_files import run_file_name
 from attune_bench.runner.calls import Complete, Role
@@ -17,12 +18,23 @@ from attune_bench.runner.settings import Settings
 from attune_data import Conversation, Run
 from attune_data._record import Record
 
-__all__ = ["job_of", "run", "run_sync"]
+__all__ = ["job_of", "run", "run_sync", "synchronous"]
+
+P = ParamSpec("P")
 
 
-def run_sync(*arguments: Any, **options: Any) -> Outcome:
-    """Do what `run` does, and return when it is done; not within an event loop."""
-    return asyncio.run(run(*arguments, **options))
+def synchronous(run: Callable[P, Coroutine[Any, Any, Outcome]]) -> Callable[P, Outcome]:
+    """Return the function that does what a coroutine function does, and returns when it is done.
+
+    It cannot be called within an event loop.
+    """
+
+    @wraps(run)
+    def run_sync(*arguments: P.args, **options: P.kwargs) -> Outcome:
+        return asyncio.run(run(*arguments, **options))
+
+    run_sync.__name__ = run_sync.__qualname__ = f"{run.__name__}_sync"
+    return run_sync
 
 
 async def run(
@@ -79,6 +91,9 @@ async def run(
     jobs = [_job(conversation, one, how, files.get(conversation.id)) for conversation in conversations for one in each]
     servers: dict[Role, Endpoint] = {"model": endpoint, "judge": judge_endpoint or endpoint}
     return await work_through(jobs, servers, Path(output), how, watch)
+
+
+run_sync = synchronous(run)
 
 
 def _job(conversation: Conversation, settings: Settings, options: Options, file: str | None) -> Job:

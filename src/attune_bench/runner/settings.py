@@ -62,6 +62,8 @@ class Settings:
     temperature: float | None = 0.0
     codebook: Codebook = field(default_factory=load_codebook)
     prompts: Prompts = field(default_factory=load_prompts)
+    # Kept, as every conversation asks for it.
+    _codebook_hash: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not all((self.model, self.provider, *self.judges)):
@@ -75,6 +77,7 @@ class Settings:
             raise ValueError(f"a judge is named twice among {', '.join(self.judges)}")
         if self.temperature is not None and not 0 <= self.temperature < math.inf:
             raise ValueError(f"temperature is {self.temperature}; expected a number that is not negative")
+        object.__setattr__(self, "_codebook_hash", _hash(self.codebook))
 
     @property
     def verbose(self) -> bool:
@@ -100,7 +103,7 @@ class Settings:
             "temperature": self.temperature,
             "prompt_version": self.prompts.version,
             "prompt_hash": self.prompts.hash,
-            "codebook_hash": _hash(self.codebook),
+            "codebook_hash": self._codebook_hash,
         }
 
 

@@ -95,4 +95,4 @@ def test_at_the_end_no_more_calls_and_costs_are_expected_than_there_were(tmp_pat
         assert server.calls == 6
     text = outcome.meter.text()
     assert "6/6 calls" in text
-    assert f"{outcome.meter.cost + outcome.meter.simulator_cost:.2f} expected" in text
+    assert "expected" not in text

@@ -92,6 +92,14 @@ def test_a_silence_after_the_ninth_reply_ends_it_as_after_any_other() -> None:
         assert (episode.ended_by, episode.outcome) == ("simulator_stop", "empty_simulator_reply")
 
 
+def test_a_judgement_of_the_ninth_reply_that_cannot_be_read_fails_as_any_other() -> None:
+    episode = play("charm", person=[*[judged(-1, 2)] * 8, *["Hm."] * 3], judge_all=True)
+    start = DEMO["charm"].initial_calibration
+    assert (episode.ended_by, episode.outcome) == ("parse_failed", "parse_failed")
+    # The state after eight judgements of -1 and 2.
+    assert (episode.final_anger, episode.final_trust) == (start.initial_anger - 8, start.initial_trust + 16)
+
+
 def test_max_rounds() -> None:
     assert play("repair", max_rounds=2).n_rounds == 2
     assert len(play("charm", max_rounds=1).history) == 3

@@ -45,6 +45,15 @@ def test_run_writes_files_that_score_reads(call: Invoke, tmp_path: Path) -> None
     assert {one.em_model for one in load_runs(tmp_path / "results")} == {"vendor/model"}
 
 
+def test_the_next_command_can_be_pasted(call: Invoke) -> None:
+    options = ("--limit", 1, "--output", "my results")
+    with ModelServer() as server:
+        _, out, _ = call("run", "local", "m", "demo", "--base-url", server.url, *options)
+    pasted = shlex.split(out.splitlines()[-1].removeprefix("next: attune-bench "))
+    assert pasted == ["score", "--results", "my results", "--ground-truth", "demo"]
+    assert call(*pasted)[0] == 0
+
+
 def test_answers_that_cannot_be_read_are_counted_at_the_end(call: Invoke, five_turns: Conversation) -> None:
     short = [five_turns.model_copy(update={"conversation_id": str(n), "turns": five_turns.turns[:1]}) for n in (1, 2)]
     Path("data").mkdir()

@@ -101,7 +101,7 @@ def test_an_answer_is_on_disk_before_add_returns(tmp_path: Path) -> None:
         async with Journal(path) as journal:
             await journal.add("a", ONE)
             assert json.loads(path.read_bytes())["text"] == ONE.text
-            assert len(journal) == 1
+            assert len(journal.answers()) == 1
 
     asyncio.run(add())
 
