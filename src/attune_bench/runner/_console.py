@@ -71,8 +71,8 @@ class Asking:
     base_url
         URL of a local server, such as http://localhost:8000/v1.
     api_key
-        The key of the model's server; it can be read by other users of the machine, who see the command. Better set
-        it in the environment.
+        The key of that provider; it can be read by other users of the machine, who see the command. Better set it in
+        the environment.
     """
 
     concurrency: int = 8

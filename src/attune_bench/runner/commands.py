@@ -146,6 +146,7 @@ def rejudge(
     ground_truth: str,
     judge_provider: Provider = "openrouter",
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    codebook: Path | None = None,
     asking: Asking = DEFAULTS,
 ) -> int:
     """Let other judges judge the drafts of run files, and write them with their judgements to another folder.
@@ -162,13 +163,16 @@ def rejudge(
         Who serves the judges.
     output
         Folder for the new run files; by default the name of the first with -rejudged.
+    codebook
+        The data set's own annotation_codebook.json, as for run.
     """
     with usage_errors():
         require("httpx2", "run")
         target = output or directory.with_name(f"{directory.resolve().name}-rejudged")
         if target.resolve() == directory.resolve():
             raise UsageError(f"the run files in {directory} would be replaced; choose another --output")
-        options, settings = asking.options(), asking.settings("any", judge_provider, judges=judge_model)
+        options, chosen = asking.options(), load_codebook(codebook)
+        settings = asking.settings("any", judge_provider, judges=judge_model, codebook=chosen)
         runs, conversations = load_runs(directory), loaded(ground_truth, None)
         server, _ = endpoints(judge_provider, asking, None, None, True)
         changed = {
@@ -176,6 +180,7 @@ def rejudge(
             "--ground-truth": ground_truth,
             "--judge-provider": judge_provider,
             "--output": target,
+            "--codebook": codebook,
             **asking.changed(server),
         }
         options = replace(options, command=command("rejudge", (str(directory),), changed))

@@ -18,7 +18,7 @@ from attune_bench.runner.meter import Meter
 from attune_bench.runner.profile_scores import TraitScore, score_profiles
 from attune_bench.runner.profiling import LISTS, SCORES, ProfilePrediction
 from attune_bench.summary import summary
-from attune_data import Conversation, load, load_runs
+from attune_data import Conversation, load, load_codebook, load_runs
 
 Invoke = Callable[..., tuple[int, str, str]]
 
@@ -274,6 +274,20 @@ def test_runs_of_another_runner_are_judged_again(call: Invoke, tmp_path: Path, c
     assert (status, err) == (0, "")
     assert out.startswith("results-rejudged: 1 file\n")
     assert out.endswith("next: attune-bench score --results results-rejudged --ground-truth demo\n")
+
+
+def test_judges_are_asked_in_the_words_of_the_data_set(call: Invoke, tmp_path: Path) -> None:
+    names = load_codebook().binary
+    book = {name: {"text": f"WORDING {name}", "observer_text": f"OBSERVED {name}"} for name in names}
+    (tmp_path / "book.json").write_text(json.dumps({"binary": book}))
+    options = ["--ground-truth", "demo", "--judge-provider", "local", "--judge-model", "two", "--codebook", "book.json"]
+    with ModelServer() as server:
+        call("run", "local", "m", "demo", "--limit", 1, "--base-url", server.url)
+        sent = len(server.bodies)
+        assert call("rejudge", "results", *options, "--base-url", server.url)[0] == 0
+        asked = [body["messages"][-1]["content"] for body in server.bodies[sent:]]
+    assert asked
+    assert all("OBSERVED B" in request and "acknowledge" not in request.lower() for request in asked)
 
 
 def test_rejudging_refuses_the_folder_of_the_runs(call: Invoke, tmp_path: Path) -> None:
