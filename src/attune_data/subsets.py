@@ -32,9 +32,7 @@ def subset_choice(source: Source, subset: str, found: list[Issue]) -> Choice:
         raise ValueError(f"unknown subset {subset!r}, expected one of {', '.join(subsets)}{hint}")
     named = _named(source)
     if named is None:
-        given = "a Dataset" if is_dataset(source) else source_text(source)
-        if not is_dataset(source) and given != "demo" and not Path(given).exists():
-            raise SourceError(f"no such file or folder: {given}")
+        given = "a Dataset" if is_dataset(source) else source
         raise SourceError(f"subset={subset!r} needs a folder or archive of conversation_<n>.json files, not {given}")
     name, folder = named
     return partial(_choose, source=name, folder=folder, subset=subset, wanted=subsets[subset], found=found)
@@ -50,7 +48,8 @@ def _named(source: Source) -> tuple[str, str] | None:
         path, name, is_folder = Path(address.path or address.repo), text, not address.path.lower().endswith(FILES)
     else:
         path = Path(text)
-        is_folder = path.is_dir()
+        # What is not there is told of where it is to be read.
+        is_folder = path.is_dir() or (text != "demo" and not path.exists())
         name = path.resolve().name if is_folder else path.name
     stem = archive_stem(path)
     if stem is not None and not path.is_dir():

@@ -114,7 +114,7 @@ def test_the_card_is_what_the_hub_reads(writer: HubServer) -> None:
     marked = [(turn.mood_shift_tags, turn.annotations) for turn in turns]
     count = sum(len(tags) + len(a.binary_judgements) + len(a.pairwise_comparisons) for tags, a in marked)
     count += sum(len(record.pre_panas.responses) + len(record.post_panas.responses) for record in demo)
-    assert f"40 conversations, 24 participants, {len(turns)} turns, {count} annotations" in card.text
+    assert f"40 conversations, 24 participants, {len(turns)} turns, {count:,} annotations" in card.text
     assert "**Synthetic data.** Every record says of itself that it was generated" in card.text
     assert "This is a request, not a condition of the licence" in card.text
     assert "https://creativecommons.org/licenses/by/4.0/" in card.text
