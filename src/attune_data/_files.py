@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -48,7 +48,7 @@ def whole_folder(path: Path) -> Iterator[Path]:
         inner = Path(outer, path.name)
         inner.mkdir()
         yield inner
-        if path.is_dir():  # Windows renames onto no folder.
+        with suppress(FileNotFoundError):  # Windows renames onto no folder.
             path.rmdir()
         inner.rename(path)
 

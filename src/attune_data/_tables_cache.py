@@ -14,6 +14,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
+from errno import ENOTEMPTY
 from importlib import resources
 from importlib.metadata import version
 from operator import attrgetter
@@ -144,8 +145,9 @@ def _keep(fingerprint: _Fingerprint, tables: Tables) -> None:
             for name, content in contents.items():
                 write_whole(folder / f"{name}.parquet", [content])
             write_whole(folder / _DIGESTS, [json.dumps(_digests(contents)).encode()])
-    except OSError:
-        if not entry.is_dir():  # Another process may have written it meanwhile.
+    except OSError as error:
+        # Another process has written it meanwhile, which a third may already have taken for damaged and removed.
+        if not (isinstance(error, FileExistsError) or error.errno == ENOTEMPTY):
             raise
 
 

@@ -1,5 +1,6 @@
 """The cache of tables: a hit is a fresh load, whatever matters makes a new entry, and damage, races and a full disk."""
 
+import errno
 import json
 import os
 import shutil
@@ -256,6 +257,20 @@ def test_an_entry_written_meanwhile_by_another_process_counts(
     monkeypatch.setattr(Path, "rename", late)
     fresh = load_tables(source, cache=True)
     assert len(cache()) == 1
+    monkeypatch.undo()
+    assert_same(fresh, load_tables(source))
+
+
+def test_an_entry_written_meanwhile_and_removed_by_a_third_process_is_no_warning(
+    source: Path, cache: Entries, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def late(path: Path) -> None:
+        # Another process has just written the entry; by the time that this one hears of it, a third has removed it.
+        raise OSError(errno.ENOTEMPTY, "Directory not empty", str(path))
+
+    monkeypatch.setattr(Path, "rmdir", late)
+    fresh = load_tables(source, cache=True)
+    assert cache() == []
     monkeypatch.undo()
     assert_same(fresh, load_tables(source))
 
