@@ -52,12 +52,12 @@ def test_a_real_model_talks_with_itself(
     options += ["--max-rounds", 2, "--max-tokens", 120, "--seed", 1, "--call-timeout", 900]
     status, out, err = call("eibench", "run", "local", "gemma-3-270m", "demo", *options)
     assert status == 0, err
-    assert "results/gemma-3-270m: 1 episode" in out
-    (episode,) = load_episodes(tmp_path / "results" / "gemma-3-270m")
+    assert "episodes/gemma-3-270m: 1 episode" in out
+    (episode,) = load_episodes(tmp_path / "episodes" / "gemma-3-270m")
     # A model this small need not play well, but every end is one of the protocol, and the state is there.
     assert episode.outcome in ("max_rounds", "simulator_stop", "empty_reply", "empty_simulator_reply", "parse_failed")
     assert episode.final_anger is not None
     assert len(episode.history) >= 1
-    status, out, _ = call("eibench", "score", "results/gemma-3-270m", "--data", "demo", "--format", "json")
+    status, out, _ = call("eibench", "score", "episodes/gemma-3-270m", "--data", "demo", "--format", "json")
     assert status == 0
     assert json.loads(out)["model"] == "gemma-3-270m"
