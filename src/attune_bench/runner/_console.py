@@ -213,6 +213,11 @@ def report(outcome: Outcome, output: Path, made: str = "file") -> int:
     """Print what came of a run, counted as what it has made; return the exit status."""
     before = f", {outcome.earlier} of them from before" if outcome.earlier else ""
     emit(f"{output}: {plural(outcome.finished, made)}{before}")
+    if outcome.replaced:
+        warn(
+            f"{outcome.replaced} of them took the place of results of other settings or of an older content; "
+            "those answers stay in the journal, and another --output keeps both"
+        )
     if outcome.meter.answers:
         emit(outcome.meter.text())
     if outcome.unread:

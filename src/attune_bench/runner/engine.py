@@ -93,6 +93,8 @@ class Outcome:
         Files that are there now.
     earlier : int
         Of these, those that were there before.
+    replaced : int
+        Of these, those in whose place another result was: of other settings, or of what has changed since.
     skipped : tuple of Skipped
         What failed or was not begun, in order.
     stopped : str or None
@@ -107,6 +109,7 @@ class Outcome:
 
     finished: int
     earlier: int
+    replaced: int
     skipped: tuple[Skipped, ...]
     stopped: str | None
     meter: Meter
@@ -212,6 +215,7 @@ class _Work:
         self._options = options
         self._jobs = {job.name: (job, self._key(job)) for job in jobs}
         self._unread: dict[str, int] = {}
+        self._outdated: set[str] = set()
 
     def _key(self, job: Job) -> str:
         return key_of(
@@ -239,6 +243,8 @@ class _Work:
             if content["run_key"] == key:
                 names.add(name)
                 self._unread[name] = _unread(content.get("calls"))
+            elif content["run_key"]:
+                self._outdated.add(name)
         return names
 
     async def do(self, journal: Journal, earlier: set[str], watch: Watch | None) -> Outcome:
@@ -250,6 +256,7 @@ class _Work:
         places = asyncio.Semaphore(options.concurrency)
         waiting = iter(todo.values())
         skipped: dict[str, Skipped] = {}
+        replaced = 0
         async with AsyncExitStack() as stack:
             clients = {
                 endpoint: await stack.enter_async_context(
@@ -269,6 +276,7 @@ class _Work:
             desk = Desk(by_role, journal, meter)
 
             async def work() -> None:
+                nonlocal replaced
                 for job, key in waiting:
                     try:
                         if desk.stopped is not None:
@@ -284,6 +292,7 @@ class _Work:
                     else:
                         self._unread[job.name] = _unread((record.model_extra or {}).get("calls"))
                         meter.done += 1
+                        replaced += job.name in self._outdated
 
             try:
                 # Each job has a call ready at any time, so that this many keep all places busy.
@@ -294,7 +303,16 @@ class _Work:
             if desk.broken is not None:
                 raise desk.broken
         unread = [count for count in self._unread.values() if count]
-        return Outcome(len(earlier) + meter.done, len(earlier), listed, desk.stopped, meter, sum(unread), len(unread))
+        return Outcome(
+            finished=len(earlier) + meter.done,
+            earlier=len(earlier),
+            replaced=replaced,
+            skipped=listed,
+            stopped=desk.stopped,
+            meter=meter,
+            unread=sum(unread),
+            unread_in=len(unread),
+        )
 
     async def _one(self, job: Job, key: str, desk: Desk, meter: Meter) -> Record:
         """Do one job."""

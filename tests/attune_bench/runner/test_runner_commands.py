@@ -54,6 +54,19 @@ def test_the_next_command_can_be_pasted(call: Invoke) -> None:
     assert call(*pasted)[0] == 0
 
 
+def test_a_run_with_other_settings_says_what_it_replaced(call: Invoke) -> None:
+    with ModelServer() as server:
+        command = ["run", "local", "m", "demo", "--base-url", server.url]
+        assert call(*command, "--limit", 1)[2] == ""
+        _, out, err = call(*command, "--limit", 2, "--seed", 7)
+        assert out.splitlines()[0] == "results: 2 files"
+        assert "1 of them took the place of results of other settings" in err
+        calls = server.calls
+        assert "1 of them took the place" in call(*command, "--limit", 1)[2], "also where the journal has the answers"
+        assert server.calls == calls
+        assert call(*command, "--limit", 1)[2] == ""
+
+
 def test_answers_that_cannot_be_read_are_counted_at_the_end(call: Invoke, five_turns: Conversation) -> None:
     short = [five_turns.model_copy(update={"conversation_id": str(n), "turns": five_turns.turns[:1]}) for n in (1, 2)]
     Path("data").mkdir()
