@@ -1,6 +1,7 @@
-"""Every session at the prompt that a page of the documentation shows runs, and prints what the page says."""
+"""Every session at the prompt that a page of the documentation shows runs, and every name and link on it exists."""
 
 import doctest
+import pydoc
 import re
 from pathlib import Path
 
@@ -31,3 +32,16 @@ def test_page_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     results = doctest.DocTestRunner().run(test, out=report.append)
     assert results.attempted > 2
     assert not report, "".join(report)
+
+
+NAMES = re.compile(r"`(attune_(?:data|metrics|bench)(?:\.\w+)+)\b")
+PAGES = [*sorted(DOCS.glob("*.md")), DOCS.parent / "README.md"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_names_and_links_exist(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for name in NAMES.findall(text):
+        assert pydoc.locate(name) is not None, name
+    for target in re.findall(r"\]\((?!https?://)([^)#]+)", text):
+        assert (page.parent / target).exists(), target

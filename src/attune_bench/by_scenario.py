@@ -3,7 +3,7 @@
 Conventions
 -----------
 The unit is the scenario, of which a model has one value. With fewer than `attune_bench.comparison.FEWEST` scenarios
-there is no interval.
+there is no interval, unless they are equal on all of them: then it is 0 to 0.
 """
 
 from collections.abc import Mapping

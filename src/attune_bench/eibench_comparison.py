@@ -241,7 +241,6 @@ def model_board(found: Iterable[Mapping[str, Any]]) -> "pl.DataFrame":
             **{scene: block["reward"] for scene, block in summary["by_scene"].items()},
             **{f"reward_{treatment}": reward for treatment, reward in summary["reward_if_failed"].items()},
             **summary["failed"],
-            "failed": summary["overall"]["failed"],
         }
         for summary in found
     ]

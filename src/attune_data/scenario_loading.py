@@ -40,8 +40,8 @@ def load_scenarios(
         are any. EIBench's own data are CC BY-NC 4.0 and stay with who has fetched them.
     split : {"test", "train"}, optional
         Only the scenarios of this split. What a record says counts, else the name of the folder that its file is in,
-        else the form of its id; a record of which none of these tells the split is an issue. Where the source has
-        folders of that name, only these are read.
+        else the form of its id; a record of which none of these tells the split is an issue, and so is a source that
+        holds the other split only. Where the source has folders of that name, only these are read.
     on_error : {"report", "raise"}
         ``"raise"`` raises one error where any record had to be left out.
     progress : callable, optional
@@ -69,6 +69,7 @@ def load_scenarios(
     if split is not None and split not in _SPLITS:
         raise ValueError(f"split is {split!r}; expected 'test' or 'train'")
     found: list[Issue] = []
+    others: Counter[str] = Counter()
 
     def choose(names: list[str]) -> list[str]:
         return [name for name in names if split in PurePosixPath(name).parts[:-1]] or names
@@ -81,6 +82,8 @@ def load_scenarios(
             message = f"neither the record nor its folder or id tells whether it is {split}; leave split out"
             value = shown(scenario.id)
             found.append(Issue(document.name, "$.id", "unknown-split", "error", value, message, LEFT_OUT))
+        else:
+            others[placed.split] += 1
         return None
 
     read = documents(
@@ -93,6 +96,11 @@ def load_scenarios(
     strict = strictness(on_error)
     kept = _load(SCENARIO, counted(read, progress), place, found, strict)
     found += _missing_scenes(source, kept)
+    if others and not kept:
+        message = f"no scenario is of the split {split}; is this the right folder?"
+        found.append(
+            Issue(_name(source), "$", "missing-split", "warning", shown(dict(others)), message, "all left out")
+        )
     return collect(SCENARIO, kept, found, strict)
 
 
@@ -224,8 +232,11 @@ def _missing_scenes(source: Source, kept: Sequence[tuple[Scenario, Document]]) -
     if not missing or len({_file(document) for _, document in kept}) < 2:
         return []
     message = f"no scenario of the scene {' or '.join(missing)}; is a file missing?"
-    name = "the source" if is_dataset(source) else os.fspath(source)
-    return [Issue(name, "$", "missing-scene", "warning", shown(dict(counts)), message, "read as it is")]
+    return [Issue(_name(source), "$", "missing-scene", "warning", shown(dict(counts)), message, "read as it is")]
+
+
+def _name(source: Source) -> str:
+    return "the source" if is_dataset(source) else os.fspath(source)
 
 
 def _folder_split(source: Source, document: Document) -> str | None:

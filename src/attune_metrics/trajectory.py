@@ -180,7 +180,7 @@ def _score_block(initial: Floats, target: Floats, worst: Floats, states: Floats,
     gain, wanted, room = states - initial, target - initial, initial - worst
     up: Floats | float = 1.0 if axis == "trust" else -1.0
     if rule == "evaluation":
-        up = np.copysign(1.0, wanted)
+        up = np.copysign(1.0, wanted + 0.0)  # -0.0 is a tie too
     gain *= up
     wanted *= up
     room *= up
@@ -189,6 +189,7 @@ def _score_block(initial: Floats, target: Floats, worst: Floats, states: Floats,
         score = np.asarray(gain / np.where(gain >= 0, wanted, np.maximum(room, 0)))
     np.maximum(score, -1, out=score)
     np.copyto(score, 1, where=gain >= wanted)
+    score += 0.0  # No change is 0, never -0.0.
     if rule == "directed" and axis == "anger" and (wanted <= 0).any():
         return np.where((wanted <= 0) & (gain < 0), _above_start(gain, wanted, room), score)
     return score

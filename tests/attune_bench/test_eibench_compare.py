@@ -268,6 +268,7 @@ def test_text_shows_three_treatments_where_any_episode_failed(call: Call, folder
     # Board, scenes, failures, each with the best first.
     assert [line[0] for line in lines if line and line[0] in {"a", "b"}] == ["b", "a"] * 3 + ["b"]
     assert ["a", "0", "1", "0", "0", "0", "50.0", "37.5", "12.5"] in lines
+    assert [line[0] for line in lines if "75.0%" in line] == ["b", "a"]
     assert out.count("attune:") == 1
     text = " ".join(out.split())
     assert "Comparisons, overall: told apart 0 of 1 (Holm p < 0.05, family of 1)" in text

@@ -121,6 +121,12 @@ def test_failed_episodes_count_as_asked(treatment: Any, rewards: list[float | No
     assert frame["final_anger"].to_list() == anger
 
 
+@pytest.mark.parametrize("state", [(None, 15), (70, None)])
+def test_half_a_final_state_is_none(state: tuple[int | None, int | None]) -> None:
+    frame = score_episodes(*records([scenario("a")], [episode("a", state)]))
+    assert frame.select("failure", "reward", "anger_score", "trust_score").row(0) == ("no_final_state", *[None] * 3)
+
+
 def test_the_worst_case_scores_minus_1_and_the_start_what_it_scores_where_anchors_are_tied() -> None:
     # Initial 20 is the target: the published rule gives 1 from 20 upwards, so to the worst state, 60, too.
     tied = scenario("s1", anger=(20, 20, 60), trust=(50, 50, 0))
@@ -155,6 +161,7 @@ def test_episodes_of_another_text_are_counted_and_told(written: Callable[..., tu
     episodes, _ = records(SCENARIOS, lines)
     renamed = [one.model_copy(update={"title": "Another"}) if one.id == "s1" else one for one in scenarios]
     assert episode_summary(episodes, scenarios)["other_text"] == 0
+    assert episode_summary(*records(SCENARIOS, EPISODES))["other_text"] == 0  # they do not say
     assert episode_summary(episodes, renamed)["other_text"] == 1
     folder, data = written(lines, [{**one, "title": "Another"} for one in SCENARIOS])
     out = call("eibench", "score", folder, "--data", data, *QUICK)[1]
@@ -248,6 +255,8 @@ def test_table_names_failures_treatments_and_coverage(call: Call, written: Calla
     assert "4 failed episodes (1 ended with an error, 1 simulator not readable, 1 no reply of the model, 1 no " in text
     assert "failed episodes left out: 100.0; failed episodes at the state they broke off in: 17.9;" in text
     assert "Coverage: 5 of 6 scenarios." in text
+    # Failed episodes are counted above; beside them are told the two axes of the missing state only.
+    assert "2 warnings in the files; the first: " in text
     markdown = call("eibench", "score", folder, "--data", data, "--format", "markdown", *QUICK)[1]
     assert "\x1b" not in markdown
     assert "| overall | 1 | 4 | 100.0 |" in markdown

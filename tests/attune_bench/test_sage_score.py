@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from attune_bench._scenario_commands import point
 from attune_bench.sage import sage_board, sage_comparisons
 from attune_data import SageDialogue
 from attune_data.dialogue import emotion_state
@@ -35,6 +36,7 @@ def dialogues(finals: Mapping[str | None, Sequence[int]], first: int = 0) -> lis
 
 def write(folder: Path, finals: Mapping[str, Sequence[int]]) -> list[Path]:
     """Write the files as they are published, each named after its model."""
+    folder.mkdir(exist_ok=True)
     paths = []
     for model, values in finals.items():
         lines = [
@@ -98,6 +100,25 @@ def test_models_without_a_common_scenario_have_no_difference() -> None:
     assert (pair["n"], pair["reason"]) == (0, "no unit has a value")
 
 
+def test_models_that_are_equal_differ_by_nothing_however_few_they_are() -> None:
+    [pair] = sage_comparisons(dialogues({"a": [50, 60], "b": [50, 60]}), resamples=200).to_dicts()
+    assert [pair[name] for name in ("difference", "low", "high", "reason")] == [0, 0, 0, None]
+
+
+def test_a_rounded_zero_has_no_sign() -> None:
+    assert [point(value, signed=True) for value in (-0.04, 0.04, -0.05, None)] == ["+0.0", "+0.0", "-0.1", "-"]
+    assert [point(value) for value in (-0.04, 12.25)] == ["0.0", "12.2"]
+
+
+def test_too_few_resamples_for_the_pairs_are_told() -> None:
+    # 15 scenarios have more exchanges than are tried one by one; 3 pairs need p of 1/60 at most.
+    found = dialogues({"a": [*range(15)], "b": [*range(1, 30, 2)], "c": [*range(2, 45, 3)]})
+    with pytest.warns(UserWarning, match="50 resamples are too few for 3 tests"):
+        sage_comparisons(found, resamples=50)
+    few = dialogues({name: finals[:6] for name, finals in (("a", [*range(6)]), ("b", [9] * 6), ("c", [8, 7] * 3))})
+    sage_comparisons(few, resamples=50)  # all exchanges are tried: a p is as small as it can be
+
+
 def test_two_dialogues_of_one_scenario_are_refused() -> None:
     with pytest.raises(MetricInputError, match="two dialogues of scenario 's0' and model 'none named'"):
         sage_board(dialogues({None: [1]}) * 2)
@@ -133,6 +154,11 @@ def test_json_has_board_and_comparisons(call: Call, tmp_path: Path) -> None:
     assert [list(row) for row in content["comparisons"]] == [PAIRS]
     signature = Signature.parse(content["metadata"]["signature"])
     assert (signature.n, signature.clusters, signature.boot, signature.seed) == (12, 6, 200, 4)
+    other = write(
+        tmp_path.with_name(f"{tmp_path.name}-other"), {"a": [100, 90, 80, 70, 60, 4], "b": [90, 80, 70, 60, 50, 0]}
+    )
+    changed = json.loads(call("sage", "score", *other, "--format", "json", "--seed", 4, *QUICK)[1])
+    assert Signature.parse(changed["metadata"]["signature"]).runs != signature.runs
     # The order of the files never shows.
     assert call("sage", "score", *reversed(paths), "--format", "json", "--seed", 4, *QUICK)[1] == out
     assert call("sage", "score", tmp_path, "--format", "json", "--seed", 4, *QUICK)[1] == out

@@ -201,6 +201,21 @@ def test_states_that_contradict_each_other(save: Save) -> None:
     ]
 
 
+def test_a_person_who_fell_silent_had_moved_before(save: Save) -> None:
+    # The history ends with the state before, 66 and 17, and the final one is right.
+    record = official(final_anger=60, final_trust=20, history=[OPENING, REPLY, ANSWER, REPLY])
+    assert rules(load_episodes(save(lines(record), "a.jsonl"))) == [("$", "failed-episode", "warning")]
+
+
+def test_a_change_beyond_ten_is_kept_as_it_was(save: Save) -> None:
+    record = official()
+    record["history"][2]["meta"] |= {"anger": 55, "anger_delta": "-15"}
+    (episode,) = loaded = load_episodes(save(lines(record), "a.jsonl"))
+    assert episode.history[2].meta is not None
+    assert episode.history[2].meta.anger_delta == -15
+    assert [rule for _, rule, _ in rules(loaded)] == ["number-as-text"]
+
+
 def test_a_change_that_the_ends_of_the_scale_cut_is_right(save: Save) -> None:
     after = person("No!", 100, 0, anger_delta=10, trust_delta=-10, stop_reason="over")
     record = official(final_anger=100, final_trust=0, history=[person("Well?", 95, 4), REPLY, after])
@@ -217,6 +232,17 @@ def test_of_an_error_and_a_result_the_result_counts(save: Save) -> None:
         assert [episode.outcome for episode in loaded] == ["simulator_stop"]
         copies = [issue for issue in loaded.found if issue.rule == "duplicate-record"]
         assert [(issue.file, issue.severity) for issue in copies] == [(f"results.jsonl:{dropped}", "note")]
+
+
+def test_of_two_errors_the_first_counts(save: Save) -> None:
+    failed = {"model": "vendor/model", "profile_id": "scene_repair_01", "scene_tag": "repair", "error": "timed out"}
+    loaded = load_episodes(save(lines(failed, {**failed, "error": ""}), "results.jsonl"))
+    assert [episode.error for episode in loaded] == ["timed out"]
+    assert ("$", "duplicate-record", "error") in rules(loaded)
+
+
+def test_an_empty_error_is_one_too() -> None:
+    assert Episode.model_validate({"model": "m", "profile_id": "s", "error": ""}).outcome == "error"
 
 
 def test_of_two_results_the_first_counts(save: Save) -> None:
@@ -280,6 +306,11 @@ def test_updates_that_are_not_replies() -> None:
         ("other", "Hm.", False, 70, 69),
         ("other", "", False, 69, 66),
     ]
+
+
+def test_a_person_who_goes_on_answers_no_reply() -> None:
+    frame = turns(official(history=[OPENING, REPLY, ANSWER, ANSWER]))
+    assert frame["model_reply"].to_list() == ["Sorry.", None]
 
 
 def test_joined_with_scenarios() -> None:

@@ -1,6 +1,7 @@
 """Dialogues of SAGE: models by file, lines that end at a line feed only, states, tables, the published board."""
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,13 @@ def test_the_model_is_the_name_of_the_file(name: str, save: Save) -> None:
     assert said.model == "said"
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="file names there have no colon")
+def test_only_the_end_of_the_name_is_not_the_model_s(save: Save) -> None:
+    for name in ("a_result_2", "llama:8b"):
+        (record,) = load_sage(save(lines(dialogue()), f"{name}_result.jsonl"))
+        assert record.model == name
+
+
 def test_several_models_stay_several_when_written(save: Save, tmp_path: Path) -> None:
     for name in ("a", "b"):
         save(lines(dialogue(), dialogue(id="77aa")), f"board/{name}_result.jsonl")
@@ -152,6 +160,17 @@ def test_tables(save: Save, tmp_path: Path) -> None:
     ]
     assert one.scenarios["scenario_id"].to_list() == ["0b1e"]
     assert [set(part.episodes["model"]) for part in tables.split(0.5, 0.5, seed=3)] == [{"a", "b"}] * 2
+
+
+def test_the_first_dialogue_tells_the_scenario() -> None:
+    both = [SageDialogue.model_validate(dialogue(model=name, topic=topic)) for name, topic in (("a", "x"), ("b", "y"))]
+    assert Collection(both).tables.scenarios["topic"].to_list() == ["x"]
+
+
+def test_a_person_who_goes_on_answers_no_reply() -> None:
+    goes_on = [*dialogue()["history"], {"role": "user", "content": "Wait.", "emotion-point": 35}]
+    frame = Collection([SageDialogue.model_validate(dialogue(history=goes_on))]).tables.turns
+    assert frame["model_reply"].to_list() == ["When?", "Buy one.", None]
 
 
 def test_licence_and_kinds() -> None:

@@ -136,8 +136,19 @@ def test_a_row_as_the_hub_shows_it_is_taken_out_of_its_wrapper(scenario: Json, s
 
 
 def test_a_scenario_with_a_key_of_that_name_is_no_wrapper(scenario: Json, save: Save) -> None:
-    (record,) = load_scenarios(save(lines({**scenario, "row": {"number": 3}}), "a.jsonl"))
-    assert json.loads(record.to_json())["row"] == {"number": 3}
+    as_text = {**scenario["initial_calibration"], "initial_anger": "60"}
+    for start in (scenario["initial_calibration"], as_text):
+        given = {**scenario, "row": {"number": 3}, "initial_calibration": start}
+        (record,) = load_scenarios(save(lines(given), "a.jsonl"))
+        assert json.loads(record.to_json())["row"] == {"number": 3}
+
+
+def test_a_start_at_its_older_place_is_read_where_there_is_no_other(scenario: Json, save: Save) -> None:
+    scenario["meta_config"] = {"initial_calibration": {"initial_anger": 1, "initial_trust": 1}}
+    scenario["initial_calibration"]["initial_anger"] = "60"
+    (record,) = loaded = load_scenarios(save(lines(scenario), "a.jsonl"))
+    assert record.initial_calibration.initial_anger == 60
+    assert found(loaded) == [("$.initial_calibration.initial_anger", "number-as-text", "note")]
 
 
 STRICT = [
@@ -269,6 +280,29 @@ def test_without_folders_the_id_tells_and_no_answer_is_an_issue(scenario: Json, 
     assert found(loaded) == [("$.id", "unknown-split", "error")]
     with pytest.raises(ValueError, match="split is 'dev'; expected 'test' or 'train'"):
         load_scenarios(source, split="dev")  # type: ignore[arg-type]
+
+
+def test_without_folders_of_splits_every_file_is_read(scenario: Json, save: Save, tmp_path: Path) -> None:
+    for name in ("scene_repair_07", "scene_repair_gen_1767800812_00007", "scene_repair_gen_old"):
+        save(lines({**scenario, "id": name}), f"data/{name}_final.jsonl")
+    loaded = load_scenarios(tmp_path / "data", split="train")
+    assert [record.id for record in loaded] == ["scene_repair_gen_1767800812_00007"]
+    assert [rule for _, rule, _ in found(loaded)] == ["unknown-split"]
+
+
+def test_the_folder_counts_more_than_the_form_of_the_id(scenario: Json, save: Save, tmp_path: Path) -> None:
+    save(lines(scenario), "data/train/repair_final.jsonl")
+    (record,) = load_scenarios(tmp_path / "data")
+    assert (record.id, record.split) == ("scene_repair_07", "train")
+
+
+def test_a_source_of_the_other_split_only_is_an_issue(both: Path, scenario: Json, save: Save) -> None:
+    for source, count in ((both / "test", 4), (save(lines(scenario), "all.jsonl"), 1)):
+        loaded = load_scenarios(source, split="train")
+        (issue,) = loaded.found
+        assert (len(loaded), issue.rule, issue.severity) == (0, "missing-split", "warning")
+        assert (issue.file, json.loads(issue.value)) == (str(source), {"test": count})
+        assert issue.message == "no scenario is of the split train; is this the right folder?"
 
 
 def test_what_the_place_told_is_written_by_a_collection_only(both: Path, tmp_path: Path) -> None:

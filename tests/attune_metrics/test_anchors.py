@@ -140,6 +140,17 @@ def test_no_final_state_has_no_score(rule: trajectory.Rule) -> None:
         assert not isnan(found[1])
 
 
+@each_rule
+def test_no_change_is_plain_zero(rule: trajectory.Rule) -> None:
+    assert str(anchor_score(ANGER, 70, axis="anger", rule=rule)) == "0.0"
+    assert score_anchors(Anchors(20, 0, 60), [20, 20], axis="anger", rule=rule).tolist().__repr__() == "[0.0, 0.0]"
+
+
+def test_minus_zero_ties_with_zero() -> None:
+    # Target and start are one, so that the official rule takes more for better.
+    assert anchor_score(Anchors(0.0, -0.0, 60), 10, axis="anger") == 1
+
+
 def test_one_pair_of_anchors_serves_many_states() -> None:
     assert score_anchors(TRUST, [15, 50], axis="trust").tolist() == [0, 1]
     assert score_anchors(Anchors([15, 50], [50, 60], 0), 50, axis="trust").tolist() == [1, 0]

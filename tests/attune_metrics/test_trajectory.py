@@ -143,6 +143,11 @@ def test_sage_counts_at_its_two_thresholds() -> None:
         assert (interval.estimate, interval.method) == (p, "wilson")
 
 
+def test_sage_counts_what_lies_between_whole_numbers() -> None:
+    scores = am.sage_scores([99.5, 9.5, 10.5])
+    assert (scores.successes, scores.failures) == (0, 1)
+
+
 def test_sage_without_conversations_is_undefined() -> None:
     with pytest.warns(am.UndefinedMetricWarning, match="undefined: sage_scores; there are no conversations") as caught:
         scores = am.sage_scores([])

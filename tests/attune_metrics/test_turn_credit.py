@@ -19,6 +19,8 @@ def test_process_rewards() -> None:
     # 0.5 * 0.02 + 0.5 * 0.01; 0.5 * -0.03 + 0.5 * -0.04; no change.
     assert process_rewards([-2, 3, 0], [1, -4, 0]) == pytest.approx([0.015, -0.035, 0], abs=1e-12)
     assert process_rewards([-10, 10], [10, -10]) == pytest.approx([0.1, -0.1], abs=1e-12)
+    # A state may be set anew, and so move from end to end.
+    assert process_rewards([-100], [100]) == pytest.approx([1], abs=1e-12)
 
 
 def test_the_floor_holds_where_rewards_hardly_differ() -> None:

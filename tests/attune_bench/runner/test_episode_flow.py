@@ -287,3 +287,9 @@ def test_outputs_are_kept_as_they_were_and_halves_of_characters_are_not() -> Non
     episode = play("support", model=[raw])
     assert episode.history[1].content == raw.replace("\ud83d", "\ufffd")
     episode.to_json()
+
+
+def test_the_end_of_an_unreadable_answer_is_whole_text_too() -> None:
+    meta = play(person=["Hm \ud83d."] * 3).history[-1].meta
+    assert meta is not None
+    assert meta.raw_preview == "Hm \ufffd."

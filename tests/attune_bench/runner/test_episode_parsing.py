@@ -55,6 +55,7 @@ WHOLE = json.dumps(SAID)
         (WHOLE.replace("-3,", '-3, // three, as in "small"\n'), True),
         (WHOLE.replace("}", ",}"), True),
         (WHOLE.replace("}", ", // done\n}"), True),
+        (WHOLE.replace("}", ", // done\n}\n] {"), True),  # and what is behind it is open
         (WHOLE.replace('"yes"}', '"yes'), True),
         (WHOLE.removesuffix("}"), True),
         (f"<think>Hm.</think>{WHOLE.replace('2,', '+2,')}", True),
@@ -113,6 +114,19 @@ def test_what_was_cut_off_is_read_as_far_as_it_goes() -> None:
     assert read_reaction('{"reflection": "1. a \\', 50, 20) is not None
 
 
+def test_of_a_list_that_was_closed_nothing_is_missing_where_an_answer_was_cut_off() -> None:
+    found = read_reaction('{"seen": ["a", "b"], "anger_delta": -3, "reply": "Wel', 50, 20)
+    assert found is not None
+    assert (found.anger_delta, found.reply) == (-3, "Wel")
+
+
+@pytest.mark.parametrize(("value", "words"), [(3, "3"), (2.5, "2.5"), (True, ""), (None, ""), (["a"], "")])
+def test_a_reply_that_is_no_text(value: Any, words: str) -> None:
+    found = read_reaction(json.dumps({**SAID, "reply": value}), 50, 20)
+    assert found is not None
+    assert found.reply == words
+
+
 @pytest.mark.parametrize("answer", ["", "{}", "no", "[]", "null", '"no"', "{", "```json\n{}\n```"])
 def test_no_judgement(answer: str) -> None:
     assert read_reaction(answer, 50, 20) is None
@@ -135,12 +149,32 @@ def test_changes_that_are_no_numbers(value: str) -> None:
     assert (found.anger, found.trust, found.anger_delta, found.unreadable) == (50, 21, 0, ("anger_delta",))
 
 
+@pytest.mark.parametrize(("value", "anger"), [("61.9", 61), ('"7"', 7), ("-5", 0), ("400", 100)])
+def test_a_state_that_is_set(value: str, anger: int) -> None:
+    found = read_reaction(f'{{"anger": {value}, "reply": "a"}}', 50, 20)
+    assert found is not None
+    assert (found.anger, found.trust, found.anger_delta, found.unreadable) == (anger, 20, None, ())
+
+
+@pytest.mark.parametrize("value", ["null", '"calm"', "[]", "NaN", "Infinity", "-1e999", "1" + "0" * 400])
+def test_a_state_that_is_no_number_stays_as_it_was(value: str) -> None:
+    found = read_reaction(f'{{"anger": {value}, "trust": 30}}', 50, 20)
+    assert found is not None
+    assert (found.anger, found.trust, found.unreadable) == (50, 30, ("anger",))
+
+
 @pytest.mark.parametrize("value", ["Infinity", "[1, NaN]", "3"])
 def test_an_odd_continue_is_kept_as_text(value: str) -> None:
     found = read_reaction(f'{{"anger_delta": 1, "continue": {value}}}', 50, 20)
     assert found is not None
     assert isinstance(found.continues, str)
     assert not found.stops
+
+
+def test_of_a_long_odd_continue_the_beginning_is_kept() -> None:
+    found = read_reaction(json.dumps({"anger_delta": 1, "continue": ["x" * 500]}), 50, 20)
+    assert found is not None
+    assert found.continues == f"['{'x' * 98}"
 
 
 @given(st.text(alphabet='{}[]",:+/\\ \n<>think1a'))

@@ -191,6 +191,9 @@ def test_the_language_is_that_of_the_scenario_unless_given() -> None:
     assert not any(map(chinese, sent(english)))
     calls = sent(other)
     assert all("不" in text(call) for call in calls)
+    record = json.loads(DEMO["repair"].to_json())
+    record["defender_profile"]["system_prompt"] = "你来晚了"
+    assert all("不" in text(call) for call in sent(Scenario.model_validate(record)))
     given = sent(other, replace(SETTINGS, language="en"))
     assert "## How to answer" in text(given[0])
     assert "不" not in text(given[0]).replace("你怎么现在才来", "")
