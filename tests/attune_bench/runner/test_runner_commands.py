@@ -252,6 +252,13 @@ def test_the_command_of_what_was_skipped_keeps_the_url_of_local_judges(
         given.append(judges.url)
     listed = json.loads((tmp_path / "out" / "_skipped_m.json").read_bytes())
     assert sorted(shlex.split(listed["command"])[1:]) == sorted(given)
+    with ModelServer(lambda _number, _body: reply("401 Unauthorized", "")) as server:
+        url = server.url.replace("//", "//me:secret-1@") + "?token=secret-2"
+        given = ["run", "local", "n", "demo", "--judge-model", "j", "--limit", "1", "--output", "out"]
+        assert call(*given, "--base-url", server.url, "--judge-base-url", url)[0] == 1
+        given += ["--base-url", server.url, "--judge-base-url", server.url]
+    listed = json.loads((tmp_path / "out" / "_skipped_n.json").read_bytes())
+    assert sorted(shlex.split(listed["command"])[1:]) == sorted(given)
 
 
 # Progress.

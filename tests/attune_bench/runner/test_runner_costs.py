@@ -145,6 +145,28 @@ def test_a_rest_of_sums_is_not_waited_for() -> None:
 
 
 @pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize(("answer", "times"), [("200 OK", 1), ("500 Internal Server Error", 0)])
+def test_an_answer_of_no_use_may_have_been_charged_and_a_refusal_was_not(answer: str, times: int) -> None:
+    bound, noted = Price(1.0, 1.0).of(most_tokens(call()), 200), []
+
+    async def note(amount: float) -> None:
+        noted.append(amount)
+
+    async def keep(_answer: object) -> None:
+        pass
+
+    async def ask(url: str) -> float:
+        budget = Budget(100.0, {"m": Price(1.0, 1.0)}, keep=note)
+        async with Client(endpoint("local", base_url=url), budget=budget) as client:
+            await client.ask(call(), Sampling(None, None, 200), keep)
+        return budget.spent
+
+    with ModelServer(lambda number, _body: reply(answer, "{}") if number == 1 else said("", cost=0.0)) as server:
+        assert asyncio.run(ask(server.url)) == times * bound
+    assert sum(noted) == (1 + times) * bound
+
+
+@pytest.mark.usefixtures("impatient")
 def test_what_may_have_been_charged_without_an_answer_counts_in_later_runs(
     five_turns: Conversation, tmp_path: Path
 ) -> None:
