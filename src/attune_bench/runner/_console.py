@@ -96,9 +96,11 @@ class Asking:
         with values():
             return Settings(model, provider, seed=self.seed, temperature=sent(self.temperature), **more)
 
-    def changed(self, server: Endpoint) -> dict[str, Any]:
+    def changed(self, *servers: Endpoint) -> dict[str, Any]:
         """Return the options by name, None for those at their default; without secrets."""
-        values = asdict(replace(self, api_key=None, base_url=self.base_url and server.url))
+        # The URL is that of the local one among them, which need not be the model's.
+        url = next((server.url for server in servers if server.provider == "local"), None)
+        values = asdict(replace(self, api_key=None, base_url=self.base_url and url))
         names = {each.name: each.default for each in fields(self)}
         return {f"--{name.replace('_', '-')}": None if values[name] == names[name] else values[name] for name in names}
 

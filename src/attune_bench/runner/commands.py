@@ -44,7 +44,7 @@ def run(
     /,
     *,
     modes: Annotated[tuple[ModeName, ...], Parameter(consume_multiple=True, negative="")] = ("default",),
-    judge_model: Names = (),
+    judge_model: Names | None = None,
     judge_provider: Provider | None = None,
     output: Output = Path("results"),
     limit: int | None = None,
@@ -87,10 +87,13 @@ def run(
         Print the number of calls, tokens and the cost, and send nothing.
     """
     with usage_errors():
+        for name, given in (("--modes", modes), ("--judge-model", judge_model)):
+            if given == ():
+                raise UsageError(f"{name} is given without a name; give one or more, or leave it out")
         options, chosen = asking.options(), load_codebook(codebook)
         settings = [
             asking.settings(
-                model, provider, mode=mode, judges=judge_model, panas_strategy=panas_strategy, codebook=chosen
+                model, provider, mode=mode, judges=judge_model or (), panas_strategy=panas_strategy, codebook=chosen
             )
             for mode in get_args(Mode)
             if "all" in modes or mode in modes
@@ -108,13 +111,13 @@ def run(
         server, judges = endpoints(provider, asking, judge_provider, judge_base_url, bool(judge_model))
         changed = {
             "--modes": modes if modes != ("default",) else None,
-            "--judge-model": judge_model or None,
+            "--judge-model": judge_model,
             "--judge-provider": judge_provider,
             "--output": output,
             "--limit": limit,
             "--panas-strategy": panas_strategy if panas_strategy != "absolute" else None,
             "--codebook": codebook,
-            **asking.changed(server),
+            **asking.changed(server, judges),
             "--judge-base-url": judges.url if judge_base_url else None,
         }
         options = replace(options, command=command("run", (provider, model, source), changed))
@@ -168,7 +171,9 @@ def rejudge(
     """
     with usage_errors():
         require("httpx2", "run")
-        target = output or directory.with_name(f"{directory.resolve().name}-rejudged")
+        # Of "." and ".." the parent is not the folder that they are in.
+        beside = directory if directory.name.strip(".") else directory.resolve()
+        target = output or beside.parent / f"{directory.resolve().name}-rejudged"
         if target.resolve() == directory.resolve():
             raise UsageError(f"the run files in {directory} would be replaced; choose another --output")
         options, chosen = asking.options(), load_codebook(codebook)

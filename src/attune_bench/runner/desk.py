@@ -28,12 +28,12 @@ class Desk:
 
     Notes
     -----
-    `stopped` is the reason why no more calls are sent, `broken` the error of the journal, if that is the reason.
+    `stopped` is the reason why no more calls are sent, `broken` the error of the disk, if that is the reason.
     """
 
     def __init__(self, clients: Mapping[Role, Client], journal: Journal, meter: Meter) -> None:
         self.stopped: str | None = None
-        self.broken: JournalError | None = None
+        self.broken: JournalError | OSError | None = None
         self._clients = clients
         self._journal = journal
         self._meter = meter
@@ -64,8 +64,7 @@ class Desk:
             try:
                 answer = await client.ask(call, sampling, partial(self._journal.add, key))
             except JournalError as error:
-                self.broken = error
-                self._stop(str(error))
+                self.end(error)
                 raise CallFailedError(str(error)) from None
             except CallFailedError as error:
                 if isinstance(error, BudgetSpentError):
@@ -75,6 +74,11 @@ class Desk:
                 raise
         self._meter.count(answer, role=call.role, is_new=found is None)
         return answer
+
+    def end(self, error: JournalError | OSError) -> None:
+        """Let no more calls be sent, as the disk does not take what comes of them."""
+        self.broken = self.broken or error
+        self._stop(str(error))
 
     def _stop(self, reason: str) -> None:
         """Let no more calls be sent; what is under way is waited for, as it is paid for."""

@@ -289,6 +289,8 @@ class _Work:
                         reason = printable(" ".join(str(error).split()))
                         skipped[job.name] = Skipped(job.conversation_id, job.model, job.mode, reason)
                         meter.failed += 1
+                    except OSError as error:
+                        desk.end(error)
                     else:
                         self._unread[job.name] = _unread((record.model_extra or {}).get("calls"))
                         meter.done += 1
@@ -299,7 +301,8 @@ class _Work:
                 await _together(work() for _ in range(min(options.concurrency, len(todo))))
             finally:
                 listed = tuple(skipped[name] for name in todo if name in skipped)
-                self._list(listed)
+                with suppress(OSError) if desk.broken else nullcontext():
+                    self._list(listed)
             if desk.broken is not None:
                 raise desk.broken
         unread = [count for count in self._unread.values() if count]

@@ -144,7 +144,7 @@ def run(
             **({"--judge-all": ()} if judge_all else {}),
             "--language": language,
             "--simulator-temperature": simulator_temperature,
-            **asking.changed(server),
+            **asking.changed(server, person),
             "--simulator-base-url": person.url if simulator_base_url else None,
         }
         options = replace(options, command=command("eibench", ("run", provider, model, source), changed))

@@ -4,21 +4,20 @@ import json
 import shlex
 import sys
 from collections.abc import Callable
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
-from model_server import ModelServer, answer_to, said
+from model_server import ModelServer, answer_to, reply, said
 
 from attune_bench import Scores
-from attune_bench.runner import Settings, planned_calls
+from attune_bench.runner import providers
 from attune_bench.runner._console import shown
 from attune_bench.runner.journal import Answer
 from attune_bench.runner.meter import Meter
-from attune_bench.runner.profile_scores import TraitScore, score_profiles
-from attune_bench.runner.profiling import LISTS, SCORES, ProfilePrediction
 from attune_bench.summary import summary
-from attune_data import Conversation, load, load_codebook, load_runs
+from attune_data import Conversation, load, load_runs
 
 Invoke = Callable[..., tuple[int, str, str]]
 
@@ -121,8 +120,11 @@ def test_all_modes(call: Invoke) -> None:
         (["local", "m", "demo", "--base-url", "http://h/v1", "--judge-provider", "openai"], "no judge; name one"),
         (["local", "m", "demo", "--limit", "0"], "--limit is 0"),
         (["local", "m", "demo", "--concurrency", "0"], "concurrency is 0"),
+        (["local", "m", "demo", "--max-tokens", "0"], "max_tokens is 0"),
         (["local", "m", "demo", "--call-timeout", "nan"], "call_timeout is nan"),
         (["local", "m", "demo", "--judge-model", "j", "j"], "a judge is named twice"),
+        (["local", "m", "demo", "--base-url", "http://h/v1", "--judge-model"], "--judge-model is given without a name"),
+        (["local", "m", "demo", "--base-url", "http://h/v1", "--modes"], "--modes is given without a name"),
         (["local", "m", "demo", "--base-url", ""], "local needs the URL"),
         (["local", "m", "demo", "--temperature", "nan"], "temperature is nan"),
         (["local", "m", "demo", "--prices", "none.toml"], "none.toml: cannot be read"),
@@ -178,9 +180,45 @@ def test_a_key_on_the_command_line_is_used_with_a_warning(call: Invoke) -> None:
 def test_judges_may_be_elsewhere(call: Invoke) -> None:
     with ModelServer() as server, ModelServer() as other:
         options = ["--judge-model", "j", "--base-url", server.url, "--judge-base-url", other.url, "--limit", 1]
-        assert call("run", "local", "m", "demo", *options)[0] == 0
+        assert call("run", "local", "m", "demo", *options, "--api-key", "key-of-mine")[0] == 0
+        assert b"key-of-mine" in server.headers
+        assert b"key-of-mine" not in other.headers
         assert {body["model"] for body in server.bodies} == {"m"}
         assert {body["model"] for body in other.bodies} == {"j"}
+
+
+def test_files_that_were_left_out_are_told(call: Invoke, tmp_path: Path, five_turns: Conversation) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "one.json").write_bytes(five_turns.to_json())
+    (tmp_path / "data" / "two.json").write_text("{")
+    with ModelServer() as server:
+        status, _, err = call("run", "local", "m", "data", "--base-url", server.url)
+    assert (status, err) == (0, "attune-bench: 1 error in the files; see: attune-bench validate data\n")
+
+
+def test_why_a_conversation_failed_is_told(call: Invoke) -> None:
+    text = load("demo")[1].turns[0].user_message
+
+    def refuse(_number: int, body: dict[str, Any]) -> bytes | None:
+        return reply("413 Too Large", "") if any(text in one["content"] for one in body["messages"]) else None
+
+    with ModelServer(refuse) as server:
+        status, _, err = call("run", "local", "m", "demo", "--base-url", server.url, "--limit", 2)
+    told, last = err.splitlines()
+    assert (status, told) == (1, f"attune-bench: {load('demo')[1].id} (default): {server.url}: status 413")
+    assert last.endswith("; the same command tries again")
+
+
+def test_a_key_is_asked_for_on_a_terminal(call: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+    for stream in (sys.stdin, sys.stderr):
+        monkeypatch.setattr(stream, "isatty", lambda: True)
+    monkeypatch.setattr("getpass.getpass", lambda _prompt: "typed-key")
+    with ModelServer() as server:
+        monkeypatch.setitem(providers._URLS, "openai", server.url)
+        status, out, err = call("run", "openai", "m", "demo", "--limit", 1)
+        assert b"Authorization: Bearer typed-key" in server.headers
+    assert status == 0
+    assert "typed-key" not in out + err
 
 
 def test_what_is_sent(call: Invoke) -> None:
@@ -215,6 +253,27 @@ def test_the_command_of_what_was_skipped_is_the_one_that_was_given(call: Invoke,
     assert not list((tmp_path / "out").glob("_skipped*"))
 
 
+def test_the_command_of_what_was_skipped_keeps_the_url_of_local_judges(
+    call: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENROUTER_API_KEY", "key-of-mine")
+    with ModelServer() as judges, ModelServer(lambda _number, _body: reply("401 Unauthorized", "")) as models:
+        monkeypatch.setitem(providers._URLS, "openrouter", models.url)
+        given = ["run", "openrouter", "m", "demo", "--judge-model", "j", "--judge-provider", "local", "--limit", "1"]
+        given += ["--output", "out", "--base-url"]
+        assert call(*given, judges.url.replace("//", "//me:secret-1@") + "?token=secret-2")[0] == 1
+        given.append(judges.url)
+    listed = json.loads((tmp_path / "out" / "_skipped_m.json").read_bytes())
+    assert sorted(shlex.split(listed["command"])[1:]) == sorted(given)
+    with ModelServer(lambda _number, _body: reply("401 Unauthorized", "")) as server:
+        url = server.url.replace("//", "//me:secret-1@") + "?token=secret-2"
+        given = ["run", "local", "n", "demo", "--judge-model", "j", "--limit", "1", "--output", "out"]
+        assert call(*given, "--base-url", server.url, "--judge-base-url", url)[0] == 1
+        given += ["--base-url", server.url, "--judge-base-url", server.url]
+    listed = json.loads((tmp_path / "out" / "_skipped_n.json").read_bytes())
+    assert sorted(shlex.split(listed["command"])[1:]) == sorted(given)
+
+
 # Progress.
 
 
@@ -230,6 +289,29 @@ def test_a_meter_tells_what_is_expected() -> None:
     )
 
 
+def test_a_meter_tells_a_slow_rate_by_the_minute_and_expects_of_what_has_a_price() -> None:
+    meter = Meter(conversations=4, calls=100)
+    meter._began -= 600
+    for cost in (None, 0.01):
+        for _ in range(10):
+            meter.count(Answer("", 90, 10, cost), role="model", is_new=True)
+    # 20 answers in ten minutes; ten of them cost 0.10, so that 100 cost 1.00.
+    assert meter.text().split(", ")[2:] == ["2.0/min", "2,000 tokens", "0.10 USD", "about 1.00 expected"]
+
+
+def test_progress_is_one_line_that_changes_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = StringIO()
+    monkeypatch.setattr(screen, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr("attune_bench.runner._console.columns_of_terminal", lambda: 30)
+    with shown() as watch:
+        watch(Meter(1, 26))
+        watch(Meter(1, 26, done=1))
+    # From the first column on, no wider than the terminal; what is left of a longer line is cleared.
+    lines = [f"{n}/1 conversations, 0/26 calls"[:26] + "..." for n in (0, 1)]
+    assert screen.getvalue() == "".join(f"\r{line}\x1b[K" for line in lines) + "\n"
+
+
 def test_progress_is_plain_lines_without_a_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -239,181 +321,6 @@ def test_progress_is_plain_lines_without_a_terminal(
         for now in range(100):  # noqa: B007 - the clock
             watch(Meter(1, 26))
     assert capsys.readouterr().err == "0/1 conversations, 0/26 calls, 0 tokens\n" * 3
-
-
-# rejudge
-
-
-def test_rejudging_changes_the_judgements_only(call: Invoke, tmp_path: Path) -> None:
-    with ModelServer() as server:
-        common = ["--base-url", server.url]
-        call("run", "local", "m", "demo", "--limit", 2, "--judge-model", "one", *common)
-        sent = server.calls
-        again = ["rejudge", "results", "--ground-truth", "demo", "--judge-provider", "local", "--judge-model", "two"]
-        status, _, err = call(*again, *common)
-        assert (status, err) == (0, "")
-        judgements = sum(
-            one.is_judge for c in load("demo")[:2] for one in planned_calls(c, Settings("m", "local", judges=("two",)))
-        )
-        assert server.calls == sent + judgements
-        assert {body["model"] for body in server.bodies[sent:]} == {"two"}
-        assert call(*again, *common)[1].startswith("results-rejudged: 2 files, 2 of them from before")
-        assert server.calls == sent + judgements
-    before, after = load_runs(tmp_path / "results"), load_runs(tmp_path / "results-rejudged")
-    assert [one.id for one in before] == [one.id for one in after]
-    for old, new in zip(before, after, strict=True):
-        contents: list[dict[str, Any]] = [json.loads(one.to_json()) for one in (old, new)]
-        for content, judge in zip(contents, ("one", "two"), strict=True):
-            assert any(f"/judge/{judge}" in name for name in content["calls"])
-            content["calls"] = {name: value for name, value in content["calls"].items() if "/judge/" not in name}
-            for name in ("run_key", "judge_cost", "judge_settings"):
-                content.pop(name, None)
-            for turn in content["turns"]:
-                assert set(turn.pop("em_draft_judge_scores_by_model", {judge})) == {judge}
-                for name in ("scores", "binary_assessment"):
-                    turn.pop("em_draft_judge_scores" if name == "scores" else f"em_draft_{name}", None)
-                turn.pop("em_draft_binary_assessment_by_model", None)
-        assert contents[0] == contents[1]
-
-
-@pytest.mark.parametrize("calls", [None, 3, ["draft"], {"turn-1/draft": "parsed"}])
-def test_runs_of_another_runner_are_judged_again(call: Invoke, tmp_path: Path, calls: Any) -> None:
-    with ModelServer() as server:
-        call("run", "local", "m", "demo", "--limit", 1, "--base-url", server.url)
-        (path,) = (tmp_path / "results").glob("[!._]*.json")
-        path.write_text(json.dumps({**json.loads(path.read_bytes()), "calls": calls}))
-        options = ["--ground-truth", "demo", "--judge-provider", "local", "--judge-model", "two"]
-        status, out, err = call("rejudge", "results", *options, "--base-url", server.url)
-    assert (status, err) == (0, "")
-    assert out.startswith("results-rejudged: 1 file\n")
-    assert out.endswith("next: attune-bench score --results results-rejudged --ground-truth demo\n")
-
-
-def test_judges_are_asked_in_the_words_of_the_data_set(call: Invoke, tmp_path: Path) -> None:
-    names = load_codebook().binary
-    book = {name: {"text": f"WORDING {name}", "observer_text": f"OBSERVED {name}"} for name in names}
-    (tmp_path / "book.json").write_text(json.dumps({"binary": book}))
-    options = ["--ground-truth", "demo", "--judge-provider", "local", "--judge-model", "two", "--codebook", "book.json"]
-    with ModelServer() as server:
-        call("run", "local", "m", "demo", "--limit", 1, "--base-url", server.url)
-        sent = len(server.bodies)
-        assert call("rejudge", "results", *options, "--base-url", server.url)[0] == 0
-        asked = [body["messages"][-1]["content"] for body in server.bodies[sent:]]
-    assert asked
-    assert all("OBSERVED B" in request and "acknowledge" not in request.lower() for request in asked)
-
-
-def test_rejudging_refuses_the_folder_of_the_runs(call: Invoke, tmp_path: Path) -> None:
-    (tmp_path / "results").mkdir()
-    options = ["--ground-truth", "demo", "--judge-model", "j", "-o", "results"]
-    status, _, err = call("rejudge", "results", *options)
-    assert status == 2
-    assert "would be replaced" in err
-
-
-# profile
-
-
-def test_a_profile_is_asked_for_without_showing_it(call: Invoke, tmp_path: Path) -> None:
-    with ModelServer() as server:
-        status, out, err = call("profile", "local", "m", "demo", "--base-url", server.url, "--limit", 5)
-        assert (status, err) == (0, "")
-        assert server.calls == 5
-        asked = json.dumps(server.bodies)
-    for conversation in load("demo")[:5]:
-        assert str(conversation.participant_profile.participant_id) not in asked
-    assert out.splitlines()[2].split() == ["trait", "measure", "told", "predicted", "score", "constant", "guess"]
-    assert "lower is better" in out
-    assert len(list((tmp_path / "profiles").glob("_profile_*.json"))) == 5
-
-
-def test_a_profile_prompt_is_the_same_whoever_the_participant_is(call: Invoke, tmp_path: Path) -> None:
-    """Of two data sets that differ in who is who, but not in who there is, the prompts are the same."""
-    first, second = (json.loads(one.to_json()) for one in load("demo")[:2])
-    for name, profiles in (("as", (first, second)), ("exchanged", (second, first))):
-        (tmp_path / name).mkdir()
-        for n, (content, other) in enumerate(zip((first, second), profiles, strict=True)):
-            changed = {**content, "participant_profile": other["participant_profile"]}
-            (tmp_path / name / f"{n}.json").write_text(json.dumps(changed))
-    with ModelServer() as one, ModelServer() as two:
-        call("profile", "local", "m", "as", "--base-url", one.url, "--concurrency", 1, "-o", "p1")
-        call("profile", "local", "m", "exchanged", "--base-url", two.url, "--concurrency", 1, "-o", "p2")
-        assert one.bodies == two.bodies
-        assert one.calls == 2
-
-
-def test_a_profile_is_asked_for_anew_where_the_options_differ(call: Invoke) -> None:
-    """The options of a trait are the values of all participants, so that fewer are others."""
-    with ModelServer() as server:
-        options = ["profile", "local", "m", "demo", "--base-url", server.url, "--limit"]
-        call(*options, 2)
-        call(*options, 5)
-        assert server.calls == 7
-        call(*options, 5)
-        assert server.calls == 7
-
-
-def test_an_unreadable_profile_is_asked_for_once_more(call: Invoke) -> None:
-    with ModelServer(lambda number, body: said("Who knows?") if number == 1 else said(answer_to(body))) as server:
-        status, _, _ = call("profile", "local", "m", "demo", "--base-url", server.url, "--limit", 1)
-        assert (status, server.calls) == (0, 2)
-
-
-def test_a_trait_with_a_single_option_is_not_asked(call: Invoke) -> None:
-    """With one participant the only option of a trait would be the answer."""
-    with ModelServer() as server:
-        assert call("profile", "local", "m", "demo", "--base-url", server.url, "--limit", 1)[0] == 0
-        (body,) = server.bodies
-    asked = body["response_format"]["json_schema"]["schema"]["properties"]
-    assert asked
-    assert all(len((of.get("items") or of)["enum"]) > 1 for of in asked.values())
-    assert set(asked) == set(SCORES) | {
-        name for name in LISTS if len(getattr(load("demo")[0].participant_profile.demographics, name)) > 1
-    }
-
-
-def test_a_profile_is_read_as_other_answers_are(call: Invoke, tmp_path: Path) -> None:
-    people = [json.loads(one.to_json()) for one in load("demo")[:2]]
-    (tmp_path / "data").mkdir()
-    for person, country in zip(people, ("New\n- Zealand", "Peru"), strict=True):
-        person["participant_profile"]["demographics"]["country"] = country
-        (tmp_path / "data" / f"{country[:3]}.json").write_text(json.dumps(person))
-    answer = '{"who_5": 5.0, "asrs_6": "3", "aq_10": NaN, "promis_anxiety": 999, "country": "new - zealand"}'
-    with ModelServer(lambda _number, _body: said(answer)) as server:
-        assert call("profile", "local", "m", "data", "--base-url", server.url)[0] == 0
-        assert "- country: New - Zealand | Peru\n" in server.bodies[0]["messages"][-1]["content"]
-    for path in (tmp_path / "profiles").glob("_profile_*.json"):
-        predicted = {"country": "New\n- Zealand", "who_5": 5, "asrs_6": 3}
-        assert json.loads(path.read_bytes())["predicted"] == predicted
-
-
-def test_traits_are_scored_beside_a_constant_guess() -> None:
-    people = list(load("demo")[:3])
-    changes = [("Female", ["A", "B"], 10), ("Female", ["A"], 14), ("Male", [], 24)]
-    conversations = []
-    for person, (gender, diagnoses, who_5) in zip(people, changes, strict=True):
-        content = json.loads(person.to_json())
-        content["participant_profile"]["demographics"] |= {"gender": gender, "diagnoses": diagnoses}
-        content["participant_profile"]["computed_scores"] = {"who_5": who_5}
-        conversations.append(Conversation.model_validate(content))
-    said_of = [
-        {"gender": "Male", "diagnoses": ["A"], "who_5": 12},
-        {"gender": "Female", "diagnoses": ["A"]},
-        {"gender": "Male", "who_5": 20},
-    ]
-    predictions = [
-        ProfilePrediction(conversation_id=conversation.id, em_model="m", predicted=predicted)
-        for conversation, predicted in zip(conversations, said_of, strict=True)
-    ]
-    scores = {one.trait: one for one in score_profiles(conversations, predictions)}
-    # Two of three right; always Female is right as often.
-    assert scores["gender"] == TraitScore("gender", "accuracy", 3, 3, 2 / 3, 2 / 3)
-    # {A, B} against {A} is 1/2, {A} against {A} 1; nobody tells of the empty list. Always {A, B}: 1 and 1/2.
-    assert scores["diagnoses"] == TraitScore("diagnoses", "jaccard", 2, 2, 0.75, 0.75)
-    # |10 - 12| and |24 - 20|; the median of 10 and 24 is 17, 7 from both.
-    assert scores["who_5"] == TraitScore("who_5", "mae", 3, 2, 3.0, 7.0)
-    assert scores["country"].answered == 0
-    assert str(scores["country"].score) == "nan"
 
 
 # stats

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from attune_bench.runner import (
     run_sync,
 )
 from attune_bench.runner.client import Client, Sampling
-from attune_bench.runner.estimate import estimate, estimate_text
+from attune_bench.runner.estimate import Estimate, estimate, estimate_text
 from attune_bench.runner.prices import Budget, BudgetSpentError, most_tokens
 from attune_data import Conversation, load_runs
 
@@ -90,6 +91,9 @@ def test_the_bound_is_above_a_token_for_each_byte() -> None:
     # Gemma's tokenizer makes 1,000 tokens of 1,000 digits, and as many as there are of control characters.
     for text in ("1234567890" * 100, "\x01" * 1000, "🙂" * 250):
         assert most_tokens(call(content=text)) > 1000
+    # The schema is sent, and counted by servers, as a part of the prompt.
+    schema = {"type": "object", "properties": {"x" * 1000: {"type": "string"}}}
+    assert most_tokens(replace(call(content=""), schema=schema)) > 1000
 
 
 # The limit.
@@ -138,6 +142,28 @@ def test_a_rest_of_sums_is_not_waited_for() -> None:
             await asyncio.wait_for(budget.put_aside(dear, 1_000_000), 1.0)
 
     asyncio.run(spend())
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize(("answer", "times"), [("200 OK", 1), ("500 Internal Server Error", 0)])
+def test_an_answer_of_no_use_may_have_been_charged_and_a_refusal_was_not(answer: str, times: int) -> None:
+    bound, noted = Price(1.0, 1.0).of(most_tokens(call()), 200), []
+
+    async def note(amount: float) -> None:
+        noted.append(amount)
+
+    async def keep(_answer: object) -> None:
+        pass
+
+    async def ask(url: str) -> float:
+        budget = Budget(100.0, {"m": Price(1.0, 1.0)}, keep=note)
+        async with Client(endpoint("local", base_url=url), budget=budget) as client:
+            await client.ask(call(), Sampling(None, None, 200), keep)
+        return budget.spent
+
+    with ModelServer(lambda number, _body: reply(answer, "{}") if number == 1 else said("", cost=0.0)) as server:
+        assert asyncio.run(ask(server.url)) == times * bound
+    assert sum(noted) == (1 + times) * bound
 
 
 @pytest.mark.usefixtures("impatient")
@@ -195,10 +221,11 @@ def test_costs_by_price_are_recorded_apart(five_turns: Conversation, tmp_path: P
 
 
 def test_a_cost_that_the_server_tells_counts(five_turns: Conversation, tmp_path: Path) -> None:
-    with ModelServer(lambda _number, body: said(answer_to(body), cost=0.25)) as server:
+    with ModelServer(lambda _number, body: said(answer_to(body), cost=0.1)) as server:
         run(server, [five_turns], tmp_path, prices=PRICES)
     (made,) = load_runs(tmp_path)
-    assert made.api_cost == 21 * 0.25
+    # To the last digit, as answers come in another order each time: 2.1, which a loop of additions misses.
+    assert made.api_cost == 2.1
 
 
 def test_an_unknown_cost_is_null_not_0(five_turns: Conversation, tmp_path: Path) -> None:
@@ -228,6 +255,8 @@ def test_no_run_spends_more_than_its_limit(told: bool, demo: list[Conversation],
         assert outcome.stopped is not None
         assert "the limit of 0.5 USD" in outcome.stopped
         assert outcome.finished + len(outcome.skipped) == len(demo)
+        skipped = [one.conversation_id for one in outcome.skipped]
+        assert skipped == [conversation.id for conversation in demo if conversation.id in skipped]
         listed = json.loads((tmp_path / "_skipped_vendor-model.json").read_bytes())
         assert len(listed["skipped"]) == len(outcome.skipped) > 0
         # The limit is that of the folder, so that the same command does not spend it again.
@@ -254,6 +283,23 @@ def test_a_limit_needs_the_cost_of_earlier_answers(demo: list[Conversation], tmp
 
 
 # Before a run.
+
+
+def test_an_estimate_is_priced_about_and_at_most() -> None:
+    one = Estimate(calls=3, prompt=1_000_000, most_prompt=2_000_000, answer=100_000, most_answer=300_000)
+    lines = estimate_text({"m": one}, {"m": Price(1.0, 10.0)}).splitlines()
+    # 1 + 0.1 x 10, and 2 + 0.3 x 10.
+    assert lines[1].strip() == "cost: about 2.00 USD, at most 5.00 USD"
+
+
+def test_a_judge_will_read_a_draft_and_nobody_answers_more_than_the_most() -> None:
+    judged = replace(call(content="x" * 1000), role="judge", schema={"type": "string"})
+    (plain,) = estimate([replace(judged, role="model")], max_tokens=50).values()
+    (one,) = estimate([judged], max_tokens=50).values()
+    # A draft of about 500 characters is 125 tokens; it has 50 at most. An answer of 500 characters has 50 at most too.
+    assert (plain.prompt, one.prompt) == (250, 375)
+    assert one.most_prompt == plain.most_prompt + 50
+    assert plain.answer == one.answer == one.most_answer == 50
 
 
 def test_an_estimate_is_below_its_bound_and_counts_models_apart(five_turns: Conversation) -> None:

@@ -132,7 +132,8 @@ def accounted(outcome: Outcome, conversations: list[Conversation], output: Path)
     skipped = {one.conversation_id: one.reason for one in outcome.skipped}
     assert finished | skipped.keys() == {conversation.id for conversation in conversations}
     assert not finished & skipped.keys()
-    assert all(reason and reason.isprintable() for reason in skipped.values())
+    reasons = [*skipped.values(), *([] if outcome.stopped is None else [outcome.stopped])]
+    assert all(reason and reason.isprintable() for reason in reasons)
     if finished:
         runs = load_runs(output)
         assert {issue.rule for issue in runs.found if issue.severity == "error"} == set()

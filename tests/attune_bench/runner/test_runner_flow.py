@@ -229,7 +229,7 @@ def test_an_endpoint_that_fails_fails_the_conversation_after_all_other_calls(
     async def complete(call: Call, attempt: int) -> str:
         if call.id in ("turn-4/read", "turn-2/draft"):
             raise CallFailedError(f"no answer to {call.id}")
-        await asyncio.sleep(0)
+        await asyncio.sleep(0.01)
         text = await answer(call, attempt)
         answered.append(call.id)
         return text

@@ -4,6 +4,7 @@ import asyncio
 import errno
 import json
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,7 @@ def test_a_torn_last_line_is_taken_off(cut: int, tmp_path: Path) -> None:
     write(path, {"a": ONE, "b": TWO})
     path.write_bytes(path.read_bytes()[:-cut])
     assert read(path) == {"a": ONE}
+    assert path.read_bytes().endswith(b"\n")
     write(path, {"c": TWO})
     assert read(path) == {"a": ONE, "c": TWO}
     assert [json.loads(line)["key"] for line in path.read_bytes().splitlines()] == ["a", "c"]
@@ -85,6 +87,8 @@ def test_what_was_set_aside_is_lost_until_an_answer_or_nothing_was_charged(tmp_p
     asyncio.run(add())
     # 0.2 was not charged, and the answer settles its bound of 0.25.
     assert lost(path) == 0.4
+    path.write_bytes(path.read_bytes().splitlines(keepends=True)[-1])
+    assert lost(path) == 0.0, "less than nothing is never lost"
 
 
 def test_many_at_once(tmp_path: Path) -> None:
@@ -94,20 +98,33 @@ def test_many_at_once(tmp_path: Path) -> None:
     assert read(path) == {"a": TWO}
 
 
-def test_an_answer_is_on_disk_before_add_returns(tmp_path: Path) -> None:
-    path = tmp_path / "journal"
+def test_an_answer_is_on_disk_before_add_returns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, synced, fsync = tmp_path / "journal", [], os.fsync
+
+    def note(file: int) -> None:
+        fsync(file)
+        synced.append(path.read_bytes())
 
     async def add() -> None:
         async with Journal(path) as journal:
-            await journal.add("a", ONE)
-            assert json.loads(path.read_bytes())["text"] == ONE.text
-            assert len(journal.answers()) == 1
+            for n, key in enumerate("ab", 1):
+                await journal.add(key, ONE)
+                # Not only handed to the system, which a crash of the machine would lose.
+                assert [json.loads(line)["key"] for line in synced[-1].splitlines()] == list("ab"[:n])
+                assert len(journal.answers()) == n
 
+    monkeypatch.setattr(os, "fsync", note)
     asyncio.run(add())
 
 
-def test_an_answer_is_kept_though_the_caller_is_cancelled(tmp_path: Path) -> None:
-    path = tmp_path / "journal"
+def test_an_answer_is_kept_though_the_caller_is_cancelled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, write_all = tmp_path / "journal", os.write
+
+    def write_late(file: int, data: memoryview) -> int:
+        time.sleep(0.05)  # The journal is closed meanwhile.
+        return write_all(file, data)
+
+    monkeypatch.setattr(os, "write", write_late)
 
     async def cancel() -> None:
         async with Journal(path) as journal:
@@ -131,9 +148,18 @@ def test_what_fits_on_a_full_disk_is_kept(tmp_path: Path, monkeypatch: pytest.Mo
         room[0] -= written
         return written
 
+    async def add() -> list[BaseException | None]:
+        async with Journal(path) as journal:
+            adding = [journal.add(key, ONE) for key in "abc"]
+            together = await asyncio.gather(*adding, return_exceptions=True)
+            return [*together, *await asyncio.gather(journal.add("d", ONE), return_exceptions=True)]
+
     monkeypatch.setattr(os, "write", write_some)
-    with pytest.raises(JournalError, match="No space left"):
-        write(path, dict.fromkeys("abc", ONE))
+    # Each of them hears of it, those whose lines were written together with the one that did not fit too.
+    came = asyncio.run(add())
+    assert [str(error).partition(": ")[2] for error in came] == 4 * [
+        "the journal cannot be written: No space left on device"
+    ]
     # A line is of some 150 bytes.
     assert read(path) == {"a": ONE}
     assert path.read_bytes().endswith(b"\n")

@@ -176,6 +176,7 @@ def test_totals_that_are_given_stand() -> None:
     fields, _ = post({"panas": {**dict.fromkeys(WORDS, 4), "totalPositiveAffect": "45", "totalnegativeaffect": 99}})
     panas = fields["predicted_post_panas"]
     assert (panas["totalPositiveAffect"], panas["totalNegativeAffect"]) == (45, 70)
+    assert post({"panas": {"totalPositiveAffect": 3}})[0] == {"predicted_post_panas": {"totalPositiveAffect": 10}}
 
 
 def test_an_integer_of_any_length_costs_no_other_answer() -> None:

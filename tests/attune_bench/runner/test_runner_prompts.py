@@ -67,6 +67,39 @@ def test_no_text_can_leave_its_block(conversation: Json) -> None:
     assert len(_structure(plain[-1])) > 4
 
 
+@pytest.mark.parametrize("place", ["userMessage", "llmResponse", "llmImproved", "humanEdited", "question", "attitude"])
+def test_a_code_in_any_text_is_not_that_of_the_blocks(place: str, conversation: Json) -> None:
+    code = _code(planned_calls(Conversation.model_validate(conversation), SETTINGS)[0])
+    turn = conversation["turns"][0]
+    if place in turn:
+        turn[place] += code
+    elif place == "question":
+        turn["annotations"]["pairwiseComparisons"][0]["questionId"] = f"custom:{code}"
+    elif place == "attitude":
+        conversation["participant_profile"]["conversation_topic_attitude"] = code
+    else:
+        turn["annotations"]["alternateResponses"][place] += code
+    assert _code(planned_calls(Conversation.model_validate(conversation), SETTINGS)[0]) != code
+
+
+def test_the_hash_of_a_codebook_is_over_all_that_is_shown() -> None:
+    bundled = load_codebook()
+    wide = {
+        **bundled.conversation_wide,
+        "q3_followUp_whatFeltOff": WideQuestion("q3_followUp_whatFeltOff", "?", True, ()),
+    }
+    branches = {**bundled.branches, "perceiving": "another wording"}
+    emotions = {**bundled.emotions, "proud": replace(bundled.emotions["proud"], word="PROUD")}
+    books = [
+        bundled,
+        replace(bundled, conversation_wide=Named(wide)),
+        replace(bundled, branches=Named(branches)),
+        replace(bundled, emotions=Named(emotions)),
+    ]
+    hashes = [replace(SETTINGS, codebook=book).provenance()["codebook_hash"] for book in books]
+    assert len(set(hashes)) == len(books)
+
+
 def test_a_draft_cannot_leave_its_block(conversation: Json, oracle: Oracle) -> None:
     record = Conversation.model_validate(conversation)
     planned = next(call for call in planned_calls(record, SETTINGS) if call.is_judge)

@@ -3,12 +3,14 @@
 import asyncio
 import json
 from base64 import b64encode
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from pathlib import Path
 
 import pytest
 
 from attune_bench.runner import Endpoint, ProviderError, endpoint
-from attune_bench.runner.throttle import Throttle
+from attune_bench.runner.throttle import Throttle, asked_wait
 
 VARIABLES = ("OPENROUTER_API_KEY", "OPENAI_API_KEY", "RLVR_PRIME_API_KEY", "PRIME_API_KEY", "LOCAL_API_KEY")
 
@@ -213,6 +215,46 @@ def test_what_is_tried_again_comes_first() -> None:
         assert order == [0, 4, 1, 2, 3]
 
     asyncio.run(use())
+
+
+def test_one_place_is_always_left() -> None:
+    async def use() -> None:
+        throttle = Throttle(2)
+        for _ in range(5):
+            async with asyncio.timeout(5), throttle.place() as number:
+                throttle.too_many(began=number, wait=0.0)
+        assert throttle.places == 1.0
+
+    asyncio.run(use())
+
+
+def test_a_place_that_was_given_to_a_call_that_is_cancelled_goes_to_the_next() -> None:
+    async def use() -> None:
+        throttle = Throttle(1)
+
+        async def call() -> None:
+            async with throttle.place():
+                await asyncio.sleep(0)
+
+        async def call_and_cancel() -> None:
+            await call()
+            second.cancel()  # It was given the place a moment ago, and has not run since.
+
+        first = asyncio.create_task(call_and_cancel())
+        second, third = (asyncio.create_task(call()) for _ in range(2))
+        await first
+        await asyncio.wait_for(third, 5)
+        assert second.cancelled()
+
+    asyncio.run(use())
+
+
+def test_a_wait_may_be_asked_for_as_a_date() -> None:
+    ahead = datetime.now(UTC) + timedelta(seconds=40)
+    for date in (format_datetime(ahead, usegmt=True), ahead.strftime("%a, %d %b %Y %H:%M:%S")):
+        assert 30 < asked_wait(date, 60.0) <= 40
+    assert asked_wait(format_datetime(ahead - timedelta(days=1), usegmt=True), 60.0) == 0.0
+    assert asked_wait(format_datetime(ahead + timedelta(days=1), usegmt=True), 60.0) == 60.0
 
 
 def test_a_server_that_asks_for_a_wait_gets_it() -> None:

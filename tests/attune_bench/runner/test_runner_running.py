@@ -1,5 +1,6 @@
 """Whole runs against a server on this machine: their files, going on, and what is in the way of going on."""
 
+import asyncio
 import errno
 import json
 import os
@@ -10,9 +11,10 @@ from typing import Any
 import pytest
 from model_server import Json, ModelServer, reply
 
-from attune_bench import score
+from attune_bench import runner, score
 from attune_bench.runner import Options, Outcome, RunError, Settings, endpoint, planned_calls, run_sync
 from attune_bench.runner.folder import locked
+from attune_bench.runner.meter import Meter
 from attune_data import Conversation, load, load_runs
 
 RunFiles = Callable[[Path], dict[str, bytes]]
@@ -139,6 +141,17 @@ def test_another_strategy_asks_the_last_question_again(demo: list[Conversation],
         assert server.calls == sent + 1
 
 
+def test_a_conversation_that_changed_is_run_again(demo: list[Conversation], tmp_path: Path) -> None:
+    last = demo[0].turns[-1].model_copy(update={"user_message": "Another message."})
+    changed = demo[0].model_copy(update={"turns": (*demo[0].turns[:-1], last)})
+    with ModelServer() as server:
+        run(server, demo[:1], tmp_path)
+        sent = server.calls
+        assert run(server, [changed], tmp_path).earlier == 0
+        # The last turn and the whole; earlier turns are as they were.
+        assert server.calls == sent + 6
+
+
 def test_a_damaged_run_file_is_made_anew_from_the_journal(
     demo: list[Conversation], tmp_path: Path, run_files: RunFiles
 ) -> None:
@@ -181,6 +194,35 @@ def test_a_conversation_that_failed_is_listed_and_only_it_is_tried_again(
     assert len(load_runs(tmp_path)) == 3
 
 
+def test_what_failed_is_listed_though_the_run_is_cancelled(demo: list[Conversation], tmp_path: Path) -> None:
+    finished, failed = (conversation.turns[0].user_message for conversation in demo[:2])
+
+    def answer(_number: int, body: Json) -> bytes | float | None:
+        asked = json.dumps(body["messages"], ensure_ascii=False)
+        if json.dumps(failed, ensure_ascii=False)[1:-1] in asked:
+            return reply("413 Too Large", "")
+        return None if json.dumps(finished, ensure_ascii=False)[1:-1] in asked else 0.2
+
+    async def cancelled() -> None:
+        over = asyncio.Event()
+
+        def watch(meter: Meter) -> None:
+            if meter.done and meter.failed:
+                over.set()
+
+        where = endpoint("local", base_url=server.url)
+        task = asyncio.create_task(runner.run(demo[:8], SETTINGS, where, output=tmp_path, watch=watch))
+        await asyncio.wait_for(over.wait(), 30)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    with ModelServer(answer) as server:
+        asyncio.run(cancelled())
+    listed = json.loads((tmp_path / "_skipped_vendor-model.json").read_bytes())
+    assert [entry["conversationId"] for entry in listed["skipped"]] == [demo[1].id]
+
+
 # What is in the way.
 
 
@@ -207,6 +249,9 @@ def test_no_conversations_and_doubled_ones(demo: list[Conversation], tmp_path: P
             run(server, [], tmp_path)
         with pytest.raises(RunError, match="same file"):
             run(server, [demo[0], demo[0]], tmp_path)
+        with pytest.raises(RunError, match="same file"):  # On some disks.
+            run(server, [demo[0].model_copy(update={"conversation_id": name}) for name in ("c1", "C1")], tmp_path)
+        assert server.calls == 0
 
 
 def test_output_that_is_no_folder(demo: list[Conversation], tmp_path: Path) -> None:
@@ -226,6 +271,23 @@ def test_a_disk_that_can_only_be_read(
         with pytest.raises(RunError, match=r"journal\.jsonl.*Read-only file system"):
             run(server, demo[:1], tmp_path)
         assert server.calls == 0
+
+
+def test_what_is_under_way_is_waited_for_where_a_run_file_cannot_be_written(
+    demo: list[Conversation], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path, _parts: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+    with ModelServer(late) as server:
+        with monkeypatch.context() as patch:
+            patch.setattr("attune_bench.runner.engine.write_whole", refuse)
+            with pytest.raises(RunError, match=r"_default\.json: cannot be written: No space left on device"):
+                run(server, demo[:6], tmp_path, concurrency=4)
+        sent = server.calls
+        assert (tmp_path / ".journal.jsonl").read_bytes().count(b"\n") == sent < planned(demo[:6])
+        assert run(server, demo[:6], tmp_path).finished == 6
+        assert server.calls == planned(demo[:6])
 
 
 def test_a_disk_that_fills_up_stops_the_run_and_keeps_the_journal(
