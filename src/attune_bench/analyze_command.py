@@ -159,7 +159,7 @@ def _parts(frame: "pl.DataFrame") -> list[str]:
 
 def _columns(frame: "pl.DataFrame") -> "list[Column]":
     """Return the columns of a frame as text: both ends of an interval in one, as are conversations and participants."""
-    from attune_bench.stats_tables import Column
+    from attune_bench.stats_tables import Column, sizes
 
     columns = []
     hidden = {*_parts(frame), "reason", *(["participants"] if "n" in frame.columns else [])}
@@ -173,7 +173,7 @@ def _columns(frame: "pl.DataFrame") -> "list[Column]":
         elif name in {"p", "p_holm"}:
             columns.append(Column(head, partial(_p, name=name)))
         elif name == "n":
-            columns.append(Column(head, _sizes))
+            columns.append(Column(head, sizes))
         elif kind.is_float():
             columns.append(Column(head, partial(_number, name=name, signed=name in _SIGNED)))
         else:
@@ -202,10 +202,6 @@ def _p(row: Row, *, name: str) -> str:
     from attune_bench.stats_tables import p_value
 
     return p_value(row[name])
-
-
-def _sizes(row: Row) -> str:
-    return f"{row['n']} ({row['participants']})"
 
 
 def _text(row: Row, *, name: str) -> str:

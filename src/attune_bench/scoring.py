@@ -30,7 +30,7 @@ from attune_metrics.panas import Panas, PreparedPanas, prepare_panas, score_pana
 from attune_metrics.protocol import DOCUMENTED, Protocol, get_protocol
 from attune_metrics.response import JUDGE_DIMENSIONS, score_draft_binary, score_draft_judge, score_response
 
-__all__ = ["score"]
+__all__ = ["hp_asked", "score"]
 
 
 def score(
@@ -113,9 +113,9 @@ def _score_run(truth: Truth, run: Run, protocol: Protocol) -> ConversationScore 
     shared = [number for number in truth.turns if number in predicted]
     if not shared:
         return None
-    hp_asked = any(turn.em_binary_om_assessment_hp or turn.em_binary_human_prediction_hp for turn in run.turns)
+    asks_hp = hp_asked(run)
     pooled = {name: BinaryCounts() for name in _BINARY}
-    turns = [_score_turn(number, truth.turns[number], predicted[number], hp_asked, pooled) for number in shared]
+    turns = [_score_turn(number, truth.turns[number], predicted[number], asks_hp, pooled) for number in shared]
     post, form = None, prepare_panas(Panas())
     if run.post_conversation is not None and run.complete:
         form = prepare_panas(panas_form(run.post_conversation.predicted_post_panas), protocol=protocol)
@@ -136,7 +136,7 @@ def _score_run(truth: Truth, run: Run, protocol: Protocol) -> ConversationScore 
     )
     record["avg_four_branch_mae"] = post and post["four_branch_mae"]
     for name in _BINARY:
-        asked = hp_asked or not name.endswith("_hp")
+        asked = asks_hp or not name.endswith("_hp")
         record[f"pooled_binary_{name}"] = _counted(pooled[name]) if asked else None
     _add_perspective(record)
     _add_composites(record, post)
@@ -144,6 +144,11 @@ def _score_run(truth: Truth, run: Run, protocol: Protocol) -> ConversationScore 
     if calls := _calls(run):
         record["calls"] = calls
     return record  # type: ignore[return-value]  # built key by key; the vectors test every key
+
+
+def hp_asked(run: Run) -> bool:
+    """Tell whether a model was asked the questions in their HP-facing phrasing too."""
+    return any(turn.em_binary_om_assessment_hp or turn.em_binary_human_prediction_hp for turn in run.turns)
 
 
 # Names in scores.json of the four binary tasks, as in `binary_<name>` without the middle word.
@@ -172,7 +177,7 @@ def _counted(counts: BinaryCounts) -> CountScores:
 
 
 def _score_turn(
-    number: int, truth: TurnTruth, turn: RunTurn, hp_asked: bool, pooled: dict[str, BinaryCounts]
+    number: int, truth: TurnTruth, turn: RunTurn, asks_hp: bool, pooled: dict[str, BinaryCounts]
 ) -> TurnScore:
     """Score one turn; its binary counts are added to `pooled`."""
     emotion = score_tags(truth.tags, prepare_tags((tag.emotion, tag.intensity) for tag in turn.em_emotion_tags))
@@ -184,7 +189,7 @@ def _score_turn(
     pooled["om_metrics"] += om
     pooled["human_metrics"] += human
     om_hp = human_hp = None
-    if hp_asked:
+    if asks_hp:
         om_hp = count_answers(truth.observed, turn.em_binary_om_assessment_hp)
         human_hp = count_answers(truth.preferred, turn.em_binary_human_prediction_hp)
         pooled["om_metrics_hp"] += om_hp

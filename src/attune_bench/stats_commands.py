@@ -1,7 +1,7 @@
 """The commands `attune-bench compare` and `subset`."""
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -122,7 +122,7 @@ def mistakes() -> Iterator[None]:
 
 
 def _compare_columns() -> "list[Column]":
-    from attune_bench.stats_tables import Column, interval, number, p_value
+    from attune_bench.stats_tables import Column, interval, number, p_value, sizes
 
     return [
         Column("A", lambda row: row["model_a"], is_name=True),
@@ -131,13 +131,9 @@ def _compare_columns() -> "list[Column]":
         Column("95% interval", lambda row: interval(row["low"], row["high"], row["metric"], signed=True)),
         Column("p", lambda row: p_value(row["p"])),
         Column("Holm", lambda row: p_value(row["p_holm"])),
-        Column("n", _sizes),
+        Column("n", sizes),
         Column("detectable", lambda row: number(row["detectable"], row["metric"])),
     ]
-
-
-def _sizes(row: Mapping[str, Any]) -> str:
-    return f"{row['n']} ({row['participants']})"
 
 
 def _compare_sections(frame: "pl.DataFrame", counts: "pl.DataFrame") -> "list[Section]":
@@ -308,11 +304,11 @@ def _one(
 
 
 def _subset_columns(*, compare: bool) -> "list[Column]":
-    from attune_bench.stats_tables import Column, interval, number, p_value
+    from attune_bench.stats_tables import Column, interval, number, p_value, sizes
 
     columns = [
         Column("stratum", lambda row: row["stratum"], is_name=True),
-        Column("n", _sizes),
+        Column("n", sizes),
         Column("value", lambda row: number(row["value"], row["metric"])),
         Column("95% interval", lambda row: interval(row["low"], row["high"], row["metric"])),
         Column("mark", lambda row: row["mark"]),

@@ -12,7 +12,7 @@ from attune_data._text import grid, printable, shortened, width
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Column", "Row", "Section", "StatsTable", "interval", "number", "p_value", "render"]
+__all__ = ["Column", "Row", "Section", "StatsTable", "interval", "number", "p_value", "render", "sizes"]
 
 _NAME_WIDTH = 26
 
@@ -162,6 +162,11 @@ def interval(low: float | None, high: float | None, metric: str, *, signed: bool
     if low is None:
         return "-"
     return f"[{number(low, metric, signed=signed)}, {number(high, metric, signed=signed)}]"
+
+
+def sizes(row: Row) -> str:
+    """Return the number of conversations, and that of participants."""
+    return f"{row['n']} ({row['participants']})"
 
 
 def p_value(value: float | None) -> str:

@@ -13,6 +13,7 @@ each metric, model and mode apart.
 """
 
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import isnan, nan, sqrt
@@ -31,6 +32,7 @@ from attune_data._text import plural
 from attune_data.diagnoses import UNKNOWN
 from attune_metrics import Interval, bootstrap, bootstrap_distribution, holm
 from attune_metrics.errors import MetricInputError
+from attune_metrics.resampling import symmetric_levels
 
 if TYPE_CHECKING:
     import polars as pl
@@ -107,8 +109,8 @@ def overlap(strata: Mapping[str, Iterable[str]]) -> int:
     >>> overlap({"ADHD": ["c1", "c2"], "ASD": ["c2", "c3"]})
     1
     """
-    ids = [unit for units in strata.values() for unit in set(units)]
-    return sum(ids.count(unit) > 1 for unit in set(ids))
+    counts = Counter(unit for units in strata.values() for unit in set(units))
+    return sum(count > 1 for count in counts.values())
 
 
 def subgroups(
@@ -290,13 +292,10 @@ def _difference(
         return _Difference(estimate, None, None, nan, side)
     if interval.reason:
         return _Difference(estimate, None, None, nan, interval.reason)
-    from scipy.special import stdtrit
-
     known = distribution[~np.isnan(distribution)]
     low, high = interval.low, interval.high
     if settings.interval == "percentile-expanded":
-        tail = _NORMAL.cdf(_widening(clusters) * float(stdtrit(clusters - 1, (1 - settings.level) / 2)))
-        low, high = np.quantile(known, [tail, 1 - tail]).tolist()
+        low, high = np.quantile(known, symmetric_levels(settings.level, clusters)).tolist()
     beyond = min(int((known <= 0).sum()), int((known >= 0).sum()))
     p, least = (_p_value((1 + count) / (1 + len(known)), clusters) for count in (beyond, 0))
     return _Difference(estimate, low, high, p, None, least, clusters)

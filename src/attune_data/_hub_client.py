@@ -138,6 +138,7 @@ def _explained(address: Address) -> Iterator[None]:
             f"{text}: the cache {constants.HF_HUB_CACHE} cannot be written: {error.strerror};"
             " make room, or set HF_HOME to a folder elsewhere"
         ) from None
+    # What the client's code raises where a server answers that is no Hub.
     except (ValueError, TypeError, KeyError, AssertionError) as error:
         raise _unreachable(address, error) from None
 

@@ -21,6 +21,7 @@ __all__ = [
     "Number",
     "Rating",
     "Record",
+    "SnakeCaseRecord",
     "Text",
     "Total",
     "Winner",
@@ -89,6 +90,12 @@ class Record(BaseModel):
         """Return the record as JSON in one line, as a collection writes it: with what its file's place told too."""
         told = {name: value for name in self.from_place if (value := getattr(self, name)) is not None}
         return (self.model_copy(update=told) if told else self).to_json()
+
+
+class SnakeCaseRecord(Record):
+    """A record whose names in the file are in snake case."""
+
+    model_config = ConfigDict(alias_generator=None)
 
 
 class _NullText(str):

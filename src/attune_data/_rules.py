@@ -20,7 +20,7 @@ from attune_data.conversation import (
     Turn,
 )
 from attune_data.instruments import instruments
-from attune_data.prediction import PredictedConversationWide, Run, RunTurn
+from attune_data.prediction import ANSWER_FIELDS, JudgeScores, PredictedConversationWide, Run, RunTurn
 
 __all__ = ["check_conversation", "check_run"]
 
@@ -254,13 +254,13 @@ def check_run(run: Run, report: Report) -> None:
         path = f"$.turns[{index}]"
         if _suspicious(map(_emotion, turn.em_emotion_tags), len(turn.em_emotion_tags), known.emotion_words):
             _check_tags(turn.em_emotion_tags, f"{path}.em_emotion_tags", known.emotions, report)
-        for name in _ANSWER_FIELDS:
+        for name in ANSWER_FIELDS:
             answers = getattr(turn, name)
             if not known.binary.issuperset(answers):
                 strange = [question for question in answers if question not in known.binary]
                 _report_unknown(strange, f"{path}.{name}", "unknown-question", known.binary, report)
         judged = turn.em_draft_judge_scores
-        for dimension in _JUDGE_DIMENSIONS if judged.model_fields_set else ():
+        for dimension in JudgeScores.model_fields if judged.model_fields_set else ():
             rating = getattr(judged, dimension)
             if rating is not None and not 1 <= rating <= 7:
                 place, message = f"{path}.em_draft_judge_scores.{dimension}", "outside 1-7; is this another scale?"
@@ -284,12 +284,4 @@ def check_run(run: Run, report: Report) -> None:
     _check_wide(post.predicted_conversation_wide, path, known, report)
 
 
-_ANSWER_FIELDS = (
-    "em_binary_om_assessment",
-    "em_binary_human_prediction",
-    "em_binary_om_assessment_hp",
-    "em_binary_human_prediction_hp",
-    "em_draft_binary_assessment",
-)
-_JUDGE_DIMENSIONS = ("overall_score", "emotional_appropriateness", "helpfulness", "tone_match")
 _POSITIONS = frozenset(str(position) for position in range(12))

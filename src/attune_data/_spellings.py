@@ -6,7 +6,7 @@ from typing import Any
 
 from attune_data._fixes import Fix, Report, closed, each, keep, number, record, rename, text, texts, values
 from attune_data.conversation import Conversation
-from attune_data.prediction import Run
+from attune_data.prediction import ANSWER_FIELDS, JudgeScores, Run
 
 __all__ = ["conversation_is_old", "fix_conversation", "fix_run", "run_is_old"]
 
@@ -194,9 +194,6 @@ fix_conversation = record(
     }
 )
 
-_ANSWERS = values(ANSWER)
-_JUDGE = ("overall_score", "emotional_appropriateness", "helpfulness", "tone_match")
-
 fix_run = record(
     {
         **dict.fromkeys(("conversationId", "source_file", "em_model", "run_timestamp"), text),
@@ -209,16 +206,7 @@ fix_run = record(
                     "turnNumber": number(),
                     "em_emotion_tags": PREDICTED_TAGS,
                     **dict.fromkeys(("em_drafted_response", "response_reasoning", "emotion_reasoning"), text),
-                    **dict.fromkeys(
-                        (
-                            "em_binary_om_assessment",
-                            "em_binary_human_prediction",
-                            "em_binary_om_assessment_hp",
-                            "em_binary_human_prediction_hp",
-                            "em_draft_binary_assessment",
-                        ),
-                        _ANSWERS,
-                    ),
+                    **dict.fromkeys(ANSWER_FIELDS, values(ANSWER)),
                     "em_pairwise_selections": values(WINNER),
                     "pairwise_assignment": values(values(LABEL)),
                     **dict.fromkeys(
@@ -229,7 +217,7 @@ fix_run = record(
                         ),
                         values(keep),
                     ),
-                    "em_draft_judge_scores": record(dict.fromkeys(_JUDGE, number(whole=False))),
+                    "em_draft_judge_scores": record(dict.fromkeys(JudgeScores.model_fields, number(whole=False))),
                 }
             ),
             needed=True,

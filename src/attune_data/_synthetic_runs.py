@@ -115,6 +115,11 @@ def runs(
     Collection of Run
         One run for each model and conversation, models in the given order. Each carries the extra key ``synthetic``.
 
+    Raises
+    ------
+    ValueError
+        Where two models have one name.
+
     Examples
     --------
     >>> from attune_data import load

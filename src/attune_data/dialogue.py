@@ -2,9 +2,9 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
-from attune_data._record import Integer, Items, Level, NullAs, Record, Text
+from attune_data._record import Integer, Items, Level, NullAs, SnakeCaseRecord, Text
 from attune_data._text import plural, printable
 
 __all__ = ["FAILURE", "SUCCESS", "Planning", "SageDialogue", "SageMessage", "emotion_state"]
@@ -13,13 +13,7 @@ SUCCESS, FAILURE = 100, 10
 _STATES = ((SUCCESS, "S"), (70, "A"), (40, "B"), (FAILURE, "C"))
 
 
-class _Record(Record):
-    """A record whose names in the file are in snake case."""
-
-    model_config = ConfigDict(alias_generator=None)
-
-
-class Planning(_Record):
+class Planning(SnakeCaseRecord):
     """What the simulated person made of the model's last reply."""
 
     activity: Text = Field("", description="What goes on in the person.")
@@ -29,7 +23,7 @@ class Planning(_Record):
     change: Integer | None = Field(None, description="Change of the emotion, -10 to 10.")
 
 
-class SageMessage(_Record):
+class SageMessage(SnakeCaseRecord):
     """One message; only the person's have an emotion."""
 
     role: Literal["user", "assistant"] = Field(description="`user`, the person, or `assistant`, the model.")
@@ -42,7 +36,7 @@ class SageMessage(_Record):
     )
 
 
-class SageDialogue(_Record):
+class SageDialogue(SnakeCaseRecord):
     """One conversation of SAGE's published results.
 
     ``model`` is not in the published files, which are named after it: `load_sage` takes it from the name of the file,

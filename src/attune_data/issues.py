@@ -5,6 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal
 
+from attune_data._text import plural
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -91,5 +93,4 @@ class LoadError(ValueError):
     def __init__(self, issues: Sequence[Issue]) -> None:
         self.issues = tuple(issues)
         errors = [str(issue) for issue in issues if issue.severity == "error"]
-        noun = "error" if len(errors) == 1 else "errors"
-        super().__init__("\n".join([f"{len(errors)} {noun} while loading:", *errors]))
+        super().__init__("\n".join([f"{plural(len(errors), 'error')} while loading:", *errors]))

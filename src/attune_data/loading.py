@@ -109,7 +109,9 @@ def load_tables(source: Source, *, chunk: int = 1000, cache: bool = False) -> Ta
     Raises
     ------
     SourceError
-        Where the source does not exist or holds nothing to read.
+        Where the source does not exist, cannot be reached or holds nothing to read.
+    ValueError
+        Where `chunk` is no number from 1.
 
     Examples
     --------

@@ -26,7 +26,24 @@ from attune_data._record import (
 from attune_data._text import plural, printable
 from attune_data.conversation import FourBranchScores, MoodShiftTag
 
-__all__ = ["JudgeScores", "PostConversation", "PredictedConversationWide", "PredictedPanas", "Run", "RunTurn"]
+__all__ = [
+    "ANSWER_FIELDS",
+    "JudgeScores",
+    "PostConversation",
+    "PredictedConversationWide",
+    "PredictedPanas",
+    "Run",
+    "RunTurn",
+]
+
+ANSWER_FIELDS = (
+    "em_binary_om_assessment",
+    "em_binary_human_prediction",
+    "em_binary_om_assessment_hp",
+    "em_binary_human_prediction_hp",
+    "em_draft_binary_assessment",
+)
+"""The fields of a turn with answers to the binary questions."""
 
 Answers = ByKey[Answer | None]
 

@@ -15,8 +15,8 @@ from attune_data.conversation import (
     Turn,
 )
 from attune_data.diagnoses import UNKNOWN
-from attune_data.prediction import PostConversation, Run, RunTurn
-from attune_data.tables import Columns, Tables, build_table, dtypes_of, frame_of, table_schemas, values_of
+from attune_data.prediction import ANSWER_FIELDS, PostConversation, Run, RunTurn
+from attune_data.tables import Columns, Tables, build_table, dtypes_of, frame_of, spread, table_schemas, values_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,13 +26,6 @@ __all__ = ["RunTables", "join_runs", "run_table_schemas"]
 T = TypeVar("T")
 
 _KEYS = ("conversation_id", "em_model", "mode")
-_ANSWERS = (
-    "em_binary_om_assessment",
-    "em_binary_human_prediction",
-    "em_binary_om_assessment_hp",
-    "em_binary_human_prediction_hp",
-    "em_draft_binary_assessment",
-)
 _TOTALS = {f"total_{sign}_affect": f"em_post_total_{sign}_affect" for sign in ("positive", "negative")}
 
 
@@ -105,7 +98,7 @@ def run_table_schemas() -> "dict[str, dict[str, pl.DataType]]":
         },
         "turns": {_em(name): dtype for name, dtype in dtypes_of(RunTurn).items() if name != "turn_number"},
         "mood_tags": {"em_intensity": truth["mood_tags"]["intensity"]},
-        "binary": dict.fromkeys(_ANSWERS, answer),
+        "binary": dict.fromkeys(ANSWER_FIELDS, answer),
         "pairwise": {"em_winner": truth["pairwise"]["winner"]},
         "panas": {"em_rating": truth["panas"]["rating"]},
         "conversation_wide": post_wide,
@@ -140,13 +133,7 @@ def _sides(annotated: Sequence[object], predicted: Sequence[object]) -> Columns:
 def _side(model: type[Record], records: Sequence[Record | None]) -> Columns:
     """Return the columns of a model's plain fields, null where there is no record."""
     there = values_of(model, [record for record in records if record is not None])
-    return {name: _spread(values, records) for name, values in there.items()}
-
-
-def _spread(values: Iterable[T], places: Iterable[object]) -> list[T | None]:
-    """Return the values, in order, at the places that are not None."""
-    following = iter(values)
-    return [None if place is None else next(following) for place in places]
+    return {name: spread(values, records) for name, values in there.items()}
 
 
 def _post(run: Run) -> PostConversation | None:
@@ -158,7 +145,7 @@ def _conversations(pairs: Pairs) -> Columns:
     posts = [_post(run) for run in runs]
     there = build_table("conversations", [conversation for conversation in truth if conversation is not None])
     post = _side(PostConversation, posts)
-    columns = {name: _spread(there[name].to_list(), truth) for name in there.columns}
+    columns = {name: spread(there[name].to_list(), truth) for name in there.columns}
     columns["diagnosis_groups"] = [[UNKNOWN] if groups is None else groups for groups in columns["diagnosis_groups"]]
     return {
         **columns,
@@ -241,8 +228,8 @@ def _by_word(tags: Iterable[MoodShiftTag]) -> dict[str, MoodShiftTag]:
 
 def _binary(pairs: Pairs) -> Columns:
     rows = _matched(pairs, _judgements, _answers)
-    guesses = [guess or (None,) * len(_ANSWERS) for *_, guess in rows]
-    predicted = {name: [guess[place] for guess in guesses] for place, name in enumerate(_ANSWERS)}
+    guesses = [guess or (None,) * len(ANSWER_FIELDS) for *_, guess in rows]
+    predicted = {name: [guess[place] for guess in guesses] for place, name in enumerate(ANSWER_FIELDS)}
     return _in_turns(BinaryJudgement, rows, {"question_id": [row[2] for row in rows], **predicted})
 
 
@@ -252,7 +239,7 @@ def _judgements(turn: Turn) -> dict[str, BinaryJudgement]:
 
 def _answers(turn: RunTurn) -> dict[str, tuple[str | None, ...]]:
     """Return the answers of every kind by question; a question that has none is left out."""
-    given = [getattr(turn, name) for name in _ANSWERS]
+    given = [getattr(turn, name) for name in ANSWER_FIELDS]
     found = {question: tuple(answers.get(question) for answers in given) for question in dict.fromkeys(chain(*given))}
     return {question: answers for question, answers in found.items() if any(answers)}
 

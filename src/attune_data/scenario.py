@@ -7,9 +7,9 @@ the person's state, 0-100; what they stand for depends on the scene (`attune_dat
 import re
 from typing import Annotated, ClassVar, Literal, get_args
 
-from pydantic import ConfigDict, Field, Strict
+from pydantic import Field, Strict
 
-from attune_data._record import Integer, Items, Level, NullAs, Number, Record, Text
+from attune_data._record import Integer, Items, Level, NullAs, Number, SnakeCaseRecord, Text
 from attune_data._text import plural, printable
 
 __all__ = [
@@ -37,34 +37,28 @@ _TRAIN = re.compile(r"scene_[a-z]+_gen_\d+_\d+")
 _TEST = re.compile(r"scene_[a-z]+_\d+")
 
 
-class _Record(Record):
-    """A record whose names in the file are in snake case."""
-
-    model_config = ConfigDict(alias_generator=None)
-
-
-class Profile(_Record):
+class Profile(SnakeCaseRecord):
     """Who one side of the conversation is."""
 
     system_prompt: Text = Field("", description="Background, role, style, facts and aims, as a prompt.")
     opening_line: str | None = Field(None, description="The first utterance of this side; EIBench uses the person's.")
 
 
-class Calibration(_Record):
+class Calibration(SnakeCaseRecord):
     """The person's state at the start."""
 
     initial_anger: Level = Field(description="Anger at the start, 0-100.")
     initial_trust: Level = Field(description="Trust at the start, 0-100.")
 
 
-class Targets(_Record):
+class Targets(SnakeCaseRecord):
     """The state from which on an axis scores 1."""
 
     target_anger: Level = Field(description="Anger at or below which the axis scores 1.")
     target_trust: Level = Field(description="Trust at or above which the axis scores 1.")
 
 
-class WorstCase(_Record):
+class WorstCase(SnakeCaseRecord):
     """The state from which on an axis scores -1; in the file the names end in ``_min``, though it is no minimum."""
 
     worst_anger: Level = Field(alias="worst_anger_min", description="Anger at or above which the axis scores -1.")
@@ -72,14 +66,14 @@ class WorstCase(_Record):
     reason: str | None = Field(None, description="Why, in words; not scored.")
 
 
-class Message(_Record):
+class Message(SnakeCaseRecord):
     """One message of the prompt that a record carries."""
 
     role: str | None = Field(None, description="`system` or `user`.")
     content: Text = Field("", description="Its text.")
 
 
-class Scenario(_Record):
+class Scenario(SnakeCaseRecord):
     """One scenario of EIBench: two people, a start, a target and a worst case.
 
     ``split`` is not in the benchmark's files: `load_scenarios` takes it from the folder, else from the form of the
@@ -144,7 +138,7 @@ class Scenario(_Record):
     __str__ = __repr__
 
 
-class State(_Record):
+class State(SnakeCaseRecord):
     """What an utterance of the simulated person carries: the state after it, and how it was read."""
 
     anger: Level | None = Field(None, description="Anger after this utterance, 0-100.")
@@ -159,7 +153,7 @@ class State(_Record):
     quadrant: str | None = Field(None, description="The scene in title case.")
 
 
-class Utterance(_Record):
+class Utterance(SnakeCaseRecord):
     """One message of an episode."""
 
     role: Literal["aggressor", "defender"] = Field(description="`aggressor`, the person, or `defender`, the model.")
@@ -167,7 +161,7 @@ class Utterance(_Record):
     meta: State | None = Field(None, description="The state after it; only the person's utterances have one.")
 
 
-class Episode(_Record):
+class Episode(SnakeCaseRecord):
     """One conversation of a model with the simulated person of a scenario: a line of ``results.jsonl``.
 
     The official records hold model, scenario, how it ended, final state, scores and history, or an error. Ours also

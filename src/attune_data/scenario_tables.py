@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from attune_data._frames import Frames
 from attune_data.dialogue import Planning, SageDialogue, SageMessage
 from attune_data.scenario import Episode, Scenario, State
-from attune_data.tables import Columns, dtypes_of, frame_of, values_of
+from attune_data.tables import Columns, dtypes_of, frame_of, spread, values_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -172,11 +172,11 @@ Pairs = Sequence[tuple[Episode, Scenario | None]]
 
 def _episodes(pairs: Pairs) -> Columns:
     own = values_of(Episode, [episode for episode, _ in pairs])
-    there = [scenario for _, scenario in pairs if scenario is not None]
-    found = values_of(Scenario, there)
+    scenarios = [scenario for _, scenario in pairs]
+    found = values_of(Scenario, [scenario for scenario in scenarios if scenario is not None])
     wanted = [name for name in found if name.startswith(_OF_SCENARIO)]
     return {
-        **{name: _spread(found[name], pairs) for name in wanted},
+        **{name: spread(found[name], scenarios) for name in wanted},
         **own,
         **{
             f"initial_{axis}": [start[axis] for start in (_start(episode, scenario) for episode, scenario in pairs)]
@@ -185,11 +185,6 @@ def _episodes(pairs: Pairs) -> Columns:
         "outcome": [episode.outcome for episode, _ in pairs],
         "n_turns": [len(_updates(episode)) for episode, _ in pairs],
     }
-
-
-def _spread(values: Iterable[object], pairs: Pairs) -> list[object]:
-    following = iter(values)
-    return [None if scenario is None else next(following) for _, scenario in pairs]
 
 
 def _start(episode: Episode, scenario: Scenario | None) -> dict[str, int | None]:

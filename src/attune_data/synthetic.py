@@ -82,6 +82,11 @@ def conversations(
     Collection of Conversation
         ``metadata.synthetic`` of each holds its arc, its latent clarity and the seed.
 
+    Raises
+    ------
+    ValueError
+        Where there are too few or too many conversations for the participants, or `turns` is below 1.
+
     Examples
     --------
     >>> generated = conversations(10, seed=1)

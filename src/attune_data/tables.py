@@ -6,7 +6,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from attune_data._frames import Frames
 from attune_data._matching import count_people
@@ -38,9 +49,12 @@ __all__ = [
     "column_paths",
     "dtypes_of",
     "frame_of",
+    "spread",
     "table_schemas",
     "values_of",
 ]
+
+T = TypeVar("T")
 
 TABLES = ("conversations", "turns", "mood_tags", "binary", "pairwise", "panas", "conversation_wide")
 
@@ -286,6 +300,12 @@ def values_of(model: type[Record], records: Sequence[Record]) -> Columns:
     # One walk over the records, each of which is then in the processor's cache, is faster than one a column.
     rows = map(attrgetter(*paths), records)
     return dict(zip(names, zip(*rows, strict=True), strict=True)) if records else dict.fromkeys(names, ())
+
+
+def spread(values: Iterable[T], places: Iterable[object]) -> list[T | None]:
+    """Return the values, in order, at the places that are not None."""
+    following = iter(values)
+    return [None if place is None else next(following) for place in places]
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""The twenty PANAS words and where each lies in the plane of valence and arousal."""
+"""The twenty PANAS words and where AttuneBench places each in the plane of valence and arousal, both from 0 to 1."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

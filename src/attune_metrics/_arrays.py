@@ -6,28 +6,37 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attune_metrics._sums import Floats
 from attune_metrics.errors import MetricInputError
 
-__all__ = ["average_ranks", "check_array", "check_same_shape", "ratio"]
+__all__ = ["Floats", "as_floats", "average_ranks", "check_array", "check_same_shape", "ratio"]
+
+Floats = NDArray[np.float64]
 
 
-def check_array(value: ArrayLike, name: str, *shape: str) -> Floats:
-    """Return `value` as floats if it holds numbers, None or nan; `shape` names its axes, for the message."""
+def as_floats(value: ArrayLike, name: str) -> Floats:
+    """Return a copy of `value` as floats, None as nan; what is no number is refused, text that holds one too."""
     try:
         array = np.asarray(value)
     except ValueError:
         raise MetricInputError(f"{name} has rows of unequal length; fill up with nan") from None
     if array.dtype.kind not in "biuf":
-        for item in array.astype(object).flat:
+        # As objects, since numpy makes texts of numbers that stand beside a text.
+        array = np.asarray(value, dtype=object)
+        for item in array.flat:
             if isinstance(item, list | tuple):
                 raise MetricInputError(f"{name} has rows of unequal length; fill up with nan")
             if item is not None and not isinstance(item, Real):
                 guess = "; convert text to a number first" if isinstance(item, str) else ""
                 raise MetricInputError(f"{name} value {item!r:.60} is not a number{guess}")
+    return array.astype(float)
+
+
+def check_array(value: ArrayLike, name: str, *shape: str) -> Floats:
+    """Return `value` as `as_floats` does if it has as many axes as `shape` names, for the message."""
+    array = as_floats(value, name)
     if array.ndim != len(shape):
         raise MetricInputError(f"{name} has shape {array.shape}; expected ({', '.join(shape)})")
-    return array.astype(float)
+    return array
 
 
 def check_same_shape(reference: NDArray[Any], predicted: NDArray[Any]) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from attune_metrics._arrays import Floats, as_floats
 from attune_metrics._checks import check_list
 from attune_metrics.errors import MetricInputError
 
@@ -13,15 +14,14 @@ __all__ = [
     "ROUNDING",
     "Floats",
     "Statistic",
-    "as_floats",
     "as_terms",
     "cluster_index",
     "cluster_sums",
     "evaluate",
+    "paired_terms",
     "products",
 ]
 
-Floats = NDArray[np.float64]
 Statistic = Callable[[Floats, Floats], Floats]
 
 ROUNDING = 1e-12  # what differs by less than this part of the largest value is equal but for rounding
@@ -43,21 +43,6 @@ def cluster_index(clusters: Iterable[Hashable]) -> NDArray[np.intp]:
     return np.array([position[label] for label in labels], dtype=np.intp)
 
 
-def as_floats(values: ArrayLike, name: str) -> Floats:
-    """Return `values` as an array of floats, None as nan; text is refused, not read."""
-    try:
-        kind = np.asarray(values).dtype.kind
-        if kind not in "biufOUS":
-            raise TypeError(f"they are {np.asarray(values).dtype}")
-        # As objects, since numpy makes texts of numbers that stand beside a text.
-        for value in np.asarray(values, dtype=object).flat if kind in "OUS" else ():
-            if isinstance(value, str | bytes):
-                raise TypeError(f"{value!r:.60} is a text; convert it to a number first")
-        return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise MetricInputError(f"{name} is no array of numbers: {error}") from error
-
-
 def as_terms(values: ArrayLike, units: int, name: str = "values") -> Floats:
     """Return `values` as floats of shape (series, terms, units); one or two dimensions are series of one term."""
     terms = as_floats(values, name)
@@ -72,6 +57,14 @@ def as_terms(values: ArrayLike, units: int, name: str = "values") -> Floats:
         place = [int(index[0]) for index in np.nonzero(np.isinf(terms))]
         raise MetricInputError(f"{name}{place} is {terms[tuple(place)]}; a missing value is nan")
     return terms if terms.ndim == 3 else np.atleast_2d(terms)[:, np.newaxis, :]
+
+
+def paired_terms(a: ArrayLike, b: ArrayLike, units: int) -> tuple[Floats, Floats]:
+    """Return both sides of a comparison as `as_terms` does; raise unless they have one shape."""
+    first, second = as_terms(a, units, "a"), as_terms(b, units, "b")
+    if first.shape != second.shape:
+        raise MetricInputError(f"a of shape {first.shape} and b of shape {second.shape} (series, terms, units) differ")
+    return first, second
 
 
 def cluster_sums(terms: Floats, clusters: NDArray[np.intp]) -> Floats:

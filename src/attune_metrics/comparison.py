@@ -20,8 +20,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attune_metrics._checks import check_whole
-from attune_metrics._sums import ROUNDING, Floats, Statistic, as_terms, cluster_index, cluster_sums, evaluate, products
-from attune_metrics.errors import MetricInputError
+from attune_metrics._sums import (
+    ROUNDING,
+    Floats,
+    Statistic,
+    cluster_index,
+    cluster_sums,
+    evaluate,
+    paired_terms,
+    products,
+)
 from attune_metrics.resampling import Interval, Method, Resamples, bootstrap, mean_of_sums
 
 __all__ = ["PermutationTest", "paired_bootstrap", "paired_permutation_test"]
@@ -88,10 +96,7 @@ def paired_bootstrap(
 
 def _pair(a: ArrayLike, b: ArrayLike, units: int) -> Floats:
     """Return both sides as the terms of one series, so that a unit counts where both have a value."""
-    first, second = as_terms(a, units, "a"), as_terms(b, units, "b")
-    if first.shape != second.shape:
-        raise MetricInputError(f"a of shape {first.shape} and b of shape {second.shape} (series, terms, units) differ")
-    return np.concatenate([first, second], axis=1)
+    return np.concatenate(paired_terms(a, b, units), axis=1)
 
 
 def _differ(sums: Floats) -> NDArray[np.bool_]:

@@ -9,7 +9,7 @@ References
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attune_metrics._sums import Floats, as_floats
+from attune_metrics._arrays import Floats, check_array
 from attune_metrics.errors import MetricInputError
 
 __all__ = ["benjamini_hochberg", "holm"]
@@ -71,9 +71,7 @@ def benjamini_hochberg(p_values: ArrayLike) -> NDArray[np.float64]:
 
 def _family(p_values: ArrayLike) -> tuple[Floats, Floats, NDArray[np.intp]]:
     """Return the p-values, a place for the adjusted ones, and the positions of those that count, smallest first."""
-    p = as_floats(p_values, "p_values")
-    if p.ndim != 1:
-        raise MetricInputError(f"p_values has {p.ndim} dimensions; expected the p-values of one family in a row")
+    p = check_array(p_values, "p_values", "tests")
     outside = (p < 0) | (p > 1)
     if outside.any():
         place = int(np.flatnonzero(outside)[0])

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attune_metrics._checks import check_number, warn_undefined
-from attune_metrics._sums import ROUNDING, Floats, as_terms, cluster_index, cluster_sums
+from attune_metrics._sums import ROUNDING, Floats, as_terms, cluster_index, cluster_sums, paired_terms
 from attune_metrics.errors import MetricInputError
 
 __all__ = ["clustered_standard_error", "minimum_detectable_difference", "units_needed"]
@@ -142,9 +142,7 @@ def units_needed(a: ArrayLike, b: ArrayLike, clusters: Iterable[Hashable], *, di
 
 def _detectable(name: str, a: ArrayLike, b: ArrayLike, clusters: Iterable[Hashable]) -> tuple[float, int]:
     index = cluster_index(clusters)
-    first, second = as_terms(a, len(index), "a"), as_terms(b, len(index), "b")
-    if first.shape != second.shape:
-        raise MetricInputError(f"a of shape {first.shape} and b of shape {second.shape} (series, terms, units) differ")
+    first, second = paired_terms(a, b, len(index))
     error, n = _standard_error(first - second, index)
     if not error > 0:
         why = "the difference does not vary among clusters" if error == 0 else "fewer than two clusters have a value"

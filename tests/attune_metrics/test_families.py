@@ -58,8 +58,8 @@ def test_adjusted_by_hand() -> None:
     [
         ([0.1, 1.5], r"p_values\[1\] 1.5 is outside 0-1"),
         ([-0.1], r"p_values\[0\] -0.1 is outside 0-1"),
-        ([[0.1, 0.2]], "2 dimensions"),
-        (["0.5"], "p_values is no array of numbers: '0.5' is a text"),
+        ([[0.1, 0.2]], r"p_values has shape \(1, 2\); expected \(tests\)"),
+        (["0.5"], "p_values value '0.5' is not a number; convert text to a number first"),
     ],
 )
 def test_odd_p_values(adjust: Any, p_values: Any, message: str) -> None:

@@ -11,6 +11,7 @@ from typing_extensions import Unpack
 
 from attune_bench.comparison import ends
 from attune_bench.records import null
+from attune_bench.scoring import hp_asked
 from attune_bench.series import Draws, Sampling, ScoreSeries, Settings
 from attune_bench.truth import Truth, TurnTruth, prepare_truth
 from attune_data import Conversation, Run, RunTurn
@@ -139,19 +140,24 @@ def _counts(
             raise MetricInputError(f"conversation {run.conversation_id!r} was scored and is not in the data")
         group, unit = group_of[run.em_model, run.mode], place_of[run.conversation_id]
         turns = {turn.turn_number: turn for turn in run.turns}
-        hp_asked = any(turn.em_binary_om_assessment_hp or turn.em_binary_human_prediction_hp for turn in run.turns)
+        asks_hp = hp_asked(run)
+        tallies: dict[tuple[str, str], list[int]] = {}
         for number, truth in truths[run.conversation_id].turns.items():
             for task, sides in _TASKS.items():
-                if number not in turns or (task.endswith("_hp") and not hp_asked):
+                if number not in turns or (task.endswith("_hp") and not asks_hp):
                     continue
                 answered, answers = sides(truth, turns[number])
                 for expected, questions in (("yes", answered.yes), ("no", answered.no)):
                     for question in questions:
                         answer = answers.get(question)
-                        table = counts.setdefault((task, question), np.full(shape, np.nan))
-                        right = (answer == "yes") == (expected == "yes")
-                        added = np.array([right, True, answer is not None])
-                        table[group, :, unit] = np.nan_to_num(table[group, :, unit]) + added
+                        tally = tallies.setdefault((task, question), [0, 0, 0])
+                        tally[_RIGHT] += (answer == "yes") == (expected == "yes")
+                        tally[_ASKED] += 1
+                        tally[_PRESENT] += answer is not None
+        for key, tally in tallies.items():
+            if key not in counts:
+                counts[key] = np.full(shape, np.nan)
+            counts[key][group, :, unit] = tally
     if missing:
         conversation_id, model, mode = min(missing)
         raise MetricInputError(

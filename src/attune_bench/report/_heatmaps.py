@@ -181,7 +181,8 @@ def question_agreement(agreement: "pl.DataFrame", task: str, *, mode: str | None
     """
     rows = [row for row in rows_of(agreement, mode, "agreement") if row["task"] == task]
     if not rows:
-        raise ValueError(f"nothing to draw: no task {task!r}; expected one of {', '.join(agreement['task'].unique())}")
+        tasks = ", ".join(sorted(agreement["task"].unique()))
+        raise ValueError(f"nothing to draw: no task {task!r}; expected one of {tasks}")
     for row in rows:
         row["shown"] = f"{row['agreement']:.2f}"
         row["text"] = (
