@@ -216,7 +216,7 @@ def report(outcome: Outcome, output: Path, made: str = "file") -> int:
     before = f", {outcome.earlier} of them from before" if outcome.earlier else ""
     emit(f"{output}: {plural(outcome.finished, made)}{before}")
     if outcome.replaced:
-        warn(
+        emit(
             f"{outcome.replaced} of them took the place of results of other settings or of an older content; "
             "those answers stay in the journal, and another --output keeps both"
         )

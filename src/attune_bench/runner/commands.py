@@ -23,6 +23,7 @@ from attune_bench.runner._console import (
 )
 from attune_bench.runner.estimate import estimate, estimate_text
 from attune_bench.runner.flow import planned_calls
+from attune_bench.runner.folder import note_source, noted_sources
 from attune_bench.runner.profile_scores import profile_table, read_predictions, score_profiles
 from attune_bench.runner.profiling import profile_sync
 from attune_bench.runner.rejudging import rejudge_sync
@@ -131,6 +132,8 @@ def run(
                 options=options,
                 watch=watch,
             )
+        if outcome.finished:
+            note_source(output, source)
     status = report(outcome, output)
     if outcome.finished:
         emit(_next(output, source))
@@ -146,7 +149,7 @@ def rejudge(
     /,
     *,
     judge_model: Names,
-    ground_truth: str,
+    ground_truth: str | None = None,
     judge_provider: Provider = "openrouter",
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     codebook: Path | None = None,
@@ -161,7 +164,8 @@ def rejudge(
     judge_model
         Models that judge.
     ground_truth
-        Conversations: a folder, a .json or a .jsonl file, an archive, hf://owner/name, or demo.
+        Conversations: a folder, a .json or a .jsonl file, an archive, hf://owner/name, or demo; by default those that
+        the runs were made of, where run has noted it in their folder.
     judge_provider
         Who serves the judges.
     output
@@ -178,7 +182,8 @@ def rejudge(
             raise UsageError(f"the run files in {directory} would be replaced; choose another --output")
         options, chosen = asking.options(), load_codebook(codebook)
         settings = asking.settings("any", judge_provider, judges=judge_model, codebook=chosen)
-        runs, conversations = load_runs(directory), loaded(ground_truth, None)
+        runs, source = load_runs(directory), ground_truth or _noted(directory)
+        conversations = loaded(source, None)
         server, _ = endpoints(judge_provider, asking, None, None, True)
         changed = {
             "--judge-model": judge_model,
@@ -191,13 +196,23 @@ def rejudge(
         options = replace(options, command=command("rejudge", (str(directory),), changed))
         with shown() as watch:
             outcome = rejudge_sync(runs, conversations, settings, server, output=target, options=options, watch=watch)
+        if outcome.finished:
+            note_source(target, source)
     unjudged = len(runs) - outcome.finished - len(outcome.skipped)
     if unjudged:
         warn(f"{plural(unjudged, 'run')} without a draft or a conversation left out")
     status = report(outcome, target)
     if outcome.finished:
-        emit(_next(target, ground_truth))
+        emit(_next(target, source))
     return status
+
+
+def _noted(runs: Path) -> str:
+    sources = noted_sources(runs)
+    if len(sources) == 1:
+        return sources[0]
+    what = f"runs of {len(sources)} sources ({', '.join(sources)})" if sources else "no note of what its runs are of"
+    raise UsageError(f"{runs} holds {what}; name the conversations with --ground-truth")
 
 
 def profile(

@@ -1,16 +1,21 @@
-"""The folder of a run: one run uses it at a time, and what its disk refuses is told in one line."""
+"""The folder of a run: one run uses it at a time, it notes what it is of, and what its disk refuses is one line."""
 
+import json
+import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from attune_bench.runner.journal import JournalError
+from attune_data._files import write_whole
+from attune_data._hub_address import is_address
 from attune_data._text import printable
 
-__all__ = ["RunError", "explained", "locked"]
+__all__ = ["RunError", "explained", "locked", "note_source", "noted_sources"]
 
 _LOCK = ".lock"
+_SOURCES = ".sources.json"
 
 
 class RunError(Exception):
@@ -44,3 +49,33 @@ def locked(folder: Path) -> Iterator[None]:
         except (BlockingIOError, PermissionError):
             raise RunError(f"another run is using {folder}; wait for it, or choose another folder") from None
         yield
+
+
+def note_source(folder: Path, source: str) -> None:
+    """Add where the conversations came from to what the folder notes.
+
+    A path is noted as it lies from the folder, so that both can be moved, and the note names nobody's home.
+    """
+    if source != "demo" and not is_address(source):
+        source = os.path.realpath(source)
+        with suppress(ValueError):  # Of another drive there is no relative path.
+            source = os.path.relpath(source, os.path.realpath(folder))
+    noted = _read_sources(folder)
+    if source not in noted:
+        write_whole(folder / _SOURCES, [json.dumps([*noted, source], indent=2).encode() + b"\n"])
+
+
+def noted_sources(folder: Path) -> list[str]:
+    """Return where the conversations of the runs of a folder came from; empty where nothing says it."""
+    return [
+        source if source == "demo" or is_address(source) else os.path.realpath(folder / source)
+        for source in _read_sources(folder)
+    ]
+
+
+def _read_sources(folder: Path) -> list[str]:
+    try:
+        noted = json.loads((folder / _SOURCES).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return []
+    return [source for source in noted if isinstance(source, str)] if isinstance(noted, list) else []

@@ -9,7 +9,7 @@ import pytest
 from model_server import ModelServer, said
 
 from attune_bench.runner import Settings, planned_calls
-from attune_data import load, load_codebook, load_runs
+from attune_data import Conversation, load, load_codebook, load_runs
 
 Invoke = Callable[..., tuple[int, str, str]]
 
@@ -133,3 +133,34 @@ def test_runs_that_changed_are_judged_again_and_what_cannot_be_is_told(call: Inv
     assert out.startswith("results-rejudged: 1 file\n")
     judged = json.loads((tmp_path / "results-rejudged" / first.name).read_bytes())
     assert judged["turns"][0]["em_emotion_tags"] == [{"emotion": "Proud", "intensity": 7}]
+
+
+def test_the_conversations_are_those_that_the_runs_were_made_of(
+    call: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, five_turns: Conversation
+) -> None:
+    Path("study").mkdir()
+    Path("study", "one.json").write_bytes(five_turns.to_json())
+    judging = ["--judge-provider", "local", "--judge-model", "two"]
+    with ModelServer() as server:
+        judging += ["--base-url", server.url]
+        call("run", "local", "m", "study", "--base-url", server.url, "--output", "runs")
+        Path("moved").mkdir()
+        Path("study").rename("moved/study")
+        Path("runs").rename("moved/runs")
+        monkeypatch.chdir("moved/runs")
+        status, out, err = call("rejudge", ".", *judging)
+        assert (status, err) == (0, "")
+        assert out.splitlines()[-1].endswith(f"--ground-truth {tmp_path / 'moved' / 'study'}")
+        monkeypatch.chdir(tmp_path)
+        assert call("rejudge", "moved/runs-rejudged", *judging)[0] == 0, "what was judged again can be so again"
+        note = tmp_path / "moved" / "runs" / ".sources.json"
+        assert json.loads(note.read_bytes()) == ["../study"]
+        call("run", "local", "m", "demo", "--limit", 1, "--base-url", server.url, "--output", "moved/runs")
+        status, _, err = call("rejudge", "moved/runs", *judging)
+        assert status == 2
+        assert f"runs of 2 sources ({tmp_path / 'moved' / 'study'}, demo); name the conversations" in err
+        for useless in ("[", "{}", "[1]"):
+            note.write_text(useless)
+            status, _, err = call("rejudge", "moved/runs", *judging)
+            assert status == 2
+            assert "no note of what its runs are of; name the conversations with --ground-truth" in err
