@@ -6,7 +6,7 @@ from statistics import fmean
 from typing import Any
 
 from attune_bench.runner.calls import Call
-from attune_bench.runner.prices import Price, most_tokens
+from attune_bench.runner.prices import Price, dollars, most_tokens
 from attune_data._text import plural
 
 __all__ = ["Estimate", "estimate", "estimate_text"]
@@ -75,7 +75,7 @@ def estimate_text(each: Mapping[str, Estimate], prices: Mapping[str, Price]) -> 
         if model in prices:
             about = prices[model].of(one.prompt, one.answer)
             most = prices[model].of(one.most_prompt, one.most_answer)
-            lines.append(f"  cost: about {about:,.2f} USD, at most {most:,.2f} USD")
+            lines.append(f"  cost: about {dollars(about)} USD, at most {dollars(most)} USD")
         else:
             lines.append("  cost: not known, as the price is not")
     return "\n".join(lines)

@@ -5,6 +5,7 @@ from time import monotonic
 
 from attune_bench.runner.calls import Role
 from attune_bench.runner.journal import Answer
+from attune_bench.runner.prices import dollars
 
 __all__ = ["Meter"]
 
@@ -66,10 +67,10 @@ class Meter:
         if self.answers > self.unpriced:
             cost = self.cost + self.judge_cost + self.simulator_cost
             others = {"judges": self.judge_cost, "the simulator": self.simulator_cost}
-            whose = "".join(f" ({amount:.2f} of {who})" for who, amount in others.items() if amount)
-            parts.append(f"{cost:.2f} USD{whose}")
+            whose = "".join(f" ({dollars(amount)} of {who})" for who, amount in others.items() if amount)
+            parts.append(f"{dollars(cost)} USD{whose}")
             if self.answers < self.calls:
-                parts.append(f"about {cost / (self.answers - self.unpriced) * self.calls:.2f} expected")
+                parts.append(f"about {dollars(cost / (self.answers - self.unpriced) * self.calls)} expected")
         if self.failed:
             parts.append(f"{self.failed} failed")
         return ", ".join(parts)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from attune_bench.runner.calls import Call, CallFailedError
 
-__all__ = ["Budget", "BudgetSpentError", "Price", "PriceError", "most_tokens", "read_prices"]
+__all__ = ["Budget", "BudgetSpentError", "Price", "PriceError", "dollars", "most_tokens", "read_prices"]
 
 
 class PriceError(ValueError):
@@ -87,6 +87,17 @@ def _price(entry: object, place: str) -> Price:
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
             raise PriceError(f"{place}.{name}: {str(value)[:60]!r} is not a price in US dollars for a million tokens")
     return Price(float(entry["input"]), float(entry["output"]))
+
+
+def dollars(amount: float) -> str:
+    """Return an amount in cents; what is less than one is not shown as nothing.
+
+    Examples
+    --------
+    >>> dollars(1234.5), dollars(0.0), dollars(0.003)
+    ('1,234.50', '0.00', '<0.01')
+    """
+    return "<0.01" if 0 < amount < 0.01 else f"{amount:,.2f}"
 
 
 def most_tokens(call: Call) -> int:

@@ -77,7 +77,7 @@ def test_a_run_that_is_killed_again_and_again_ends_as_one_that_was_not(
     assert len(run_files(tmp_path / "whole")) == limit
     assert run_files(tmp_path / "killed") == run_files(tmp_path / "whole")
     leftovers = {path.name for path in (tmp_path / "killed").iterdir()} - set(run_files(tmp_path / "killed"))
-    assert {name for name in leftovers if not name.endswith(".tmp")} == {".journal.jsonl", ".lock"}
+    assert {name for name in leftovers if not name.endswith(".tmp")} == {".journal.jsonl", ".lock", ".sources.json"}
 
 
 def test_an_interrupted_run_says_so_and_goes_on(tmp_path: Path) -> None:
