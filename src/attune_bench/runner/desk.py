@@ -48,7 +48,7 @@ class Desk:
         key = key_of(
             conversation=conversation_id,
             provenance=dict(provenance),
-            server=[client.endpoint.provider, client.endpoint.url],
+            provider=client.endpoint.provider,
             model=call.model,
             role=call.role,
             call=call.id,

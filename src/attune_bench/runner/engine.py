@@ -132,7 +132,7 @@ class Job:
     name : str
         Name of the file, which may be in a folder.
     provenance : mapping
-        What each answer depends on beside the request, the sampling and the server, as JSON.
+        What each answer depends on beside the request, the sampling and the provider, as JSON.
     depends_on : mapping
         What the result depends on beside all that, as JSON.
     sampling : mapping of str to Sampling
@@ -224,7 +224,7 @@ class _Work:
             provenance=dict(job.provenance),
             model=job.model,
             sampling={role: asdict(sampling) for role, sampling in job.sampling.items()},
-            servers={role: [endpoint.provider, endpoint.url] for role, endpoint in self._endpoints.items()},
+            providers={role: endpoint.provider for role, endpoint in self._endpoints.items()},
         )
 
     def finished(self) -> set[str]:

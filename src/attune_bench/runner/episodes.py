@@ -28,8 +28,8 @@ _EPISODES = "_episodes"
 _CONFIGURATION = "_configuration.json"
 _RESULTS = "results.jsonl"
 _SUMMARY = "summary.json"
-# Models are compared where all else is the same; where a server is found tells nothing of what it serves.
-_OF_THE_MODEL = ("model", "temperature", "model_provider", "model_url", "simulator_url")
+# Models are compared where all else is the same.
+_OF_THE_MODEL = ("model", "temperature", "model_provider")
 
 
 async def run_episodes(
@@ -105,8 +105,7 @@ async def run_episodes(
     how = options or Options(max_tokens=8192)
     servers: dict[Role, Endpoint] = {"model": endpoint, "simulator": simulator_endpoint or endpoint}
     configuration = settings.provenance() | {"max_tokens": how.max_tokens}
-    for role, server in servers.items():
-        configuration |= {f"{role}_provider": server.provider, f"{role}_url": server.url}
+    configuration |= {f"{role}_provider": server.provider for role, server in servers.items()}
     config_hash = key_of(**{name: value for name, value in configuration.items() if name not in _OF_THE_MODEL})
     jobs = [_job(scenario, settings, how, config_hash) for scenario in scenarios]
     folder = folder_of(settings.model, output)

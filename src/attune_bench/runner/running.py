@@ -59,7 +59,7 @@ async def run(
         Where the model is served.
     output : str or Path
         Folder of the run files; created where it does not exist. It also holds the journal of all answers, by which
-        a run goes on where it was stopped. A run file whose conversation, settings and server are unchanged stays;
+        a run goes on where it was stopped. A run file whose conversation, settings and provider are unchanged stays;
         any other of its name is made anew, from the journal as far as that has the answers.
     judge_endpoint : Endpoint, optional
         Where the judges are served; by default as the model.

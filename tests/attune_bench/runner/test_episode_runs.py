@@ -209,14 +209,15 @@ def test_another_configuration_is_refused(changed: Json, options: Json, named: s
     assert results(tmp_path) == before
 
 
-def test_other_servers_are_other_configurations(tmp_path: Path) -> None:
+def test_servers_that_have_moved_are_asked_nothing_again(tmp_path: Path) -> None:
     with ModelServer(answer=talk) as server, ModelServer(answer=talk) as other:
-        run(server, DEMO[:1], tmp_path)
-        with pytest.raises(RunError, match="simulator_url"):
-            run(server, DEMO[:1], tmp_path, simulator=endpoint("local", base_url=other.url))
-        with pytest.raises(RunError, match="model_url"):
-            run(other, DEMO[:1], tmp_path, simulator=endpoint("local", base_url=server.url))
+        run(server, DEMO[:1], tmp_path / "here")
+        before = results(tmp_path / "here")
+        assert run(other, DEMO[:1], tmp_path / "here").earlier == 1
+        assert run(server, DEMO[:1], tmp_path / "here", simulator=endpoint("local", base_url=other.url)).earlier == 1
         assert other.calls == 0
+        run(other, DEMO[:1], tmp_path / "there")
+    assert results(tmp_path / "here") == results(tmp_path / "there") == before
 
 
 def test_models_are_comparable_where_all_but_they_is_the_same(tmp_path: Path) -> None:

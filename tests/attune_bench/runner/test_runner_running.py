@@ -114,11 +114,20 @@ def test_a_changed_parameter_reuses_no_answer(
         assert server.calls == planned(demo[:1]) + planned(demo[:1], settings)
 
 
-def test_another_server_reuses_no_answer(demo: list[Conversation], tmp_path: Path) -> None:
+def test_a_server_that_has_moved_is_asked_nothing_again(
+    demo: list[Conversation], tmp_path: Path, run_files: RunFiles
+) -> None:
     with ModelServer() as one, ModelServer() as other:
-        run(one, demo[:1], tmp_path)
-        run(other, demo[:1], tmp_path)
-        assert one.calls == other.calls
+        run(one, demo[:1], tmp_path / "here")
+        before = run_files(tmp_path / "here")
+        assert run(other, demo[:1], tmp_path / "here").earlier == 1
+        for path in (tmp_path / "here").glob("[!._]*.json"):
+            path.unlink()
+        run(other, demo[:1], tmp_path / "here")
+        assert other.calls == 0
+        assert run_files(tmp_path / "here") == before
+        run(other, demo[:1], tmp_path / "there")
+    assert run_files(tmp_path / "there") == before, "nothing in a file depends on where the server is"
 
 
 def test_another_judge_costs_only_its_own_calls(demo: list[Conversation], tmp_path: Path) -> None:
