@@ -74,7 +74,9 @@ async def rejudge(
         if run.conversation_id in by_id and any(turn.em_drafted_response.strip() for turn in run.turns)
     ]
     if not jobs:
-        raise RunError("no run has both a draft and its conversation; are they of the same data set?")
+        if any(run.conversation_id in by_id for run in runs):
+            raise RunError("no run of these conversations has a draft to judge")
+        raise RunError("no run is of any of these conversations; are they of the same data set?")
     return await work_through(jobs, {"judge": endpoint}, Path(output), how, watch)
 
 

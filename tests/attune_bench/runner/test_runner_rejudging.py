@@ -164,3 +164,22 @@ def test_the_conversations_are_those_that_the_runs_were_made_of(
             status, _, err = call("rejudge", "moved/runs", *judging)
             assert status == 2
             assert "no note of what its runs are of; name the conversations with --ground-truth" in err
+
+
+def test_where_nothing_can_be_judged_the_reason_is_told(call: Invoke, tmp_path: Path, five_turns: Conversation) -> None:
+    judging = ["--judge-provider", "local", "--judge-model", "two"]
+    with ModelServer() as server:
+        judging += ["--base-url", server.url]
+        call("run", "local", "m", "demo", "--limit", 1, "--base-url", server.url)
+        sent = server.calls
+        (tmp_path / "other.json").write_bytes(five_turns.model_copy(update={"conversation_id": "other"}).to_json())
+        status, _, err = call("rejudge", "results", *judging, "--ground-truth", "other.json")
+        assert status == 2
+        assert "no run is of any of these conversations; are they of the same data set?" in err
+        (path,) = (tmp_path / "results").glob("[!._]*.json")
+        content = json.loads(path.read_bytes())
+        path.write_text(json.dumps({**content, "turns": []}))
+        status, _, err = call("rejudge", "results", *judging)
+        assert status == 2
+        assert "no run of these conversations has a draft to judge" in err
+        assert server.calls == sent
