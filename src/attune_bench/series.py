@@ -13,7 +13,6 @@ into the aggregate: one term for a mean; TP, TN, FP and FN for a score from pool
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from difflib import get_close_matches
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
@@ -24,6 +23,7 @@ from typing_extensions import TypedDict
 from attune_bench.aggregates import MEANS, POOLED, values_of
 from attune_bench.records import COUNTS
 from attune_data._matching import text_key
+from attune_data._text import meant
 from attune_metrics import Resamples, draw_resamples, mean_of_sums
 from attune_metrics._checks import check_level, check_whole
 from attune_metrics.errors import MetricInputError
@@ -58,9 +58,7 @@ def check_metric(metric: str) -> str:
     """Return the name of a metric; raise `MetricInputError` with the nearest name where there is no such metric."""
     if metric in METRICS:
         return metric
-    near = get_close_matches(metric, METRICS, n=1, cutoff=0.4)
-    hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(METRICS)}"
-    raise MetricInputError(f"no metric {metric!r}; {hint}")
+    raise MetricInputError(f"no metric {metric!r}; {meant(metric, METRICS)}")
 
 
 class Sampling(TypedDict, total=False):
@@ -122,9 +120,7 @@ class Settings:
         known = [field.name for field in fields(cls)]
         for name in options:
             if name not in known:
-                near = get_close_matches(name, known, n=1)
-                hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(known)}"
-                raise MetricInputError(f"no option {name!r}; {hint}")
+                raise MetricInputError(f"no option {name!r}; {meant(name, known)}")
         return object.__new__(cls)
 
     def __post_init__(self) -> None:
