@@ -6,9 +6,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attune_bench._usage import UsageError, emit
+from attune_bench._usage import UsageError, catching, emit
 from attune_bench.report import Format
-from attune_bench.stats_commands import catching, standing, table_metadata
+from attune_bench.stats_commands import standing, table_metadata
 from attune_data._text import meant
 
 if TYPE_CHECKING:

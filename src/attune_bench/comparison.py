@@ -21,10 +21,12 @@ from numpy.typing import ArrayLike
 from typing_extensions import Unpack
 
 from attune_bench.records import TASKS, null
-from attune_bench.series import Draws, Floats, Options, ScoreSeries, Settings, Statistic, by_mode, statistic_of
+from attune_bench.series import Draws, Options, ScoreSeries, Settings, by_mode, statistic_of
 from attune_metrics import (
+    Floats,
     Interval,
     Resamples,
+    Statistic,
     bootstrap,
     bootstrap_distribution,
     holm,

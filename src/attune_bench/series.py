@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 from typing_extensions import TypedDict
 
 from attune_bench.aggregates import MEANS, POOLED, values_of
-from attune_bench.records import COUNTS
+from attune_bench.records import CELLS, COUNTS
 from attune_data._matching import text_key
 from attune_data._text import meant
-from attune_metrics import Resamples, draw_resamples, mean_of_sums
+from attune_metrics import Floats, Resamples, Statistic, draw_resamples, mean_of_sums
 from attune_metrics._checks import check_level, check_whole
 from attune_metrics.errors import MetricInputError
 
@@ -44,14 +44,11 @@ __all__ = [
     "statistic_of",
 ]
 
-Floats = NDArray[np.float64]
-Statistic = Callable[[Floats, Floats], Floats]
 Unit = Literal["participant", "conversation"]
 IntervalName = Literal["percentile-expanded", "percentile", "bca"]
 
 _PRIMARY = "default"
-_CELLS = ("tp", "tn", "fp", "fn")
-METRICS = (*MEANS, *(f"{pooled}.{score}" for pooled in POOLED for score in COUNTS if score not in _CELLS))
+METRICS = (*MEANS, *(f"{pooled}.{score}" for pooled in POOLED for score in COUNTS if score not in CELLS))
 
 
 def check_metric(metric: str) -> str:
@@ -232,11 +229,11 @@ class ScoreSeries:
             Where there is no metric of this name, or a value is infinite.
         """
         key, _, score = check_metric(metric).partition(".")
-        terms = np.full((len(self.groups), len(_CELLS) if score else 1, len(self.units)), np.nan)
+        terms = np.full((len(self.groups), len(CELLS) if score else 1, len(self.units)), np.nan)
         for group, records in enumerate(self._values):
             for unit, record in enumerate(records):
                 if record is not None and (value := record.get(key)) is not None:
-                    terms[group, :, unit] = [value[cell] for cell in _CELLS] if score else value
+                    terms[group, :, unit] = [value[cell] for cell in CELLS] if score else value
         for group, _, unit in np.argwhere(np.isinf(terms))[:1]:
             model, mode = self.groups[group]
             raise MetricInputError(

@@ -13,7 +13,8 @@ from attune_bench.comparison import FEWEST
 from attune_bench.series import ScoreSeries
 from attune_data._matching import NO_ANSWER
 from attune_data.diagnoses import NO_DIAGNOSIS, UNKNOWN
-from attune_metrics._sums import Floats, cluster_index
+from attune_metrics import Floats
+from attune_metrics._sums import cluster_index
 
 if TYPE_CHECKING:
     from attune_bench.scores import Scores
