@@ -148,6 +148,7 @@ from attune_metrics.panas import (
     score_panas,
 )
 from attune_metrics.power import (
+    REACH,
     clustered_standard_error,
     minimum_detectable_difference,
     units_needed,
@@ -243,6 +244,7 @@ __all__ = [
     "NEGATIVE_AFFECT",
     "POSITIVE_AFFECT",
     "PROTOCOLS",
+    "REACH",
     "RELEASED",
     "RESPONSE_LABELS",
     "VALENCE_AROUSAL",
