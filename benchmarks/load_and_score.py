@@ -21,7 +21,7 @@ from pairs import Ratio, compare
 from attune_bench import score
 from attune_bench.run_files import write_runs
 from attune_data import Conversation, Issue
-from attune_data.reading import CONVERSATION, RUN, Kind, Record, read_document
+from attune_data.reading import CONVERSATION, RUN, AnyRecord, Kind, read_document
 from attune_data.sources import Document
 from attune_data.synthetic import SimulatedModel, conversations, runs
 
@@ -80,13 +80,13 @@ def _parse(documents: list[Document]) -> Callable[[], object]:
     return lambda: [json.loads(document.data) for document in documents]
 
 
-def _load(kind: Kind[Record], documents: list[Document]) -> list[Record]:
+def _load(kind: Kind[AnyRecord], documents: list[Document]) -> list[AnyRecord]:
     """Load from memory, so that both sides are timed without the disk."""
     found: list[Issue] = []
     return [record for document in documents if (record := read_document(kind, document, found=found))]
 
 
-def _loading(kind: Kind[Record], documents: list[Document]) -> Ratio:
+def _loading(kind: Kind[AnyRecord], documents: list[Document]) -> Ratio:
     name = f"loading a {kind.name}: bytes to checked record, against json.loads"
     return compare(name, lambda: _load(kind, documents), _parse(documents), bound=2)
 

@@ -70,12 +70,11 @@ def see(conversation: Conversation) -> Seen:
 
 def _see_turn(turn: Turn) -> SeenTurn:
     annotations = turn.annotations
-    alternates = annotations.alternate_responses
     judgements = {judgement.question_id: judgement for judgement in annotations.binary_judgements}
     return SeenTurn(
         turn.turn_number,
         turn.user_message,
-        {"original": turn.llm_response, "alternate": alternates.llm_improved, "human": alternates.human_edited},
+        turn.responses,
         tuple(judgements),
         tuple(question for question, judgement in judgements.items() if _applies(judgement)),
         tuple(Pair(c.question_id, c.response_a, c.response_b) for c in annotations.pairwise_comparisons),

@@ -1,14 +1,37 @@
 """What commands share: the error of a user's mistake, how text is printed, where a page is written."""
 
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-__all__ = ["UsageError", "check_page", "emit", "write_page"]
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["UsageError", "catching", "check_page", "emit", "mistakes", "write_page"]
 
 
 class UsageError(Exception):
     """A mistake of the user; its text says what to do."""
+
+
+@contextmanager
+def mistakes() -> Iterator[None]:
+    """Turn what a query or an analysis says of its arguments into an error of the user's."""
+    try:
+        yield
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def catching(analysis: "Callable[[], pl.DataFrame]") -> "tuple[pl.DataFrame, list[str]]":
+    """Return the frame of an analysis, and its warnings as sentences."""
+    with mistakes(), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        frame = analysis()
+    return frame, [f"Warning: {warning.message}." for warning in caught if issubclass(warning.category, UserWarning)]
 
 
 def emit(text: str) -> None:

@@ -5,7 +5,7 @@ from math import fsum, sqrt
 from statistics import fmean
 from typing import Any
 
-from attune_bench.records import COUNTS, IDENTITY, OUTCOMES, TASKS, ConversationScore, PostScore
+from attune_bench.records import CELLS, COUNTS, IDENTITY, OUTCOMES, TASKS, ConversationScore, PostScore
 from attune_data._matching import count_people
 from attune_metrics import composite
 from attune_metrics.binary import BinaryCounts
@@ -135,7 +135,7 @@ def _row(model: str, mode: str, records: Sequence[Mapping[str, Any]]) -> dict[st
 def _pool(counts: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     if not counts:
         return None
-    pooled = BinaryCounts(*(sum(count[cell] for count in counts) for cell in ("tp", "tn", "fp", "fn")))
+    pooled = BinaryCounts(*(sum(count[cell] for count in counts) for cell in CELLS))
     return {name: getattr(pooled, name) for name in COUNTS}
 
 

@@ -2,14 +2,14 @@
 
 import json
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attune_bench._usage import UsageError, emit
+from attune_bench._usage import UsageError, catching, emit
 from attune_bench.report import Format
-from attune_bench.stats_commands import catching, standing, table_metadata
+from attune_bench.stats_commands import standing, table_metadata
+from attune_data._text import meant
 
 if TYPE_CHECKING:
     import polars as pl
@@ -73,9 +73,7 @@ def analyze(
 
     for asked in name:
         if asked not in ANALYSES:
-            near = get_close_matches(asked, ANALYSES, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"expected {', '.join(ANALYSES)}"
-            raise UsageError(f"no analysis {asked!r}; {hint}")
+            raise UsageError(f"no analysis {asked!r}; {meant(asked, ANALYSES)}")
     given = {"data": data, "runs": results}
     lacking = {
         key: " and ".join(_OPTIONS[need] for need in analysis.needs if given[need] is None)

@@ -13,18 +13,21 @@ import warnings
 from collections.abc import Hashable, Iterable, Sequence
 from difflib import get_close_matches
 from itertools import combinations
-from math import sqrt
-from typing import TYPE_CHECKING, Any
+from math import nan, sqrt
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from typing_extensions import Unpack
 
 from attune_bench.records import TASKS, null
-from attune_bench.series import Draws, Floats, Options, ScoreSeries, Settings, Statistic, by_mode, statistic_of
+from attune_bench.series import Draws, Options, ScoreSeries, Settings, by_mode, statistic_of
 from attune_metrics import (
+    REACH,
+    Floats,
     Interval,
     Resamples,
+    Statistic,
     bootstrap,
     bootstrap_distribution,
     holm,
@@ -34,7 +37,6 @@ from attune_metrics import (
     paired_permutation_test,
 )
 from attune_metrics.errors import MetricInputError, UndefinedMetricWarning
-from attune_metrics.power import REACH
 
 if TYPE_CHECKING:
     import polars as pl
@@ -243,17 +245,35 @@ def compare_all(scores: "Scores", **options: Unpack[Options]) -> "pl.DataFrame":
     return _compare(series, pairs, settings)
 
 
+class _Compared(NamedTuple):
+    """A row of the frame of comparisons."""
+
+    model_a: str
+    model_b: str
+    mode: str
+    metric: str
+    difference: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    p_holm: float | None
+    n: int
+    participants: int
+    detectable: float | None
+    reason: str | None
+
+
 def _compare(series: ScoreSeries, pairs: Sequence[tuple[str, str, str]], settings: Settings) -> "pl.DataFrame":
     """Compare pairs (model, model, mode), which are in the order of their modes."""
     draws = Draws(series.clusters(settings.unit), settings)
     first = np.array([series.groups.index((a, mode)) for a, _, mode in pairs], dtype=np.intp)
     second = np.array([series.groups.index((b, mode)) for _, b, mode in pairs], dtype=np.intp)
     alike = series.alike(series.scored[first] & series.scored[second])
-    rows: dict[str, dict[str, list[tuple[Any, ...]]]] = {mode: {} for _, _, mode in pairs}
+    rows: dict[str, dict[str, list[_Compared]]] = {mode: {} for _, _, mode in pairs}
     sampled = set()  # modes in which not all exchanges were evaluated
     for metric in settings.names:
         values, statistic = series.values(metric), statistic_of(metric)
-        found: dict[int, tuple[Any, ...]] = {}
+        found: dict[int, _Compared] = {}
         for mask, places in alike:
             one, other = values[first[places]][:, :, mask], values[second[places]][:, :, mask]
             resamples, labels = draws.of(mask), draws.labels(mask)
@@ -268,20 +288,32 @@ def _compare(series: ScoreSeries, pairs: Sequence[tuple[str, str, str]], setting
                 both = ~np.isnan(values[first[place], 0] + values[second[place], 0])
                 participants = series.count(both)
                 low, high, reason = ends(interval, participants)
+                model_a, model_b, mode = pairs[place]
                 if test.exchanges and not test.exact:
-                    sampled.add(pairs[place][2])
-                sizes = interval.n, participants, detectable
-                found[place] = (null(test.difference), low, high, test.p_value, *sizes, reason)
+                    sampled.add(mode)
+                found[place] = _Compared(
+                    model_a,
+                    model_b,
+                    mode,
+                    metric,
+                    difference=null(test.difference),
+                    low=low,
+                    high=high,
+                    p=null(test.p_value),
+                    p_holm=None,
+                    n=interval.n,
+                    participants=participants,
+                    detectable=detectable,
+                    reason=reason,
+                )
         for mode, of_mode in rows.items():
             family = [place for place, pair in enumerate(pairs) if pair[2] == mode]
-            corrected = holm([found[place][3] for place in family])
+            corrected = holm([nan if (p := found[place].p) is None else p for place in family])
             of_mode[metric] = [
-                (*pairs[place], metric, *found[place][:3], null(found[place][3]), null(p), *found[place][4:])
-                for place, p in zip(family, corrected.tolist(), strict=True)
+                found[place]._replace(p_holm=null(p)) for place, p in zip(family, corrected.tolist(), strict=True)
             ]
     for mode in sorted(sampled):
-        # Position 7 is the p-value.
-        tests = max(sum(row[7] is not None for row in family) for family in rows[mode].values())
+        tests = max(sum(row.p is not None for row in family) for family in rows[mode].values())
         warn_family(tests, settings, f"mode {mode!r}")
     import polars as pl
 

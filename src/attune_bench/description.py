@@ -7,6 +7,7 @@ from statistics import median
 from textwrap import fill
 from typing import Any
 
+from attune_bench.report import WIDTH
 from attune_data import Collection, Conversation, Turn
 from attune_data._matching import count_people
 from attune_data._text import grid, plural, printable, shortened
@@ -22,7 +23,6 @@ _TRAITS = {
 }
 _OVERLAPPING = ("diagnoses", "diagnosis_group")
 
-_WIDTH = 100
 _NAME_WIDTH = 56
 
 _FOOTNOTE = (
@@ -131,7 +131,7 @@ def description_text(counts: Mapping[str, Any]) -> str:
     if counts["synthetic"]:
         parts.append(f"{counts['synthetic']} SYNTHETIC")
     issues = [plural(count, severity) for severity, count in counts["issues"].items() if count]
-    blocks = [fill(", ".join([*parts, *(issues or ["no issues"])]), _WIDTH)]
+    blocks = [fill(", ".join([*parts, *(issues or ["no issues"])]), WIDTH)]
     rows = [
         [name, f"{row['total']}", f"{row['conversations']}", *(f"{row[part]:g}" for part in ("min", "median", "max"))]
         for name, row in counts["counts"].items()
@@ -144,5 +144,5 @@ def description_text(counts: Mapping[str, Any]) -> str:
         ]
         several = " (may have several)" if trait in _OVERLAPPING else ""
         blocks.append(grid([f"{_TRAITS[trait]}{several}", "conversations", "participants"], rows))
-    blocks.append(fill(_FOOTNOTE, _WIDTH))
+    blocks.append(fill(_FOOTNOTE, WIDTH))
     return "\n\n".join(blocks)

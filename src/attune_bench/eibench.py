@@ -13,7 +13,6 @@ from math import nan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attune_bench.by_scenario import scenario_ends
 from attune_bench.records import null
@@ -21,7 +20,7 @@ from attune_bench.signing import fingerprint
 from attune_data import Episode, Scenario
 from attune_data._text import plural
 from attune_data.scenario import SCENES
-from attune_metrics import Anchors, bootstrap, draw_resamples, scene_means, score_anchors, treat_failed
+from attune_metrics import Anchors, Floats, bootstrap, draw_resamples, scene_means, score_anchors, treat_failed
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,8 +33,6 @@ FAILURES = ("error", "parse_failed", "empty_reply", "empty_simulator_reply", "no
 NUMBERS = ("reward", "anger_score", "trust_score", "final_anger", "final_trust")
 _AXES: tuple["Axis", ...] = ("anger", "trust")
 _TREATMENTS: tuple["Treatment", ...] = ("exclude", "start", "worst")
-
-Floats = NDArray[np.float64]
 
 
 def one_series(episodes: Sequence[Episode]) -> Episode:

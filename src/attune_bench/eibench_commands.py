@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 from cyclopts import App, Parameter
 
 from attune_bench._scenario_commands import emit_tables, first_issue, issue_notes, read_all
-from attune_bench._usage import UsageError, check_page, emit, write_page
+from attune_bench._usage import UsageError, catching, check_page, emit, mistakes, write_page
 from attune_bench.report import Format
-from attune_bench.stats_commands import catching, mistakes
 
 if TYPE_CHECKING:
     from attune_data import Collection, Episode, Scenario

@@ -194,6 +194,16 @@ def summaries(
     ------
     ValueError
         As `compare_episodes`.
+
+    Examples
+    --------
+    >>> from attune_data import load_scenarios
+    >>> said = [
+    ...     Episode(profile_id="demo_support_01", model=model, final_anger=anger, final_trust=60)
+    ...     for model, anger in {"a": 80, "b": 20}.items()
+    ... ]
+    >>> [found["model"] for found in summaries(said, load_scenarios("demo"))]
+    ['b', 'a']
     """
     held, known = list(episodes), list(scenarios)
     Settings(resamples=resamples, seed=seed)

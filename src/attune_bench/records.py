@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 __all__ = [
+    "CELLS",
     "COUNTS",
     "IDENTITY",
     "OUTCOMES",
@@ -196,6 +197,7 @@ class Metadata(TypedDict):
 
 
 COUNTS = tuple(CountScores.__annotations__)
+CELLS = ("tp", "tn", "fp", "fn")
 OUTCOMES = tuple(CallCounts.__annotations__)
 
 # Objects within a row, and the keys that each becomes columns for, whether a row has them or not.

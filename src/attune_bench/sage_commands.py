@@ -16,10 +16,9 @@ from attune_bench._scenario_commands import (
     points,
     read_all,
 )
-from attune_bench._usage import UsageError
+from attune_bench._usage import UsageError, catching
 from attune_bench._version import __version__
 from attune_bench.report import Format
-from attune_bench.stats_commands import catching
 
 if TYPE_CHECKING:
     from attune_bench.stats_tables import Column

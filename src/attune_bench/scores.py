@@ -59,6 +59,16 @@ class Scores:
     aggregates : list of dict
         One per model and mode: each average's mean over conversations under its own name, ``<name>_n`` the number it
         rests on, ``<name>_se``, pooled counts, coverage, pillars, ``composite_z``.
+
+    Examples
+    --------
+    >>> from attune_bench import score
+    >>> from attune_data import load, load_runs
+    >>> scores = score(load("demo"), load_runs("demo"))
+    >>> scores
+    <Scores of 80 runs: 2 models and modes on 40 conversations, protocol documented>
+    >>> scores.aggregates[0]["em_model"], scores.aggregates[0]["n_conversations"]
+    ('synthetic/attentive', 40)
     """
 
     metadata: Metadata

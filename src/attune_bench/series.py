@@ -13,7 +13,6 @@ into the aggregate: one term for a mean; TP, TN, FP and FN for a score from pool
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from difflib import get_close_matches
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
@@ -22,9 +21,10 @@ from numpy.typing import NDArray
 from typing_extensions import TypedDict
 
 from attune_bench.aggregates import MEANS, POOLED, values_of
-from attune_bench.records import COUNTS
+from attune_bench.records import CELLS, COUNTS
 from attune_data._matching import text_key
-from attune_metrics import Resamples, draw_resamples, mean_of_sums
+from attune_data._text import meant
+from attune_metrics import Floats, Resamples, Statistic, draw_resamples, mean_of_sums
 from attune_metrics._checks import check_level, check_whole
 from attune_metrics.errors import MetricInputError
 
@@ -44,23 +44,18 @@ __all__ = [
     "statistic_of",
 ]
 
-Floats = NDArray[np.float64]
-Statistic = Callable[[Floats, Floats], Floats]
 Unit = Literal["participant", "conversation"]
 IntervalName = Literal["percentile-expanded", "percentile", "bca"]
 
 _PRIMARY = "default"
-_CELLS = ("tp", "tn", "fp", "fn")
-METRICS = (*MEANS, *(f"{pooled}.{score}" for pooled in POOLED for score in COUNTS if score not in _CELLS))
+METRICS = (*MEANS, *(f"{pooled}.{score}" for pooled in POOLED for score in COUNTS if score not in CELLS))
 
 
 def check_metric(metric: str) -> str:
     """Return the name of a metric; raise `MetricInputError` with the nearest name where there is no such metric."""
     if metric in METRICS:
         return metric
-    near = get_close_matches(metric, METRICS, n=1, cutoff=0.4)
-    hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(METRICS)}"
-    raise MetricInputError(f"no metric {metric!r}; {hint}")
+    raise MetricInputError(f"no metric {metric!r}; {meant(metric, METRICS)}")
 
 
 class Sampling(TypedDict, total=False):
@@ -122,9 +117,7 @@ class Settings:
         known = [field.name for field in fields(cls)]
         for name in options:
             if name not in known:
-                near = get_close_matches(name, known, n=1)
-                hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(known)}"
-                raise MetricInputError(f"no option {name!r}; {hint}")
+                raise MetricInputError(f"no option {name!r}; {meant(name, known)}")
         return object.__new__(cls)
 
     def __post_init__(self) -> None:
@@ -236,11 +229,11 @@ class ScoreSeries:
             Where there is no metric of this name, or a value is infinite.
         """
         key, _, score = check_metric(metric).partition(".")
-        terms = np.full((len(self.groups), len(_CELLS) if score else 1, len(self.units)), np.nan)
+        terms = np.full((len(self.groups), len(CELLS) if score else 1, len(self.units)), np.nan)
         for group, records in enumerate(self._values):
             for unit, record in enumerate(records):
                 if record is not None and (value := record.get(key)) is not None:
-                    terms[group, :, unit] = [value[cell] for cell in _CELLS] if score else value
+                    terms[group, :, unit] = [value[cell] for cell in CELLS] if score else value
         for group, _, unit in np.argwhere(np.isinf(terms))[:1]:
             model, mode = self.groups[group]
             raise MetricInputError(

@@ -1,14 +1,12 @@
 """The commands `attune-bench compare` and `subset`."""
 
-import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from attune_bench._usage import UsageError, emit
+from attune_bench._usage import UsageError, catching, emit, mistakes
 from attune_bench.report import Format
 from attune_data._text import plural
 
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
     from attune_bench.stats_tables import Column, Section
     from attune_data import Collection, Conversation
 
-__all__ = ["catching", "compare", "mistakes", "standing", "subset", "table_metadata"]
+__all__ = ["compare", "standing", "subset", "table_metadata"]
 
 DEFAULT = ("composite_score",)
 Names = Annotated[tuple[str, ...], Parameter(negative="")]
@@ -102,23 +100,6 @@ def table_metadata(scores: "Scores") -> dict[str, Any]:
     """Return what JSON says of the scores."""
     metadata = scores.metadata
     return {"protocol": metadata["protocol"], "synthetic": metadata.get("synthetic", False)}
-
-
-def catching(analysis: "Callable[[], pl.DataFrame]") -> "tuple[pl.DataFrame, list[str]]":
-    """Return the frame of an analysis, and its warnings as sentences."""
-    with mistakes(), warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
-        frame = analysis()
-    return frame, [f"Warning: {warning.message}." for warning in caught if issubclass(warning.category, UserWarning)]
-
-
-@contextmanager
-def mistakes() -> Iterator[None]:
-    """Turn what a query or an analysis says of its arguments into an error of the user's."""
-    try:
-        yield
-    except ValueError as error:
-        raise UsageError(str(error)) from None
 
 
 def _compare_columns() -> "list[Column]":

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from attune_bench.report import FORMATS, WIDTH, Format
+from attune_bench.report.text import FORMATS, WIDTH, Format, escaped, markdown_table
 from attune_data._text import grid, printable, shortened, width
 
 if TYPE_CHECKING:
@@ -97,9 +97,9 @@ def render(table: StatsTable, *, format: Format = "table") -> str:  # noqa: A002
     ]  # fmt: skip
     head = [column.head for column in table.columns] + ([""] if reasons else [])
     if format == "markdown":
-        blocks = [f"**{_escaped(printable(title))}**\n\n{_markdown(head, rows)}" for title, rows in body]
+        blocks = [markdown_table(printable(title), head, rows) for title, rows in body]
         signature = [f"`{table.signature}`"] if table.signature else []
-        return "\n\n".join([*blocks, *map(_escaped, map(printable, [*notes, *table.notes])), *signature])
+        return "\n\n".join([*blocks, *map(escaped, map(printable, [*notes, *table.notes])), *signature])
     legend, body = _cut(table.columns, head, body)
     blocks = [f"{fill(printable(title), WIDTH)}\n{grid(head, rows)}" for title, rows in body]
     # A signature is one word, for copying: it is never broken.
@@ -137,15 +137,6 @@ def _cut(columns: Sequence[Column], head: list[str], body: Body) -> tuple[list[s
         for title, rows in body
     ]
     return [legend], cut
-
-
-def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    table = [[*head], ["---", *("---:" for _ in head[1:])], *rows]
-    return "\n".join(f"| {' | '.join(map(_escaped, cells))} |" for cells in table)
-
-
-def _escaped(text: str) -> str:
-    return text.replace("|", "\\|")
 
 
 def number(value: float | None, metric: str, *, signed: bool = False) -> str:

@@ -26,11 +26,11 @@ from typing_extensions import Unpack
 
 from attune_bench.comparison import ALPHA, FEWEST, ends
 from attune_bench.records import null
-from attune_bench.series import Draws, Floats, Options, ScoreSeries, Settings, Statistic, statistic_of
+from attune_bench.series import Draws, Options, ScoreSeries, Settings, statistic_of
 from attune_data._matching import NO_ANSWER
 from attune_data._text import plural
 from attune_data.diagnoses import UNKNOWN
-from attune_metrics import Interval, bootstrap, bootstrap_distribution, holm
+from attune_metrics import Floats, Interval, Statistic, bootstrap, bootstrap_distribution, holm
 from attune_metrics.errors import MetricInputError
 from attune_metrics.resampling import symmetric_levels
 

@@ -57,17 +57,12 @@ def _prepare_turn(turn: Turn) -> TurnTruth:
     comparisons = prepare_comparisons(
         [Comparison(c.response_a, c.response_b, c.winner) for c in annotations.pairwise_comparisons]
     )
-    texts = {
-        "original": turn.llm_response,
-        "alternate": annotations.alternate_responses.llm_improved,
-        "human": annotations.alternate_responses.human_edited,
-    }
     return TurnTruth(
         prepare_tags((tag.emotion, tag.intensity) for tag in turn.mood_shift_tags),
         prepare_answers({q: observed_truth(j.observed_behavior, j.llm_value) for q, j in judgements}),
         prepare_answers({q: preferred_truth(j.preferred_behavior, j.observed_behavior) for q, j in judgements}),
         comparisons,
-        prepare_responses(texts, comparisons.wins),
+        prepare_responses(turn.responses, comparisons.wins),
     )
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, cast
 
-from attune_data._text import plural
+from attune_data._text import listed, plural
 from attune_data.issues import Severity, SourceError
 
 __all__ = [
@@ -229,8 +229,8 @@ def select(source: Path | str, names: Iterable[str], prefer: str | None, *, may_
     ]
     if not passed_over:
         return Selection(selected, [])
-    listed = ", ".join(map(shown_name, passed_over[:5])) + (", ..." if len(passed_over) > 5 else "")
-    message = f"{plural(len(passed_over), 'file is', 'files are')} not read here: {listed}"
+    names = listed([*map(shown_name, passed_over)], 5)
+    message = f"{plural(len(passed_over), 'file is', 'files are')} not read here: {names}"
     where = source if isinstance(source, str) else source.name
     return Selection(selected, [Document(shown_name(where), b"", message, "note", rule="passed-over")])
 

@@ -4,12 +4,12 @@ A score that is missing or outside its instrument's range is in no group.
 """
 
 from collections.abc import Callable, Sequence
-from difflib import get_close_matches
 from itertools import pairwise
 from math import inf
 from statistics import median
 from typing import TYPE_CHECKING, Literal, get_args
 
+from attune_data._text import meant
 from attune_data.instruments import Screen, instruments
 
 if TYPE_CHECKING:
@@ -50,9 +50,7 @@ def screen_trait(instrument: object) -> str:
     asked = str(instrument).strip().lower()
     if asked not in instruments:
         screens = [name for name, one in instruments.items() if one.cut_off]
-        near = get_close_matches(asked, screens, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(screens)}"
-        raise ValueError(f"no screen {instrument!r}; {hint}")
+        raise ValueError(f"no screen {instrument!r}; {meant(asked, screens)}")
     instruments[asked].screen(None)  # says what there is where nobody published a cut-off
     return f"{asked}_screen"
 

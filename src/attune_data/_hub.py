@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from attune_data._hub_address import Address
 from attune_data._hub_client import GaveUpError, NotCachedError, asking, endpoint, is_offline, timeout
-from attune_data._text import plural
+from attune_data._text import listed, plural
 from attune_data.issues import SourceError
 
 if TYPE_CHECKING:
@@ -161,7 +161,6 @@ def _below(address: Address, paths: Sequence[str]) -> list[str]:
             parent = parent.parent
         start = "" if str(parent) == "." else f"{parent}/"
         there = sorted({path[len(start) :].split("/")[0] for path in paths if path.startswith(start)})
-        listed = ", ".join(there[:8]) + (", ..." if len(there) > 8 else "")
         where = f"{address.repo}/{start}".rstrip("/")
-        raise SourceError(f"{address.text}: there is no {address.path!r} in it; in {where} there are: {listed}")
+        raise SourceError(f"{address.text}: there is no {address.path!r} in it; in {where} there are: {listed(there)}")
     return [name for name in inside if not any(part[:1] in "._" for part in name.split("/"))]

@@ -7,7 +7,7 @@ from typing import Literal
 
 from attune_data.collection import Collection
 from attune_data.issues import Issue, LoadError
-from attune_data.reading import Kind, Record
+from attune_data.reading import AnyRecord, Kind
 from attune_data.sources import Document
 
 __all__ = ["OnError", "collect", "counted", "gc_paused", "strictness"]
@@ -31,8 +31,8 @@ def strictness(on_error: str) -> bool:
 
 
 def collect(
-    kind: Kind[Record], records: Sequence[tuple[Record, Document]], found: Sequence[Issue], strict: bool
-) -> Collection[Record]:
+    kind: Kind[AnyRecord], records: Sequence[tuple[AnyRecord, Document]], found: Sequence[Issue], strict: bool
+) -> Collection[AnyRecord]:
     """Return the records as a collection, or raise where one had to be left out and `strict` forbids it."""
     if strict and any(issue.severity == "error" for issue in found):
         raise LoadError(found)

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Literal
 
 from attune_data._groups import SCREEN, Bins, bin_rows, group_names, group_traits, groups, screen_trait
-from attune_data._text import printable
+from attune_data._text import listed, meant, printable
 from attune_data.diagnoses import UNKNOWN, diagnosis_group_names
 from attune_data.instruments import instruments
 
@@ -69,9 +69,7 @@ class Match:
 def check_trait(trait: str, known: Sequence[str]) -> None:
     """Raise `ValueError` with the nearest name where there is no such trait."""
     if trait not in known:
-        near = get_close_matches(trait, known, n=1, cutoff=0.4)
-        hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(known)}"
-        raise ValueError(f"no trait {trait!r}; {hint}")
+        raise ValueError(f"no trait {trait!r}; {meant(trait, known)}")
 
 
 def matching(traits: "pl.DataFrame", origin: "pl.DataFrame", trait: str, match: Match) -> list[int]:
@@ -99,7 +97,7 @@ def matching(traits: "pl.DataFrame", origin: "pl.DataFrame", trait: str, match: 
         for value in match.values:
             if _key(value) in unmet - known.keys():
                 near = get_close_matches(str(_key(value)), map(str, known), n=1)
-                hint = f"did you mean {known[near[0]]!r}?" if near else f"it holds {_listed(known.values())}"
+                hint = f"did you mean {known[near[0]]!r}?" if near else f"it holds {_spellings(known.values())}"
                 unit = "conversation" if cluster_name(origin) == "participant" else "record"
                 raise ValueError(f"no {unit} has {trait} {value!r}; {hint}")
     # Who is in no group is not in the other group either.
@@ -235,6 +233,5 @@ def text_key(text: str | None) -> str | None:
     return None if key in ("", NO_ANSWER) else key
 
 
-def _listed(values: Iterable[Value]) -> str:
-    names = sorted({printable(value) for value in values})
-    return ", ".join(names[:_LISTED]) + (", ..." if len(names) > _LISTED else "") if names else "no value"
+def _spellings(values: Iterable[Value]) -> str:
+    return listed(sorted({printable(value) for value in values}), _LISTED) or "no value"

@@ -5,6 +5,7 @@ from typing import IO, TYPE_CHECKING
 
 from attune_data._documents import RECORD_LIMIT, Budget
 from attune_data._parquet_pages import groups
+from attune_data._text import listed
 
 if TYPE_CHECKING:
     import polars as pl
@@ -13,7 +14,6 @@ __all__ = ["record_texts"]
 
 _COLUMN = "record"
 _MOST_ROWS = 2**14
-_MOST_NAMED = 8
 
 
 def record_texts(stream: IO[bytes], budget: Budget) -> Iterator[bytes | None]:
@@ -55,12 +55,11 @@ def _check(schema: "pl.Schema") -> None:
 
     kind = schema.get(_COLUMN)
     if kind is None:
-        names = [*schema][:_MOST_NAMED] + ["..."] * (len(schema) > _MOST_NAMED)
         hint = (
             "; is it one of the tables beside a records.parquet?"
             if schema.keys() & {"conversation_id", "scenario_id"}
             else ""
         )
-        raise ValueError(f"it has no column 'record' with a record's JSON a row, only {', '.join(names)}{hint}")
+        raise ValueError(f"it has no column 'record' with a record's JSON a row, only {listed([*schema])}{hint}")
     if kind not in (pl.String, pl.Binary):
         raise ValueError(f"its column 'record' is {kind}; expected text, a record's JSON a row")

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from attune_data._documents import Document
+from attune_data._text import listed
 from attune_data.issues import SourceError
 
 __all__ = ["is_dataset", "rows"]
@@ -42,10 +43,9 @@ def rows(source: Any, raw: Sequence[str]) -> Iterator[Document]:
         is_text = False
         yield Document("rows", b"", _NULLS, "note", rule="nulls-dropped", consequence="nulls count as absent")
     else:
-        listed = ", ".join(columns[:8]) + (", ..." if len(columns) > 8 else "")
         raise SourceError(
             f"the Dataset has neither a column {_RECORD!r}, a record as JSON text, nor the columns of a record,"
-            f" {' and '.join(map(repr, raw))}; it has: {listed or 'none'}."
+            f" {' and '.join(map(repr, raw))}; it has: {listed(columns) or 'none'}."
             " Records cannot be made of tidy tables: give the table that holds the records"
         )
     if not len(source):

@@ -7,9 +7,10 @@ from difflib import get_close_matches
 from functools import cache
 from itertools import permutations
 from operator import attrgetter
-from typing import Any
+from typing import Any, get_args
 
 from attune_data._fixes import Report
+from attune_data._record import Label
 from attune_data.codebook import load_codebook
 from attune_data.conversation import (
     BinaryJudgement,
@@ -181,7 +182,7 @@ def check_conversation(conversation: Conversation, report: Report) -> None:
             None in map(_winner, comparisons)
             or not known.pairwise.issuperset(map(_question, comparisons))
             or not _LABEL_PAIRS.issuperset(map(_labels, comparisons))
-            or not all(_texts(turn).values())
+            or not all(map(str.strip, turn.responses.values()))
         ):
             _check_comparisons(turn, f"{path}.annotations.pairwiseComparisons", known.pairwise, report)
         selected = annotations.selected_pairwise_questions
@@ -191,7 +192,7 @@ def check_conversation(conversation: Conversation, report: Report) -> None:
             _report_unknown(_strange(selected, known.pairwise), place, "unknown-question", known.pairwise, report)
 
 
-_LABEL_PAIRS = frozenset(permutations(("original", "alternate", "human"), 2))
+_LABEL_PAIRS = frozenset(permutations(get_args(Label), 2))
 _labels = attrgetter("response_a", "response_b")
 _emotion = attrgetter("emotion")
 _question = attrgetter("question_id")
@@ -210,17 +211,6 @@ def _strange(questions: Iterable[str | None], known: frozenset[str]) -> list[str
     return sorted(question for question in unknown if not question.startswith("custom:"))
 
 
-def _texts(turn: Turn) -> dict[str, bool]:
-    """Tell of each response whether it has a text."""
-    texts = turn.annotations.alternate_responses
-    original, improved, edited = turn.llm_response, texts.llm_improved, texts.human_edited
-    return {
-        "original": bool(original) and not original.isspace(),
-        "alternate": bool(improved) and not improved.isspace(),
-        "human": bool(edited) and not edited.isspace(),
-    }
-
-
 def _check_judgements(judgements: Sequence[BinaryJudgement], path: str, known: frozenset[str], report: Report) -> None:
     questions = [judgement.question_id for judgement in judgements]
     _report_repeated(questions, path, "repeated-question", "a question is judged twice in one turn", report)
@@ -236,7 +226,7 @@ def _check_comparisons(turn: Turn, path: str, known: frozenset[str], report: Rep
             consequence = "kept; counts for accuracy, but an open label wins nothing"
             report.add(f"{path}[{index}]", "comparison-labels", "warning", list(labels), message, consequence)
     compared = {label for comparison in comparisons for label in (comparison.response_a, comparison.response_b)}
-    for label in sorted(label for label, there in _texts(turn).items() if label in compared and not there):
+    for label in sorted(label for label, text in turn.responses.items() if label in compared and not text.strip()):
         message = "compared, but its text is missing"
         report.add(path, "label-without-text", "warning", label, message, "kept; its similarity is 0")
     if unanswered := sum(comparison.winner is None for comparison in comparisons):

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from operator import attrgetter
-from typing import Any
+from typing import Any, get_args
 
 from attune_data._fixes import Fix, Report, closed, each, keep, number, record, rename, text, texts, values
-from attune_data.conversation import Conversation
+from attune_data._record import Mode, Strategy
+from attune_data.conversation import ComputedScores, Conversation, FourBranchScores
 from attune_data.prediction import ANSWER_FIELDS, JudgeScores, Run
 
 __all__ = ["conversation_is_old", "fix_conversation", "fix_run", "run_is_old"]
@@ -21,8 +22,8 @@ LABELS = {
     **dict.fromkeys(("alternate", "alternate1", "llmimproved"), "alternate"),
     **dict.fromkeys(("human", "alternate2", "humanedited"), "human"),
 }
-MODES = {mode: mode for mode in ("default", "verbose", "omniscient", "verbose_omniscient")}
-STRATEGIES = {strategy: strategy for strategy in ("absolute", "delta", "blind_delta")}
+MODES = {mode: mode for mode in get_args(Mode)}
+STRATEGIES = {strategy: strategy for strategy in get_args(Strategy)}
 INTENSITIES = {"mild": 2, "moderate": 4, "intense": 6}
 # Typed out, since recognising an old file must not need the codebook; a test holds the two together.
 PANAS_WORDS = frozenset(
@@ -108,7 +109,6 @@ WINNER = closed(WINNERS, "A or B")
 LABEL = closed(LABELS, "original, alternate or human")
 RANGED = number(1, 7)
 CLAMPED = number(1, 7, clamps_always=True)
-BRANCHES = ("perceiving", "facilitating", "understanding", "managing")
 
 JUDGEMENT_KEYS = {
     **dict.fromkeys(("did_occur", "humanValue", "actualValue"), "observedBehavior"),
@@ -153,14 +153,8 @@ _DEMOGRAPHICS = record(
         "work_edu_background": texts,
     }
 )
-_INSTRUMENTS = ("who_5", "asrs_6", "aq_10", "promis_anxiety", "promis_depression", "promis_sleep")
-_TIPI = ("extraversion", "agreeableness", "conscientiousness", "stability", "openness")
-_SCORES = record(
-    {
-        **dict.fromkeys((*_INSTRUMENTS, *(f"tipi_{trait}" for trait in _TIPI)), number()),
-        **dict.fromkeys(("promis_anxiety_t", "promis_depression_t", "promis_sleep_t"), number(whole=False)),
-    }
-)
+# All but T-scores are whole.
+_SCORES = record({name: number(whole=not name.endswith("_t")) for name in ComputedScores.model_fields})
 _PROFILE = record(
     {
         **dict.fromkeys(("schema_version", "participant_id", "profile_type", "conversation_topic_attitude"), text),
@@ -177,7 +171,7 @@ fix_conversation = record(
         "prePanas": _panas("responses", str.lower, clamps_always=False),
         "postPanas": _panas("responses", str.lower, clamps_always=False),
         "conversationWideQuestions": record(
-            {**_WIDE_TEXTS, "fourBranchScores": record(dict.fromkeys(BRANCHES, RANGED))}, WIDE_KEYS
+            {**_WIDE_TEXTS, "fourBranchScores": record(dict.fromkeys(FourBranchScores.model_fields, RANGED))}, WIDE_KEYS
         ),
         "turns": each(
             record(
@@ -228,7 +222,8 @@ fix_run = record(
                 "predicted_post_panas": _panas("items", str.title, clamps_always=True),
                 "predicted_panas_delta": values(keep),
                 "predicted_conversation_wide": record(
-                    {**_WIDE_TEXTS, "fourBranchScores": record(dict.fromkeys(BRANCHES, CLAMPED))}, WIDE_KEYS
+                    {**_WIDE_TEXTS, "fourBranchScores": record(dict.fromkeys(FourBranchScores.model_fields, CLAMPED))},
+                    WIDE_KEYS,
                 ),
             }
         ),

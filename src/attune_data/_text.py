@@ -1,9 +1,22 @@
 """Text for terminals: what can be shown safely, how wide it is, and how it is wrapped and aligned."""
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from difflib import get_close_matches
 
-__all__ = ["columns_of_terminal", "grid", "lines", "pad", "plural", "printable", "shortened", "width", "wrapped"]
+__all__ = [
+    "columns_of_terminal",
+    "grid",
+    "lines",
+    "listed",
+    "meant",
+    "pad",
+    "plural",
+    "printable",
+    "shortened",
+    "width",
+    "wrapped",
+]
 
 _WIDEST = 100
 # Emoji and several scripts are wrong without the zero-width joiner and non-joiner, and neither moves anything.
@@ -90,6 +103,23 @@ def shortened(text: str, columns: int) -> str:
 def plural(count: int, singular: str, several: str | None = None) -> str:
     """Return a count with its noun, for instance ``1 run``, ``2 runs``."""
     return f"{count:,} {singular if count == 1 else several or f'{singular}s'}"
+
+
+def listed(names: Sequence[str], most: int = 8) -> str:
+    """Return names with commas between them, with ``...`` for those beyond the first."""
+    return ", ".join([*names[:most], *(["..."] if len(names) > most else [])])
+
+
+def meant(name: str, known: Collection[str]) -> str:
+    """Return the question whether the nearest name is meant, or the names that there are where none is near.
+
+    Examples
+    --------
+    >>> meant("categroy", ["category", "gender"]), meant("x", ["category", "gender"])
+    ("did you mean 'category'?", 'expected one of category, gender')
+    """
+    near = get_close_matches(name, known, n=1, cutoff=0.4)
+    return f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(known)}"
 
 
 def grid(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:

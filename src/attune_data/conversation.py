@@ -201,6 +201,19 @@ class Turn(Record):
         Annotations(), description="Judgements and preferences on this turn."
     )
 
+    @property
+    def responses(self) -> dict[str, str]:
+        """The three responses by their labels, ``original``, ``alternate`` and ``human``; empty where there is none.
+
+        Examples
+        --------
+        >>> turn = Turn(turn_number=1, llm_response="I see.")
+        >>> turn.responses
+        {'original': 'I see.', 'alternate': '', 'human': ''}
+        """
+        others = self.annotations.alternate_responses
+        return {"original": self.llm_response, "alternate": others.llm_improved, "human": others.human_edited}
+
 
 class Conversation(Record):
     """One annotated conversation, the ground truth that predictions are scored against.

@@ -2,6 +2,7 @@
 
 import io
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,11 +21,12 @@ _ROWS = 2**16
 _ROWS_OF_RECORDS = 256
 
 
-class Exportable:
+class Exportable(ABC):
     """What consists of named frames, and can be written or handed over as such."""
 
+    @abstractmethod
     def _frames(self) -> "Iterator[tuple[str, pl.DataFrame]]":
-        raise NotImplementedError
+        """Return every frame with its name."""
 
     def to_parquet(self, folder: str | os.PathLike[str]) -> None:
         """Write every table to ``<table>.parquet`` in a new folder.

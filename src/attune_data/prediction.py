@@ -4,7 +4,7 @@ Names are snake_case here and the file's own in JSON. Numbers are in range: `att
 not and reports it.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -19,6 +19,7 @@ from attune_data._record import (
     Number,
     Rating,
     Record,
+    Strategy,
     Text,
     Total,
     Winner,
@@ -143,9 +144,7 @@ class PredictedConversationWide(Record):
 class PostConversation(Record):
     """What the evaluated model predicted after the last turn."""
 
-    panas_strategy: Literal["absolute", "delta", "blind_delta"] | None = Field(
-        None, alias="panas_strategy", description="How the PANAS was asked for."
-    )
+    panas_strategy: Strategy | None = Field(None, alias="panas_strategy", description="How the PANAS was asked for.")
     pre_panas_shown: Any = Field(
         None, alias="pre_panas_shown", description="What the model was shown of the pre-PANAS."
     )

@@ -32,13 +32,13 @@ __all__ = [
     "LEFT_OUT",
     "RUN",
     "SCENARIO",
+    "AnyRecord",
     "Kind",
-    "Record",
     "read_document",
     "without_surrogates",
 ]
 
-Record = TypeVar("Record", Conversation, Run, Scenario, Episode, SageDialogue)
+AnyRecord = TypeVar("AnyRecord", Conversation, Run, Scenario, Episode, SageDialogue)
 
 LEFT_OUT = "record left out"
 _MOST_ERRORS = 20
@@ -49,20 +49,20 @@ def _never(_: Any) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind(Generic[Record]):
+class Kind(Generic[AnyRecord]):
     """One kind of record: its model, how files of it are mended, and the rules it is held to.
 
     A document that has none of `keys`, or that `is_other` tells to be of another kind, is something else. `is_old`
     tells that a valid record is to be mended all the same.
     """
 
-    model: type[Record]
+    model: type[AnyRecord]
     fix: Fix
-    check: Callable[[Record, Report], None]
+    check: Callable[[AnyRecord, Report], None]
     name: str
     loader: str
     keys: frozenset[str]
-    is_old: Callable[[Record], bool] = _never
+    is_old: Callable[[AnyRecord], bool] = _never
     is_other: Callable[[Mapping[str, Any]], bool] = _never
 
 
@@ -117,7 +117,9 @@ DIALOGUE = Kind(
 _KINDS: tuple[Kind[Any], ...] = (CONVERSATION, RUN, SCENARIO, EPISODE, DIALOGUE)
 
 
-def read_document(kind: Kind[Record], document: Document, *, found: list[Issue], strict: bool = False) -> Record | None:
+def read_document(
+    kind: Kind[AnyRecord], document: Document, *, found: list[Issue], strict: bool = False
+) -> AnyRecord | None:
     """Return the record of a document, or None; findings go to `found`."""
     if document.problem is not None:
         severity = document.severity
@@ -142,7 +144,7 @@ def read_document(kind: Kind[Record], document: Document, *, found: list[Issue],
     return record
 
 
-def _mend(kind: Kind[Record], document: Document, report: Report) -> Record | None:
+def _mend(kind: Kind[AnyRecord], document: Document, report: Report) -> AnyRecord | None:
     """Take a document through the second stage."""
     try:
         parsed = _parse(document.data, report)
@@ -237,7 +239,7 @@ def _outline(parsed: Any) -> Any:
     return list(parsed)[:8] if isinstance(parsed, dict) else parsed
 
 
-def _guess(kind: Kind[Record], parsed: Any) -> str:
+def _guess(kind: Kind[AnyRecord], parsed: Any) -> str:
     """Say what a JSON document that is no record of this kind may be instead."""
     if isinstance(parsed, list):
         return f"a list; expected one {kind.name} a file, or one a line in a .jsonl file"

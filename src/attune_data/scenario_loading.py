@@ -131,6 +131,17 @@ def load_episodes(source: Source, *, on_error: OnError = "report", progress: Pro
         With ``on_error="raise"``, where any record had to be left out.
     ValueError
         Where `on_error` is neither choice.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "results.jsonl")
+    ...     _ = path.write_text('{"profile_id": "demo_support_01", "model": "m", "final_anger": 40, "final_trust": 60}')
+    ...     episodes = load_episodes(path)
+    >>> episodes[0].model, episodes[0].final_anger
+    ('m', 40)
     """
     strict, found = strictness(on_error), list[Issue]()
     read = documents(source, prefer="results.jsonl", demo=None, columns=("profile_id", "model"))
@@ -165,6 +176,17 @@ def load_sage(source: Source, *, on_error: OnError = "report", progress: Progres
         With ``on_error="raise"``, where any record had to be left out.
     ValueError
         Where `on_error` is neither choice.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "gpt-4.1_result.jsonl")
+    ...     _ = path.write_text('{"id": "s1", "emo_point": 57, "history": []}')
+    ...     dialogues = load_sage(path)
+    >>> dialogues[0].model, dialogues[0].emo_point
+    ('gpt-4.1', 57)
     """
 
     def place(dialogue: SageDialogue, document: Document) -> SageDialogue:

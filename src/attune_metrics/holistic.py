@@ -30,7 +30,9 @@ from attune_metrics.response import jaccard, tokenize
 __all__ = [
     "BRANCHES",
     "MODEL_FIT_OPTIONS",
+    "Branches",
     "FourBranchScores",
+    "Texts",
     "four_branch_mae",
     "four_branch_normalized",
     "four_branch_scores",

@@ -27,6 +27,7 @@ from attune_metrics._checks import check_list, defined
 from attune_metrics.errors import MetricInputError
 
 __all__ = [
+    "Choices",
     "Comparison",
     "PairwiseScores",
     "PreparedComparisons",

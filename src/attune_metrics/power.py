@@ -17,10 +17,10 @@ from attune_metrics._checks import check_number, warn_undefined
 from attune_metrics._sums import ROUNDING, Floats, as_terms, cluster_index, cluster_sums, paired_terms
 from attune_metrics.errors import MetricInputError
 
-__all__ = ["clustered_standard_error", "minimum_detectable_difference", "units_needed"]
+__all__ = ["REACH", "clustered_standard_error", "minimum_detectable_difference", "units_needed"]
 
-# 80% power at an uncorrected, two-sided 0.05.
 REACH = NormalDist().inv_cdf(0.975) + NormalDist().inv_cdf(0.8)
+"""The standard errors in a true difference that is found with 80% power at an uncorrected, two-sided 0.05."""
 
 
 def clustered_standard_error(values: ArrayLike, clusters: Iterable[Hashable]) -> float:

@@ -40,7 +40,17 @@ from attune_metrics._sums import (
 )
 from attune_metrics.errors import MetricInputError
 
-__all__ = ["Interval", "Resamples", "bootstrap", "bootstrap_distribution", "draw_resamples", "mean_of_sums"]
+__all__ = [
+    "Floats",
+    "Interval",
+    "Method",
+    "Resamples",
+    "Statistic",
+    "bootstrap",
+    "bootstrap_distribution",
+    "draw_resamples",
+    "mean_of_sums",
+]
 
 Method = Literal["expanded", "percentile", "bca"]
 _NORMAL = NormalDist()

@@ -31,6 +31,8 @@ __all__ = [
     "RESPONSE_LABELS",
     "PreparedResponses",
     "ResponseScores",
+    "Responses",
+    "Wins",
     "draft_binary_alignment",
     "draft_judge_score",
     "prepare_responses",

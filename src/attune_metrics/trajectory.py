@@ -38,8 +38,11 @@ from attune_metrics.errors import MetricInputError
 
 __all__ = [
     "Anchors",
+    "Axis",
+    "Rule",
     "SageScores",
     "SceneMeans",
+    "Treatment",
     "anchor_reward",
     "anchor_score",
     "clip_delta",

@@ -1,13 +1,17 @@
 """The HTML report: what is hidden cannot be computed from what is shown, and what is missing has a reason."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain, combinations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from attune_bench import Scores, score
-from attune_bench.report._disclosure import withheld
+from attune_bench.report._disclosure import _few_follow, withheld
 from attune_bench.report.html import html_report
 from attune_data import Collection, Conversation, load, load_runs
 
@@ -17,7 +21,7 @@ def away(parts: Mapping[str, str], *public: str) -> set[str]:
     units = sorted(set(public[0]))
     masks = {name: np.array([unit in part for unit in units]) for name, part in parts.items()}
     shown = [np.array([unit in part for unit in units]) for part in public]
-    return withheld(masks, shown, lambda mask: int(mask.sum()))
+    return withheld(masks, shown, range(len(units)))
 
 
 def test_nothing_is_hidden_of_many() -> None:
@@ -45,6 +49,39 @@ def test_those_who_are_in_two_parts() -> None:
     assert away({"first": "abcdef", "second": "efghij"}, "abcdefghij") == {"first", "second"}
     # With five more people in no part, nothing of e and f follows.
     assert away({"first": "abcdef", "second": "efghij"}, "abcdefghijklmno") == set()
+
+
+def tried_out(known: Sequence[NDArray[np.bool_]], people: Sequence[int]) -> bool:
+    """Try every set of fewer than 5 participants: a sum of theirs alone is one that the others' weights leave."""
+    weights = np.array(known, dtype=np.float64)
+    rank = np.linalg.matrix_rank(weights)
+    few = chain.from_iterable(combinations(set(people), size) for size in range(1, 5))
+    return any(np.linalg.matrix_rank(weights[:, ~np.isin(people, some)]) < rank for some in few)
+
+
+@given(st.data())
+def test_of_few_is_what_trying_every_few_finds(data: st.DataObject) -> None:
+    n = data.draw(st.integers(1, 12), label="units")
+    people = data.draw(st.lists(st.integers(0, 11), min_size=n, max_size=n), label="people")
+    # A few kinds of units, each with many: else nearly everything follows.
+    kinds = data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n), label="kinds")
+    sets = data.draw(st.lists(st.sets(st.integers(0, 3)), min_size=1, max_size=5), label="sets")
+    one = data.draw(st.sets(st.integers(0, n - 1)), label="one more")
+    known = [np.isin(kinds, list(kind)) for kind in sets] + [np.isin(range(n), list(one))]
+    assert _few_follow(known, people) == tried_out(known, people)
+
+
+def test_cells_of_one_participant_each() -> None:
+    # A grid of 5 by 200: every sum has weights a of the row plus b of the column. It is 0 for all but at least one
+    # whole row or column, so the least that follows is of 5.
+    people = np.random.default_rng(0).permutation(1000)
+    known = [people % 5 == row for row in range(5)] + [people // 5 == column for column in range(200)]
+    assert not _few_follow(known, range(1000))
+    # Without one of a column, that one follows; nothing does where the column's own mean is unknown, too.
+    assert _few_follow([*known, (people // 5 == 7) & (people != 36)], range(1000))
+    known[5 + 7] &= people != 36
+    assert _few_follow(known, range(1000))  # the column is also the whole without the others
+    assert not _few_follow(known[:12] + known[13:], range(1000))
 
 
 def test_what_is_public_counts() -> None:

@@ -1,5 +1,6 @@
 """The package as a whole: its names, its documented examples, what importing it costs."""
 
+import ast
 import doctest
 import importlib
 import inspect
@@ -39,6 +40,23 @@ def test_public_names_of_modules_are_public_names_of_the_package(name: str) -> N
     # At package level `holistic` is the module.
     assert missing == ({"holistic"} if name.endswith(".composite") else set())
     assert inspect.ismodule(attune_metrics.holistic)
+
+
+def test_names_in_public_signatures_are_public() -> None:
+    defined, used = set[str](), set[str]()
+    for name in MODULES[1:]:
+        module = importlib.import_module(name)
+        for member in ast.parse(inspect.getsource(module)).body:
+            if isinstance(member, ast.Assign):
+                defined |= {target.id for target in member.targets if isinstance(target, ast.Name)}
+            elif isinstance(member, ast.FunctionDef | ast.ClassDef):
+                defined.add(member.name)
+                parts = ast.walk(member) if member.name in attune_metrics.__all__ else ()
+                given = [getattr(part, key, None) for part in parts for key in ("annotation", "returns")]
+                found = [node for annotation in given if annotation for node in ast.walk(annotation)]
+                used |= {node.id for node in found if isinstance(node, ast.Name)}
+    assert {"Floats", "Interval", "Level", "Rule"} <= used & defined
+    assert used & defined <= set(attune_metrics.__all__)
 
 
 def test_importing_loads_nothing_heavy() -> None:

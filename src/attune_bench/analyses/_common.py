@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from attune_bench.comparison import FEWEST, ends, warn_family
 from attune_bench.records import null
-from attune_bench.series import METRICS, Draws, Floats, ScoreSeries, Settings, Statistic
-from attune_metrics import holm, mean_of_sums, paired_bootstrap, paired_permutation_test
+from attune_bench.series import METRICS, Draws, ScoreSeries, Settings
+from attune_metrics import Floats, Statistic, holm, mean_of_sums, paired_bootstrap, paired_permutation_test
 from attune_metrics._sums import ROUNDING, evaluate
 from attune_metrics.catalog import CATALOG
 from attune_metrics.errors import MetricInputError

@@ -13,8 +13,9 @@ from typing_extensions import Unpack
 
 from attune_bench.aggregates import IN_COMPOSITE
 from attune_bench.analyses._common import aggregates, corrected, paired
-from attune_bench.records import TurnScore, null
-from attune_bench.series import METRICS, Draws, Floats, Options, ScoreSeries, Settings, statistic_of
+from attune_bench.records import CELLS, TurnScore, null
+from attune_bench.series import METRICS, Draws, Options, ScoreSeries, Settings, statistic_of
+from attune_metrics import Floats
 from attune_metrics.errors import MetricInputError
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 __all__ = ["DRIFTING", "turn_drift"]
 
 _THIRDS = 3
-_CELLS = ("tp", "tn", "fp", "fn")
 _SCHEMA: Mapping[str, type] = {
     **dict.fromkeys(("model", "mode", "metric"), str),
     **dict.fromkeys(("early", "middle", "late", "drift", "low", "high", "p", "p_holm"), float),
@@ -117,7 +117,7 @@ def _thirds(records: Sequence[Mapping[str, Any] | None]) -> dict[int, int]:
 def _values(series: ScoreSeries, thirds: Sequence[Mapping[int, int]], metric: str) -> Floats:
     """Return a metric's terms (thirds, groups, terms, units)."""
     key, pooled = _of_turn(metric), "." in metric
-    shape = _THIRDS, len(series.groups), len(_CELLS) if pooled else 1, len(series.units)
+    shape = _THIRDS, len(series.groups), len(CELLS) if pooled else 1, len(series.units)
     terms = np.full(shape, np.nan)
     for group, records in enumerate(series.records):
         for unit, record in enumerate(records):
@@ -127,7 +127,7 @@ def _values(series: ScoreSeries, thirds: Sequence[Mapping[int, int]], metric: st
                     turns[thirds[unit][turn["turnNumber"]]].append(value)
             for third, values in enumerate(turns):
                 if values and pooled:
-                    terms[third, group, :, unit] = [sum(value[cell] for value in values) for cell in _CELLS]
+                    terms[third, group, :, unit] = [sum(value[cell] for value in values) for cell in CELLS]
                 elif values:
                     terms[third, group, 0, unit] = sum(values) / len(values)
     return terms

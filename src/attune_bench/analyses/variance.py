@@ -18,8 +18,8 @@ from attune_bench.aggregates import IN_COMPOSITE
 from attune_bench.analyses._common import per_conversation
 from attune_bench.comparison import ends
 from attune_bench.records import null
-from attune_bench.series import Draws, Floats, Options, ScoreSeries, Settings, by_mode
-from attune_metrics import Interval, Resamples, bootstrap
+from attune_bench.series import Draws, Options, ScoreSeries, Settings, by_mode
+from attune_metrics import Floats, Interval, Resamples, bootstrap
 
 if TYPE_CHECKING:
     import polars as pl

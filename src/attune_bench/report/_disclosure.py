@@ -1,7 +1,8 @@
 """Which values a page must not show, so that none of a few participants follows from the others."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
@@ -12,6 +13,8 @@ from attune_bench.comparison import FEWEST
 from attune_bench.series import ScoreSeries
 from attune_data._matching import NO_ANSWER
 from attune_data.diagnoses import NO_DIAGNOSIS, UNKNOWN
+from attune_metrics import Floats
+from attune_metrics._sums import cluster_index
 
 if TYPE_CHECKING:
     from attune_bench.scores import Scores
@@ -22,8 +25,10 @@ Mask: TypeAlias = NDArray[np.bool_]
 Strata: TypeAlias = Mapping[str, Sequence[str]]
 Name = TypeVar("Name", bound=str)
 
+_ZERO = 1e-9  # far above the rounding of weights, which are about 1
 
-def withheld(parts: Mapping[Name, Mask], public: Sequence[Mask], count: Callable[[Mask], int]) -> set[Name]:
+
+def withheld(parts: Mapping[Name, Mask], public: Sequence[Mask], people: Sequence[Hashable]) -> set[Name]:
     """Return the parts whose means must be hidden: those of few participants, and others that would give them away.
 
     Parameters
@@ -32,8 +37,8 @@ def withheld(parts: Mapping[Name, Mask], public: Sequence[Mask], count: Callable
         What could be shown.
     public : sequence of array of bool, shape (units,)
         What is shown in any case; the first holds all units that have a value.
-    count : callable
-        Gives the number of participants of a mask.
+    people : sequence of hashable, length units
+        The participant of each unit.
 
     Examples
     --------
@@ -41,14 +46,14 @@ def withheld(parts: Mapping[Name, Mask], public: Sequence[Mask], count: Callable
 
     >>> whole = np.ones(6, dtype=np.bool_)
     >>> five = np.arange(6) < 5
-    >>> sorted(withheld({"five": five, "one": ~five}, [whole], lambda mask: int(mask.sum())))
+    >>> sorted(withheld({"five": five, "one": ~five}, [whole], range(6)))
     ['five', 'one']
     """
-    shown = [name for name in parts if count(parts[name]) >= FEWEST]
-    shown.sort(key=lambda name: (count(parts[name]), name))
+    sizes = {name: len({people[unit] for unit in np.flatnonzero(part).tolist()}) for name, part in parts.items()}
+    shown = sorted((name for name in parts if sizes[name] >= FEWEST), key=lambda name: (sizes[name], name))
 
     def follow(names: Sequence[Name]) -> bool:
-        return _few_follow([*public, *(parts[name] for name in names)], count)
+        return _few_follow([*public, *(parts[name] for name in names)], people)
 
     while shown and follow(shown):
         # The smallest that mends it alone; where none does, the smallest of all, and on.
@@ -57,20 +62,58 @@ def withheld(parts: Mapping[Name, Mask], public: Sequence[Mask], count: Callable
     return set(parts) - set(shown)
 
 
-def _few_follow(known: Sequence[Mask], count: Callable[[Mask], int]) -> bool:
+def _few_follow(known: Sequence[Mask], people: Sequence[Hashable]) -> bool:
     """Return whether the means of sets of units, with their sizes, tell anything of fewer than 5 participants alone.
 
     A mean and a size are a sum. Sums can be added with any weights; what remains is of a few participants where the
     weights of all other units come to 0.
     """
-    patterns, kind = np.unique(np.array(known, dtype=np.float64), axis=1, return_inverse=True)
-    kinds = kind.ravel()
-    rank = np.linalg.matrix_rank(patterns)
-    everywhere = patterns.any(axis=0)
-    unions: list[list[int]] = [[]]
-    for place in np.flatnonzero(everywhere).tolist():
-        unions += [[*union, place] for union in unions if count(np.isin(kinds, [*union, place])) < FEWEST]
-    return any(np.linalg.matrix_rank(np.delete(patterns, union, axis=1)) < rank for union in unions if union)
+    # Units that are in the same sets have the same weight in any sum: they are of one kind.
+    kinds, kind_of = np.unique(np.array(known, dtype=np.float64), axis=1, return_inverse=True)
+    person_of = cluster_index(people)
+    there = np.zeros((max(person_of, default=-1) + 1, kinds.shape[1]), dtype=np.bool_)
+    there[person_of, kind_of.ravel()] = True
+    # Five of a kind are as many as more are.
+    there &= there.cumsum(axis=0) <= FEWEST
+    directions, rank, _ = _basis(kinds.T)
+    return _tells_of_few(directions[:, :rank].T, there)
+
+
+def _tells_of_few(sums: Floats, there: Mask) -> bool:
+    """Return whether the weights of any sum of these are other than 0 for fewer than 5 participants alone.
+
+    `sums` holds the weights of independent sums (sums, kinds), `there` who has units of each kind (people, kinds).
+    Whoever the few were, of five parts of the participants they would have no one in one: they are looked for among
+    the sums in which all of that part have weight 0. No sum is left of most parts where each holds as many
+    participants of independent weights as there are sums.
+    """
+    if not len(sums):
+        return False
+    persons, their_kinds = np.nonzero(there & (np.abs(sums).max(axis=0) > _ZERO))
+    left, chosen = np.arange(len(persons)), list[int]()
+    for _ in range(FEWEST):
+        _, rank, order = _basis(sums[:, their_kinds[left]])
+        chosen += persons[left[order[:rank]]].tolist()
+        left = np.delete(left, order[:rank])
+    people = list(dict.fromkeys([*chosen, *persons[left].tolist()]))
+    if len(people) < FEWEST:
+        return True
+    size = min(len(sums), len(people) // FEWEST)
+    ends = [*range(0, FEWEST * size, size), len(people)]
+    for start, end in pairwise(ends):
+        directions, rank, _ = _basis(sums[:, there[people[start:end]].any(axis=0)])
+        if _tells_of_few(directions[:, rank:].T @ sums, there):
+            return True
+    return False
+
+
+def _basis(columns: Floats) -> tuple[Floats, int, list[int]]:
+    """Return orthogonal directions, how many of the first span the columns, and which columns do, first in an order."""
+    from scipy.linalg import qr
+
+    directions, triangle, order = qr(columns, pivoting=True)
+    rank = int((np.abs(np.diag(triangle)) > _ZERO).sum())
+    return np.asarray(directions, dtype=np.float64), rank, order.tolist()
 
 
 def few_groups(scores: "Scores") -> list[tuple[str, str]]:
@@ -100,11 +143,11 @@ def hidden_strata(
             masks = {name: whole & np.isin(series.units, units) for name, units in strata.items()}
             unknown = [masks[name] for name in (NO_ANSWER, UNKNOWN) if name in masks]
             known = whole & np.isin(series.units, everyone) & ~np.any([~whole, *unknown], axis=0)
-            if _few_follow([*public, known], series.count):
+            if _few_follow([*public, known], series.participants):
                 hidden.add((trait, model, mode, None))
             else:
                 public.append(known)
-            away = withheld(masks, public, series.count)
+            away = withheld(masks, public, series.participants)
             hidden |= {(trait, model, mode, name) for name in away}
             public += [mask for name, mask in masks.items() if name not in away]
     return hidden
@@ -119,6 +162,6 @@ def open_groups(scores: "Scores", strata: Strata) -> set[tuple[str, str, str]]:
         masks = {name: whole & np.isin(series.units, units) for name, units in strata.items() if name != UNKNOWN}
         without = masks.pop(NO_DIAGNOSIS, ~whole & whole)
         masks[ANY] = np.any([~whole & whole, *masks.values()], axis=0)
-        away = withheld(masks, [whole, without], series.count)
+        away = withheld(masks, [whole, without], series.participants)
         found |= {(model, mode, name) for name in masks if name not in away}
     return found

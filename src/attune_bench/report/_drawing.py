@@ -269,6 +269,15 @@ def save(figure: "Figure", path: str | os.PathLike[str]) -> None:
         Where the name ends in anything else.
     ImportError
         Where the extra ``plots`` is not installed.
+
+    Examples
+    --------
+    >>> import altair
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     save(altair.Chart().mark_point(), Path(folder, "point.svg"))
+    ...     Path(folder, "point.svg").read_text()[:4]
+    '<svg'
     """
     target = Path(path)
     ending = target.suffix.lower().removeprefix(".")

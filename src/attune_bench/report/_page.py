@@ -2,6 +2,7 @@
 
 from base64 import b64encode
 from collections.abc import Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from html import escape
 from typing import TYPE_CHECKING
@@ -131,11 +132,13 @@ def section(title: str, *parts: Html) -> Html:
     return element("section", element("h2", title), *parts)
 
 
+@dataclass(frozen=True, slots=True)
 class Cell:
     """A number in a table: what is shown, small print after it, and the value to sort by."""
 
-    def __init__(self, text: str, small: str = "", value: float | None = None) -> None:
-        self.text, self.small, self.value = text, small, value
+    text: str
+    small: str = ""
+    value: float | None = None
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str | Cell]], *, sortable: bool = False) -> Html:

@@ -38,6 +38,17 @@ def trajectories(states: "pl.DataFrame", model: str) -> "Figure":
         Where the frame has no state of the model.
     ImportError
         Where the extra ``plots`` is not installed.
+
+    Examples
+    --------
+    >>> from attune_bench.eibench_states import mean_states
+    >>> from attune_data import Episode, load_scenarios
+    >>> said = {"role": "aggressor", "content": "Oh.", "meta": {"anger": 70, "trust": 25}}
+    >>> history = [{"role": "aggressor", "content": "Well?"}, {"role": "defender", "content": "I see."}, said]
+    >>> ends = {"final_anger": 70, "final_trust": 25, "history": history}
+    >>> states = mean_states([Episode(profile_id="demo_support_01", model="m", **ends)], load_scenarios("demo"))
+    >>> type(trajectories(states, "m")).__name__
+    'FacetChart'
     """
     alt = altair()
     rows = [printed(row) for row in states.filter(model=model).drop_nulls("mean").iter_rows(named=True)]

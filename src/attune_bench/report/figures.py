@@ -111,7 +111,6 @@ def scores(summary: "pl.DataFrame", metric: str = "composite_score", *, mode: st
     >>> given = score(conversations, runs)
     >>> found = given.summary(resamples=200)
     >>> chart = scores(found, "avg_pairwise_accuracy")
-    >>> save(chart, "scores.svg")  # doctest: +SKIP
     >>> type(chart).__name__
     'LayerChart'
     """

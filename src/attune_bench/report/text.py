@@ -16,7 +16,19 @@ from attune_data._matching import count_people
 from attune_data._text import grid, printable, shortened, width
 from attune_metrics.catalog import CATALOG
 
-__all__ = ["CALLS_NOTE", "FORMATS", "GROUPS", "WIDTH", "Format", "Line", "call_table", "headline", "report"]
+__all__ = [
+    "CALLS_NOTE",
+    "FORMATS",
+    "GROUPS",
+    "WIDTH",
+    "Format",
+    "Line",
+    "call_table",
+    "escaped",
+    "headline",
+    "markdown_table",
+    "report",
+]
 
 Format = Literal["table", "markdown", "csv", "json"]
 FORMATS: tuple[Format, ...] = ("table", "markdown", "csv", "json")
@@ -262,18 +274,23 @@ def _markdown(scores: Scores, rows: Sequence[Mapping[str, Any]]) -> str:
                 body.append(_counts(rows))
         else:
             (head, body), notes = _by_model(lines, rows, names), [_SHORT_NOTE]
-        blocks.append(_markdown_table(title, head, body))
+        blocks.append(markdown_table(title, head, body))
     head, body = call_table(rows, names)
     if body:
-        blocks.append(_markdown_table("Calls", head, body))
+        blocks.append(markdown_table("Calls", head, body))
         notes = [*notes, CALLS_NOTE]
     return "\n\n".join([*blocks, *notes, _FOOTNOTE]) + "\n"
 
 
-def _markdown_table(title: str, head: list[str], body: list[list[str]]) -> str:
+def markdown_table(title: str, head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
+    """Return a table under its title in Markdown, its first column aligned left, the others right."""
     table = [head, ["---", *("---:" for _ in head[1:])], *body]
-    escaped = (" | ".join(cell.strip().replace("|", "\\|") for cell in cells) for cells in table)
-    return f"**{title}**\n\n" + "\n".join(f"| {cells} |" for cells in escaped)
+    return "\n".join([f"**{escaped(title)}**", "", *(f"| {' | '.join(map(escaped, cells))} |" for cells in table)])
+
+
+def escaped(text: str) -> str:
+    """Return text that ends no cell of a table in Markdown."""
+    return text.replace("|", "\\|")
 
 
 def _table(scores: Scores, rows: Sequence[Mapping[str, Any]]) -> str:

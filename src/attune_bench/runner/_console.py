@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from attune_bench._usage import UsageError, emit
+from attune_bench._usage import UsageError, emit, mistakes
 from attune_bench.progress import progress
 from attune_bench.runner.engine import Options, Outcome
 from attune_bench.runner.folder import RunError
@@ -36,7 +36,6 @@ __all__ = [
     "sent",
     "shown",
     "usage_errors",
-    "values",
     "warn",
 ]
 
@@ -88,12 +87,12 @@ class Asking:
     def options(self) -> Options:
         """Return how a run is made."""
         known = read_prices(self.prices) if self.prices else {}
-        with values():
+        with mistakes():
             return Options(self.concurrency, self.call_timeout, self.max_tokens, self.max_cost, known)
 
     def settings(self, model: str, provider: str, **more: Any) -> Settings:
         """Return who is asked what."""
-        with values():
+        with mistakes():
             return Settings(model, provider, seed=self.seed, temperature=sent(self.temperature), **more)
 
     def changed(self, *servers: Endpoint) -> dict[str, Any]:
@@ -111,15 +110,6 @@ DEFAULTS = Asking()
 def sent(temperature: Temperature) -> float | None:
     """Return the temperature that is sent, None for the server's own."""
     return None if temperature == "server" else temperature
-
-
-@contextmanager
-def values() -> Iterator[None]:
-    """Turn a value out of its range into a mistake in the call."""
-    try:
-        yield
-    except ValueError as error:
-        raise UsageError(str(error)) from None
 
 
 @contextmanager

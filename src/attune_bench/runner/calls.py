@@ -4,13 +4,18 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-__all__ = ["Call", "CallFailedError", "Complete", "Message", "Role"]
+__all__ = ["Call", "CallFailedError", "Complete", "Message", "Role", "message"]
 
 Role = Literal["model", "judge", "simulator"]
 """Who is asked: the evaluated model, who judges it, or who plays the person that it talks with."""
 
 Message = Mapping[str, str]
 """One message of a request: its ``role`` and its ``content``."""
+
+
+def message(role: str, content: str) -> Message:
+    """Return one message of a request."""
+    return {"role": role, "content": content}
 
 
 class CallFailedError(Exception):

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from attune_bench._usage import UsageError, emit
+from attune_bench._usage import UsageError, emit, mistakes
 from attune_bench.progress import progress
 from attune_bench.runner._console import (
     Asking,
@@ -21,7 +21,6 @@ from attune_bench.runner._console import (
     sent,
     shown,
     usage_errors,
-    values,
     warn,
 )
 from attune_bench.runner.calls import Call
@@ -114,7 +113,7 @@ def run(
     """
     with usage_errors():
         options = asking.options()
-        with values():
+        with mistakes():
             settings = EpisodeSettings(
                 model,
                 simulator_model,

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from attune_bench.runner import schemas
-from attune_bench.runner.calls import Call, Message
+from attune_bench.runner.calls import Call, message
 from attune_bench.runner.episode_settings import EpisodeSettings
 from attune_bench.runner.prompts import Fence
 from attune_data import Scenario
@@ -53,10 +53,10 @@ class EpisodePrompts:
         """Return the call for the model's next reply."""
         number = 1 + sum(line.by_model for line in history)
         profile = self._scenario.defender_profile.system_prompt
-        messages = [_message("system", f"{profile}\n\n{self._render('model')}")]
+        messages = [message("system", f"{profile}\n\n{self._render('model')}")]
         if not history or history[0].by_model:
-            messages.append(_message("user", self._render("opener")))  # Many servers want a user's message first.
-        messages += [_message("assistant" if line.by_model else "user", line.raw) for line in history]
+            messages.append(message("user", self._render("opener")))  # Many servers want a user's message first.
+        messages += [message("assistant" if line.by_model else "user", line.raw) for line in history]
         return Call(f"reply-{number}", self._settings.model, "model", tuple(messages), {}, "reply")
 
     def simulator(self, history: Sequence[Line], number: int, anger: int, trust: int) -> Call:
@@ -81,7 +81,7 @@ class EpisodePrompts:
         blocks = [fence.block(names[line.by_model], _with_reflection(line)) for line in history]
         latest = fence.block(names[True], history[-1].said)
         turn = self._render("turn", dialogue="\n\n".join(blocks), latest=latest)
-        messages = (_message("system", system), _message("user", turn))
+        messages = (message("system", system), message("user", turn))
         return Call(f"round-{number}", self._settings.simulator, "simulator", messages, schemas.reaction(), "reaction")
 
     def opens(self) -> bool:
@@ -94,7 +94,3 @@ class EpisodePrompts:
 
 def _with_reflection(line: Line) -> str:
     return f"<think>{line.reflection}</think>\n{line.said}" if line.reflection else line.said
-
-
-def _message(role: str, content: str) -> Message:
-    return {"role": role, "content": content}

@@ -15,11 +15,12 @@ from collections.abc import Iterable, Mapping
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from attune_bench.runner.schemas import JUDGED, TOTALS
+from attune_bench.runner.schemas import TOTALS
 from attune_data import Codebook
 from attune_data._fixes import Fix, Report, number, text, texts
 from attune_data._spellings import ANSWER, CLAMPED, PREDICTED_TAGS, WINNER
 from attune_data.reading import without_surrogates
+from attune_metrics import JUDGE_DIMENSIONS
 
 __all__ = [
     "Found",
@@ -173,7 +174,7 @@ def read_pairwise(answer: Answer, tally: Tally, comparisons: int) -> Fields:
 def read_judgement(answer: Answer, tally: Tally, questions: Iterable[str], *, rated: bool) -> Fields:
     """Read one judge's ratings, if they were asked for, and answers."""
     asked = list(questions)
-    ratings = {name: answer[name] for name in JUDGED if rated and name in answer}
+    ratings = {name: answer[name] for name in JUDGE_DIMENSIONS if rated and name in answer}
     answers = _entries(answer, "answers", asked, tally) if asked else {}
     return _present(
         {

@@ -10,13 +10,14 @@ from statistics import fmean, median
 from textwrap import fill
 from typing import Any
 
+from attune_bench.report import WIDTH
 from attune_bench.runner.profiling import CHOICES, LISTS, SCORES, ProfilePrediction, profile_values
 from attune_data import Conversation
 from attune_data._text import grid
+from attune_metrics.response import jaccard
 
 __all__ = ["TraitScore", "profile_table", "read_predictions", "score_profiles"]
 
-_WIDTH = 100
 _LEGEND = (
     "Told, predicted: conversations whose participant told the trait, and of these those with a prediction, over "
     "which the score is the mean. Accuracy and jaccard (the share of two lists that they have in common): from 0 to "
@@ -99,18 +100,13 @@ def _score(trait: str, n: int, pairs: Sequence[tuple[Any, Any]]) -> TraitScore:
         constant = [abs(truth - middle) for truth in truths]
     elif trait in LISTS:
         usual = Counter(map(frozenset, truths)).most_common(1)[0][0] if truths else frozenset()
-        of, measure = [_jaccard(truth, guess) for truth, guess in pairs], "jaccard"
-        constant = [_jaccard(truth, usual) for truth in truths]
+        of, measure = [jaccard(frozenset(truth), frozenset(guess)) for truth, guess in pairs], "jaccard"
+        constant = [jaccard(frozenset(truth), usual) for truth in truths]
     else:
         most = Counter(truths).most_common(1)[0][0] if truths else None
         of, measure = [float(truth == guess) for truth, guess in pairs], "accuracy"
         constant = [float(truth == most) for truth in truths]
     return TraitScore(trait, measure, n, len(pairs), _mean(of), _mean(constant))
-
-
-def _jaccard(truth: Iterable[str], guess: Iterable[str]) -> float:
-    one, other = set(truth), set(guess)
-    return len(one & other) / len(one | other) if one | other else 1.0
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -124,4 +120,4 @@ def profile_table(scores: Iterable[TraitScore]) -> str:
         [one.trait, one.measure, str(one.n), str(one.answered), f"{one.score:.3f}", f"{one.constant:.3f}"]
         for one in scores
     ]
-    return f"{grid(head, rows)}\n\n{fill(_LEGEND, _WIDTH)}"
+    return f"{grid(head, rows)}\n\n{fill(_LEGEND, WIDTH)}"

@@ -4,13 +4,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from attune_data import Codebook
+from attune_metrics import JUDGE_DIMENSIONS
 
-__all__ = ["JUDGED", "TOTALS", "draft", "judge", "pairwise", "post", "reaction", "read", "read_hp"]
+__all__ = ["TOTALS", "draft", "judge", "pairwise", "post", "reaction", "read", "read_hp"]
 
 Schema = Mapping[str, Any]
-
-JUDGED = ("overall_score", "emotional_appropriateness", "helpfulness", "tone_match")
-"""What a judge rates a draft on."""
 
 TOTALS = {"positive": "totalPositiveAffect", "negative": "totalNegativeAffect"}
 """The PANAS totals by the affect that they sum."""
@@ -62,7 +60,7 @@ def judge(questions: Iterable[str], *, rated: bool) -> Schema:
     asked = list(questions)
     return _object(
         {
-            **(dict.fromkeys(JUDGED, _whole(1, 7)) if rated else {}),
+            **(dict.fromkeys(JUDGE_DIMENSIONS, _whole(1, 7)) if rated else {}),
             **({"answers": _object(dict.fromkeys(asked, _YES_NO))} if asked else {}),
         }
     )

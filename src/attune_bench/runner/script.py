@@ -7,11 +7,11 @@ from typing import Any
 
 from attune_bench._seen import Pair, SeenTurn, see
 from attune_bench.runner import schemas
-from attune_bench.runner.calls import Call, Message
+from attune_bench.runner.calls import Call, Message, message
 from attune_bench.runner.prompts import Fence
 from attune_bench.runner.settings import Settings
 from attune_data import Conversation
-from attune_metrics import Panas, panas_totals
+from attune_metrics import JUDGE_DIMENSIONS, Panas, panas_totals
 
 __all__ = ["Script"]
 
@@ -39,7 +39,7 @@ class Script:
         self._profile_text = json.dumps(self._profile, ensure_ascii=False, indent=2)
         self._fence = Fence.around(self.id, [self._profile_text, *self._texts()])
         self._system = self._render("system", boundary=self._fence.code)
-        self._placeholder = _message("assistant", self._render("placeholder"))
+        self._placeholder = message("assistant", self._render("placeholder"))
         self._requests = {turn.number: (self._draft_request(turn), self._read_request(turn)) for turn in self.turns}
 
     @property
@@ -69,7 +69,7 @@ class Script:
         """Ask for an answer a second time, saying that the first could not be read."""
         *before, last = call.messages
         content = f"{last['content']}\n\n{self._render('retry')}"
-        return replace(call, messages=(*before, _message(last["role"], content)))
+        return replace(call, messages=(*before, message(last["role"], content)))
 
     def draft(self, turn: SeenTurn) -> Call:
         """Ask for the reply that the model itself would give, before it sees the original one."""
@@ -92,7 +92,7 @@ class Script:
         tasks = [self._render("judge-ratings", reference=fence.block("reply", reference))] if rated else []
         if questions:
             tasks.append(self._render("judge-questions", questions=self._observer(questions)))
-        form = [f'"{name}": number' for name in schemas.JUDGED if rated]
+        form = [f'"{name}": number' for name in JUDGE_DIMENSIONS if rated]
         form += [f'"answers": {{"{questions[0]}": "yes" or "no", ...}}'] if questions else []
         request = self._render(
             "judge",
@@ -105,7 +105,7 @@ class Script:
             f"turn-{turn.number}/judge/{judge}",
             judge,
             "judge",
-            (_message("system", self._render("judge-system", boundary=fence.code)), _message("user", request)),
+            (message("system", self._render("judge-system", boundary=fence.code)), message("user", request)),
             schemas.judge(questions, rated=rated),
             "judge",
         )
@@ -127,7 +127,7 @@ class Script:
             questions=_listed({question: binary[question].text for question in questions}),
             example=questions[0],
         )
-        messages = [*self._drafted(turn), _message("user", request)]
+        messages = [*self._drafted(turn), message("user", request)]
         return self._call(f"turn-{turn.number}/read-hp", "read_hp", schemas.read_hp(questions), messages)
 
     def pairwise(self, turn: SeenTurn) -> Call:
@@ -143,7 +143,7 @@ class Script:
             responses="\n\n".join(responses),
             comparisons="\n".join(comparisons),
         )
-        messages = [*self._drafted(turn), _message("user", request)]
+        messages = [*self._drafted(turn), message("user", request)]
         return self._call(f"turn-{turn.number}/pairwise", "pairwise", schemas.pairwise(len(turn.pairs)), messages)
 
     def post(self) -> Call:
@@ -167,14 +167,14 @@ class Script:
             example=self.words.split(",", 1)[0],
             ratings=", ".join(f'"{branch}": number' for branch in codebook.branches),
         )
-        messages = [*self._thread(None), _message("user", request)]
+        messages = [*self._thread(None), message("user", request)]
         return self._call("post", "post", schemas.post(codebook, delta=delta), messages)
 
     # The thread. The model's own answers in it are placeholders, so that no call has to wait for another.
 
     def _thread(self, until: SeenTurn | None) -> list[Message]:
         """Return the system message and all turns before a turn, or all turns."""
-        messages = [_message("system", self._system)]
+        messages = [message("system", self._system)]
         for turn in self.turns:
             if until is not None and turn.number >= until.number:
                 break
@@ -190,10 +190,10 @@ class Script:
         context = ""
         if self.settings.omniscient and turn is self.turns[0]:
             context = self._render("profile", profile=self._fence.block("profile", self._profile_text))
-        message = self._fence.block("message", turn.message)
+        fenced = self._fence.block("message", turn.message)
         reasoning = '"reasoning", a string: why you reply as you do; then ' if self.settings.verbose else ""
-        request = self._render("draft", context=context, number=str(turn.number), message=message, reasoning=reasoning)
-        return _message("user", request)
+        request = self._render("draft", context=context, number=str(turn.number), message=fenced, reasoning=reasoning)
+        return message("user", request)
 
     def _read_request(self, turn: SeenTurn) -> Message:
         questions = self.questions(turn)
@@ -214,7 +214,7 @@ class Script:
             every=", with every question in it" if questions else "",
             form=form,
         )
-        return _message("user", request)
+        return message("user", request)
 
     # Parts of requests.
 
@@ -247,10 +247,6 @@ class Script:
             return _one_line(text)
         unknown = f"(Question {_quoted(question)}; its wording is not known.)"
         return f"Which of the two responses did the HP prefer? {unknown}"
-
-
-def _message(role: str, content: str) -> Message:
-    return {"role": role, "content": content}
 
 
 def _one_line(text: str) -> str:
