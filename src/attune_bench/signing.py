@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from typing_extensions import Unpack
@@ -11,6 +11,7 @@ from typing_extensions import Unpack
 from attune_bench._version import __version__
 from attune_bench.series import Options, ScoreSeries, Settings
 from attune_data import Episode, Scenario
+from attune_data._record import Record
 from attune_data.codebook import codebook_folder
 from attune_metrics import Signature, hash_records
 
@@ -21,11 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["codebook_hash", "fingerprint", "sign", "sign_episodes"]
 
 
-class _Record(Protocol):
-    def to_json(self) -> bytes: ...
-
-
-def fingerprint(records: Iterable[_Record]) -> str:
+def fingerprint(records: Iterable[Record]) -> str:
     """Return the hash of conversations or runs, whatever their order and that of the keys in their files.
 
     Examples
@@ -35,7 +32,8 @@ def fingerprint(records: Iterable[_Record]) -> str:
     >>> fingerprint(conversations) == fingerprint(reversed(conversations))
     True
     """
-    return hash_records(_canonical(json.loads(record.to_json())) for record in records)
+    contents = (record.model_dump(mode="json", by_alias=True, exclude_unset=True) for record in records)
+    return hash_records(map(_canonical, contents))
 
 
 def _canonical(record: object) -> bytes:

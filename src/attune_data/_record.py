@@ -110,6 +110,10 @@ class _NullByKey(dict[str, Any]):
     __slots__ = ()
 
 
+_EMPTY = (str, tuple, dict)
+_NULLS = (_NullText, _NullItems, _NullByKey)
+
+
 @dataclass(frozen=True)
 class NullAs:
     """Annotation: null in the file reads as `empty`, and what `is_null` tells from an empty one is written as null."""
@@ -136,9 +140,10 @@ class NullAs:
 
 def is_null(value: Any) -> bool:
     """Tell whether an empty text, list or object stands for a null; a copy of one does too."""
-    if isinstance(value, Record):
-        return value.model_fields_set == _NULL and not value.model_extra
-    return isinstance(value, _NullText | _NullItems | _NullByKey)
+    # Told apart by type first: whether something is a record is slow to tell, and most values are no records.
+    if isinstance(value, _EMPTY):
+        return isinstance(value, _NULLS)
+    return isinstance(value, Record) and value.model_fields_set == _NULL and not value.model_extra
 
 
 def _write(value: Any, handler: Any) -> Any:
