@@ -13,8 +13,8 @@ from cyclopts import Parameter
 
 from attune_bench._usage import UsageError, emit, mistakes
 from attune_bench.progress import progress
-from attune_bench.runner.engine import Options, Outcome
 from attune_bench.runner.folder import RunError
+from attune_bench.runner.jobs import Options, Outcome
 from attune_bench.runner.meter import Meter
 from attune_bench.runner.prices import PriceError, read_prices
 from attune_bench.runner.providers import Endpoint, Provider, ProviderError, endpoint

@@ -10,10 +10,11 @@ from attune_bench.eibench import episode_summary
 from attune_bench.run_files import safe_name
 from attune_bench.runner.calls import Complete, Role
 from attune_bench.runner.client import Sampling
-from attune_bench.runner.engine import Job, Options, Outcome, Watch, work_through
+from attune_bench.runner.engine import work_through
 from attune_bench.runner.episode_flow import most_calls, run_episode
 from attune_bench.runner.episode_settings import EpisodeSettings
 from attune_bench.runner.folder import RunError
+from attune_bench.runner.jobs import Job, Options, Outcome, Watch
 from attune_bench.runner.journal import key_of
 from attune_bench.runner.providers import Endpoint
 from attune_bench.runner.running import synchronous

@@ -56,7 +56,7 @@ def note_source(folder: Path, source: str) -> None:
 
     A path is noted as it lies from the folder, so that both can be moved, and the note names nobody's home.
     """
-    if source != "demo" and not is_address(source):
+    if _is_path(source):
         source = os.path.realpath(source)
         with suppress(ValueError):  # Of another drive there is no relative path.
             source = os.path.relpath(source, os.path.realpath(folder))
@@ -67,10 +67,11 @@ def note_source(folder: Path, source: str) -> None:
 
 def noted_sources(folder: Path) -> list[str]:
     """Return where the conversations of the runs of a folder came from; empty where nothing says it."""
-    return [
-        source if source == "demo" or is_address(source) else os.path.realpath(folder / source)
-        for source in _read_sources(folder)
-    ]
+    return [os.path.realpath(folder / source) if _is_path(source) else source for source in _read_sources(folder)]
+
+
+def _is_path(source: str) -> bool:
+    return source != "demo" and not is_address(source)
 
 
 def _read_sources(folder: Path) -> list[str]:

@@ -10,8 +10,9 @@ from pydantic import Field
 from attune_bench._seen import see
 from attune_bench.run_files import run_file_name
 from attune_bench.runner.calls import Call, Complete
-from attune_bench.runner.engine import Job, Options, Outcome, Watch, work_through
+from attune_bench.runner.engine import work_through
 from attune_bench.runner.folder import RunError
+from attune_bench.runner.jobs import Job, Options, Outcome, Watch
 from attune_bench.runner.parsing import Tally, find_object
 from attune_bench.runner.prompts import Fence, load_prompts
 from attune_bench.runner.providers import Endpoint

@@ -10,9 +10,10 @@ from typing import Any
 from attune_bench._seen import SeenTurn
 from attune_bench.run_files import run_file_name
 from attune_bench.runner.calls import Complete
-from attune_bench.runner.engine import Job, Options, Outcome, Watch, work_through
+from attune_bench.runner.engine import work_through
 from attune_bench.runner.flow import judge_draft
 from attune_bench.runner.folder import RunError
+from attune_bench.runner.jobs import Job, Options, Outcome, Watch
 from attune_bench.runner.parsing import merge_judgements
 from attune_bench.runner.providers import Endpoint
 from attune_bench.runner.running import job_of, synchronous

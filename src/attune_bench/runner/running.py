@@ -10,9 +10,10 @@ from typing import Any, ParamSpec
 from attune_bench.run_files import run_file_name
 from attune_bench.runner.calls import Complete, Role
 from attune_bench.runner.client import Sampling
-from attune_bench.runner.engine import Job, Options, Outcome, Watch, work_through
+from attune_bench.runner.engine import work_through
 from attune_bench.runner.flow import planned_calls, run_conversation
 from attune_bench.runner.folder import RunError
+from attune_bench.runner.jobs import Job, Options, Outcome, Watch
 from attune_bench.runner.providers import Endpoint
 from attune_bench.runner.settings import Settings
 from attune_data import Conversation, Run

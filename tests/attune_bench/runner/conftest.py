@@ -113,6 +113,14 @@ def five_turns(demo: list[Conversation]) -> Conversation:
 
 
 @pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work in an empty folder, without a key of any provider."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("OPENROUTER_API_KEY", "OPENAI_API_KEY", "LOCAL_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the client wait milliseconds between tries, and no longer than 50 where the server asks for more."""
     monkeypatch.setattr(client, "_BACKOFF", 0.001)

@@ -15,11 +15,7 @@ Invoke = Callable[..., tuple[int, str, str]]
 SIMULATOR = ["--simulator-model", "vendor/person"]
 
 
-@pytest.fixture(autouse=True)
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    for name in ("OPENROUTER_API_KEY", "OPENAI_API_KEY", "LOCAL_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 def test_run_writes_results_that_score_reads(call: Invoke, tmp_path: Path) -> None:

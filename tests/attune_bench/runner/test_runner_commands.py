@@ -22,11 +22,7 @@ from attune_data import Conversation, load, load_runs
 Invoke = Callable[..., tuple[int, str, str]]
 
 
-@pytest.fixture(autouse=True)
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    for name in ("OPENROUTER_API_KEY", "OPENAI_API_KEY", "LOCAL_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 # run

@@ -14,10 +14,7 @@ from attune_data import Conversation, load
 Invoke = Callable[..., tuple[int, str, str]]
 
 
-@pytest.fixture(autouse=True)
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("LOCAL_API_KEY", raising=False)
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 def test_a_profile_is_asked_for_without_showing_it(call: Invoke, tmp_path: Path) -> None:

@@ -14,10 +14,7 @@ from attune_data import Conversation, load, load_codebook, load_runs
 Invoke = Callable[..., tuple[int, str, str]]
 
 
-@pytest.fixture(autouse=True)
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("LOCAL_API_KEY", raising=False)
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 def test_rejudging_changes_the_judgements_only(call: Invoke, tmp_path: Path) -> None:
