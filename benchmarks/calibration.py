@@ -17,7 +17,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attune_metrics import bootstrap, draw_resamples, paired_permutation_test
-from attune_metrics.resampling import Method
+from attune_metrics.stats.resampling import Method
 
 SIMULATIONS, BATCH = 4_000, 100
 COVERAGE = 0.935, 0.965

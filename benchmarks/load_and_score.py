@@ -19,11 +19,11 @@ from tempfile import TemporaryDirectory
 from pairs import Ratio, compare
 
 from attune_bench import score
-from attune_bench.run_files import write_runs
+from attune_bench.benchmarks.attunebench.run_files import write_runs
 from attune_data import Conversation, Issue
+from attune_data.attunebench.synthetic.generator import SimulatedModel, conversations, runs
+from attune_data.io.sources import Document
 from attune_data.reading import CONVERSATION, RUN, AnyRecord, Kind, read_document
-from attune_data.sources import Document
-from attune_data.synthetic import SimulatedModel, conversations, runs
 
 CONVERSATIONS = 200
 MODELS = 11

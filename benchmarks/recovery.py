@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attune_bench import Scores, score
-from attune_bench.analyses import diagnosis_groups, turn_drift
-from attune_bench.comparison import compare
+from attune_bench.benchmarks.attunebench.analyses import diagnosis_groups, turn_drift
+from attune_bench.stats.comparison import compare
 from attune_data import Collection, Conversation
-from attune_data.synthetic import Effects, SimulatedModel, conversations, runs
+from attune_data.attunebench.synthetic.generator import Effects, SimulatedModel, conversations, runs
 
 SEEDS, CONVERSATIONS, PARTICIPANTS = 200, 200, 120
 TRUTH = 50_000

@@ -24,7 +24,7 @@ import httpx2
 from attune_bench.runner import Call, Options, Settings, endpoint, planned_calls, run_sync
 from attune_bench.runner.meter import Meter
 from attune_data import Conversation
-from attune_data.synthetic import conversations
+from attune_data.attunebench.synthetic.generator import conversations
 
 SERVER = Path(__file__).parents[1] / "tests" / "helpers" / "model_server.py"
 CONVERSATIONS = 200

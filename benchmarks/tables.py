@@ -17,8 +17,8 @@ from load_and_score import _lengthened
 from pairs import compare
 
 from attune_data import load
-from attune_data.synthetic import conversations
-from attune_data.tables import TABLES
+from attune_data.attunebench.synthetic.generator import conversations
+from attune_data.attunebench.tables import TABLES
 
 DISTINCT = 200
 MANY = 20_000
@@ -30,7 +30,7 @@ MOST_REOPEN = 0.25  # of a fresh load, every table decoded
 _LOAD_TABLES = """
 import json, resource, sys, time
 from attune_data import load_tables
-from attune_data.tables import TABLES
+from attune_data.attunebench.tables import TABLES
 load_tables("demo").conversations
 start = time.perf_counter()
 tables = load_tables(sys.argv[1])
@@ -49,7 +49,7 @@ print(json.dumps([seconds, where, rows, peak, heights]))
 _REOPEN = """
 import json, os, sys, time
 from attune_data import load_tables
-from attune_data.tables import TABLES
+from attune_data.attunebench.tables import TABLES
 os.environ["ATTUNE_CACHE"] = sys.argv[2]
 load_tables(sys.argv[1], cache=True)
 start = time.perf_counter()

@@ -38,8 +38,9 @@ def test_wheel_alone_runs_the_demo(tmp_path: Path) -> None:
     assert done.stderr == ""
     codebook = (
         "from attune_data.codebook import codebook_folder, load_codebook; load_codebook();"
-        "from attune_data.instruments import instruments;"
-        "from attune_bench.runner.prompts import load_prompts; load_prompts().texts['system'];"
+        "from attune_data.attunebench.instruments import instruments;"
+        "from attune_bench.runner.prompts import load_prompts;"
+        "load_prompts('attune_bench.benchmarks.attunebench', 'v1').texts['system'];"
         "print(len(instruments), codebook_folder())"
     )
     found = subprocess.run([python, "-c", codebook], cwd=elsewhere, env=environment, capture_output=True, check=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from attune_bench._usage import emit
 from attune_bench.report import Format
-from attune_data._text import plural
+from attune_data.text import plural
 
 if TYPE_CHECKING:
     import polars as pl

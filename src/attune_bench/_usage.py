@@ -51,7 +51,7 @@ def check_page(path: Path, inputs: Sequence[str | None]) -> None:
 
 def write_page(path: Path, text: str) -> None:
     """Write a page of HTML, and say so."""
-    from attune_data._files import write_whole
+    from attune_data.io.files import write_whole
 
     try:
         write_whole(path, [text.encode()])

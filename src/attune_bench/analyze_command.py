@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 from attune_bench._usage import UsageError, catching, emit
 from attune_bench.report import Format
 from attune_bench.stats_commands import standing, table_metadata
-from attune_data._text import meant
+from attune_data.text import meant
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from attune_bench.analyses import Analysis
+    from attune_bench.benchmarks.attunebench.analyses import Analysis
     from attune_bench.scores import Scores
-    from attune_bench.series import Options
+    from attune_bench.stats.series import Options
     from attune_bench.stats_tables import Column, Section, StatsTable
 
 __all__ = ["analyze"]
@@ -67,7 +67,7 @@ def analyze(
     seed
         The same seed gives the same numbers.
     """
-    from attune_bench.analyses import ANALYSES
+    from attune_bench.benchmarks.attunebench.analyses import ANALYSES
     from attune_bench.scores import Scores
     from attune_bench.stats_tables import render
 
@@ -113,7 +113,7 @@ def _inputs(given: Mapping[str, str | None], *, needed: set[str]) -> dict[str, A
 def _table(
     key: str, analysis: "Analysis", scores: "Scores", inputs: Mapping[str, Any], *, resamples: int, seed: int
 ) -> "StatsTable":
-    from attune_bench.signing import sign
+    from attune_bench.stats.signing import sign
     from attune_bench.stats_tables import StatsTable
 
     needs = {need: inputs[need] for need in analysis.needs}

@@ -1,9 +1,8 @@
 """Models compared on the scenarios that they share: what EIBench and SAGE have in common.
 
-Conventions
------------
-The unit is the scenario, of which a model has one value. With fewer than `attune_bench.comparison.FEWEST` scenarios
-there is no interval, unless they are equal on all of them: then it is 0 to 0.
+Conventions ----------- The unit is the scenario, of which a model has one value. With fewer than
+`attune_bench.stats.comparison.FEWEST` scenarios there is no interval, unless they are equal on all of them: then it is
+0 to 0.
 """
 
 from collections.abc import Mapping
@@ -11,9 +10,9 @@ from itertools import combinations
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
-from attune_bench.comparison import ALPHA, FEWEST, detectable_difference, warn_family
-from attune_bench.records import null
-from attune_bench.series import Settings
+from attune_bench.benchmarks.attunebench.records import null
+from attune_bench.stats.comparison import ALPHA, FEWEST, detectable_difference, warn_family
+from attune_bench.stats.series import Settings
 from attune_metrics import Interval, Resamples, draw_resamples, holm, paired_bootstrap, paired_permutation_test
 
 if TYPE_CHECKING:

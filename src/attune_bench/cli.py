@@ -17,8 +17,8 @@ from cyclopts import App, CycloptsError, MissingArgumentError, Parameter
 from attune_bench import analyze_command, eibench_commands, sage_commands, stats_commands
 from attune_bench._usage import UsageError, check_page, emit, write_page
 from attune_bench._version import __version__
-from attune_data._text import plural, printable
 from attune_data.issues import Issue, SourceError
+from attune_data.text import plural, printable
 
 __all__ = ["app", "main"]
 
@@ -89,10 +89,10 @@ def demo(*, html: Path = Path("attune-demo.html")) -> None:
     html
         Where to write the page of HTML, if the extra `plots` is installed.
     """
-    from attune_bench.baselines import BASELINES
+    from attune_bench.benchmarks.attunebench.baselines import BASELINES
+    from attune_bench.benchmarks.attunebench.scoring import score
     from attune_bench.report import report
     from attune_bench.report.html import html_report
-    from attune_bench.scoring import score
     from attune_data import load
 
     check_page(html, [])
@@ -150,8 +150,8 @@ def validate(
     as_json
         Print the issues as JSON.
     """
+    from attune_bench.benchmarks.attunebench.scoring import score
     from attune_bench.progress import progress
-    from attune_bench.scoring import score
     from attune_data import load, load_runs
 
     with progress() as phase:
@@ -231,8 +231,8 @@ def describe(source: str, /, *, as_json: Annotated[bool, Parameter(name="--json"
     as_json
         Print the counts as JSON.
     """
-    from attune_bench.description import describe as count
-    from attune_bench.description import description_text
+    from attune_bench.benchmarks.attunebench.description import describe as count
+    from attune_bench.benchmarks.attunebench.description import description_text
     from attune_bench.progress import progress
     from attune_data import load
 
@@ -265,9 +265,9 @@ def score(
     protocol
         Which definition counts where the documentation and the released scorer differ.
     """
+    from attune_bench.benchmarks.attunebench.scoring import score as score_runs
     from attune_bench.progress import progress
-    from attune_bench.scoring import score as score_runs
-    from attune_bench.signing import fingerprint
+    from attune_bench.stats.signing import fingerprint
     from attune_data import load, load_runs
 
     if not output.parent.is_dir():
@@ -368,6 +368,6 @@ def stats(*, scores: Path) -> None:
         What `attune-bench score` wrote.
     """
     from attune_bench.scores import Scores
-    from attune_bench.summary import summary
+    from attune_bench.stats.summary import summary
 
     emit(summary(Scores.read(scores)))

@@ -13,7 +13,7 @@ from attune_bench.report import Format
 
 if TYPE_CHECKING:
     from attune_data import Collection, Episode, Scenario
-    from attune_metrics.trajectory import Rule, Treatment
+    from attune_metrics.eibench import Rule, Treatment
 
 __all__ = ["eibench"]
 
@@ -63,10 +63,10 @@ def score_eibench(
     seed
         The same seed gives the same numbers.
     """
-    from attune_bench.eibench import episode_summary, one_series
-    from attune_bench.eibench_comparison import SETTINGS
-    from attune_bench.eibench_tables import series_notes, series_table
-    from attune_bench.signing import sign_episodes
+    from attune_bench.benchmarks.eibench.comparison import SETTINGS
+    from attune_bench.benchmarks.eibench.scoring import episode_summary, one_series
+    from attune_bench.benchmarks.eibench.tables import series_notes, series_table
+    from attune_bench.stats.signing import sign_episodes
     from attune_bench.stats_tables import render
 
     scoring = _scoring(rule, failed, published)
@@ -157,9 +157,15 @@ def compare_eibench(
     seed
         The same seed gives the same numbers.
     """
-    from attune_bench.eibench_comparison import common_settings, compare_episodes, model_board, scene_board, summaries
-    from attune_bench.eibench_tables import board_tables
-    from attune_bench.signing import sign_episodes
+    from attune_bench.benchmarks.eibench.comparison import (
+        common_settings,
+        compare_episodes,
+        model_board,
+        scene_board,
+        summaries,
+    )
+    from attune_bench.benchmarks.eibench.tables import board_tables
+    from attune_bench.stats.signing import sign_episodes
 
     scoring = _scoring(rule, failed, published)
     scenarios, episodes = _read(directory, data)

@@ -52,8 +52,8 @@ def score_sage(
     seed
         The same seed gives the same numbers.
     """
+    from attune_bench.benchmarks.sage.scoring import sage_board, sage_comparisons
     from attune_bench.progress import progress
-    from attune_bench.sage import sage_board, sage_comparisons
     from attune_bench.stats_tables import Section, StatsTable
     from attune_data import load_sage
 
@@ -98,7 +98,7 @@ _BOARD_NOTE = (
 
 
 def _sign_dialogues(dialogues: "Collection[SageDialogue]", resamples: int, seed: int) -> str:
-    from attune_bench.signing import fingerprint
+    from attune_bench.stats.signing import fingerprint
     from attune_metrics import Signature
 
     signature = Signature(

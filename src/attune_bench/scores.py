@@ -14,8 +14,8 @@ from pydantic_core import to_json
 from typing_extensions import TypedDict, Unpack
 
 from attune_bench._version import __version__
-from attune_bench.aggregates import aggregate
-from attune_bench.records import (
+from attune_bench.benchmarks.attunebench.aggregates import aggregate
+from attune_bench.benchmarks.attunebench.records import (
     COUNTS,
     IDENTITY,
     ConversationScore,
@@ -25,13 +25,13 @@ from attune_bench.records import (
     frame,
 )
 from attune_data import Issue, SourceError
-from attune_data._files import write_whole
+from attune_data.io.files import write_whole
 from attune_data.issues import issues_frame
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from attune_bench.series import Options
+    from attune_bench.stats.series import Options
     from attune_data.query import Queryable
 
 __all__ = ["Scores"]
@@ -80,7 +80,7 @@ class Scores:
         cls, records: Sequence[ConversationScore], *, protocol: str, synthetic: bool, issues: Iterable[Issue] = ()
     ) -> "Scores":
         """Aggregate the records of scored runs."""
-        from attune_bench.signing import codebook_hash
+        from attune_bench.stats.signing import codebook_hash
 
         metadata: Metadata = {
             "protocol": protocol,
@@ -128,28 +128,28 @@ class Scores:
         return frame(self.aggregates, dict.fromkeys(key for row in self.aggregates for key in row))
 
     def summary(self, **options: "Unpack[Options]") -> "pl.DataFrame":
-        """Return every aggregate with its interval; see `attune_bench.comparison.summary`."""
-        from attune_bench.comparison import summary
+        """Return every aggregate with its interval; see `attune_bench.stats.comparison.summary`."""
+        from attune_bench.stats.comparison import summary
 
         return summary(self, **options)
 
     def compare(self, a: str, b: str, **options: "Unpack[Options]") -> "pl.DataFrame":
-        """Compare two models on the conversations of both; see `attune_bench.comparison.compare`."""
-        from attune_bench.comparison import compare
+        """Compare two models on the conversations of both; see `attune_bench.stats.comparison.compare`."""
+        from attune_bench.stats.comparison import compare
 
         return compare(self, a, b, **options)
 
     def compare_all(self, **options: "Unpack[Options]") -> "pl.DataFrame":
-        """Compare every two models of a mode; see `attune_bench.comparison.compare_all`."""
-        from attune_bench.comparison import compare_all
+        """Compare every two models of a mode; see `attune_bench.stats.comparison.compare_all`."""
+        from attune_bench.stats.comparison import compare_all
 
         return compare_all(self, **options)
 
     def by(
         self, trait: str, *, data: "Queryable", compare: bool = False, **options: "Unpack[Options]"
     ) -> "pl.DataFrame":
-        """Return every aggregate per stratum of a trait; see `attune_bench.subgroups.by`."""
-        from attune_bench.subgroups import by
+        """Return every aggregate per stratum of a trait; see `attune_bench.stats.subgroups.by`."""
+        from attune_bench.stats.subgroups import by
 
         return by(self, trait, data=data, compare=compare, **options)
 

@@ -8,13 +8,13 @@ from cyclopts import Parameter
 
 from attune_bench._usage import UsageError, catching, emit, mistakes
 from attune_bench.report import Format
-from attune_data._text import plural
+from attune_data.text import plural
 
 if TYPE_CHECKING:
     import polars as pl
 
     from attune_bench.scores import Scores
-    from attune_bench.series import Options
+    from attune_bench.stats.series import Options
     from attune_bench.stats_tables import Column, Section
     from attune_data import Collection, Conversation
 
@@ -53,9 +53,9 @@ def compare(
     seed
         The same seed gives the same numbers.
     """
-    from attune_bench.comparison import told_apart
     from attune_bench.scores import Scores
-    from attune_bench.signing import sign
+    from attune_bench.stats.comparison import told_apart
+    from attune_bench.stats.signing import sign
     from attune_bench.stats_tables import StatsTable, render
 
     read = Scores.read(scores)
@@ -198,9 +198,9 @@ def subset(
         The same seed gives the same numbers.
     """
     from attune_bench.scores import Scores
-    from attune_bench.signing import sign
+    from attune_bench.stats.signing import sign
+    from attune_bench.stats.subgroups import conversation_ids
     from attune_bench.stats_tables import StatsTable, render
-    from attune_bench.subgroups import conversation_ids
     from attune_data import load
 
     read = Scores.read(scores)
@@ -223,7 +223,7 @@ def subset(
         frame, warned = catching(lambda: _one(read, question, part, known, compare, options))
         overlapping, within = 0, conversation_ids(known) if compare else conversation_ids(part)
     else:
-        from attune_bench.subgroups import overlap
+        from attune_bench.stats.subgroups import overlap
 
         frame, warned = catching(lambda: read.by(by, data=part, compare=compare, **options))
         overlapping = overlap({name: conversation_ids(stratum) for name, stratum in part.stratify(by).items()})
@@ -274,7 +274,7 @@ def _one(
     """Return the rows of one stratum and, for a comparison, those of its complement below them."""
     import polars as pl
 
-    from attune_bench.subgroups import conversation_ids, subgroups
+    from attune_bench.stats.subgroups import conversation_ids, subgroups
 
     chosen, among = conversation_ids(part), conversation_ids(known)
     frame = subgroups(scores, {question: chosen}, known=among, compare=compare, **options)

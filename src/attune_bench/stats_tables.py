@@ -7,7 +7,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from attune_bench.report.text import FORMATS, WIDTH, Format, escaped, markdown_table
-from attune_data._text import grid, printable, shortened, width
+from attune_data.text import grid, printable, shortened, width
 
 if TYPE_CHECKING:
     import polars as pl

@@ -9,19 +9,19 @@ predictions beside annotations. All are asked for subgroups alike: ``where(diagn
 published dialogues of SAGE.
 """
 
+from attune_data.attunebench.conversation import Conversation, Turn
+from attune_data.attunebench.loading import load, load_runs, load_tables
+from attune_data.attunebench.run import Run, RunTurn
+from attune_data.attunebench.run_tables import RunTables
+from attune_data.attunebench.tables import Tables
 from attune_data.codebook import Codebook, CodebookError, load_codebook
 from attune_data.collection import Collection
-from attune_data.conversation import Conversation, Turn
-from attune_data.dialogue import SageDialogue
+from attune_data.eibench.loading import load_episodes, load_sage, load_scenarios
+from attune_data.eibench.scenario import Episode, Scenario
+from attune_data.eibench.tables import EpisodeTables, SageTables, ScenarioTables
 from attune_data.issues import Issue, LoadError, PublishError, SourceError
-from attune_data.loading import load, load_runs, load_tables
-from attune_data.prediction import Run, RunTurn
 from attune_data.query import all_of, none_of
-from attune_data.run_tables import RunTables
-from attune_data.scenario import Episode, Scenario
-from attune_data.scenario_loading import load_episodes, load_sage, load_scenarios
-from attune_data.scenario_tables import EpisodeTables, SageTables, ScenarioTables
-from attune_data.tables import Tables
+from attune_data.sage.dialogue import SageDialogue
 
 __all__ = [
     "Codebook",

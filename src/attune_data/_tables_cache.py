@@ -21,12 +21,12 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attune_data._files import whole_folder, write_whole
+from attune_data.attunebench.tables import TABLES, Tables
 from attune_data.codebook import codebook_folder
 from attune_data.export import parquet_bytes
+from attune_data.io.files import whole_folder, write_whole
+from attune_data.io.sources import Document
 from attune_data.issues import Issue, issues_frame
-from attune_data.sources import Document
-from attune_data.tables import TABLES, Tables
 
 if TYPE_CHECKING:
     import polars as pl

@@ -9,19 +9,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, Never, Protocol, TypeVar, cast, overload
 
-from attune_data._files import write_whole
-from attune_data._frames import Frames
-from attune_data._matching import count_people
-from attune_data._text import plural
-from attune_data.conversation import Conversation
-from attune_data.dialogue import SageDialogue
-from attune_data.export import Exportable
-from attune_data.issues import Issue
-from attune_data.prediction import Run
-from attune_data.query import Queryable, either, repeated
-from attune_data.run_tables import RunTables, join_runs
-from attune_data.scenario import SCENES, Episode, Scenario
-from attune_data.scenario_tables import (
+from attune_data.attunebench.conversation import Conversation
+from attune_data.attunebench.run import Run
+from attune_data.attunebench.run_tables import RunTables, join_runs
+from attune_data.attunebench.tables import Tables, build_table
+from attune_data.eibench.scenario import SCENES, Episode, Scenario
+from attune_data.eibench.tables import (
     EpisodeTables,
     SageTables,
     ScenarioTables,
@@ -29,7 +22,14 @@ from attune_data.scenario_tables import (
     sage_builder,
     scenario_builder,
 )
-from attune_data.tables import Tables, build_table
+from attune_data.export import Exportable
+from attune_data.frames import Frames
+from attune_data.io.files import write_whole
+from attune_data.issues import Issue
+from attune_data.matching import count_people
+from attune_data.query import Queryable, either, repeated
+from attune_data.sage.dialogue import SageDialogue
+from attune_data.text import plural
 
 if TYPE_CHECKING:
     import polars as pl
@@ -374,6 +374,6 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
         return f"<Collection of {self._summary()}{filters}>"
 
     def _repr_html_(self) -> str:
-        from attune_data._collection_html import collection_html
+        from attune_data.display.collection import collection_html
 
         return collection_html(self._records, self._summary(), self._asked())

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attune_data._extras import require
-from attune_data._files import whole_folder, write_whole
+from attune_data.extras import require
+from attune_data.io.files import whole_folder, write_whole
 
 if TYPE_CHECKING:
     import datasets

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal
 
-from attune_data._text import plural
+from attune_data.text import plural
 
 if TYPE_CHECKING:
     import polars as pl
@@ -66,7 +66,7 @@ def issues_frame(issues: Iterable[Issue]) -> "pl.DataFrame":
     """Return issues as a polars frame, one row each, the columns being the fields of `Issue`."""
     import polars as pl
 
-    from attune_data._issue_frame import IssueFrame
+    from attune_data.display.issues import IssueFrame
 
     names = [field.name for field in fields(Issue)]
     rows = [astuple(issue) for issue in issues]

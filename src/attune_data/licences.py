@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from attune_data._record import Record
 from attune_data.codebook import codebook_folder
 from attune_data.issues import PublishError, shown
+from attune_data.record import Record
 
 if TYPE_CHECKING:
     from attune_data.collection import Collection

@@ -7,11 +7,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from attune_data._text import plural, printable
+from attune_data.attunebench.tables import Tables
+from attune_data.eibench.tables import EpisodeTables, SageTables, ScenarioTables
 from attune_data.issues import PublishError, shown
 from attune_data.licences import permitted
-from attune_data.scenario_tables import EpisodeTables, SageTables, ScenarioTables
-from attune_data.tables import Tables
+from attune_data.text import plural, printable
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
@@ -33,8 +33,8 @@ def publish(collection: "Collection[Any]", repo_id: str, *, licence: str, privat
     import polars as pl
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, get_token
 
-    from attune_data._card import dataset_card
-    from attune_data._hub_client import endpoint, is_offline
+    from attune_data.card import dataset_card
+    from attune_data.io.hub_client import endpoint, is_offline
 
     _check_name(repo_id)
     if not len(collection):
@@ -81,7 +81,7 @@ def _repository(api: "HfApi", repo_id: str, *, private: bool) -> "DatasetInfo":
     """Return the repository as it is, created if it was not there."""
     from huggingface_hub.errors import RepositoryNotFoundError
 
-    from attune_data._hub_client import timeout
+    from attune_data.io.hub_client import timeout
 
     try:
         found = api.dataset_info(repo_id, timeout=timeout())
@@ -99,7 +99,7 @@ def _bounded() -> Iterator[None]:
     import httpx2
     from huggingface_hub import get_session
 
-    from attune_data._hub_client import timeout
+    from attune_data.io.hub_client import timeout
 
     client = get_session()
     before = client.timeout
@@ -124,7 +124,7 @@ def _explained(repo_id: str) -> Iterator[None]:
     import httpx2
     from huggingface_hub.errors import HfHubHTTPError
 
-    from attune_data._hub_client import shown_endpoint
+    from attune_data.io.hub_client import shown_endpoint
 
     try:
         yield

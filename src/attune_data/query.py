@@ -4,8 +4,9 @@ Scenarios and episodes are asked for alike: their traits are the columns of the 
 a scenario is drawn and split as a whole with all of its episodes, as a participant is with all of theirs.
 
 What can be asked for is every column of the ``conversations`` table, ``diagnosis`` (a group of
-``codebook/diagnoses.toml``, else an answer as given), ``diagnosis_group``, and what `attune_data.instruments` publishes
-of a score: ``screen``, ``<score>_screen`` such as ``asrs_6_screen``, ``<score>_band`` such as ``promis_sleep_t_band``.
+``codebook/diagnoses.toml``, else an answer as given), ``diagnosis_group``, and what
+`attune_data.attunebench.instruments` publishes of a score: ``screen``, ``<score>_screen`` such as ``asrs_6_screen``,
+``<score>_band`` such as ``promis_sleep_t_band``.
 """
 
 import random
@@ -15,11 +16,11 @@ from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, Self
 
-from attune_data._groups import Bins
-from attune_data._matching import Match, Value, check_trait, cluster_name, matching, people, shares, strata
-from attune_data._text import plural, printable
+from attune_data.attunebench.groups import Bins
 from attune_data.issues import Issue, issues_frame, shown
+from attune_data.matching import Match, Value, check_trait, cluster_name, matching, people, shares, strata
 from attune_data.reading import LEFT_OUT
+from attune_data.text import plural, printable
 
 if TYPE_CHECKING:
     import polars as pl

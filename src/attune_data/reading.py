@@ -13,17 +13,17 @@ from typing import Any, Generic, TypeVar
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
-from attune_data._eibench import check_episode, check_scenario, fix_episode, fix_scenario
-from attune_data._fixes import Fix, Report
-from attune_data._rules import check_conversation, check_run
-from attune_data._sage import check_dialogue, fix_dialogue
-from attune_data._spellings import conversation_is_old, fix_conversation, fix_run, run_is_old
-from attune_data.conversation import Conversation
-from attune_data.dialogue import SageDialogue
+from attune_data.attunebench.conversation import Conversation
+from attune_data.attunebench.rules import check_conversation, check_run
+from attune_data.attunebench.run import Run
+from attune_data.attunebench.spellings import conversation_is_old, fix_conversation, fix_run, run_is_old
+from attune_data.eibench.rules import check_episode, check_scenario, fix_episode, fix_scenario
+from attune_data.eibench.scenario import Episode, Scenario
+from attune_data.fixes import Fix, Report
+from attune_data.io.sources import Document
 from attune_data.issues import Issue
-from attune_data.prediction import Run
-from attune_data.scenario import Episode, Scenario
-from attune_data.sources import Document
+from attune_data.sage.dialogue import SageDialogue
+from attune_data.sage.rules import check_dialogue, fix_dialogue
 
 __all__ = [
     "CONVERSATION",

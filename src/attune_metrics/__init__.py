@@ -15,18 +15,7 @@ scores many predictions against one validated truth. `composite.holistic` has no
 `holistic` is the module.
 """
 
-from attune_metrics.agreement import (
-    KappaWeights,
-    Level,
-    Ratings,
-    cohen_kappa,
-    cohen_kappa_interval,
-    fleiss_kappa,
-    fleiss_kappa_interval,
-    krippendorff_alpha,
-    krippendorff_alpha_interval,
-)
-from attune_metrics.binary import (
+from attune_metrics.attunebench.binary import (
     Answers,
     BinaryCounts,
     PreparedAnswers,
@@ -41,17 +30,7 @@ from attune_metrics.binary import (
     preferred_truth,
     prepare_answers,
 )
-from attune_metrics.catalog import (
-    CATALOG,
-    Family,
-    Metric,
-)
-from attune_metrics.comparison import (
-    PermutationTest,
-    paired_bootstrap,
-    paired_permutation_test,
-)
-from attune_metrics.composite import (
+from attune_metrics.attunebench.composite import (
     binary_mean,
     composite_score,
     conversation_wide,
@@ -64,13 +43,7 @@ from attune_metrics.composite import (
     panas01,
     turn_level_average,
 )
-from attune_metrics.correlation import (
-    kendall_tau_b,
-    kendall_tau_b_rows,
-    spearman_rho,
-    spearman_rho_rows,
-)
-from attune_metrics.emotion import (
+from attune_metrics.attunebench.emotion import (
     NEGATIVE_AFFECT,
     POSITIVE_AFFECT,
     VALENCE_AROUSAL,
@@ -90,11 +63,7 @@ from attune_metrics.emotion import (
     prepare_tags,
     score_tags,
 )
-from attune_metrics.errors import (
-    MetricInputError,
-    UndefinedMetricWarning,
-)
-from attune_metrics.holistic import (
+from attune_metrics.attunebench.holistic import (
     BRANCHES,
     MODEL_FIT_OPTIONS,
     Branches,
@@ -110,11 +79,7 @@ from attune_metrics.holistic import (
     q3_model_fit_ordinal_distance,
     score_four_branch,
 )
-from attune_metrics.multiplicity import (
-    benjamini_hochberg,
-    holm,
-)
-from attune_metrics.pairwise import (
+from attune_metrics.attunebench.pairwise import (
     Choices,
     Comparison,
     PairwiseScores,
@@ -125,7 +90,7 @@ from attune_metrics.pairwise import (
     prepare_comparisons,
     score_comparisons,
 )
-from attune_metrics.panas import (
+from attune_metrics.attunebench.panas import (
     Panas,
     PanasScores,
     PanasTotals,
@@ -147,43 +112,14 @@ from attune_metrics.panas import (
     prepare_panas,
     score_panas,
 )
-from attune_metrics.power import (
-    REACH,
-    clustered_standard_error,
-    minimum_detectable_difference,
-    units_needed,
-)
-from attune_metrics.proportions import (
-    McNemarTest,
-    clopper_pearson_interval,
-    mcnemar_test,
-    wilson_interval,
-)
-from attune_metrics.protocol import (
+from attune_metrics.attunebench.protocol import (
     DOCUMENTED,
     PROTOCOLS,
     RELEASED,
     Protocol,
     get_protocol,
 )
-from attune_metrics.ranking import (
-    WinRates,
-    bradley_terry,
-    rank_intervals,
-    win_rates,
-)
-from attune_metrics.resampling import (
-    Floats,
-    Interval,
-    Method,
-    Resamples,
-    Statistic,
-    bootstrap,
-    bootstrap_distribution,
-    draw_resamples,
-    mean_of_sums,
-)
-from attune_metrics.response import (
+from attune_metrics.attunebench.response import (
     JUDGE_DIMENSIONS,
     RESPONSE_LABELS,
     PreparedResponses,
@@ -204,11 +140,12 @@ from attune_metrics.response import (
     score_response,
     token_jaccard,
 )
-from attune_metrics.signature import (
-    Signature,
-    hash_records,
+from attune_metrics.catalog import (
+    CATALOG,
+    Family,
+    Metric,
 )
-from attune_metrics.trajectory import (
+from attune_metrics.eibench import (
     Anchors,
     Axis,
     Rule,
@@ -228,6 +165,69 @@ from attune_metrics.trajectory import (
     state_curve,
     treat_failed,
     turns_to_target,
+)
+from attune_metrics.errors import (
+    MetricInputError,
+    UndefinedMetricWarning,
+)
+from attune_metrics.signature import (
+    Signature,
+    hash_records,
+)
+from attune_metrics.stats.agreement import (
+    KappaWeights,
+    Level,
+    Ratings,
+    cohen_kappa,
+    cohen_kappa_interval,
+    fleiss_kappa,
+    fleiss_kappa_interval,
+    krippendorff_alpha,
+    krippendorff_alpha_interval,
+)
+from attune_metrics.stats.comparison import (
+    PermutationTest,
+    paired_bootstrap,
+    paired_permutation_test,
+)
+from attune_metrics.stats.correlation import (
+    kendall_tau_b,
+    kendall_tau_b_rows,
+    spearman_rho,
+    spearman_rho_rows,
+)
+from attune_metrics.stats.multiplicity import (
+    benjamini_hochberg,
+    holm,
+)
+from attune_metrics.stats.power import (
+    REACH,
+    clustered_standard_error,
+    minimum_detectable_difference,
+    units_needed,
+)
+from attune_metrics.stats.proportions import (
+    McNemarTest,
+    clopper_pearson_interval,
+    mcnemar_test,
+    wilson_interval,
+)
+from attune_metrics.stats.ranking import (
+    WinRates,
+    bradley_terry,
+    rank_intervals,
+    win_rates,
+)
+from attune_metrics.stats.resampling import (
+    Floats,
+    Interval,
+    Method,
+    Resamples,
+    Statistic,
+    bootstrap,
+    bootstrap_distribution,
+    draw_resamples,
+    mean_of_sums,
 )
 from attune_metrics.turn_credit import (
     process_rewards,

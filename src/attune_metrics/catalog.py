@@ -11,7 +11,8 @@ from math import inf
 from types import MappingProxyType
 from typing import Literal
 
-from attune_metrics import binary, composite, emotion, holistic, pairwise, panas, response, trajectory
+from attune_metrics import curves, eibench
+from attune_metrics.attunebench import binary, composite, emotion, holistic, pairwise, panas, response
 
 __all__ = ["CATALOG", "Family", "Metric"]
 
@@ -20,7 +21,7 @@ _TURN = "AttuneBench (arXiv:2605.21739), turn metrics"
 _POST = "AttuneBench (arXiv:2605.21739), post-conversation metrics"
 _SCORE = "AttuneBench (arXiv:2605.21739), conversation score"
 _EPISODE = "EIBench (arXiv:2606.15532), released evaluation"
-_CURVE = "Defined in attune_metrics.trajectory"
+_CURVE = "Defined in attune_metrics.eibench"
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,14 +155,14 @@ _METRICS = [
                nullable=True),
     _composite("hp_perspective_alignment_mcc", "Phrasing alignment (MCC)", composite.hp_perspective_alignment, -inf,
                inf, better=None, nullable=True),
-    _episode("anger_score", "Anger score", partial(trajectory.anchor_score, axis="anger"), -1),
-    _episode("trust_score", "Trust score", partial(trajectory.anchor_score, axis="trust"), -1),
-    _episode("reward", "Reward", trajectory.anchor_reward, -1),
-    _curve("emotion_curve_area", "Area under the emotion curve", trajectory.emotion_curve_area, high=100,
+    _episode("anger_score", "Anger score", partial(eibench.anchor_score, axis="anger"), -1),
+    _episode("trust_score", "Trust score", partial(eibench.anchor_score, axis="trust"), -1),
+    _episode("reward", "Reward", eibench.anchor_reward, -1),
+    _curve("emotion_curve_area", "Area under the emotion curve", curves.emotion_curve_area, high=100,
            nullable=True),
-    _curve("largest_drop", "Largest drop", trajectory.largest_drop, high=100, better=False),
-    _curve("recovery_time", "Recovery time", trajectory.recovery_time, 1, inf, better=False, nullable=True),
-    _curve("turns_to_target", "Turns to target", trajectory.turns_to_target, high=inf, better=False),
+    _curve("largest_drop", "Largest drop", curves.largest_drop, high=100, better=False),
+    _curve("recovery_time", "Recovery time", curves.recovery_time, 1, inf, better=False, nullable=True),
+    _curve("turns_to_target", "Turns to target", curves.turns_to_target, high=inf, better=False),
 ]  # fmt: skip
 
 CATALOG: Mapping[str, Metric] = MappingProxyType({metric.name: metric for metric in _METRICS})

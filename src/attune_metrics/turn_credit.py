@@ -14,10 +14,10 @@ References
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attune_metrics._arrays import check_array
-from attune_metrics._checks import check_number
-from attune_metrics._sums import Floats
+from attune_metrics.checks import check_number
 from attune_metrics.errors import MetricInputError
+from attune_metrics.stats.arrays import check_array
+from attune_metrics.stats.sums import Floats
 
 __all__ = ["process_rewards", "trace_advantages", "turn_advantages"]
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from attune_bench.aggregates import aggregate, pillars
+from attune_bench.benchmarks.attunebench.aggregates import aggregate, pillars
 
 Json = dict[str, Any]
 Make = Callable[..., Json]

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from attune_bench import Scores
-from attune_bench.analyses import branch_errors, perspective_gap, phrasing_gap, turn_drift
-from attune_bench.analyses.drift import _thirds
+from attune_bench.benchmarks.attunebench.analyses import branch_errors, perspective_gap, phrasing_gap, turn_drift
+from attune_bench.benchmarks.attunebench.analyses.drift import _thirds
 from attune_metrics import MetricInputError
-from attune_metrics.holistic import BRANCHES
+from attune_metrics.attunebench.holistic import BRANCHES
 
 Json = dict[str, Any]
 Build = Callable[..., Scores]

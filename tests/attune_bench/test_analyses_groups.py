@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from attune_bench import Scores, score
-from attune_bench.analyses import diagnosis_groups, question_agreement
-from attune_bench.subgroups import by
+from attune_bench.benchmarks.attunebench.analyses import diagnosis_groups, question_agreement
+from attune_bench.stats.subgroups import by
 from attune_data import Collection, Conversation, Run, load, load_runs
 from attune_metrics import MetricInputError
 

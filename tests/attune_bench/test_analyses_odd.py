@@ -7,11 +7,11 @@ import polars as pl
 import pytest
 
 from attune_bench import Scores, score
-from attune_bench.analyses import ANALYSES, diagnosis_groups, turn_drift
-from attune_bench.comparison import compare
-from attune_bench.series import METRICS
+from attune_bench.benchmarks.attunebench.analyses import ANALYSES, diagnosis_groups, turn_drift
+from attune_bench.stats.comparison import compare
+from attune_bench.stats.series import METRICS
 from attune_data import Collection, Conversation, Run
-from attune_data.synthetic import Effects, SimulatedModel, conversations, runs
+from attune_data.attunebench.synthetic.generator import Effects, SimulatedModel, conversations, runs
 
 Json = dict[str, Any]
 QUICK: Json = {"resamples": 200}

@@ -11,7 +11,7 @@ from scipy import stats
 from statsmodels.regression.linear_model import OLS
 
 from attune_bench import Scores
-from attune_bench.analyses import conversation_difficulty, variance_split
+from attune_bench.benchmarks.attunebench.analyses import conversation_difficulty, variance_split
 from attune_metrics import MetricInputError
 
 Build = Callable[..., Scores]

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from attune_bench import score
-from attune_bench.baselines import BASELINES, chance, lexicon, prior
-from attune_bench.baselines._emotions import find_emotions
-from attune_bench.baselines._questions import OBSERVED, Exchange, prefers
-from attune_bench.baselines._words import load_words
-from attune_bench.run_files import run_file_name, write_runs
+from attune_bench.benchmarks.attunebench.baselines import BASELINES, chance, lexicon, prior
+from attune_bench.benchmarks.attunebench.baselines._emotions import find_emotions
+from attune_bench.benchmarks.attunebench.baselines._questions import OBSERVED, Exchange, prefers
+from attune_bench.benchmarks.attunebench.baselines._words import load_words
+from attune_bench.benchmarks.attunebench.run_files import run_file_name, write_runs
 from attune_data import Collection, Conversation, Run, RunTurn, load, load_codebook, load_runs
-from attune_data.prediction import PostConversation
+from attune_data.attunebench.run import PostConversation
 
 Json = dict[str, Any]
 Demo = Collection[Conversation]
@@ -102,7 +102,8 @@ def test_prior_does_not_depend_on_the_answers_of_the_fold(demo: Demo) -> None:
 
 def test_predictions_are_the_same_in_every_process(demo: Demo, spawn: Spawn) -> None:
     code = (
-        "import sys; from attune_bench.baselines import BASELINES; from attune_data import load\n"
+        "import sys; from attune_bench.benchmarks.attunebench.baselines import BASELINES\n"
+        "from attune_data import load\n"
         "for predict in BASELINES.values():\n"
         "    for run in predict(load('demo')[:6]): sys.stdout.buffer.write(run.to_json())"
     )

@@ -14,7 +14,7 @@ from attune_bench import Scores, score
 from attune_bench.report import Format, report
 from attune_bench.report.html import html_report
 from attune_data import Conversation, Run
-from attune_data._text import width
+from attune_data.text import width
 
 MakeConversation = Callable[..., Conversation]
 MakeRun = Callable[..., Run]

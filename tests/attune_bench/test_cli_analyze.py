@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from attune_bench import Scores, score
-from attune_bench.analyses import ANALYSES, win_rates
+from attune_bench.benchmarks.attunebench.analyses import ANALYSES, win_rates
 from attune_data import load, load_runs
 from attune_metrics import Signature
 

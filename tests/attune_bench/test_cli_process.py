@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from attune_bench import Scores
-from attune_bench.baselines import BASELINES
+from attune_bench.benchmarks.attunebench.baselines import BASELINES
 
 Call = Callable[..., tuple[int, str, str]]
 Spawn = Callable[..., subprocess.CompletedProcess[bytes]]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from attune_bench.description import describe, description_text
+from attune_bench.benchmarks.attunebench.description import describe, description_text
 from attune_data import load
 
 Call = Callable[..., tuple[int, str, str]]

@@ -13,8 +13,8 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from attune_bench import Scores
-from attune_bench.comparison import told_apart
-from attune_metrics.binary import BinaryCounts
+from attune_bench.stats.comparison import told_apart
+from attune_metrics.attunebench.binary import BinaryCounts
 from attune_metrics.errors import MetricInputError
 
 Make = Callable[..., dict[str, Any]]

@@ -14,7 +14,13 @@ from typing import Any
 import pytest
 from episodes import write_episodes
 
-from attune_bench.eibench_comparison import common_settings, compare_episodes, model_board, scene_board, summaries
+from attune_bench.benchmarks.eibench.comparison import (
+    common_settings,
+    compare_episodes,
+    model_board,
+    scene_board,
+    summaries,
+)
 from attune_data import Episode, Scenario
 from attune_metrics import Signature
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from episodes import episodes_of, write_episodes
 
-from attune_bench.eibench_comparison import compare_episodes, model_board, summaries
-from attune_bench.eibench_states import mean_states
+from attune_bench.benchmarks.eibench.comparison import compare_episodes, model_board, summaries
+from attune_bench.benchmarks.eibench.states import mean_states
 from attune_bench.report.eibench_html import eibench_report
 from attune_data import Episode, Scenario, load_scenarios
 from attune_metrics import Signature

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from attune_bench.eibench import episode_summary, score_episodes
-from attune_bench.signing import fingerprint
+from attune_bench.benchmarks.eibench.scoring import episode_summary, score_episodes
+from attune_bench.stats.signing import fingerprint
 from attune_data import Episode, Scenario
 from attune_metrics import Signature
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from attune_bench import Scores, score
-from attune_bench.baselines import BASELINES
+from attune_bench.benchmarks.attunebench.baselines import BASELINES
 from attune_bench.report.html import html_report
 from attune_data import Collection, Conversation, Run, load, load_runs
 from attune_metrics import Signature

@@ -8,7 +8,7 @@ import pytest
 
 from attune_bench import score
 from attune_data import Collection, Conversation, Run, load, load_runs
-from attune_data.run_tables import RunTables
+from attune_data.attunebench.run_tables import RunTables
 
 KEYS = ["conversation_id", "em_model", "mode", "turn_number"]
 OM, HUMAN = "em_binary_om_assessment", "em_binary_human_prediction"

@@ -13,7 +13,7 @@ import pytest
 from attune_bench import Scores
 from attune_bench._version import __version__
 from attune_bench.report import FORMATS, GROUPS, Format, report
-from attune_data._text import printable
+from attune_data.text import printable
 
 Json = dict[str, Any]
 Make = Callable[..., Scores]

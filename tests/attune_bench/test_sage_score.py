@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from attune_bench._scenario_commands import point
-from attune_bench.sage import sage_board, sage_comparisons
+from attune_bench.benchmarks.sage.scoring import sage_board, sage_comparisons
 from attune_data import SageDialogue
-from attune_data.dialogue import emotion_state
+from attune_data.sage.dialogue import emotion_state
 from attune_metrics import MetricInputError, Signature
 
 Call = Callable[..., tuple[int, str, str]]

@@ -11,7 +11,7 @@ import pytest
 
 from attune_bench import Scores, score
 from attune_bench._version import __version__
-from attune_bench.signing import codebook_hash
+from attune_bench.stats.signing import codebook_hash
 from attune_data import Conversation, Run, SourceError
 
 Json = dict[str, Any]

@@ -8,8 +8,8 @@ import pytest
 
 from attune_bench import Scores, score
 from attune_data import Conversation, Run, load, load_runs
+from attune_metrics.attunebench.protocol import RELEASED
 from attune_metrics.errors import MetricInputError
-from attune_metrics.protocol import RELEASED
 
 Json = dict[str, Any]
 MakeConversation = Callable[..., Conversation]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from attune_bench import Scores
-from attune_bench.series import METRICS, Draws, ScoreSeries, Settings, statistic_of
+from attune_bench.stats.series import METRICS, Draws, ScoreSeries, Settings, statistic_of
 from attune_metrics.errors import MetricInputError
 
 Make = Callable[..., dict[str, Any]]

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from attune_bench import Scores, score
-from attune_bench.baselines import BASELINES
-from attune_bench.signing import codebook_hash, fingerprint, sign
+from attune_bench.benchmarks.attunebench.baselines import BASELINES
+from attune_bench.stats.signing import codebook_hash, fingerprint, sign
 from attune_data import load
 from attune_metrics import Signature
 

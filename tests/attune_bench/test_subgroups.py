@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from attune_bench import Scores
-from attune_bench.subgroups import by, overlap, subgroups
+from attune_bench.stats.subgroups import by, overlap, subgroups
 from attune_data import Collection, Conversation
 from attune_metrics.errors import MetricInputError
 

@@ -294,8 +294,8 @@ def test_record_too_large_costs_only_itself(name: str, record: Record, tmp_path:
 @pytest.mark.parametrize("name", ["a.zip", "a.tar.gz", "a.jsonl.gz"])
 def test_limit_of_all_stops_reading(name: str, record: Record, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     size = len(record("0"))
-    monkeypatch.setattr("attune_data._documents.ALL_LIMIT", 5 * size)
-    monkeypatch.setattr("attune_data._archives.ALL_LIMIT", 5 * size)
+    monkeypatch.setattr("attune_data.io.documents.ALL_LIMIT", 5 * size)
+    monkeypatch.setattr("attune_data.io.archives.ALL_LIMIT", 5 * size)
     numbers = [str(number) for number in range(10)]
     if name == "a.jsonl.gz":
         (tmp_path / name).write_bytes(gzip.compress(b"".join(record(number) + b"\n" for number in numbers)))
@@ -312,7 +312,7 @@ def test_limit_of_all_stops_reading(name: str, record: Record, tmp_path: Path, m
 def test_too_many_members_are_reported(
     name: str, record: Record, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("attune_data._archives.MEMBERS_LIMIT", 3)
+    monkeypatch.setattr("attune_data.io.archives.MEMBERS_LIMIT", 3)
     loaded = load(pack(tmp_path / name, {f"{number}.json": record(str(number)) for number in range(5)}))
     assert ids(loaded) == ["0", "1", "2"]
     assert "more than 3 members, the limit" in loaded.found[0].message

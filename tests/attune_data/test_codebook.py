@@ -11,7 +11,7 @@ import pytest
 
 import attune_data.codebook as module
 from attune_data.codebook import Codebook, CodebookError, codebook_folder, load_codebook
-from attune_metrics.emotion import VALENCE_AROUSAL
+from attune_metrics.attunebench.emotion import VALENCE_AROUSAL
 
 CATEGORIES = {
     "perceiving": "B1 B2 B3 B108 B109",

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from attune_data import LoadError, SourceError, load, load_runs, load_tables, loading
+from attune_data import LoadError, SourceError, load, load_runs, load_tables
+from attune_data.attunebench import loading
+from attune_data.attunebench.tables import build_table
+from attune_data.io.sources import Document, documents
 from attune_data.reading import read_document
-from attune_data.sources import Document, documents
-from attune_data.tables import build_table
 
 Json = dict[str, Any]
 Save = Callable[[Any, str], Path]

@@ -12,7 +12,7 @@ def _reported() -> set[str]:
     """Return the literal third argument of Issue(), the second of add(), those of the helpers, and every `rule`."""
     positions = {"Issue": 2, "add": 1, "_report_unknown": 2, "_report_repeated": 2}
     rules: set[str] = set()
-    for path in [*ROOT.glob("src/attune_data/*.py"), ROOT / "src/attune_bench/scoring.py"]:
+    for path in [*ROOT.glob("src/attune_data/**/*.py"), ROOT / "src/attune_bench/benchmarks/attunebench/scoring.py"]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call):
                 name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")

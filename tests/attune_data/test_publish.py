@@ -16,7 +16,7 @@ from hub_server import CUT, HANG, TOKEN, Failure, HubServer
 from huggingface_hub import DatasetCard
 
 from attune_data import Collection, Conversation, PublishError, Run, load, load_runs
-from attune_data.tables import TABLES, table_schemas
+from attune_data.attunebench.tables import TABLES, table_schemas
 
 Json = dict[str, Any]
 

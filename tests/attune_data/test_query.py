@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from attune_data import Collection, Conversation, all_of, load, none_of
-from attune_data.diagnoses import diagnosis_groups
+from attune_data.attunebench.diagnoses import diagnosis_groups
+from attune_data.attunebench.synthetic.generator import conversations
+from attune_data.attunebench.tables import TABLES
 from attune_data.query import Condition
-from attune_data.synthetic import conversations
-from attune_data.tables import TABLES
 
 Records = Collection[Conversation]
 Reader = Callable[[Conversation], Any]

@@ -8,9 +8,9 @@ import polars.selectors as cs
 import pytest
 
 from attune_data import Collection, Conversation, all_of, load, load_runs, none_of
-from attune_data._card import dataset_card
+from attune_data.attunebench.tables import Tables
+from attune_data.card import dataset_card
 from attune_data.licences import licences
-from attune_data.tables import Tables
 
 Records = Collection[Conversation]
 

@@ -11,7 +11,7 @@ import pytest
 from pydantic import ValidationError
 
 from attune_data import Collection, Conversation, Run, Turn
-from attune_data._record import Record
+from attune_data.record import Record
 
 Json = dict[str, Any]
 Read = Callable[[Any], tuple[Json, list[tuple[str, str, str]]]]

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from attune_data import Collection, Conversation, Run, RunTables, load, load_runs
+from attune_data.attunebench.run_tables import run_table_schemas
+from attune_data.attunebench.tables import TABLES, table_schemas
 from attune_data.issues import Issue
-from attune_data.run_tables import run_table_schemas
-from attune_data.tables import TABLES, table_schemas
 
 Json = dict[str, Any]
 Row = tuple[Any, ...]

@@ -12,9 +12,9 @@ import pytest
 from hub_server import HubServer
 
 from attune_data import Collection, LoadError, PublishError, Scenario, SourceError, load_runs, load_scenarios
+from attune_data.eibench.scenario import SCENES
+from attune_data.eibench.scenes import scenes
 from attune_data.licences import permitted
-from attune_data.scenario import SCENES
-from attune_data.scenes import scenes
 
 Json = dict[str, Any]
 Save = Callable[[Any, str], Path]

@@ -11,8 +11,8 @@ import pytest
 from archive_files import Loader, both_loaders, brief, ids, pack
 
 from attune_data import load
-from attune_data._archives import _Forwards
-from attune_data._parquet_pages import groups
+from attune_data.io._parquet_pages import groups
+from attune_data.io.archives import _Forwards
 
 Record = Callable[[str], bytes]
 
@@ -45,7 +45,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def test_rows_beyond_the_limit_are_not_unpacked(
     loader: Loader, tmp_path: Path, asked: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("attune_data._documents.ALL_LIMIT", 2**20)
+    monkeypatch.setattr("attune_data.io.documents.ALL_LIMIT", 2**20)
     path = tmp_path / "a.parquet"
     path.write_bytes(parquet(["a" * 2**16] * 17, compression="zstd"))
     assert path.stat().st_size < 5000
@@ -62,7 +62,7 @@ def test_few_large_rows_are_unpacked_at_a_time(
     texts = [record(f"{number:02}").decode().ljust(size) for number in range(20)]
     names = [f"{number:02}" for number in range(20)]
     path = tmp_path / "a.parquet"
-    monkeypatch.setattr("attune_data._parquet.RECORD_LIMIT", 4 * size + 100)
+    monkeypatch.setattr("attune_data.io.parquet.RECORD_LIMIT", 4 * size + 100)
     path.write_bytes(parquet(texts, compression="zstd"))
     assert ids(load(path)) == names
     assert asked == [4] * 5
@@ -101,7 +101,7 @@ def test_damaged_headers_are_one_issue(record: Record, tmp_path: Path) -> None:
 def test_records_without_end_are_one_issue(
     name: str, loader: Loader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("attune_data._documents.RECORDS_LIMIT", 5)
+    monkeypatch.setattr("attune_data.io.documents.RECORDS_LIMIT", 5)
     lines = b"{}\n" * 1000
     if name.endswith((".zip", ".tar.gz")):
         pack(tmp_path / name, {"x.jsonl": lines, "y.jsonl": lines})
@@ -133,7 +133,7 @@ def test_blank_lines_are_passed_over_together(
             calls.append(1)
             return super().readline(size)
 
-    monkeypatch.setattr("attune_data._documents.io.BufferedReader", Counted)
+    monkeypatch.setattr("attune_data.io.documents.io.BufferedReader", Counted)
     loaded = loader(tmp_path / name)
     assert sorted(ids(loaded))[:2] == ["a", "b"]
     # Line 1, three of each blank, line 300,002, three of each blank again.

@@ -11,16 +11,17 @@ from typing import Any
 
 import pytest
 
-from attune_data import Conversation, load, load_codebook, synthetic
-from attune_data._synthetic_people import PERSONAS
-from attune_data.synthetic import Effects
+from attune_data import Conversation, load, load_codebook
+from attune_data.attunebench.synthetic import generator as synthetic
+from attune_data.attunebench.synthetic.generator import Effects
+from attune_data.attunebench.synthetic.people import PERSONAS
 
 TEXTS = ("user", "veiled", "original", "improved", "human")
 
 
 @cache
 def arcs() -> dict[str, dict[str, Any]]:
-    folder = files("attune_data") / "arcs"
+    folder = files("attune_data.attunebench.synthetic") / "arcs"
     entries = sorted((entry for entry in folder.iterdir() if entry.name.endswith(".toml")), key=lambda e: e.name)
     return {entry.name[:-5]: tomllib.loads(entry.read_text(encoding="utf-8")) for entry in entries}
 
@@ -43,7 +44,7 @@ def mean(values: Iterable[float]) -> float:
 
 def test_demo_file_is_what_the_generator_writes() -> None:
     written = b"".join(conversation.to_json() + b"\n" for conversation in synthetic.demo())
-    assert (files("attune_data") / "demo.jsonl").read_bytes() == written
+    assert (files("attune_data.attunebench") / "demo.jsonl").read_bytes() == written
 
 
 def test_demo_is_40_conversations_by_24_participants_without_an_issue() -> None:

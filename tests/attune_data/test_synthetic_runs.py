@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from attune_data import Conversation, Run, load, load_runs, synthetic
-from attune_data.synthetic import Effects, SimulatedModel
+from attune_data import Conversation, Run, load, load_runs
+from attune_data.attunebench.synthetic import generator as synthetic
+from attune_data.attunebench.synthetic.generator import Effects, SimulatedModel
 
 TASKS = ("emotion", "binary_om", "binary_human", "pairwise", "response", "panas", "wide")
 PERFECT = SimulatedModel("perfect", **dict.fromkeys(TASKS, 1.0))
@@ -55,21 +56,23 @@ def pooled(model: SimulatedModel, measure: Callable[..., list[bool]], **options:
 
 @pytest.mark.parametrize(("argument", "file"), [("conversations", "demo.jsonl"), ("runs", "demo_runs.jsonl")])
 def test_the_command_writes_the_demo_files(argument: str, file: str) -> None:
-    command = [sys.executable, "-m", "attune_data.synthetic", argument]
+    command = [sys.executable, "-m", "attune_data.attunebench.synthetic.generator", argument]
     written = subprocess.run(command, capture_output=True, check=True, timeout=300)
     assert not written.stderr
     # Compared outside the assertion: a difference of megabytes is nothing to print.
-    same = written.stdout == (files("attune_data") / file).read_bytes()
+    same = written.stdout == (files("attune_data.attunebench") / file).read_bytes()
     assert same, f"{file} is not what the generator writes; write it again"
 
 
 @pytest.mark.parametrize("arguments", [[], ["demo"], ["runs", "runs"]])
 def test_the_command_needs_a_known_argument(arguments: list[str]) -> None:
-    command = [sys.executable, "-m", "attune_data.synthetic", *arguments]
+    command = [sys.executable, "-m", "attune_data.attunebench.synthetic.generator", *arguments]
     refused = subprocess.run(command, capture_output=True, check=False, text=True, timeout=300)
     assert refused.returncode == 2
     assert not refused.stdout
-    assert refused.stderr.splitlines() == ["usage: python -m attune_data.synthetic conversations|runs"]
+    assert refused.stderr.splitlines() == [
+        "usage: python -m attune_data.attunebench.synthetic.generator conversations|runs"
+    ]
 
 
 def test_demo_runs_are_80_without_an_issue_each_with_its_conversation() -> None:

@@ -12,8 +12,8 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from attune_data import Conversation, Tables, load, load_runs, load_tables
-from attune_data.synthetic import conversations
-from attune_data.tables import TABLES, table_schemas
+from attune_data.attunebench.synthetic.generator import conversations
+from attune_data.attunebench.tables import TABLES, table_schemas
 
 Json = dict[str, Any]
 Save = Callable[[Any, str], Path]
@@ -206,5 +206,7 @@ def test_lines_of_jsonl_end_at_line_feeds_only(conversation: Json, save: Save) -
 
 
 def test_import_does_not_load_polars() -> None:
-    code = "import attune_data, attune_data.tables, attune_data.query, sys; sys.exit('polars' in sys.modules)"
+    code = (
+        "import attune_data, attune_data.attunebench.tables, attune_data.query, sys; sys.exit('polars' in sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -16,9 +16,10 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from attune_data import SourceError, Tables, _tables_cache, load_tables, loading
-from attune_data.sources import Document, documents
-from attune_data.tables import TABLES
+from attune_data import SourceError, Tables, _tables_cache, load_tables
+from attune_data.attunebench import loading
+from attune_data.attunebench.tables import TABLES
+from attune_data.io.sources import Document, documents
 
 Json = dict[str, Any]
 Save = Callable[[Any, str], Path]
@@ -143,11 +144,11 @@ def test_another_version_makes_a_new_entry(
     assert len(cache()) == 2
 
 
-@pytest.mark.parametrize("changed", ["attune_data/_rules.py", "attune_data/codebook/attunebench.toml"])
+@pytest.mark.parametrize("changed", ["attune_data/attunebench/rules.py", "attune_data/codebook/attunebench.toml"])
 def test_changed_code_or_codebook_makes_a_new_entry(
     changed: str, source: Path, cache: Entries, tmp_path: Path, spawned: Callable[..., str]
 ) -> None:
-    package = Path(loading.__file__).parent
+    package = Path(loading.__file__).parents[1]
     shutil.copytree(package, tmp_path / "lib" / "attune_data")
     if not (package / "codebook").is_dir():
         shutil.copytree(package.parents[1] / "codebook", tmp_path / "lib" / "attune_data" / "codebook")

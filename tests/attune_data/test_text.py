@@ -2,7 +2,7 @@
 
 import pytest
 
-from attune_data._text import columns_of_terminal, lines, printable, width, wrapped
+from attune_data.text import columns_of_terminal, lines, printable, width, wrapped
 
 
 def test_printable_keeps_joiners_and_nothing_else_that_is_invisible() -> None:

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from attune_data import Collection, Conversation, load, load_runs
-from attune_data.tables import TABLES, table_schemas
+from attune_data.attunebench.tables import TABLES, table_schemas
 
 
 def test_every_table_is_there_with_its_values() -> None:

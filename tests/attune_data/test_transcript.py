@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from attune_data import Collection, Conversation, Issue, Run, load
-from attune_data._text import width
-from attune_data._transcript import transcript
+from attune_data.attunebench.transcript import transcript
+from attune_data.text import width
 
 Json = dict[str, Any]
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from attune_data import Collection, Conversation, Issue, Run, load, load_runs, load_tables
-from attune_data.tables import TABLES
+from attune_data.attunebench.tables import TABLES
 
 
 def record(name: str, country: str | None = None, turns: int = 0) -> Conversation:

@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attune_metrics import Anchors, MetricInputError, anchor_reward, anchor_score, score_anchors, trajectory
+from attune_metrics import Anchors, MetricInputError, anchor_reward, anchor_score, score_anchors
+from attune_metrics.eibench import Axis, Rule
 
 ANGER, TRUST = Anchors(70, 25, 90), Anchors(15, 50, 0)
-RULES: list[trajectory.Rule] = ["evaluation", "directed"]
-AXES: list[trajectory.Axis] = ["anger", "trust"]
+RULES: list[Rule] = ["evaluation", "directed"]
+AXES: list[Axis] = ["anger", "trust"]
 each_rule = pytest.mark.parametrize("rule", RULES)
 states = st.integers(0, 100)
 rules = st.sampled_from(RULES)
@@ -35,9 +36,7 @@ quick = settings(deadline=None)
         ((95, 0), -1, -1, -1),
     ],
 )
-def test_worked_values(
-    final: tuple[int, int], anger: float, trust: float, reward: float, rule: trajectory.Rule
-) -> None:
+def test_worked_values(final: tuple[int, int], anger: float, trust: float, reward: float, rule: Rule) -> None:
     assert anchor_score(ANGER, final[0], axis="anger", rule=rule) == pytest.approx(anger, abs=1e-12)
     assert anchor_score(TRUST, final[1], axis="trust", rule=rule) == pytest.approx(trust, abs=1e-12)
     assert anchor_reward(ANGER, TRUST, *final, rule=rule) == pytest.approx(reward, abs=1e-12)
@@ -66,7 +65,7 @@ def test_worked_values(
     ],
 )  # fmt: skip
 def test_ill_ordered_anchors(
-    axis: trajectory.Axis, anchors: tuple[int, int, int], final: int, evaluation: float, directed: float
+    axis: Axis, anchors: tuple[int, int, int], final: int, evaluation: float, directed: float
 ) -> None:
     found = [anchor_score(Anchors(*anchors), final, axis=axis, rule=rule) for rule in RULES]
     assert found == pytest.approx([evaluation, directed], abs=1e-12)
@@ -77,9 +76,7 @@ ordered = st.lists(states, min_size=3, max_size=3, unique=True).map(sorted)
 
 @given(st.sampled_from(AXES), ordered, states, states, rules)
 @quick
-def test_well_ordered_anchors(
-    axis: trajectory.Axis, values: list[int], one: int, other: int, rule: trajectory.Rule
-) -> None:
+def test_well_ordered_anchors(axis: Axis, values: list[int], one: int, other: int, rule: Rule) -> None:
     low, start, high = values
     target, worst = (low, high) if axis == "anger" else (high, low)
     better, worse = (min, max) if axis == "anger" else (max, min)
@@ -96,7 +93,7 @@ def test_well_ordered_anchors(
 
 @given(st.sampled_from(AXES), st.tuples(states, states, states), states, states)
 @quick
-def test_any_anchors(axis: trajectory.Axis, values: tuple[int, int, int], one: int, other: int) -> None:
+def test_any_anchors(axis: Axis, values: tuple[int, int, int], one: int, other: int) -> None:
     anchors = Anchors(*values)
     better, worse = (min, max) if axis == "anger" else (max, min)
     assert -1 <= anchor_score(anchors, one, axis=axis) <= 1
@@ -121,7 +118,7 @@ def plain(anchors: tuple[int, int, int], x: int, axis: str, rule: str) -> float:
 
 @each_rule
 @pytest.mark.parametrize("axis", AXES)
-def test_many_at_once_as_case_by_case(axis: trajectory.Axis, rule: trajectory.Rule) -> None:
+def test_many_at_once_as_case_by_case(axis: Axis, rule: Rule) -> None:
     levels = range(0, 101, 9)  # more states than one block holds
     grid = [((i, g, w), x) for i, g, w, x in product(levels, repeat=4)]
     columns = Anchors(*(np.array(values) for values in zip(*(anchors for anchors, _ in grid), strict=True)))
@@ -133,7 +130,7 @@ def test_many_at_once_as_case_by_case(axis: trajectory.Axis, rule: trajectory.Ru
 
 
 @each_rule
-def test_no_final_state_has_no_score(rule: trajectory.Rule) -> None:
+def test_no_final_state_has_no_score(rule: Rule) -> None:
     for axis, anchors in product(AXES, [ANGER, TRUST, Anchors(20, 20, 60)]):
         found = score_anchors(anchors, [nan, 0.0], axis=axis, rule=rule)
         assert isnan(found[0])
@@ -141,7 +138,7 @@ def test_no_final_state_has_no_score(rule: trajectory.Rule) -> None:
 
 
 @each_rule
-def test_no_change_is_plain_zero(rule: trajectory.Rule) -> None:
+def test_no_change_is_plain_zero(rule: Rule) -> None:
     assert str(anchor_score(ANGER, 70, axis="anger", rule=rule)) == "0.0"
     assert score_anchors(Anchors(20, 0, 60), [20, 20], axis="anger", rule=rule).tolist().__repr__() == "[0.0, 0.0]"
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from attune_metrics import MetricInputError
-from attune_metrics.composite import (
+from attune_metrics.attunebench.composite import (
     binary_mean,
     composite_score,
     conversation_wide,

@@ -29,7 +29,7 @@ from attune_metrics import (
     prepare_tags,
     score_tags,
 )
-from attune_metrics.emotion import _best_assignment
+from attune_metrics.attunebench.emotion import _best_assignment
 
 
 def test_vocabulary_is_ten_and_ten_words_with_a_place_each() -> None:

@@ -13,7 +13,10 @@ import pytest
 
 import attune_metrics
 
-MODULES = ["attune_metrics", *(f"attune_metrics.{info.name}" for info in pkgutil.iter_modules(attune_metrics.__path__))]
+MODULES = [
+    "attune_metrics",
+    *(info.name for info in pkgutil.walk_packages(attune_metrics.__path__, "attune_metrics.")),
+]
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -34,12 +37,20 @@ def test_public_names_exist_and_are_documented(name: str) -> None:
         assert member.__doc__
 
 
-@pytest.mark.parametrize("name", [name for name in MODULES if not name.rpartition(".")[2].startswith("_")])
+@pytest.mark.parametrize(
+    "name",
+    [
+        name
+        for name in MODULES
+        if not name.rpartition(".")[2].startswith("_")
+        and name not in ("attune_metrics.checks", "attune_metrics.stats.arrays", "attune_metrics.stats.sums")
+    ],
+)
 def test_public_names_of_modules_are_public_names_of_the_package(name: str) -> None:
     missing = set(importlib.import_module(name).__all__) - set(attune_metrics.__all__)
     # At package level `holistic` is the module.
     assert missing == ({"holistic"} if name.endswith(".composite") else set())
-    assert inspect.ismodule(attune_metrics.holistic)
+    assert inspect.ismodule(attune_metrics.attunebench.holistic)
 
 
 def test_names_in_public_signatures_are_public() -> None:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from attune_bench.analyses.groups import ANY
-from attune_bench.comparison import FEWEST
-from attune_bench.series import ScoreSeries
-from attune_data._matching import NO_ANSWER
-from attune_data.diagnoses import NO_DIAGNOSIS, UNKNOWN
+from attune_bench.benchmarks.attunebench.analyses.groups import ANY
+from attune_bench.stats.comparison import FEWEST
+from attune_bench.stats.series import ScoreSeries
+from attune_data.attunebench.diagnoses import NO_DIAGNOSIS, UNKNOWN
+from attune_data.matching import NO_ANSWER
 from attune_metrics import Floats
-from attune_metrics._sums import cluster_index
+from attune_metrics.stats.sums import cluster_index
 
 if TYPE_CHECKING:
     from attune_bench.scores import Scores

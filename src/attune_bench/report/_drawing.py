@@ -5,12 +5,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
-from attune_bench.analyses._common import direction
+from attune_bench.benchmarks.attunebench.analyses._common import direction
 from attune_bench.report.text import GROUPS, Line
 from attune_bench.stats_tables import interval, number
-from attune_data._extras import require
-from attune_data._files import write_whole
-from attune_data._text import plural, printable
+from attune_data.extras import require
+from attune_data.io.files import write_whole
+from attune_data.text import plural, printable
 from attune_metrics.catalog import CATALOG
 from attune_metrics.errors import MetricInputError
 

@@ -21,7 +21,7 @@ def win_rates(rates: "pl.DataFrame", metric: str = "avg_pairwise_accuracy", *, m
     Parameters
     ----------
     rates : polars.DataFrame
-        What `attune_bench.analyses.win_rates` gives.
+        What `attune_bench.benchmarks.attunebench.analyses.win_rates` gives.
     metric, mode
         As for `attune_bench.report.figures.scores`.
 
@@ -37,7 +37,8 @@ def win_rates(rates: "pl.DataFrame", metric: str = "avg_pairwise_accuracy", *, m
     Examples
     --------
     >>> from attune_data import load, load_runs
-    >>> from attune_bench import analyses, score
+    >>> from attune_bench import score
+    >>> from attune_bench.benchmarks.attunebench import analyses
     >>> conversations, runs = load("demo"), load_runs("demo")
     >>> given = score(conversations, runs)
     >>> found = analyses.win_rates(given, resamples=200)
@@ -60,7 +61,7 @@ def metric_correlation(correlations: "pl.DataFrame", *, mode: str | None = None)
     Parameters
     ----------
     correlations : polars.DataFrame
-        What `attune_bench.analyses.metric_correlation` gives.
+        What `attune_bench.benchmarks.attunebench.analyses.metric_correlation` gives.
     mode : str, optional
         As for `attune_bench.report.figures.scores`.
 
@@ -76,7 +77,8 @@ def metric_correlation(correlations: "pl.DataFrame", *, mode: str | None = None)
     Examples
     --------
     >>> from attune_data import load, load_runs
-    >>> from attune_bench import analyses, baselines, score
+    >>> from attune_bench import score
+    >>> from attune_bench.benchmarks.attunebench import analyses, baselines
     >>> conversations = load("demo")
     >>> given = score(conversations, [*load_runs("demo"), *baselines.prior(conversations)])
     >>> found = analyses.metric_correlation(given, metrics=["avg_emotion_f1", "avg_emotion_va_score"], resamples=200)
@@ -100,7 +102,7 @@ def mode_differences(differences: "pl.DataFrame", mode: str, *, reference: str =
     Parameters
     ----------
     differences : polars.DataFrame
-        What `attune_bench.analyses.mode_differences` gives.
+        What `attune_bench.benchmarks.attunebench.analyses.mode_differences` gives.
     mode, reference : str
         The two modes.
 
@@ -117,7 +119,8 @@ def mode_differences(differences: "pl.DataFrame", mode: str, *, reference: str =
     Examples
     --------
     >>> from attune_data import load, load_runs
-    >>> from attune_bench import analyses, score
+    >>> from attune_bench import score
+    >>> from attune_bench.benchmarks.attunebench import analyses
     >>> runs = load_runs("demo")
     >>> again = [run.model_copy(update={"mode": "verbose"}) for run in runs]
     >>> given = score(load("demo"), [*runs, *again])
@@ -153,7 +156,7 @@ def question_agreement(agreement: "pl.DataFrame", task: str, *, mode: str | None
     Parameters
     ----------
     agreement : polars.DataFrame
-        What `attune_bench.analyses.question_agreement` gives.
+        What `attune_bench.benchmarks.attunebench.analyses.question_agreement` gives.
     task : str
         One of its tasks, such as ``binary_om``.
     mode : str, optional
@@ -171,7 +174,8 @@ def question_agreement(agreement: "pl.DataFrame", task: str, *, mode: str | None
     Examples
     --------
     >>> from attune_data import load, load_runs
-    >>> from attune_bench import analyses, score
+    >>> from attune_bench import score
+    >>> from attune_bench.benchmarks.attunebench import analyses
     >>> conversations, runs = load("demo"), load_runs("demo")
     >>> given = score(conversations, runs)
     >>> found = analyses.question_agreement(given, data=conversations, runs=runs, resamples=200)

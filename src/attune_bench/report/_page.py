@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 from attune_bench.report import _drawing as drawing
-from attune_data._html import Html
-from attune_data._text import printable
+from attune_data.display.html import Html
+from attune_data.text import printable
 
 if TYPE_CHECKING:
     from attune_bench.report._drawing import Figure

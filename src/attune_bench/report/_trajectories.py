@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING
 
 from attune_bench.report._drawing import ORANGE, SKY, altair, data, hover, printed, styled, unique
-from attune_data._text import plural, printable
-from attune_data.scenes import scenes
+from attune_data.eibench.scenes import scenes
+from attune_data.text import plural, printable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,7 +24,7 @@ def trajectories(states: "pl.DataFrame", model: str) -> "Figure":
     Parameters
     ----------
     states : polars.DataFrame
-        What `attune_bench.eibench_states.mean_states` gives.
+        What `attune_bench.benchmarks.eibench.states.mean_states` gives.
     model : str
         One of its models.
 
@@ -41,7 +41,7 @@ def trajectories(states: "pl.DataFrame", model: str) -> "Figure":
 
     Examples
     --------
-    >>> from attune_bench.eibench_states import mean_states
+    >>> from attune_bench.benchmarks.eibench.states import mean_states
     >>> from attune_data import Episode, load_scenarios
     >>> said = {"role": "aggressor", "content": "Oh.", "meta": {"anger": 70, "trust": 25}}
     >>> history = [{"role": "aggressor", "content": "Well?"}, {"role": "defender", "content": "I see."}, said]

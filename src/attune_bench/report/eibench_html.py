@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from attune_bench._scenario_commands import PAIRS_NOTE, pairs_title
-from attune_bench.eibench_comparison import (
+from attune_bench.benchmarks.eibench.comparison import (
     OVERALL,
     common_settings,
     compare_episodes,
@@ -13,22 +13,22 @@ from attune_bench.eibench_comparison import (
     scene_board,
     summaries,
 )
-from attune_bench.eibench_states import mean_states
-from attune_bench.eibench_tables import COMPARABLE, KINDS, TREATED, settings_text
+from attune_bench.benchmarks.eibench.states import mean_states
+from attune_bench.benchmarks.eibench.tables import COMPARABLE, KINDS, TREATED, settings_text
 from attune_bench.report import figures
 from attune_bench.report._cells import count_cell, hundred_cell, p_cell, point_cell
 from attune_bench.report._page import Cell, element, figure, joined, page, section, table
-from attune_bench.signing import sign_episodes
+from attune_bench.stats.signing import sign_episodes
 from attune_data import Episode, Scenario
-from attune_data._html import Html
-from attune_data._text import plural
+from attune_data.display.html import Html
+from attune_data.eibench.scenes import scenes
 from attune_data.licences import named_licences
-from attune_data.scenes import scenes
+from attune_data.text import plural
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from attune_metrics.trajectory import Rule, Treatment
+    from attune_metrics.eibench import Rule, Treatment
 
 __all__ = ["eibench_report"]
 
@@ -62,7 +62,7 @@ def eibench_report(
     Parameters
     ----------
     episodes, scenarios, rule, failed, resamples, seed
-        As for `attune_bench.eibench_comparison.compare_episodes`.
+        As for `attune_bench.benchmarks.eibench.comparison.compare_episodes`.
 
     Returns
     -------
@@ -74,7 +74,7 @@ def eibench_report(
     ImportError
         Where the extra ``plots`` is not installed.
     ValueError
-        As `attune_bench.eibench_comparison.compare_episodes`.
+        As `attune_bench.benchmarks.eibench.comparison.compare_episodes`.
     """
     held, known = list(episodes), list(scenarios)
     settings = common_settings(held)

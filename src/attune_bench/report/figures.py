@@ -12,7 +12,6 @@ shape too, and heat maps print their values. Every mark says its numbers where t
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from attune_bench.comparison import FEWEST
 from attune_bench.report._drawing import (
     MUTED,
     PAPER,
@@ -39,9 +38,10 @@ from attune_bench.report._drawing import (
 )
 from attune_bench.report._heatmaps import metric_correlation, mode_differences, question_agreement, win_rates
 from attune_bench.report._trajectories import trajectories
+from attune_bench.stats.comparison import FEWEST
+from attune_bench.stats.subgroups import FEW
 from attune_bench.stats_tables import number, p_value
-from attune_bench.subgroups import FEW
-from attune_data._text import printable
+from attune_data.text import printable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -86,7 +86,7 @@ def scores(summary: "pl.DataFrame", metric: str = "composite_score", *, mode: st
     Parameters
     ----------
     summary : polars.DataFrame
-        What `attune_bench.comparison.summary` gives.
+        What `attune_bench.stats.comparison.summary` gives.
     metric : str
         One of its metrics.
     mode : str, optional
@@ -181,7 +181,7 @@ def perspective_gap(gaps: "pl.DataFrame", *, mode: str | None = None) -> "Figure
     Parameters
     ----------
     gaps : polars.DataFrame
-        What `attune_bench.analyses.perspective_gap` gives.
+        What `attune_bench.benchmarks.attunebench.analyses.perspective_gap` gives.
     mode : str, optional
         As for `scores`.
 
@@ -197,7 +197,8 @@ def perspective_gap(gaps: "pl.DataFrame", *, mode: str | None = None) -> "Figure
     Examples
     --------
     >>> from attune_data import load, load_runs
-    >>> from attune_bench import analyses, score
+    >>> from attune_bench import score
+    >>> from attune_bench.benchmarks.attunebench import analyses
     >>> conversations, runs = load("demo"), load_runs("demo")
     >>> given = score(conversations, runs)
     >>> found = analyses.perspective_gap(given, resamples=200)
@@ -222,7 +223,7 @@ def turn_drift(drift: "pl.DataFrame", metric: str, *, mode: str | None = None) -
     Parameters
     ----------
     drift : polars.DataFrame
-        What `attune_bench.analyses.turn_drift` gives.
+        What `attune_bench.benchmarks.attunebench.analyses.turn_drift` gives.
     metric, mode
         As for `scores`.
 
@@ -238,7 +239,8 @@ def turn_drift(drift: "pl.DataFrame", metric: str, *, mode: str | None = None) -
     Examples
     --------
     >>> from attune_data import load, load_runs
-    >>> from attune_bench import analyses, score
+    >>> from attune_bench import score
+    >>> from attune_bench.benchmarks.attunebench import analyses
     >>> conversations, runs = load("demo"), load_runs("demo")
     >>> given = score(conversations, runs)
     >>> found = analyses.turn_drift(given, resamples=200)
@@ -273,7 +275,7 @@ def diagnosis_groups(groups: "pl.DataFrame", metric: str, *, mode: str | None = 
     Parameters
     ----------
     groups : polars.DataFrame
-        What `attune_bench.analyses.diagnosis_groups` gives.
+        What `attune_bench.benchmarks.attunebench.analyses.diagnosis_groups` gives.
     metric, mode
         As for `scores`.
 
@@ -289,7 +291,8 @@ def diagnosis_groups(groups: "pl.DataFrame", metric: str, *, mode: str | None = 
     Examples
     --------
     >>> from attune_data import load, load_runs
-    >>> from attune_bench import analyses, score
+    >>> from attune_bench import score
+    >>> from attune_bench.benchmarks.attunebench import analyses
     >>> conversations, runs = load("demo"), load_runs("demo")
     >>> given = score(conversations, runs)
     >>> found = analyses.diagnosis_groups(given, data=conversations, resamples=1000)
@@ -339,7 +342,7 @@ def conversation_difficulty(
     Parameters
     ----------
     difficulty : polars.DataFrame
-        What `attune_bench.analyses.conversation_difficulty` gives.
+        What `attune_bench.benchmarks.attunebench.analyses.conversation_difficulty` gives.
     metric, mode
         As for `scores`.
 
@@ -355,7 +358,8 @@ def conversation_difficulty(
     Examples
     --------
     >>> from attune_data import load, load_runs
-    >>> from attune_bench import analyses, score
+    >>> from attune_bench import score
+    >>> from attune_bench.benchmarks.attunebench import analyses
     >>> conversations, runs = load("demo"), load_runs("demo")
     >>> given = score(conversations, runs)
     >>> found = analyses.conversation_difficulty(given)

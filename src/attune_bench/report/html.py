@@ -5,19 +5,19 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from attune_bench import analyses
-from attune_bench.comparison import FEWEST, told_apart
+from attune_bench.benchmarks.attunebench import analyses
 from attune_bench.report import figures
 from attune_bench.report._cells import number_cell, p_cell, score_cell, sizes_cell
 from attune_bench.report._disclosure import few_groups, hidden_strata, open_groups, without_groups
 from attune_bench.report._drawing import PROFILED
 from attune_bench.report._page import Cell, element, figure, joined, page, section, table
 from attune_bench.report.text import CALLS_NOTE, call_table, headline
-from attune_bench.series import Sampling
-from attune_bench.signing import fingerprint, sign
-from attune_bench.subgroups import FEW, conversation_ids
-from attune_data._html import Html
-from attune_data._text import plural
+from attune_bench.stats.comparison import FEWEST, told_apart
+from attune_bench.stats.series import Sampling
+from attune_bench.stats.signing import fingerprint, sign
+from attune_bench.stats.subgroups import FEW, conversation_ids
+from attune_data.display.html import Html
+from attune_data.text import plural
 from attune_metrics.errors import MetricInputError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from attune_bench.report._drawing import Figure
     from attune_bench.scores import Scores
     from attune_data import Collection, Conversation
-    from attune_data.prediction import Run
+    from attune_data.attunebench.run import Run
 
 __all__ = ["html_report"]
 
@@ -83,7 +83,7 @@ def html_report(
     runs : iterable of Run, optional
         The runs that were scored: with `data`, for agreement by question.
     resamples, seed : int
-        As for `attune_bench.series.Settings`.
+        As for `attune_bench.stats.series.Settings`.
     small_cells : bool
         Whether to show values that rest on fewer than 5 participants or would give such values away, models run on
         fewer than 5, and single conversations.

@@ -9,11 +9,11 @@ from math import isnan
 from textwrap import fill
 from typing import Any, Literal
 
-from attune_bench.aggregates import POOLED
-from attune_bench.records import COUNTS, OUTCOMES, null
+from attune_bench.benchmarks.attunebench.aggregates import POOLED
+from attune_bench.benchmarks.attunebench.records import COUNTS, OUTCOMES, null
 from attune_bench.scores import Scores
-from attune_data._matching import count_people
-from attune_data._text import grid, printable, shortened, width
+from attune_data.matching import count_people
+from attune_data.text import grid, printable, shortened, width
 from attune_metrics.catalog import CATALOG
 
 __all__ = [

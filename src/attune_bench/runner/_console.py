@@ -12,15 +12,15 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from attune_bench._usage import UsageError, emit, mistakes
+from attune_bench.benchmarks.attunebench.settings import Settings
 from attune_bench.progress import progress
 from attune_bench.runner.folder import RunError
 from attune_bench.runner.jobs import Options, Outcome
 from attune_bench.runner.meter import Meter
 from attune_bench.runner.prices import PriceError, read_prices
 from attune_bench.runner.providers import Endpoint, Provider, ProviderError, endpoint
-from attune_bench.runner.settings import Settings
 from attune_data import CodebookError, Collection, Conversation, load
-from attune_data._text import columns_of_terminal, plural, printable, shortened
+from attune_data.text import columns_of_terminal, plural, printable, shortened
 
 __all__ = [
     "DEFAULTS",

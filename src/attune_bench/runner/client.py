@@ -17,8 +17,8 @@ from attune_bench.runner.journal import Answer
 from attune_bench.runner.prices import Budget, Price
 from attune_bench.runner.providers import Endpoint
 from attune_bench.runner.throttle import Throttle, asked_wait
-from attune_data._extras import require
-from attune_data._text import printable, shortened
+from attune_data.extras import require
+from attune_data.text import printable, shortened
 
 if TYPE_CHECKING:
     import httpx2

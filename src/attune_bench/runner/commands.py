@@ -7,6 +7,11 @@ from typing import Annotated, Literal, get_args
 from cyclopts import Parameter
 
 from attune_bench._usage import UsageError, emit
+from attune_bench.benchmarks.attunebench.flow import planned_calls
+from attune_bench.benchmarks.attunebench.profile.asking import profile_sync
+from attune_bench.benchmarks.attunebench.profile.scoring import profile_table, read_predictions, score_profiles
+from attune_bench.benchmarks.attunebench.rejudging import rejudge_sync
+from attune_bench.benchmarks.attunebench.running import run_sync
 from attune_bench.runner._console import (
     DEFAULTS,
     Asking,
@@ -22,16 +27,11 @@ from attune_bench.runner._console import (
     warn,
 )
 from attune_bench.runner.estimate import estimate, estimate_text
-from attune_bench.runner.flow import planned_calls
 from attune_bench.runner.folder import note_source, noted_sources
-from attune_bench.runner.profile_scores import profile_table, read_predictions, score_profiles
-from attune_bench.runner.profiling import profile_sync
-from attune_bench.runner.rejudging import rejudge_sync
-from attune_bench.runner.running import run_sync
 from attune_data import load_codebook, load_runs
-from attune_data._extras import require
-from attune_data._record import Mode
-from attune_data._text import plural
+from attune_data.extras import require
+from attune_data.record import Mode
+from attune_data.text import plural
 
 __all__ = ["profile", "rejudge", "run"]
 

@@ -9,7 +9,7 @@ from math import fsum
 from pathlib import Path
 from typing import Any
 
-from attune_bench.run_files import safe_part
+from attune_bench.benchmarks.attunebench.run_files import safe_part
 from attune_bench.runner.calls import Call, CallFailedError, Role
 from attune_bench.runner.client import Client
 from attune_bench.runner.desk import Desk
@@ -19,9 +19,9 @@ from attune_bench.runner.journal import Journal, key_of
 from attune_bench.runner.meter import Meter
 from attune_bench.runner.prices import Budget, PriceError
 from attune_bench.runner.providers import Endpoint
-from attune_data._files import write_whole
-from attune_data._record import Record
-from attune_data._text import plural, printable
+from attune_data.io.files import write_whole
+from attune_data.record import Record
+from attune_data.text import plural, printable
 
 __all__ = ["work_through"]
 

@@ -9,6 +9,9 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from attune_bench._usage import UsageError, emit, mistakes
+from attune_bench.benchmarks.eibench.flow import most_calls, run_episode
+from attune_bench.benchmarks.eibench.running import folder_of, run_episodes_sync
+from attune_bench.benchmarks.eibench.settings import EpisodeSettings
 from attune_bench.progress import progress
 from attune_bench.runner._console import (
     Asking,
@@ -24,14 +27,11 @@ from attune_bench.runner._console import (
     warn,
 )
 from attune_bench.runner.calls import Call
-from attune_bench.runner.episode_flow import most_calls, run_episode
-from attune_bench.runner.episode_settings import EpisodeSettings
-from attune_bench.runner.episodes import folder_of, run_episodes_sync
 from attune_bench.runner.estimate import Estimate, estimate_text
 from attune_data import Collection, Scenario, load_scenarios
-from attune_data._extras import require
-from attune_data._text import plural
-from attune_data.scenario import Scene
+from attune_data.eibench.scenario import Scene
+from attune_data.extras import require
+from attune_data.text import plural
 
 __all__ = ["run"]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from attune_bench.runner.calls import Call
 from attune_bench.runner.prices import Price, dollars, most_tokens
-from attune_data._text import plural
+from attune_data.text import plural
 
 __all__ = ["Estimate", "estimate", "estimate_text"]
 

@@ -8,9 +8,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from attune_bench.runner.journal import JournalError
-from attune_data._files import write_whole
-from attune_data._hub_address import is_address
-from attune_data._text import printable
+from attune_data.io.files import write_whole
+from attune_data.io.hub_address import is_address
+from attune_data.text import printable
 
 __all__ = ["RunError", "explained", "locked", "note_source", "noted_sources"]
 

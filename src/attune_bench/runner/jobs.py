@@ -8,7 +8,7 @@ from attune_bench.runner.calls import Complete, Role
 from attune_bench.runner.client import Sampling
 from attune_bench.runner.meter import Meter
 from attune_bench.runner.prices import Price
-from attune_data._record import Record
+from attune_data.record import Record
 
 __all__ = ["Job", "Options", "Outcome", "Skipped", "Watch"]
 

@@ -54,18 +54,21 @@ class Prompts:
 
         Examples
         --------
-        >>> load_prompts().render("draft", context="", number="1", message="$boundary", reasoning="").count("$boundary")
+        >>> prompts = load_prompts("attune_bench.benchmarks.attunebench", "v1")
+        >>> prompts.render("draft", context="", number="1", message="$boundary", reasoning="").count("$boundary")
         1
         """
         return Template(self.texts[name]).substitute(values).strip()
 
 
 @functools.cache
-def load_prompts(version: str = "v1") -> Prompts:
-    """Load a version of the wording from the package.
+def load_prompts(package: str, version: str) -> Prompts:
+    """Load a version of the wording of a benchmark.
 
     Parameters
     ----------
+    package : str
+        The package that has it, in the folder ``prompts``.
     version : str
         Its name.
 
@@ -81,10 +84,10 @@ def load_prompts(version: str = "v1") -> Prompts:
 
     Examples
     --------
-    >>> load_prompts().version
-    'v1'
+    >>> load_prompts("attune_bench.benchmarks.eibench", "eibench-v1").version
+    'eibench-v1'
     """
-    versions = resources.files("attune_bench.runner") / "prompts"
+    versions = resources.files(package) / "prompts"
     known = sorted(folder.name for folder in versions.iterdir() if folder.is_dir())
     if version not in known:
         raise ValueError(f"there are no prompts {version!r}; there are {', '.join(known)}")

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from attune_bench.benchmarks.eibench.flow import most_calls
 from attune_bench.runner import Call, CallFailedError, Complete, EpisodeSettings, run_episode
-from attune_bench.runner.episode_flow import most_calls
 from attune_data import Episode, Scenario, load_scenarios
 
 Json = dict[str, Any]

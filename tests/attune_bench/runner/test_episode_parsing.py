@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attune_bench.runner.episode_parsing import read_reaction, visible
+from attune_bench.benchmarks.eibench.parsing import read_reaction, visible
 
 
 @pytest.mark.parametrize(

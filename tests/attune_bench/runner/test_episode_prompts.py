@@ -12,7 +12,7 @@ from attune_bench.runner import Call, EpisodeSettings, run_episode
 from attune_bench.runner.prompts import load_prompts
 from attune_data import Scenario, load_scenarios
 from attune_data.codebook import Named
-from attune_data.scenario import SCENES
+from attune_data.eibench.scenario import SCENES
 
 Json = dict[str, Any]
 
@@ -124,7 +124,7 @@ def test_a_user_speaks_first_in_every_request_of_the_model() -> None:
                 assert roles == ["system", "user"]
             else:
                 assert roles == ["system", "user", *["assistant", "user"] * (len(roles) // 2 - 1)], call.id
-    opener = load_prompts("eibench-v1").render("en/opener")
+    opener = load_prompts("attune_bench.benchmarks.eibench", "eibench-v1").render("en/opener")
     assert all(call.messages[1]["content"] == opener for call in sent(marked("charm")) if call.role == "model")
 
 
@@ -207,7 +207,7 @@ def test_every_file_of_the_wording_is_used_and_both_languages_have_the_same() ->
             used.add(key)
             return super().__getitem__(key)
 
-    prompts = load_prompts("eibench-v1")
+    prompts = load_prompts("attune_bench.benchmarks.eibench", "eibench-v1")
     watched = replace(prompts, texts=Watched(prompts.texts))
     for scene in SCENES:
         for language in ("en", "zh"):
@@ -219,7 +219,7 @@ def test_every_file_of_the_wording_is_used_and_both_languages_have_the_same() ->
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_instructions_hold_the_rubric(language: str) -> None:
-    rubric = load_prompts("eibench-v1").texts[f"{language}/simulator"]
+    rubric = load_prompts("attune_bench.benchmarks.eibench", "eibench-v1").texts[f"{language}/simulator"]
     rows = re.findall(r"^\|[^|]*\| ([^|]*?) \| ([^|]*?) \|$", rubric, re.MULTILINE)[-8:]
     numbers = [tuple(re.findall(r"[+-]?\d+", cell)) for row in rows for cell in row]
     assert numbers == [

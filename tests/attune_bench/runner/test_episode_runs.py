@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from model_server import Fault, Json, ModelServer, answer_to, reply, said, talk
 
-from attune_bench.eibench import episode_summary
-from attune_bench.eibench_comparison import common_settings
+from attune_bench.benchmarks.eibench.comparison import common_settings
+from attune_bench.benchmarks.eibench.scoring import episode_summary
 from attune_bench.runner import (
     Endpoint,
     EpisodeSettings,

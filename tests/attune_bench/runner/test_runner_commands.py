@@ -16,7 +16,7 @@ from attune_bench.runner import providers
 from attune_bench.runner._console import shown
 from attune_bench.runner.journal import Answer
 from attune_bench.runner.meter import Meter
-from attune_bench.summary import summary
+from attune_bench.stats.summary import summary
 from attune_data import Conversation, load, load_runs
 
 Invoke = Callable[..., tuple[int, str, str]]

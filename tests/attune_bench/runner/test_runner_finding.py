@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from attune_bench.runner.parsing import Tally, find_object, read_draft
+from attune_bench.benchmarks.attunebench.parsing import Tally, find_object, read_draft
 
 
 @pytest.mark.parametrize(

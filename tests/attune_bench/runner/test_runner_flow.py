@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from attune_bench import score
-from attune_bench.run_files import write_runs
+from attune_bench.benchmarks.attunebench.run_files import write_runs
 from attune_bench.runner import Call, CallFailedError, Complete, Settings, planned_calls, run_conversation
 from attune_data import Conversation, Run, load_runs
 

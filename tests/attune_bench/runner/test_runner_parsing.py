@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attune_bench.runner import parsing
-from attune_bench.runner.parsing import Tally, find_object
+from attune_bench.benchmarks.attunebench import parsing
+from attune_bench.benchmarks.attunebench.parsing import Tally, find_object
 from attune_data import RunTurn, load_codebook
-from attune_data.prediction import PostConversation
+from attune_data.attunebench.run import PostConversation
 
 Json = dict[str, Any]
 

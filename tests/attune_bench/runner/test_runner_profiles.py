@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from model_server import ModelServer, answer_to, said
 
-from attune_bench.runner.profile_scores import TraitScore, read_predictions, score_profiles
-from attune_bench.runner.profiling import LISTS, SCORES, ProfilePrediction
+from attune_bench.benchmarks.attunebench.profile.asking import LISTS, SCORES, ProfilePrediction
+from attune_bench.benchmarks.attunebench.profile.scoring import TraitScore, read_predictions, score_profiles
 from attune_data import Conversation, load
 
 Invoke = Callable[..., tuple[int, str, str]]

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from attune_bench.benchmarks.attunebench.parsing import find_object
 from attune_bench.runner import Call, Complete, Settings, planned_calls, run_conversation
-from attune_bench.runner.parsing import find_object
 from attune_bench.runner.prompts import Fence, load_prompts
 from attune_data import Conversation, load_codebook
 from attune_data.codebook import Named, PairwiseQuestion, WideQuestion
@@ -217,10 +217,10 @@ def test_totals_before_that_are_not_known(conversation: Json) -> None:
 
 
 def test_the_hash_is_over_all_files() -> None:
-    folder = resources.files("attune_bench.runner") / "prompts" / "v1"
+    folder = resources.files("attune_bench.benchmarks.attunebench") / "prompts" / "v1"
     files = sorted((file.name, file.read_bytes()) for file in folder.iterdir())
     joined = b"".join(name.removesuffix(".md").encode() + b"\0" + content + b"\0" for name, content in files)
-    assert load_prompts().hash == sha256(joined).hexdigest()
+    assert load_prompts("attune_bench.benchmarks.attunebench", "v1").hash == sha256(joined).hexdigest()
     assert all(name.endswith(".md") for name, _ in files)
 
 
@@ -232,7 +232,10 @@ def test_every_file_of_the_wording_is_used(conversation: Json) -> None:
             used.add(key)
             return super().__getitem__(key)
 
-    prompts = replace(load_prompts(), texts=Watched(load_prompts().texts))
+    prompts = replace(
+        load_prompts("attune_bench.benchmarks.attunebench", "v1"),
+        texts=Watched(load_prompts("attune_bench.benchmarks.attunebench", "v1").texts),
+    )
     record = Conversation.model_validate(conversation)
 
     async def complete(call: Call, attempt: int) -> str:
@@ -241,12 +244,12 @@ def test_every_file_of_the_wording_is_used(conversation: Json) -> None:
     for strategy in load_codebook().panas_strategies:
         settings = replace(SETTINGS, prompts=prompts, panas_strategy=strategy)  # type: ignore[arg-type]
         asyncio.run(run_conversation(record, complete, settings=settings))
-    assert used == set(load_prompts().texts)
+    assert used == set(load_prompts("attune_bench.benchmarks.attunebench", "v1").texts)
 
 
 def test_an_unknown_version_is_named() -> None:
-    with pytest.raises(ValueError, match=r"there are no prompts 'v0'; there are eibench-v1, profile-v1, v1"):
-        load_prompts("v0")
+    with pytest.raises(ValueError, match=r"there are no prompts 'v0'; there are profile-v1, v1"):
+        load_prompts("attune_bench.benchmarks.attunebench", "v0")
 
 
 # Schemas.

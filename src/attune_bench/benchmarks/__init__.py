@@ -1,0 +1,3 @@
+"""The benchmarks, a folder each: what is asked, how answers are read, how they are scored."""
+
+__all__: list[str] = []

@@ -1,0 +1,149 @@
+"""Gaps within a model: what is done against what is wanted, one phrasing against the other, errors by branch."""
+
+from typing import TYPE_CHECKING
+
+from typing_extensions import Unpack
+
+from attune_bench.benchmarks.attunebench.analyses._common import corrected, paired
+from attune_bench.stats.comparison import summary
+from attune_bench.stats.series import Draws, Sampling, ScoreSeries, Settings
+from attune_metrics.attunebench.holistic import BRANCHES
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from attune_bench.scores import Scores
+
+__all__ = ["branch_errors", "perspective_gap", "phrasing_gap"]
+
+
+def perspective_gap(scores: "Scores", **options: Unpack[Sampling]) -> "pl.DataFrame":
+    """Return how much better each model tells what the original model did (OM) than what the participant wanted (HP).
+
+    Parameters
+    ----------
+    scores : Scores
+        What `attune_bench.score` or `Scores.read` gives.
+    **options
+        ``resamples``, ``seed``, ``level``, ``unit``, ``interval``; see `attune_bench.stats.series.Settings`.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``model, mode, om, hp, gap, low, high, p, p_holm, n, participants, reason``. ``om`` and ``hp`` are
+        ``avg_binary_om_accuracy`` and ``avg_binary_human_accuracy``, ``gap`` is `om` minus `hp`; ``p`` is that of
+        `attune_metrics.paired_permutation_test`, ``p_holm`` Holm's over the models of a mode.
+
+    Raises
+    ------
+    MetricInputError
+        Where an option is unknown or out of range, or records contradict each other.
+
+    Warns
+    -----
+    UserWarning
+        Where a family is so large that, with so few resamples, no corrected p-value can be below 0.05.
+
+    Examples
+    --------
+    >>> from attune_data import load, load_runs
+    >>> from attune_bench import score
+    >>> found = perspective_gap(score(load("demo"), load_runs("demo")))
+    >>> [(row["model"], round(row["gap"], 2)) for row in found.iter_rows(named=True)]
+    [('synthetic/attentive', 0.09), ('synthetic/hasty', 0.06)]
+    """
+    return _gap(scores, ("om", "avg_binary_om_accuracy"), ("hp", "avg_binary_human_accuracy"), Settings(**options))
+
+
+def phrasing_gap(scores: "Scores", **options: Unpack[Sampling]) -> "pl.DataFrame":
+    """Return how much better each model tells what the participant wanted as an observer than as that participant.
+
+    Parameters
+    ----------
+    scores, **options
+        As for `perspective_gap`.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``model, mode, observer, hp_facing, gap, low, high, p, p_holm, n, participants, reason``: the two are
+        ``avg_binary_human_accuracy`` and ``avg_binary_human_accuracy_hp``, ``gap`` is ``hp_perspective_gap``, the first
+        minus the second. A model that was not asked the HP-facing questions has null.
+
+    Raises
+    ------
+    MetricInputError
+        As `perspective_gap`.
+
+    Examples
+    --------
+    >>> from attune_data import load, load_runs
+    >>> from attune_bench import score
+    >>> scores = score(load("demo"), load_runs("demo"))
+    >>> found = phrasing_gap(scores, resamples=200)
+    >>> [(row["model"], round(row["gap"], 3)) for row in found.iter_rows(named=True)]
+    [('synthetic/attentive', 0.001), ('synthetic/hasty', 0.007)]
+    """
+    first, second = ("observer", "avg_binary_human_accuracy"), ("hp_facing", "avg_binary_human_accuracy_hp")
+    return _gap(scores, first, second, Settings(**options))
+
+
+def _gap(scores: "Scores", first: tuple[str, str], second: tuple[str, str], settings: Settings) -> "pl.DataFrame":
+    """Compare two metrics of the same models; each is a column's name and the metric."""
+    import polars as pl
+
+    series = ScoreSeries(scores)
+    draws = Draws(series.clusters(settings.unit), settings)
+    found = paired(series, series.values(first[1]), series.values(second[1]), series.scored, draws, settings)
+    holm = corrected(found, [f"the models of mode {mode!r}" for _, mode in series.groups], settings)
+    schema = {
+        **dict.fromkeys(("model", "mode"), str),
+        **dict.fromkeys((first[0], second[0], "gap", "low", "high", "p", "p_holm"), float),
+        **dict.fromkeys(("n", "participants"), int),
+        "reason": str,
+    }
+    rows = [
+        (*group, *pair[:6], p, pair.n, pair.participants, pair.reason)
+        for group, pair, p in zip(series.groups, found, holm, strict=True)
+    ]
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def branch_errors(scores: "Scores", **options: Unpack[Sampling]) -> "pl.DataFrame":
+    """Return each model's mean absolute error at each of the four branches, on their scale of 1 to 7.
+
+    Parameters
+    ----------
+    scores, **options
+        As for `perspective_gap`.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``model, mode, branch, mae, low, high, n, participants, reason``; lower is better. A missing prediction counts
+        as 4, as in scoring.
+
+    Raises
+    ------
+    MetricInputError
+        As `perspective_gap`.
+
+    Examples
+    --------
+    >>> from attune_data import load, load_runs
+    >>> from attune_bench import score
+    >>> scores = score(load("demo"), load_runs("demo"))
+    >>> found = branch_errors(scores, resamples=200).filter(model="synthetic/hasty")
+    >>> [(row["branch"], round(row["mae"], 2)) for row in found.iter_rows(named=True)][:2]
+    [('perceiving', 2.08), ('facilitating', 1.5)]
+    """
+    import polars as pl
+
+    names = {f"four_branch_{branch}_mae": branch for branch in BRANCHES}
+    return summary(scores, **options, metrics=list(names)).select(
+        "model",
+        "mode",
+        pl.col("metric").replace_strict(names, return_dtype=pl.String).alias("branch"),
+        pl.col("value").alias("mae"),
+        *("low", "high", "n", "participants", "reason"),
+    )

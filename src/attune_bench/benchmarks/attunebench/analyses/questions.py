@@ -1,0 +1,167 @@
+"""Question agreement: which binary questions a model answers as the participants did.
+
+Scores of whole turns do not say which question was missed, so this needs the conversations and the run files.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from typing_extensions import Unpack
+
+from attune_bench.benchmarks.attunebench.records import null
+from attune_bench.benchmarks.attunebench.reference import Truth, TurnTruth, prepare_truth
+from attune_bench.benchmarks.attunebench.scoring import hp_asked
+from attune_bench.stats.comparison import ends
+from attune_bench.stats.series import Draws, Sampling, ScoreSeries, Settings
+from attune_data import Conversation, Run, RunTurn
+from attune_data.codebook import load_codebook
+from attune_metrics import bootstrap
+from attune_metrics.attunebench.binary import Answers, PreparedAnswers
+from attune_metrics.attunebench.protocol import get_protocol
+from attune_metrics.errors import MetricInputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from attune_bench.scores import Scores
+
+__all__ = ["question_agreement"]
+
+_TASKS: Mapping[str, Callable[[TurnTruth, RunTurn], tuple[PreparedAnswers, Answers]]] = {
+    "binary_om": lambda truth, turn: (truth.observed, turn.em_binary_om_assessment),
+    "binary_human": lambda truth, turn: (truth.preferred, turn.em_binary_human_prediction),
+    "binary_om_hp": lambda truth, turn: (truth.observed, turn.em_binary_om_assessment_hp),
+    "binary_human_hp": lambda truth, turn: (truth.preferred, turn.em_binary_human_prediction_hp),
+}
+_RIGHT, _ASKED, _PRESENT = range(3)
+
+
+def question_agreement(
+    scores: "Scores", *, data: Iterable[Conversation], runs: Iterable[Run], **options: Unpack[Sampling]
+) -> "pl.DataFrame":
+    """Return on which share of its turns each model answers each binary question as the participant did.
+
+    Parameters
+    ----------
+    scores : Scores
+        What `attune_bench.score` or `Scores.read` gives.
+    data : iterable of Conversation
+        The conversations that were scored.
+    runs : iterable of Run
+        The runs that were scored; others do not count.
+    **options
+        ``resamples``, ``seed``, ``level``, ``unit``, ``interval``; see `attune_bench.stats.series.Settings`.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``task, question, model, mode, agreement, low, high, answers, n, participants, coverage, reason``; questions in
+        the order of the codebook. Truth and predictions count as in scoring, where a missing prediction is a no, so
+        that the mean of a task's agreements, weighted by ``answers``, is its pooled accuracy. ``answers`` counts the
+        turns whose truth is yes or no, in ``n`` conversations; ``coverage`` is the share of them with a prediction.
+
+    Raises
+    ------
+    MetricInputError
+        Where an option is unknown or out of range, records contradict each other, or a conversation or run that was
+        scored is not there.
+
+    Examples
+    --------
+    >>> from attune_data import load, load_runs
+    >>> from attune_bench import score
+    >>> conversations, runs = load("demo"), load_runs("demo")
+    >>> found = question_agreement(score(conversations, runs), data=conversations, runs=runs)
+    >>> found.select("task", "question", "answers", "n").rows()[0]
+    ('binary_om', 'B1', 147, 38)
+    """
+    import polars as pl
+
+    settings = Settings(**options)
+    series = ScoreSeries(scores)
+    counts = _counts(scores, series, data, runs)
+    draws = Draws(series.clusters(settings.unit), settings)
+    rows: list[tuple[Any, ...]] = []
+    known = {question: place for place, question in enumerate(load_codebook().binary)}
+    for task in _TASKS:
+        questions = sorted((q for t, q in counts if t == task), key=lambda q: (known.get(q, len(known)), q))
+        if not questions:
+            continue
+        # (questions x groups, terms, units), questions slowest.
+        values = np.concatenate([counts[task, question] for question in questions])
+        intervals = bootstrap(
+            values[:, [_RIGHT, _ASKED]],
+            draws.of(np.ones(len(series.units), dtype=np.bool_)),
+            statistic=lambda sums, _: sums[..., _RIGHT] / sums[..., _ASKED],
+            method=settings.method,
+            level=settings.level,
+        )
+        for place, (found, interval) in enumerate(zip(values, intervals, strict=True)):
+            question, group = divmod(place, len(series.groups))
+            there = ~np.isnan(found[_ASKED])
+            participants = series.count(there)
+            asked = int(found[_ASKED, there].sum())
+            low, high, reason = ends(interval, participants)
+            coverage = float(found[_PRESENT, there].sum()) / asked if asked else None
+            sizes = asked, interval.n, participants, coverage
+            rows.append(
+                (task, questions[question], *series.groups[group], null(interval.estimate), low, high, *sizes, reason)
+            )
+    schema = {
+        **dict.fromkeys(("task", "question", "model", "mode"), str),
+        **dict.fromkeys(("agreement", "low", "high"), float),
+        **dict.fromkeys(("answers", "n", "participants"), int),
+        "coverage": float,
+        "reason": str,
+    }
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _counts(
+    scores: "Scores", series: ScoreSeries, data: Iterable[Conversation], runs: Iterable[Run]
+) -> dict[tuple[str, str], Any]:
+    """Return by task and question the number right, asked and predicted (groups, 3, units), nan where not asked."""
+    protocol = get_protocol(scores.metadata["protocol"])
+    place_of = {unit: place for place, unit in enumerate(series.units)}
+    truths: dict[str, Truth] = {}
+    for conversation in data:
+        if conversation.id in place_of and conversation.id not in truths:
+            truths[conversation.id] = prepare_truth(conversation, protocol)
+    missing = {(record["conversationId"], record["em_model"], record["mode"]) for record in scores.records}
+    group_of = {group: place for place, group in enumerate(series.groups)}
+    shape = len(series.groups), 3, len(series.units)
+    counts: dict[tuple[str, str], Any] = {}
+    for run in runs:
+        if run.key not in missing:
+            continue
+        missing.remove(run.key)
+        if run.conversation_id not in truths:
+            raise MetricInputError(f"conversation {run.conversation_id!r} was scored and is not in the data")
+        group, unit = group_of[run.em_model, run.mode], place_of[run.conversation_id]
+        turns = {turn.turn_number: turn for turn in run.turns}
+        asks_hp = hp_asked(run)
+        tallies: dict[tuple[str, str], list[int]] = {}
+        for number, truth in truths[run.conversation_id].turns.items():
+            for task, sides in _TASKS.items():
+                if number not in turns or (task.endswith("_hp") and not asks_hp):
+                    continue
+                answered, answers = sides(truth, turns[number])
+                for expected, questions in (("yes", answered.yes), ("no", answered.no)):
+                    for question in questions:
+                        answer = answers.get(question)
+                        tally = tallies.setdefault((task, question), [0, 0, 0])
+                        tally[_RIGHT] += (answer == "yes") == (expected == "yes")
+                        tally[_ASKED] += 1
+                        tally[_PRESENT] += answer is not None
+        for key, tally in tallies.items():
+            if key not in counts:
+                counts[key] = np.full(shape, np.nan)
+            counts[key][group, :, unit] = tally
+    if missing:
+        conversation_id, model, mode = min(missing)
+        raise MetricInputError(
+            f"the run of model {model!r}, mode {mode!r} on conversation {conversation_id!r} was scored and is not "
+            "among the runs; are these the runs of these scores?"
+        )
+    return counts

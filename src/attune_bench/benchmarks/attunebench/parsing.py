@@ -1,0 +1,307 @@
+"""What an answer says: lenient about its form, strict about its values.
+
+The JSON object is the whole answer, a fenced block, or what stands from the first brace to the last, line breaks
+within strings allowed; reasoning before it is passed over, and of several that differ none counts. Its values are
+read as loading reads a run file's: what is in an older spelling is translated, what is out of range clamped, what is
+no answer dropped and counted. Nothing is ever guessed.
+
+A reader takes the object and a `Tally` and returns the fields of a run file that it gives; none at all means that
+the answer was of no use.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from statistics import fmean
+from typing import Any, NamedTuple
+
+from attune_bench.benchmarks.attunebench.schemas import TOTALS
+from attune_data import Codebook
+from attune_data.attunebench.spellings import ANSWER, CLAMPED, PREDICTED_TAGS, WINNER
+from attune_data.fixes import Fix, Report, number, text, texts
+from attune_data.reading import without_surrogates
+from attune_metrics import JUDGE_DIMENSIONS
+
+__all__ = [
+    "Found",
+    "Tally",
+    "find_object",
+    "merge_judgements",
+    "read_draft",
+    "read_emotions",
+    "read_judgement",
+    "read_pairwise",
+    "read_post",
+    "read_questions",
+]
+
+Answer = Mapping[str, Any]
+Fields = dict[str, Any]
+
+_FENCED = re.compile(r"```[^\n`]*\n(.*?)```", re.DOTALL)
+_MOST_DIGITS = 300
+_JUDGED = number(1, 7, whole=False, clamps_always=True)
+_TOTAL = number(10, 70, clamps_always=True)
+_DELTA = number(-6, 6, clamps_always=True)
+
+
+class Found(NamedTuple):
+    """A JSON object found in an answer; `repaired` unless it was the whole answer."""
+
+    value: dict[str, Any]
+    repaired: bool
+
+
+class Tally(Report):
+    """Counts the values that had to be dropped."""
+
+    def __init__(self) -> None:
+        super().__init__("")
+        self.dropped = 0
+
+    def add(self, path: str, rule: str, *rest: object) -> None:  # noqa: ARG002 - a report of which the number is kept
+        """Count a value that was no answer."""
+        self.dropped += rule == "unknown-value"
+
+
+def find_object(answer: str) -> Found | None:
+    """Find the JSON object in an answer.
+
+    Parameters
+    ----------
+    answer : str
+        Whatever a model wrote.
+
+    Returns
+    -------
+    Found or None
+        None where there is no such object, or several that differ; nothing is raised, whatever the text.
+
+    Examples
+    --------
+    >>> find_object('Sure! {"response": "I see."} Anything else?')
+    Found(value={'response': 'I see.'}, repaired=True)
+    >>> find_object("I see.") is None
+    True
+    """
+    for strict in (True, False):
+        whole = _parse(answer, strict=strict)
+        if isinstance(whole, dict):
+            return Found(whole, repaired=not strict)
+    said = _without_reasoning(answer)
+    found = [_parse(block) for block in _FENCED.findall(said)]
+    fenced = any(isinstance(value, dict) and value for value in found)
+    # Beside a fenced object another may be meant; a fence without one may be a part of the answer's text.
+    rest = _FENCED.sub("", said) if fenced else said
+    found.append(_parse(rest[rest.find("{") : rest.rfind("}") + 1]))
+    objects = [value for value in found if isinstance(value, dict) and value]
+    if not objects or any(value != objects[0] for value in objects[1:]):
+        return None
+    return Found(objects[0], repaired=True)
+
+
+def _without_reasoning(answer: str) -> str:
+    """Leave out the reasoning that a server left in an answer: what it drafts and rejects is no answer.
+
+    It may lack the mark at its beginning, which stands in the prompt of some models, and is all there is where it
+    lacks that at its end. A mark behind the first brace is taken for text of the answer.
+    """
+    opened = answer.find("<think>")
+    if opened >= 0 and "{" in answer[:opened]:
+        return answer
+    _, closed, after = answer.rpartition("</think>")
+    return after if closed or opened < 0 else ""
+
+
+def _parse(candidate: str, *, strict: bool = False) -> Any:
+    try:
+        # Not strict: line breaks and other control characters within strings.
+        value = json.loads(candidate.strip().removeprefix("\ufeff"), strict=strict, parse_int=_whole)
+        return without_surrogates(value)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _whole(digits: str) -> float:
+    """Read an integer; one with more digits than Python converts is beyond every range anyway."""
+    return int(digits) if len(digits) <= _MOST_DIGITS else float(digits)
+
+
+# Readers, one for each kind of call.
+
+
+def read_draft(answer: Answer, tally: Tally) -> Fields:
+    """Read a drafted reply."""
+    fields = _text(answer, "response", "em_drafted_response", tally)
+    return fields and fields | _text(answer, "reasoning", "response_reasoning", tally)
+
+
+def read_emotions(answer: Answer, tally: Tally, questions: Iterable[str], codebook: Codebook) -> Fields:
+    """Read emotion tags and the answers to the questions in the observer phrasing."""
+    fields = read_questions(answer, tally, questions)
+    tags = answer.get("emotions")
+    if isinstance(tags, str) and _is_neutral(tags):
+        tags = []
+    tags = PREDICTED_TAGS(tags, "", tally)
+    if tags is not None:
+        known = {word: emotion.word for word, emotion in codebook.emotions.items()}
+        named = [(tag, tag["emotion"].strip().lower()) for tag in tags]
+        tally.dropped += sum(word not in known and not _is_neutral(word) for _, word in named)
+        fields["em_emotion_tags"] = [
+            {"emotion": known[word], "intensity": tag.get("intensity")} for tag, word in named if word in known
+        ]
+    return fields and fields | _text(answer, "reasoning", "emotion_reasoning", tally)
+
+
+def read_questions(answer: Answer, tally: Tally, questions: Iterable[str], suffix: str = "") -> Fields:
+    """Read two answers to each question; `suffix` is that of the fields they go to."""
+    given = _entries(answer, "answers", questions, tally)
+    pairs = {question: pair for question, pair in given.items() if isinstance(pair, dict)}
+    tally.dropped += len(given) - len(pairs)
+    fields: Fields = {}
+    for side, field in (("observed", "em_binary_om_assessment"), ("preferred", "em_binary_human_prediction")):
+        answers = {question: ANSWER(pair.get(side), "", tally) for question, pair in pairs.items()}
+        fields |= _present({field + suffix: _present(answers)})
+    return fields
+
+
+def read_pairwise(answer: Answer, tally: Tally, comparisons: int) -> Fields:
+    """Read the choices by the position of the comparison."""
+    choices = _entries(answer, "choices", map(str, range(comparisons)), tally)
+    return _present({"em_pairwise_selections": _fixed(choices, WINNER, tally)})
+
+
+def read_judgement(answer: Answer, tally: Tally, questions: Iterable[str], *, rated: bool) -> Fields:
+    """Read one judge's ratings, if they were asked for, and answers."""
+    asked = list(questions)
+    ratings = {name: answer[name] for name in JUDGE_DIMENSIONS if rated and name in answer}
+    answers = _entries(answer, "answers", asked, tally) if asked else {}
+    return _present(
+        {
+            "em_draft_judge_scores": _fixed(ratings, _JUDGED, tally),
+            "em_draft_binary_assessment": _fixed(answers, ANSWER, tally),
+        }
+    )
+
+
+def merge_judgements(by_judge: Mapping[str, Fields]) -> Fields:
+    """Merge what judges said of one draft: mean ratings; answers by majority, a tie being yes.
+
+    Parameters
+    ----------
+    by_judge : mapping of str to dict
+        What `read_judgement` gave of each judge.
+
+    Returns
+    -------
+    dict
+        Fields of a turn: the merged values, and each judge's own.
+
+    Examples
+    --------
+    >>> said = [{"em_draft_binary_assessment": {"B1": answer}} for answer in ("yes", "no")]
+    >>> merge_judgements(dict(zip(("one", "two"), said)))["em_draft_binary_assessment"]
+    {'B1': 'yes'}
+    """
+    fields: Fields = {}
+    for field, merge in (("em_draft_judge_scores", fmean), ("em_draft_binary_assessment", _majority)):
+        by_model = {judge: said[field] for judge, said in by_judge.items() if field in said}
+        values: dict[str, list[Any]] = {}
+        for said in by_model.values():
+            for name, value in said.items():
+                values.setdefault(name, []).append(value)
+        if values:
+            fields[field] = {name: merge(each) for name, each in values.items()}
+            fields[f"{field}_by_model"] = by_model
+    return fields
+
+
+def read_post(
+    answer: Answer, tally: Tally, codebook: Codebook, *, strategy: str, pre_items: Mapping[str, int]
+) -> Fields:
+    """Read the predictions after the conversation.
+
+    Of a change the item is the rating before it plus the change, clamped to 1-7; without a rating before, no item.
+    A total that is missing is the sum of its items where all ten are there.
+    """
+    affects = {emotion.word: emotion.affect for emotion in codebook.emotions.values()}
+    given = _entries(answer, "panas", [*affects, *TOTALS.values()], tally)
+    totals = _fixed({name: given.pop(name) for name in TOTALS.values() if name in given}, _TOTAL, tally)
+    fields: Fields = {}
+    if strategy == "absolute":
+        items = _fixed(given, CLAMPED, tally)
+    else:
+        delta = _fixed(given, _DELTA, tally)
+        fields |= _present({"predicted_panas_delta": delta})
+        items = {word: min(max(pre_items[word] + delta[word], 1), 7) for word in delta if word in pre_items}
+        totals = {}
+    for affect, name in TOTALS.items():
+        words = [word for word in affects if affects[word] == affect]
+        if items.keys() >= set(words):
+            totals.setdefault(name, sum(items[word] for word in words))
+    fields |= _present({"predicted_post_panas": totals | _present({"items": items})})
+    return fields | _present({"predicted_conversation_wide": _wide(answer, tally, codebook)})
+
+
+def _wide(answer: Answer, tally: Tally, codebook: Codebook) -> Fields:
+    fields: Fields = {}
+    for question in codebook.conversation_wide.values():
+        options = {_folded(option): option for option in question.options}
+        said = (texts if question.multiple else text)(answer.get(question.id), "", tally)
+        # Text that is no option is kept as loading keeps it, and scored as it stands.
+        if isinstance(said, str) and said.strip():
+            fields[question.id] = options.get(_folded(said), said)
+        elif isinstance(said, list):
+            fields[question.id] = [options.get(_folded(item), item) for item in said if item.strip()]
+    branches = _entries(answer, "fourBranchScores", codebook.branches, tally)
+    return fields | _present({"fourBranchScores": _fixed(branches, CLAMPED, tally)})
+
+
+# Parts of answers.
+
+
+def _entries(answer: Answer, key: str, known: Iterable[str], tally: Tally) -> Fields:
+    """Return the entries of an object, or of the answer itself where it has none, by their known names.
+
+    Letter case and white space of a name do not matter. An entry of another name is dropped.
+    """
+    names = {name: _folded(name) for name in known}
+    inner = answer.get(key)
+    given = inner if isinstance(inner, dict) else answer
+    folded = {_folded(name): value for name, value in given.items()}
+    if isinstance(inner, dict):
+        tally.dropped += len(folded.keys() - set(names.values()))
+    elif inner is not None:
+        tally.dropped += 1
+    # Of two spellings of one name that which was asked for counts.
+    entries = {name: given.get(name, folded.get(other)) for name, other in names.items()}
+    return {name: value for name, value in entries.items() if value is not None}
+
+
+def _fixed(given: Fields, fix: Fix, tally: Tally) -> Fields:
+    return _present({name: fix(value, "", tally) for name, value in given.items()})
+
+
+def _text(answer: Answer, key: str, field: str, tally: Tally) -> Fields:
+    said = text(answer.get(key), "", tally)
+    return {field: said} if said and said.strip() else {}
+
+
+def _present(values: Mapping[str, Any]) -> Fields:
+    """Leave out what is null or empty."""
+    return {name: value for name, value in values.items() if value is not None and value != {}}
+
+
+def _folded(name: str) -> str:
+    return " ".join(name.split()).casefold()
+
+
+def _is_neutral(word: str) -> bool:
+    return _folded(word) in ("neutral", "no change")
+
+
+def _majority(answers: list[str]) -> str:
+    yes, no = answers.count("yes"), answers.count("no")
+    if yes or no:
+        return "yes" if yes >= no else "no"
+    return "na"

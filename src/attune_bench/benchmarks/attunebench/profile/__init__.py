@@ -1,0 +1,3 @@
+"""Predicting a participant's profile from the conversation alone; an experiment."""
+
+__all__: list[str] = []

@@ -1,0 +1,77 @@
+"""The ground truth of a conversation in the form the metrics score against, prepared once for all its runs."""
+
+from dataclasses import dataclass
+
+from attune_data import Conversation, Turn
+from attune_data.attunebench.conversation import FourBranchScores
+from attune_data.attunebench.conversation import Panas as PanasRecord
+from attune_data.attunebench.run import PredictedPanas
+from attune_metrics import Panas, PreparedPanas, prepare_panas
+from attune_metrics.attunebench.binary import PreparedAnswers, observed_truth, preferred_truth, prepare_answers
+from attune_metrics.attunebench.emotion import PreparedTags, prepare_tags
+from attune_metrics.attunebench.holistic import BRANCHES
+from attune_metrics.attunebench.pairwise import Comparison, PreparedComparisons, prepare_comparisons
+from attune_metrics.attunebench.protocol import Protocol
+from attune_metrics.attunebench.response import PreparedResponses, prepare_responses
+
+__all__ = ["Truth", "TurnTruth", "branch_ratings", "panas_form", "prepare_truth"]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnTruth:
+    """One turn's annotations, prepared."""
+
+    tags: PreparedTags
+    observed: PreparedAnswers
+    preferred: PreparedAnswers
+    comparisons: PreparedComparisons
+    responses: PreparedResponses
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """One conversation's annotations, prepared; `turns` by number, in order of number."""
+
+    conversation: Conversation
+    turns: dict[int, TurnTruth]
+    pre_panas: PreparedPanas
+    post_panas: PreparedPanas
+    branches: dict[str, int | None]
+
+
+def prepare_truth(conversation: Conversation, protocol: Protocol) -> Truth:
+    """Prepare a conversation; of turns with one number, and of judgements on one question, the last counts."""
+    turns = {turn.turn_number: turn for turn in conversation.turns}
+    return Truth(
+        conversation,
+        {number: _prepare_turn(turns[number]) for number in sorted(turns)},
+        prepare_panas(panas_form(conversation.pre_panas), protocol=protocol),
+        prepare_panas(panas_form(conversation.post_panas), protocol=protocol),
+        branch_ratings(conversation.conversation_wide_questions.four_branch_scores),
+    )
+
+
+def _prepare_turn(turn: Turn) -> TurnTruth:
+    annotations = turn.annotations
+    judgements = {judgement.question_id: judgement for judgement in annotations.binary_judgements}.items()
+    comparisons = prepare_comparisons(
+        [Comparison(c.response_a, c.response_b, c.winner) for c in annotations.pairwise_comparisons]
+    )
+    return TurnTruth(
+        prepare_tags((tag.emotion, tag.intensity) for tag in turn.mood_shift_tags),
+        prepare_answers({q: observed_truth(j.observed_behavior, j.llm_value) for q, j in judgements}),
+        prepare_answers({q: preferred_truth(j.preferred_behavior, j.observed_behavior) for q, j in judgements}),
+        comparisons,
+        prepare_responses(turn.responses, comparisons.wins),
+    )
+
+
+def panas_form(panas: PanasRecord | PredictedPanas) -> Panas:
+    """Return a PANAS record as the metrics' form."""
+    items = panas.responses if isinstance(panas, PanasRecord) else panas.items
+    return Panas(items, panas.total_positive_affect, panas.total_negative_affect)
+
+
+def branch_ratings(scores: FourBranchScores) -> dict[str, int | None]:
+    """Return the four ratings by the name of their branch."""
+    return {branch: getattr(scores, branch) for branch in BRANCHES}

@@ -1,0 +1,202 @@
+"""One episode: a model talks with a simulated person, who judges each of its replies.
+
+How it ends, what ``ended_by`` says then as in the benchmark's own files, and the state that counts:
+
+====================================  ==================  ===============================
+end                                   ``ended_by``        state
+====================================  ==================  ===============================
+all rounds are done                   ``max_rounds``      after the last judgement
+the person stops                      ``simulator_stop``  after this judgement
+no judgement can be read, three times ``parse_failed``    after the one before
+the model says nothing aloud          ``simulator_stop``  after the last judgement
+the person says nothing               ``simulator_stop``  after this judgement
+====================================  ==================  ===============================
+
+No state ends an episode. `attune_data.Episode.outcome` tells the last two from a stop: only that leaves a stop reason.
+"""
+
+from typing import Any
+
+from attune_bench.benchmarks.eibench.calls import EpisodePrompts, Line
+from attune_bench.benchmarks.eibench.parsing import Reaction, read_reaction, visible
+from attune_bench.benchmarks.eibench.settings import EpisodeSettings
+from attune_bench.runner.calls import Complete
+from attune_data import Episode, Scenario
+from attune_data.reading import without_surrogates
+from attune_metrics import Anchors, anchor_reward, anchor_score
+
+__all__ = ["most_calls", "run_episode"]
+
+_TRIES = 3
+_SILENCE = "..."
+_PREVIEW = 200
+
+
+def most_calls(scenario: Scenario, settings: EpisodeSettings) -> int:
+    """Return how many calls an episode makes at most, if no answer has to be asked for again."""
+    calls = 2 * settings.max_rounds
+    return calls + 1 + settings.judge_all if EpisodePrompts(scenario, settings).opens() else calls
+
+
+async def run_episode(scenario: Scenario, complete: Complete, *, settings: EpisodeSettings) -> Episode:
+    """Let a model talk with the person of a scenario.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    complete : callable
+        Makes a call and returns the text of its answer, see `Complete`. One call is made at a time; a judgement that
+        cannot be read is asked for up to three times in all, with the same request.
+    settings : EpisodeSettings
+        Who talks with whom, and how.
+
+    Returns
+    -------
+    Episode
+        The record, but for the configuration and what it cost, which the caller knows. Of each judgement its
+        `State` says the changes, the reflection, ``continue`` as it was answered, and under ``parse`` whether it was
+        ``parsed`` as it stood, ``repaired``, or readable when ``retried``, and which changes were no numbers and
+        counted 0.
+
+    Raises
+    ------
+    CallFailedError
+        As `complete` raised it; there is no result then.
+    ValueError
+        The scenario has no text from which one of the two could be played.
+
+    Examples
+    --------
+    >>> import asyncio, json
+    >>> from attune_data import load_scenarios
+    >>> async def complete(call, attempt):
+    ...     said = {"anger_delta": -5, "trust_delta": 4, "reply": "Yes.", "continue": "no", "stop_reason": "settled"}
+    ...     return json.dumps(said) if call.role == "simulator" else "<think>Tired.</think>Sit down. Tea?"
+    >>> settings = EpisodeSettings("vendor/model", "vendor/person")
+    >>> episode = asyncio.run(run_episode(load_scenarios("demo")[0], complete, settings=settings))
+    >>> episode.outcome, episode.final_anger, episode.final_trust
+    ('simulator_stop', 70, 44)
+    """
+    for side in ("aggressor", "defender"):
+        if not getattr(scenario, f"{side}_profile").system_prompt.strip():
+            raise ValueError(f"the scenario has no {side}_profile.system_prompt to play from")
+    episode = _Episode(scenario, complete, settings)
+    return episode.record(await episode.play())
+
+
+class _Episode:
+    """The state of an episode on its way."""
+
+    def __init__(self, scenario: Scenario, complete: Complete, settings: EpisodeSettings) -> None:
+        self._scenario = scenario
+        self._complete = complete
+        self._settings = settings
+        self._prompts = EpisodePrompts(scenario, settings)
+        self._lines: list[Line] = []
+        self._history: list[dict[str, Any]] = []
+        start = scenario.initial_calibration
+        self._anger, self._trust = start.initial_anger, start.initial_trust
+
+    async def play(self) -> str:
+        """Play the rounds; return what ended them."""
+        settings, model_opens = self._settings, self._prompts.opens()
+        if model_opens:
+            if not await self._reply():
+                return "simulator_stop"
+        else:
+            opening = self._scenario.aggressor_profile.opening_line or ""
+            self._person_says(opening if opening.strip() else _SILENCE)
+        for number in range(1, settings.max_rounds + 1):
+            if not model_opens and not await self._reply():
+                return "simulator_stop"
+            reaction = await self._judge(number)
+            if reaction is None:
+                return "parse_failed"
+            if reaction.stops or not reaction.reply:
+                return "simulator_stop"
+            if model_opens and not await self._reply():
+                return "simulator_stop"
+        if model_opens and settings.judge_all:
+            last = await self._judge(settings.max_rounds + 1)
+            if last is None:
+                return "parse_failed"
+            if last.stops or not last.reply:
+                return "simulator_stop"
+        return "max_rounds"
+
+    async def _reply(self) -> bool:
+        """Let the model speak; tell whether it said anything aloud."""
+        raw = without_surrogates(await self._complete(self._prompts.model(self._lines), 0))
+        said = visible(raw)
+        if said:
+            self._lines.append(Line(True, raw, said))
+            self._history.append({"role": "defender", "content": raw})
+        return bool(said)
+
+    async def _judge(self, number: int) -> Reaction | None:
+        """Let the person judge the last reply and answer it; None where the judgement cannot be read."""
+        call = self._prompts.simulator(self._lines, number, self._anger, self._trust)
+        for attempt in range(_TRIES):
+            answer = await self._complete(call, attempt)
+            reaction = read_reaction(answer, self._anger, self._trust)
+            if reaction is not None:
+                self._take(reaction, "retried" if attempt else "repaired" if reaction.repaired else "parsed")
+                return reaction
+        preview = without_surrogates(answer)[-_PREVIEW:]
+        self._person_says(_SILENCE, parse="failed", parse_failed=True, raw_preview=preview)
+        return None
+
+    def _take(self, reaction: Reaction, how: str) -> None:
+        """Update the state and note the judgement."""
+        self._anger, self._trust = reaction.anger, reaction.trust
+        changes = {"anger_delta": reaction.anger_delta, "trust_delta": reaction.trust_delta}
+        self._person_says(
+            reaction.reply,
+            reflection=reaction.reflection,
+            **{name: change for name, change in changes.items() if change is not None},
+            parse="; ".join([how, *(f"{name} is no number" for name in reaction.unreadable)]),
+            **({"continue": reaction.continues} if reaction.continues is not None else {}),
+            **({"stop_reason": reaction.stop_reason} if reaction.stops else {}),
+        )
+
+    def _person_says(self, words: str, **meta: Any) -> None:
+        self._lines.append(Line(False, words, words, meta.get("reflection", "")))
+        state = {"anger": self._anger, "trust": self._trust}
+        quadrant = {"quadrant": self._scenario.scene.title()} if meta else {}
+        self._history.append({"role": "aggressor", "content": words, "meta": {**state, **meta, **quadrant}})
+
+    def record(self, ended_by: str) -> Episode:
+        """Return the record of what was played."""
+        scenario, settings = self._scenario, self._settings
+        start, target, worst = scenario.initial_calibration, scenario.rub_goals, scenario.worst_case
+        anger = Anchors(start.initial_anger, target.target_anger, worst.worst_anger)
+        trust = Anchors(start.initial_trust, target.target_trust, worst.worst_trust)
+        licence = (scenario.model_extra or {}).get("licence")
+        return Episode.model_validate(
+            {
+                "model": settings.model,
+                "profile_id": scenario.id,
+                "scene_tag": scenario.scene,
+                "ended_by": ended_by,
+                "n_rounds": len(self._history) // 2,
+                "final_anger": self._anger,
+                "final_trust": self._trust,
+                "goal_score": None,
+                "reward": anchor_reward(anger, trust, self._anger, self._trust),
+                "anger_score": anchor_score(anger, self._anger, axis="anger"),
+                "trust_score": anchor_score(trust, self._trust, axis="trust"),
+                "goal_reason": None,
+                "stop_reason": None,
+                "history": self._history,
+                "simulator": settings.simulator,
+                "prompt_version": settings.prompts.version,
+                "max_rounds": settings.max_rounds,
+                "initial_anger": start.initial_anger,
+                "initial_trust": start.initial_trust,
+                "seed": settings.seed,
+                "temperature": settings.temperature,
+                "language": self._prompts.language,
+                **({"licence": licence} if licence is not None else {}),
+            }
+        )

@@ -1,0 +1,94 @@
+"""What an episode depends on beside its scenario."""
+
+import math
+import re
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from attune_bench.runner.prompts import Prompts, load_prompts
+from attune_data import Scenario
+
+__all__ = ["EpisodeSettings", "Language"]
+
+Language = Literal["en", "zh"]
+
+_CHINESE = re.compile("[\u3400-\u9fff]")
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeSettings:
+    """Who talks with whom, and how.
+
+    Parameters
+    ----------
+    model : str
+        The evaluated model, as its provider names it.
+    simulator : str
+        The model that plays the person.
+    max_rounds : int
+        How often the person judges and answers at most.
+    judge_all : bool
+        Whether the person also judges the last reply of a charm episode, which has one more than there are rounds.
+    language : {"en", "zh"}, optional
+        Language of our instructions; by default Chinese for a scenario with Chinese characters, else English.
+    seed : int, optional
+        Sent with every call, for servers that take one; one more with each time that an answer is asked for again.
+    temperature, simulator_temperature : float, optional
+        Sent with the calls of each; None for the server's own.
+    prompts : Prompts
+        The wording of our instructions.
+
+    Raises
+    ------
+    ValueError
+        An empty name, a language that there is not, a number of rounds below 1, or a temperature that is none.
+
+    Examples
+    --------
+    >>> from attune_data import load_scenarios
+    >>> EpisodeSettings("vendor/model", "vendor/person").language_of(load_scenarios("demo")[0])
+    'en'
+    """
+
+    model: str
+    simulator: str
+    max_rounds: int = 8
+    judge_all: bool = False
+    language: Language | None = None
+    seed: int | None = None
+    temperature: float | None = 0.7
+    simulator_temperature: float | None = 0.7
+    prompts: Prompts = field(default_factory=lambda: load_prompts("attune_bench.benchmarks.eibench", "eibench-v1"))
+
+    def __post_init__(self) -> None:
+        if not (self.model and self.simulator):
+            raise ValueError("the name of the model or of the simulator is empty")
+        if self.max_rounds < 1:
+            raise ValueError(f"max_rounds is {self.max_rounds}; expected a positive number")
+        for name in ("temperature", "simulator_temperature"):
+            value = getattr(self, name)
+            if value is not None and not 0 <= value < math.inf:
+                raise ValueError(f"{name} is {value}; expected a number that is not negative")
+        if self.language not in (None, "en", "zh"):
+            raise ValueError(f"language is {self.language!r}; expected 'en' or 'zh'")
+
+    def language_of(self, scenario: Scenario) -> Language:
+        """Return the language of the instructions for a scenario."""
+        person = scenario.aggressor_profile
+        texts = (person.system_prompt, person.opening_line or "", scenario.defender_profile.system_prompt)
+        return self.language or ("zh" if any(map(_CHINESE.search, texts)) else "en")
+
+    def provenance(self) -> dict[str, Any]:
+        """Return all of it, the wording by version and hash, as JSON."""
+        return {
+            "model": self.model,
+            "simulator": self.simulator,
+            "max_rounds": self.max_rounds,
+            "judge_all": self.judge_all,
+            "language": self.language or "of the scenario",
+            "seed": self.seed,
+            "temperature": self.temperature,
+            "simulator_temperature": self.simulator_temperature,
+            "prompt_version": self.prompts.version,
+            "prompt_hash": self.prompts.hash,
+        }

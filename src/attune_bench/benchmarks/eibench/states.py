@@ -1,0 +1,109 @@
+"""EIBench: how the person's state moves, round by round, in the conversations of a model."""
+
+from collections.abc import Iterable
+from math import nan
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attune_bench.benchmarks.attunebench.records import null
+from attune_bench.benchmarks.eibench.comparison import common_settings
+from attune_bench.benchmarks.eibench.scoring import score_episodes
+from attune_bench.by_scenario import scenario_ends
+from attune_bench.stats.series import Settings
+from attune_data import Episode, Scenario
+from attune_data.eibench.scenario import SCENES
+from attune_data.eibench.tables import episode_builder
+from attune_metrics import bootstrap, draw_resamples
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["mean_states"]
+
+_AXES = ("anger", "trust")
+Path = list[list[float]]
+
+
+def mean_states(
+    episodes: Iterable[Episode], scenarios: Iterable[Scenario], *, resamples: int = 10_000, seed: int = 0
+) -> "pl.DataFrame":
+    """Compute the mean anger and trust after each round, for every model and scene.
+
+    An episode that has ended keeps its last state, so that every round is a mean over the same scenarios and the last
+    is that of the final states. Episodes that failed, and those that do not say how the state moved, are left out.
+
+    Parameters
+    ----------
+    episodes : iterable of Episode
+        What `attune_data.load_episodes` gives, of any number of models.
+    scenarios : iterable of Scenario
+        What `attune_data.load_scenarios` gives.
+    resamples : int
+        How many resamples of scenarios.
+    seed : int
+        The same seed gives the same intervals.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``model, scene, axis, round, mean, low, high, n, reason``, by model, scene and axis. Round 0 is the start; the
+        rounds of a scene go on to the longest episode of any model. ``low`` and ``high`` are the ends of the 95%
+        interval (expanded percentile), null where ``reason`` says why.
+
+    Raises
+    ------
+    ValueError
+        As `attune_bench.benchmarks.eibench.comparison.common_settings`, or where an option is out of range.
+
+    Examples
+    --------
+    >>> from attune_data import load_scenarios
+    >>> said = {"role": "aggressor", "content": "Oh.", "meta": {"anger": 70, "trust": 25}}
+    >>> history = [{"role": "aggressor", "content": "Well?"}, {"role": "defender", "content": "I see."}, said]
+    >>> ends = {"final_anger": 70, "final_trust": 25, "history": history}
+    >>> found = mean_states([Episode(profile_id="demo_support_01", model="m", **ends)], load_scenarios("demo"))
+    >>> found.select("axis", "round", "mean", "n").rows()
+    [('anger', 0, 75.0, 1), ('anger', 1, 70.0, 1), ('trust', 0, 40.0, 1), ('trust', 1, 25.0, 1)]
+    """
+    import polars as pl
+
+    settings = Settings(resamples=resamples, seed=seed)
+    held, known = list(episodes), list(scenarios)
+    common_settings(held)
+    paths = _paths(held, known)
+    rows: list[tuple[Any, ...]] = []
+    for (model, scene), found in sorted(paths.items(), key=lambda item: (item[0][0], SCENES.index(item[0][1]))):
+        rounds = max(len(path) for (_, other), them in paths.items() if other == scene for path in them.values())
+        values = np.array([[*path, *[path[-1]] * (rounds - len(path))] for _, path in sorted(found.items())])
+        # Scenarios, rounds, axes, to one series for each axis and round.
+        series = values.transpose(2, 1, 0).reshape(len(_AXES) * rounds, len(found))
+        draws = draw_resamples(sorted(found), n_resamples=settings.resamples, seed=settings.seed)
+        for place, interval in enumerate(bootstrap(series, draws)):
+            low, high, reason = scenario_ends(interval)
+            axis, number = divmod(place, rounds)
+            rows.append((model, scene, _AXES[axis], number, null(interval.estimate), low, high, interval.n, reason))
+    schema = {
+        **dict.fromkeys(("model", "scene", "axis"), pl.String),
+        "round": pl.Int64,
+        **dict.fromkeys(("mean", "low", "high"), pl.Float64),
+        "n": pl.Int64,
+        "reason": pl.String,
+    }
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _paths(episodes: list[Episode], scenarios: list[Scenario]) -> dict[tuple[str, Any], dict[str, Path]]:
+    """Return the states, start included, of the episodes that did not fail, by model and scene, then scenario."""
+    import polars as pl
+
+    keys = ("model", "scenario_id")
+    good = score_episodes(episodes, scenarios).filter(pl.col("failure").is_null()).select(*keys, "scene")
+    turns = episode_builder(episodes, scenarios)("turns").join(good, on=keys, how="inner").sort(*keys, "turn_number")
+    moments = [[f"{axis}_{moment}" for axis in _AXES] for moment in ("before", "after")]
+    found: dict[tuple[str, Any], dict[str, Path]] = {}
+    for row in turns.iter_rows(named=True):
+        before, after = ([nan if row[name] is None else float(row[name]) for name in names] for names in moments)
+        path = found.setdefault((row["model"], row["scene"]), {}).setdefault(row["scenario_id"], [before])
+        path.append(after)
+    return found

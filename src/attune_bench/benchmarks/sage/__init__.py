@@ -1,0 +1,3 @@
+"""SAGE: published conversations with simulated people, scored by their final emotion."""
+
+__all__: list[str] = []

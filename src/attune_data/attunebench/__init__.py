@@ -1,0 +1,3 @@
+"""The records of AttuneBench: conversations that participants annotated, and runs of evaluated models."""
+
+__all__: list[str] = []

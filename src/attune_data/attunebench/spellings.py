@@ -1,0 +1,281 @@
+"""Older spellings of AttuneBench files: what each field of a conversation and of a run may also look like."""
+
+from collections.abc import Callable, Mapping
+from operator import attrgetter
+from typing import Any, get_args
+
+from attune_data.attunebench.conversation import ComputedScores, Conversation, FourBranchScores
+from attune_data.attunebench.run import ANSWER_FIELDS, JudgeScores, Run
+from attune_data.fixes import Fix, Report, closed, each, keep, number, record, rename, text, texts, values
+from attune_data.record import Mode, Strategy
+
+__all__ = ["conversation_is_old", "fix_conversation", "fix_run", "run_is_old"]
+
+ANSWERS = {
+    **dict.fromkeys(("true", "yes", "y", "1"), "yes"),
+    **dict.fromkeys(("false", "no", "n", "0"), "no"),
+    **dict.fromkeys(("na", "n/a", "not_applicable"), "na"),
+}
+WINNERS = {"a": "A", "b": "B", "response_1": "A", "response_2": "B"}
+LABELS = {
+    "original": "original",
+    **dict.fromkeys(("alternate", "alternate1", "llmimproved"), "alternate"),
+    **dict.fromkeys(("human", "alternate2", "humanedited"), "human"),
+}
+MODES = {mode: mode for mode in get_args(Mode)}
+STRATEGIES = {strategy: strategy for strategy in get_args(Strategy)}
+INTENSITIES = {"mild": 2, "moderate": 4, "intense": 6}
+# Typed out, since recognising an old file must not need the codebook; a test holds the two together.
+PANAS_WORDS = frozenset(
+    (
+        "proud", "alert", "inspired", "determined", "attentive", "active", "excited", "strong",
+        "enthusiastic", "interested",
+        "irritable", "ashamed", "nervous", "jittery", "distressed", "afraid", "upset", "guilty", "scared", "hostile",
+    )
+)  # fmt: skip
+
+_TITLE_CASE = frozenset(map(str.title, PANAS_WORDS))
+
+
+def words(fix: Fix, case: Callable[[str], str]) -> Fix:
+    """Fix an object keyed by PANAS words: the words' case, then every value."""
+
+    def fix_all(value: Any, path: str, report: Report) -> Any:
+        if not isinstance(value, dict):
+            return values(fix)(value, path, report)
+        renames = {key: case(key.strip()) for key in value if key.strip().lower() in PANAS_WORDS}
+        return values(fix)(rename(value, renames, path, report), path, report)
+
+    return fix_all
+
+
+def _panas(items: str, case: Callable[[str], str], *, clamps_always: bool) -> Fix:
+    """Fix a PANAS object, whose items may stand directly in it instead of under the key `items`."""
+    total = number(10, 70, clamps_always=clamps_always)
+    fixes = {
+        "totalPositiveAffect": total,
+        "totalNegativeAffect": total,
+        items: words(number(1, 7, clamps_always=clamps_always), case),
+    }
+
+    def fix(value: Any, path: str, report: Report) -> Any:
+        if not isinstance(value, dict):
+            return record(fixes)(value, path, report)
+        direct = {key: item for key, item in value.items() if key.strip().lower() in PANAS_WORDS}
+        moved = {key: item for key, item in value.items() if key not in direct}
+        if direct and items in moved:
+            message = f"PANAS items both under {items!r} and beside it"
+            report.add(path, "two-spellings", "warning", direct, message, f"ignored, {items!r} is there too")
+        elif direct:
+            message = f"PANAS items belong under {items!r}"
+            report.add(path, "old-spelling", "note", direct, message, "moved there")
+            moved[items] = direct
+        return record(fixes)(moved, path, report)
+
+    return fix
+
+
+def _intensity(clamps_always: bool) -> Fix:
+    fix_number = number(1, 7, clamps_always=clamps_always)
+
+    def fix(value: Any, path: str, report: Report) -> Any:
+        if isinstance(value, str):
+            key = value.strip().lower()
+            if key in ("", "none", *INTENSITIES):
+                known = INTENSITIES.get(key)
+                consequence = "read as null" if known is None else f"read as {known}"
+                report.add(path, "old-spelling", "note", value, "intensity is a number of 1-7 or null", consequence)
+                return known
+        return fix_number(value, path, report)
+
+    return fix
+
+
+def _tags(*, clamps_always: bool) -> Fix:
+    fix_tag = record({"emotion": text, "intensity": _intensity(clamps_always)})
+
+    def fix(value: Any, path: str, report: Report) -> Any:
+        if isinstance(value, str):
+            report.add(path, "bare-string", "note", value, "a tag is an object", "read as an emotion without intensity")
+            value = {"emotion": value}
+        return fix_tag(value, path, report)
+
+    return each(fix, required="emotion")
+
+
+PREDICTED_TAGS = _tags(clamps_always=True)
+ANSWER = closed(ANSWERS, "yes, no or na")
+WINNER = closed(WINNERS, "A or B")
+LABEL = closed(LABELS, "original, alternate or human")
+RANGED = number(1, 7)
+CLAMPED = number(1, 7, clamps_always=True)
+
+JUDGEMENT_KEYS = {
+    **dict.fromkeys(("did_occur", "humanValue", "actualValue"), "observedBehavior"),
+    **dict.fromkeys(("should_occur", "humanPreference"), "preferredBehavior"),
+}
+COMPARISON_KEYS = {"response_1": "responseA", "response_2": "responseB"}
+ALTERNATE_KEYS = {"alternate1": "llmImproved", "alternate2": "humanEdited"}
+WIDE_KEYS = {"Q1": "q1_lookingFor", "Q2": "q2_emotionClarity", "Q3": "q3_modelFit"}
+
+_JUDGEMENT = record(
+    {"questionId": text, "observedBehavior": ANSWER, "preferredBehavior": ANSWER, "llmValue": ANSWER},
+    JUDGEMENT_KEYS,
+)
+_COMPARISON = record({"questionId": text, "responseA": LABEL, "responseB": LABEL, "winner": WINNER}, COMPARISON_KEYS)
+
+
+def _comparison(value: Any, path: str, report: Report) -> Any:
+    """Fix a comparison; what is none stays as an empty one, since predictions are keyed by position."""
+    return _COMPARISON(value, path, report) or {}
+
+
+_ALTERNATES = record({"llmImproved": text, "humanEdited": text}, ALTERNATE_KEYS)
+_ANNOTATIONS = record(
+    {
+        "binaryJudgements": each(_JUDGEMENT, required="questionId"),
+        "alternateResponses": _ALTERNATES,
+        "pairwiseComparisons": each(_comparison),
+        "selectedPairwiseQuestions": texts,
+    }
+)
+_WIDE_TEXTS: dict[str, Fix] = {
+    "q1_lookingFor": texts,
+    "q2_emotionClarity": text,
+    "q3_modelFit": text,
+    "q3_followUp_whatFeltOff": texts,
+}
+
+_DEMOGRAPHICS = record(
+    {
+        **dict.fromkeys(("country", "education", "gender", "age_range", "english_proficiency"), text),
+        "diagnoses": texts,
+        "work_edu_background": texts,
+    }
+)
+# All but T-scores are whole.
+_SCORES = record({name: number(whole=not name.endswith("_t")) for name in ComputedScores.model_fields})
+_PROFILE = record(
+    {
+        **dict.fromkeys(("schema_version", "participant_id", "profile_type", "conversation_topic_attitude"), text),
+        "demographics": _DEMOGRAPHICS,
+        "computed_scores": _SCORES,
+    }
+)
+
+fix_conversation = record(
+    {
+        "conversationId": text,
+        "metadata": record(dict.fromkeys(("model", "category", "subtopic", "text"), text)),
+        "participant_profile": _PROFILE,
+        "prePanas": _panas("responses", str.lower, clamps_always=False),
+        "postPanas": _panas("responses", str.lower, clamps_always=False),
+        "conversationWideQuestions": record(
+            {**_WIDE_TEXTS, "fourBranchScores": record(dict.fromkeys(FourBranchScores.model_fields, RANGED))}, WIDE_KEYS
+        ),
+        "turns": each(
+            record(
+                {
+                    "turnNumber": number(),
+                    "userMessage": text,
+                    "llmResponse": text,
+                    "moodShiftTags": _tags(clamps_always=False),
+                    "annotations": _ANNOTATIONS,
+                }
+            ),
+            needed=True,
+        ),
+    }
+)
+
+fix_run = record(
+    {
+        **dict.fromkeys(("conversationId", "source_file", "em_model", "run_timestamp"), text),
+        "mode": closed(MODES, f"one of {', '.join(MODES)}", default="default"),
+        "api_cost": number(whole=False),
+        "duration_seconds": number(whole=False),
+        "turns": each(
+            record(
+                {
+                    "turnNumber": number(),
+                    "em_emotion_tags": PREDICTED_TAGS,
+                    **dict.fromkeys(("em_drafted_response", "response_reasoning", "emotion_reasoning"), text),
+                    **dict.fromkeys(ANSWER_FIELDS, values(ANSWER)),
+                    "em_pairwise_selections": values(WINNER),
+                    "pairwise_assignment": values(values(LABEL)),
+                    **dict.fromkeys(
+                        (
+                            "em_draft_judge_scores_by_model",
+                            "em_draft_binary_assessment_by_model",
+                            "em_four_branch_scores",
+                        ),
+                        values(keep),
+                    ),
+                    "em_draft_judge_scores": record(dict.fromkeys(JudgeScores.model_fields, number(whole=False))),
+                }
+            ),
+            needed=True,
+        ),
+        "post_conversation": record(
+            {
+                "panas_strategy": closed(STRATEGIES, f"one of {', '.join(STRATEGIES)}"),
+                "predicted_post_panas": _panas("items", str.title, clamps_always=True),
+                "predicted_panas_delta": values(keep),
+                "predicted_conversation_wide": record(
+                    {**_WIDE_TEXTS, "fourBranchScores": record(dict.fromkeys(FourBranchScores.model_fields, CLAMPED))},
+                    WIDE_KEYS,
+                ),
+            }
+        ),
+    }
+)
+
+
+def _panas_moved(extra: Mapping[str, Any] | None, items: Mapping[str, Any], current: frozenset[str]) -> bool:
+    """Tell whether items stand beside their object, or under words in another letter case."""
+    if current.issuperset(items) and not extra:
+        return False
+    strange = [key for key in items if key not in current]
+    return any(key.strip().lower() in PANAS_WORDS for key in (*(extra or ()), *strange))
+
+
+_extra = attrgetter("__pydantic_extra__")
+
+
+def _any_key(extra: Mapping[str, Any] | None, old: Mapping[str, str]) -> bool:
+    return bool(extra) and not old.keys().isdisjoint(extra or ())
+
+
+def conversation_is_old(conversation: Conversation) -> bool:
+    """Tell whether a valid conversation still holds a key in an older spelling, which it keeps as an extra."""
+    wide = conversation.conversation_wide_questions
+    if _any_key(wide.model_extra, WIDE_KEYS):
+        return True
+    for panas in (conversation.pre_panas, conversation.post_panas):
+        if _panas_moved(panas.model_extra, panas.responses, PANAS_WORDS):
+            return True
+    for turn in conversation.turns:
+        annotations = turn.annotations
+        if _any_key(annotations.alternate_responses.model_extra, ALTERNATE_KEYS):
+            return True
+        # Extras are rare, so most turns are done with two passes at the speed of C.
+        if any(map(_extra, annotations.binary_judgements)) and any(
+            _any_key(judgement.model_extra, JUDGEMENT_KEYS) for judgement in annotations.binary_judgements
+        ):
+            return True
+        if any(map(_extra, annotations.pairwise_comparisons)) and any(
+            _any_key(comparison.model_extra, COMPARISON_KEYS) for comparison in annotations.pairwise_comparisons
+        ):
+            return True
+    return False
+
+
+def run_is_old(run: Run) -> bool:
+    """Tell whether a valid run still holds a key in an older spelling, which it keeps as an extra."""
+    post = run.post_conversation
+    if post is None:
+        return False
+    panas = post.predicted_post_panas
+    return _any_key(post.predicted_conversation_wide.model_extra, WIDE_KEYS) or _panas_moved(
+        panas.model_extra, panas.items, _TITLE_CASE
+    )

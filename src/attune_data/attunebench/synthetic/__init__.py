@@ -1,0 +1,3 @@
+"""Synthetic conversations and runs with known effects, to demonstrate and to test with."""
+
+__all__: list[str] = []

@@ -1,0 +1,287 @@
+"""The card of a published data set: what is in it, under which licence, how to load it.
+
+Of the records it shows counts and canaries only, no text of a participant.
+"""
+
+import functools
+import re
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from attune_data.attunebench.conversation import (
+    BinaryJudgement,
+    Conversation,
+    ConversationWideQuestions,
+    MoodShiftTag,
+    PairwiseComparison,
+    Turn,
+)
+from attune_data.attunebench.run import Run
+from attune_data.attunebench.tables import Tables, column_paths
+from attune_data.eibench.scenario import Episode, Scenario, State
+from attune_data.eibench.tables import EpisodeTables, SageTables, ScenarioTables
+from attune_data.frames import Frames
+from attune_data.licences import Benchmark, Licence, canary
+from attune_data.matching import count_people
+from attune_data.record import Record
+from attune_data.sage.dialogue import Planning, SageDialogue
+from attune_data.text import plural, printable
+
+if TYPE_CHECKING:
+    import polars as pl
+    from huggingface_hub import DatasetCard
+
+__all__ = ["dataset_card"]
+
+_MODELS: dict[type, dict[str, tuple[type[Record], ...]]] = {
+    Conversation: {
+        "conversations": (Conversation,),
+        "turns": (Turn,),
+        "mood_tags": (MoodShiftTag,),
+        "binary": (BinaryJudgement,),
+        "pairwise": (PairwiseComparison,),
+        "conversation_wide": (ConversationWideQuestions,),
+    },
+    Scenario: {"scenarios": (Scenario,)},
+    Episode: {"episodes": (Scenario, Episode), "turns": (Episode, State)},
+    SageDialogue: {
+        "episodes": (SageDialogue,),
+        "turns": (SageDialogue, Planning),
+        "scenarios": (SageDialogue,),
+    },
+}
+_TABLES: dict[type, type[Frames]] = {
+    Conversation: Tables,
+    Scenario: ScenarioTables,
+    Episode: EpisodeTables,
+    SageDialogue: SageTables,
+}
+_LOADERS: dict[type, str] = {
+    Conversation: "load",
+    Run: "load_runs",
+    Scenario: "load_scenarios",
+    Episode: "load_episodes",
+    SageDialogue: "load_sage",
+}
+_KEYS = {
+    "conversation_id": "The conversation.",
+    "turn_number": "The turn in it, from 1.",
+}
+_STEPS = {
+    f"{axis}_{moment}": f"{axis.title()} {words}."
+    for axis in ("anger", "trust", "emotion")
+    for moment, words in (("before", "before, 0-100"), ("delta", "after less before"), ("after", "after, 0-100"))
+}
+_OF_TABLES = {
+    "conversations": {
+        "diagnosis_groups": "Groups of the diagnoses; `none` and `unknown` are groups too.",
+        "n_turns": "Number of turns.",
+    },
+    "pairwise": {"position": "Position in the turn, from 0; the key of a run's selections."},
+    "episodes": {"outcome": "How it ended.", "n_turns": "Number of updates of the state."},
+    "turns": {
+        "model_reply": "What the model said.",
+        "person_reply": "What the person said to it.",
+        "model_think": "The model's reasoning.",
+        "person_thinking": "The person's reasoning.",
+        "planning_content": "What the reply was about.",
+        "parse_failed": "Whether the simulator's answer could not be read.",
+        **_STEPS,
+    },
+    "panas": {"moment": "Before or after the conversation.", "item": "PANAS word.", "rating": "Rating, 1-7."},
+    "records": {
+        "id": "Id of the record.",
+        "file": "The file that it was loaded from.",
+        "record": "The whole record as JSON; a key that was absent is absent.",
+    },
+}
+_ANNOTATIONS = ("mood_tags", "binary", "pairwise", "panas")
+_FIRST = ("conversations", "episodes", "scenarios", "records")
+
+
+def dataset_card(
+    repo_id: str,
+    records: Sequence[Any],
+    frames: "Mapping[str, pl.LazyFrame]",
+    licence: Licence,
+    benchmarks: Sequence[Benchmark],
+) -> "DatasetCard":
+    """Return the card of a repository, read back by the Hub's own class.
+
+    Parameters
+    ----------
+    repo_id : str
+        ``owner/name``.
+    records : sequence
+        What is published.
+    frames : mapping of str to polars.LazyFrame
+        The tables by name; each with a row is a config that is loaded from ``<name>.parquet``.
+    licence : Licence
+        What is published under.
+    benchmarks : sequence of Benchmark
+        Whose data the records are known to be.
+    """
+    import polars as pl
+    from huggingface_hub import DatasetCard, DatasetCardData
+
+    rows = {name: frame.select(pl.len()).collect().item() for name, frame in frames.items()}
+    name = repo_id.partition("/")[2]
+    default = next(name for name in _FIRST if name in rows)
+    # The library datasets cannot load a config without a row.
+    filled = [config for config in rows if rows[config]]
+    configs: list[dict[str, Any]] = [{"config_name": config, "data_files": f"{config}.parquet"} for config in filled]
+    configs[filled.index(default)]["default"] = True
+    data = DatasetCardData(
+        license=licence.id,
+        pretty_name=name,
+        size_categories=_size(rows[default]),
+        tags=["attune-bench", "emotional-intelligence", "evaluation"],
+        configs=configs,
+    )
+    body = [
+        f"# {name}",
+        _summary(records, rows),
+        *_synthetic(records),
+        *_request(records),
+        *_licence(licence, benchmarks),
+        *_contents(type(records[0]), rows),
+        *_use(repo_id, records, default),
+        *_fields(type(records[0]), frames),
+    ]
+    return DatasetCard(f"---\n{data.to_yaml()}\n---\n\n" + "\n\n".join(body) + "\n")
+
+
+def _size(rows: int) -> str:
+    """Return the Hub's size category.
+
+    Examples
+    --------
+    >>> [_size(rows) for rows in (999, 1000, 2_000_000)]
+    ['n<1K', '1K<n<10K', '1M<n<10M']
+    """
+    bounds = {10**3: "1K", 10**4: "10K", 10**5: "100K", 10**6: "1M", 10**7: "10M"}
+    if rows < 10**3:
+        return "n<1K"
+    between = (f"{low}<n<{high}" for (_, low), (bound, high) in pairwise(bounds.items()) if rows < bound)
+    return next(between, "n>10M")
+
+
+def _summary(records: Sequence[Any], rows: Mapping[str, int]) -> str:
+    parts = [plural(len(records), type(records[0]).__name__.removeprefix("Sage").lower())]
+    people = count_people(getattr(record, "participant_id", None) for record in records)
+    if people:
+        parts.append(plural(people, "participant"))
+    if "turns" in rows:
+        parts.append(plural(rows["turns"], "turn"))
+    annotations = sum(rows[name] for name in _ANNOTATIONS if name in rows)
+    if annotations and isinstance(records[0], Conversation):
+        parts.append(f"{plural(annotations, 'annotation')} (mood tags, yes/no judgements, comparisons, PANAS ratings)")
+    return f"{', '.join(parts)}. Made with the library attune-bench."
+
+
+def _synthetic(records: Sequence[Any]) -> list[str]:
+    count = sum(getattr(record, "synthetic", False) for record in records)
+    if not count:
+        return []
+    which = "Every record says" if count == len(records) else f"{count} of the {len(records)} records say"
+    return [f"**Synthetic data.** {which} of itself that it was generated: no person wrote or annotated it."]
+
+
+def _request(records: Sequence[Any]) -> list[str]:
+    if not isinstance(records[0], Conversation | Run):  # The others' authors ask nothing of the kind.
+        return []
+    found = canary(records)
+    longest = max(map(len, re.findall("`+", "".join(found.texts))), default=0)
+    fence = "`" * max(3, longest + 1)
+    which = "The canary of the data" if found.is_own else "The data hold no canary of their own; this one stands for it"
+    return [
+        "## Please do not train on these data",
+        "The authors of the benchmark ask everybody not to train models on its data, and not to show a model the "
+        "annotations while it is evaluated. This is a request, not a condition of the licence. The data are for "
+        "research evaluation only: not a clinical tool, and no statement about a person.",
+        f"{which}:",
+        "\n".join([f"{fence}text", *map(printable, found.texts), fence]),
+    ]
+
+
+def _licence(licence: Licence, benchmarks: Sequence[Benchmark]) -> list[str]:
+    sources = [
+        f"Holds data of {benchmark.name}, published by its authors under [{benchmark.licence.title}]"
+        f"({benchmark.licence.url}): {benchmark.attribution}. Changed: what loading corrected, older spellings "
+        "too, and the tables that are made of the records."
+        for benchmark in benchmarks
+    ]
+    own = "A licence that a record states of itself stands in the record."
+    return ["## Licence", f"[{licence.title}]({licence.url}). {own}", *sources]
+
+
+def _contents(kind: type, rows: Mapping[str, int]) -> list[str]:
+    lines = [f"| `{name}` | {count:,} | {_about(kind, name)} |" for name, count in rows.items() if count]
+    table = "\n".join(["| config | rows | content |", "| --- | ---: | --- |", *lines])
+    empty = ", ".join(f"`{name}.parquet`" for name, count in rows.items() if not count)
+    return ["## Configs", table, *([f"Without a row, and so no config: {empty}."] if empty else [])]
+
+
+def _about(kind: type, table: str) -> str:
+    if table == "records":
+        return "One row a record: all of it, as JSON, nothing left out."
+    return (getattr(_TABLES[kind], table, None).__doc__ or "").partition("\n")[0]
+
+
+def _use(repo_id: str, records: Sequence[Any], default: str) -> list[str]:
+    loader = _LOADERS[type(records[0])]
+    code = [
+        "```python",
+        f"from attune_data import {loader}  # pip install attune-bench",
+        "",
+        f'records = {loader}("hf://{repo_id}")',
+        "",
+        "from datasets import load_dataset  # pip install datasets",
+        "",
+        f'{default} = load_dataset("{repo_id}", "{default}", split="train")',
+        "```",
+    ]
+    return ["## Use", "\n".join(code)]
+
+
+def _fields(kind: type, frames: "Mapping[str, pl.LazyFrame]") -> list[str]:
+    parts = ["## Fields"]
+    for table, frame in frames.items():
+        meanings = {**_KEYS, **_meanings(kind).get(table, {})}
+        lines = [
+            f"| `{column}` | {_type(dtype)} | {meanings.get(column, '')} |"
+            for column, dtype in frame.collect_schema().items()
+        ]
+        parts += [f"### `{table}`", "\n".join(["| column | type | meaning |", "| --- | --- | --- |", *lines])]
+    return parts
+
+
+def _type(dtype: "pl.DataType") -> str:
+    import polars as pl
+
+    if isinstance(dtype, pl.Enum):
+        return " or ".join(f"`{value}`" for value in dtype.categories)
+    return f"list of {_type(dtype.inner)}" if isinstance(dtype, pl.List) else str(dtype).lower()  # type: ignore[arg-type]
+
+
+@functools.cache
+def _meanings(kind: type) -> dict[str, dict[str, str]]:
+    """Return what every column means, by table, as the record models describe their fields."""
+    found = {
+        table: {column: _description(model, path) for model in models for column, path in column_paths(model).items()}
+        for table, models in _MODELS.get(kind, {}).items()
+    }
+    return {table: {**found.get(table, {}), **_OF_TABLES.get(table, {})} for table in (*found, *_OF_TABLES)}
+
+
+def _description(model: type[Record], path: str) -> str:
+    """Return the description of a field; where the field's record is there twice, that of the record before it."""
+    first, *inner = path.split(".")
+    field = model.model_fields[first]
+    text = field.description or ""
+    if not inner:
+        return text
+    assert isinstance(field.annotation, type)  # noqa: S101
+    below = _description(field.annotation, ".".join(inner))
+    return f"{text} {below}" if first in ("pre_panas", "post_panas") else below

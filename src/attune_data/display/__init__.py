@@ -1,0 +1,3 @@
+"""How records and issues are shown in notebooks."""
+
+__all__: list[str] = []

@@ -1,0 +1,144 @@
+"""The frame of issues: a polars frame that shows whole messages, by rule, in a terminal and a notebook.
+
+Polars gives frames of this class back from some operations and plain ones from others. Both are right: there is no
+state beside the data, and what no longer has the columns of issues is shown as polars shows it.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, fields
+from typing import Any
+
+import polars as pl
+
+from attune_data.display.html import Html, details, page, tag
+from attune_data.issues import Issue
+from attune_data.text import columns_of_terminal, plural, printable, wrapped
+
+__all__ = ["IssueFrame"]
+
+_COLUMNS = [field.name for field in fields(Issue)]
+_SEVERITIES = ("error", "warning", "note")
+_FIRST = 3
+_MOST = 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """The issues of one rule and severity, by message with consequence."""
+
+    severity: str
+    name: str
+    issues: list[Issue]
+
+    @property
+    def heading(self) -> str:
+        files = len({issue.file for issue in self.issues})
+        return f"{self.name}, {len(self.issues)} in {plural(files, 'file')}"
+
+    @property
+    def messages(self) -> dict[str, list[Issue]]:
+        found: dict[str, list[Issue]] = {}
+        for issue in self.issues:
+            found.setdefault(f"{issue.message}; {issue.consequence}", []).append(issue)
+        return found
+
+
+class IssueFrame(pl.DataFrame):
+    """Issues as a frame, one row each.
+
+    Examples
+    --------
+    >>> issue = Issue("a.json", "$.turns", "no-turns", "warning", "[]", "there is no turn", "kept")
+    >>> IssueFrame([issue])
+    1 warning in 1 file
+    <BLANKLINE>
+    warning  no-turns, 1 in 1 file
+      there is no turn; kept
+        a.json  $.turns  []
+    """
+
+    def filter(self, *predicates: Any, **constraints: Any) -> "IssueFrame":
+        """Return the issues for which the conditions hold, as `polars.DataFrame.filter`."""
+        return IssueFrame(super().filter(*predicates, **constraints))
+
+    def sort(self, *by: Any, **options: Any) -> "IssueFrame":
+        """Return the issues in another order, as `polars.DataFrame.sort`."""
+        return IssueFrame(super().sort(*by, **options))
+
+    def __repr__(self) -> str:
+        rules = self._rules()
+        return super().__repr__() if rules is None else _text(rules, columns_of_terminal())
+
+    __str__ = __repr__
+
+    def _repr_html_(self, **options: Any) -> str:
+        rules = self._rules()
+        return super()._repr_html_(**options) if rules is None else _html(rules)
+
+    def _rules(self) -> list[_Rule] | None:
+        """Return the issues by rule, errors first; None where the rows are no issues."""
+        if self.columns != _COLUMNS or set(self.dtypes) != {pl.String}:
+            return None
+        found: dict[tuple[str, str], _Rule] = {}
+        values: tuple[Any, ...]
+        for values in self.fill_null("").iter_rows():
+            issue = Issue(*values)
+            rule = found.setdefault((issue.severity, issue.rule), _Rule(issue.severity, issue.rule, []))
+            rule.issues.append(issue)
+        order = {severity: place for place, severity in enumerate(_SEVERITIES)}
+        return sorted(found.values(), key=lambda rule: order.get(rule.severity, len(order)))
+
+
+def _summary(rules: list[_Rule]) -> str:
+    counts = Counter({rule.severity: 0 for rule in rules})
+    for rule in rules:
+        counts[rule.severity] += len(rule.issues)
+    files = len({issue.file for rule in rules for issue in rule.issues})
+    listed = [plural(count, severity) for severity, count in counts.items()]
+    return f"{', '.join(listed)} in {plural(files, 'file')}" if rules else "no issues"
+
+
+def _place(issue: Issue) -> str:
+    value = "" if issue.value == "null" else f"  {issue.value}"
+    return f"{issue.file}  {issue.path}{value}"
+
+
+def _text(rules: list[_Rule], columns: int) -> str:
+    found = [_summary(rules)]
+    for rule in rules:
+        found += ["", f"{rule.severity:<8} {rule.heading}"]
+        messages = rule.messages
+        for message, issues in list(messages.items())[:_FIRST]:
+            found += [f"  {line}" for line in wrapped(message, columns - 2)]
+            # A place is copied, so it stays on one line.
+            found += [f"    {_place(issue)}" for issue in issues[:_FIRST]]
+            if len(issues) > _FIRST:
+                found.append(f"    ... and {len(issues) - _FIRST} more")
+        if len(messages) > _FIRST:
+            left = sum(map(len, list(messages.values())[_FIRST:]))
+            found.append(f"  ... and {left} more; see .filter(rule={rule.name!r}).to_dicts()")
+    return "\n".join(map(printable, found))
+
+
+def _html(rules: list[_Rule]) -> str:
+    return page(_summary(rules), *(_rule_html(rule) for rule in rules))
+
+
+def _rule_html(rule: _Rule) -> Html:
+    messages = [_message_html(message, issues) for message, issues in rule.messages.items()]
+    heading = tag("div", tag("b", rule.severity), Html(" "), rule.heading)
+    kind = rule.severity if rule.severity in _SEVERITIES else "note"
+    return tag("div", heading, *_opened(messages, "message"), kind=f"edge {kind}")
+
+
+def _message_html(message: str, issues: list[Issue]) -> Html:
+    places = [tag("div", _place(issue), kind="quiet") for issue in issues]
+    return tag("div", tag("p", message), *_opened(places, "place"))
+
+
+def _opened(parts: list[Html], noun: str) -> list[Html]:
+    """Return the first parts, then the others to be clicked open, as far as a notebook can hold them."""
+    others = parts[_FIRST:]
+    shown = others[:_MOST]
+    left = [tag("div", f"and {len(others) - _MOST} more", kind="quiet")] if len(others) > _MOST else []
+    return [*parts[:_FIRST], *([details(f"{plural(len(others), noun)} more", *shown, *left)] if others else [])]

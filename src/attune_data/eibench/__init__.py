@@ -1,0 +1,3 @@
+"""The records of EIBench: scenarios with a simulated person, and episodes played in them."""
+
+__all__: list[str] = []

@@ -1,0 +1,177 @@
+"""EIBench records: what the second stage of loading mends in them, and the rules they are held to."""
+
+from itertools import pairwise
+from typing import Any
+
+from attune_data.eibench.scenario import OUTCOMES, SCENES, Episode, Scenario
+from attune_data.eibench.scenes import scenes
+from attune_data.fixes import Fix, Report, closed, each, number, record, text, texts
+
+__all__ = ["ANCHOR", "LEVEL", "check_change", "check_episode", "check_scenario", "fix_episode", "fix_scenario"]
+
+
+def strictly(fix: Fix) -> Fix:
+    """Fix a number that is scored: out of range it costs the record, and it is never rounded."""
+
+    def fix_or_leave(value: Any, path: str, report: Report) -> Any:
+        """Fix a value, or leave it to be refused."""
+        if isinstance(value, float) and not value.is_integer():
+            return value
+        return fix(value, path, Report(report.file, strict=True, issues=report.issues))
+
+    return fix_or_leave
+
+
+LEVEL = number(0, 100)
+ANCHOR = strictly(LEVEL)
+_SCENE = closed({name: name for name in SCENES}, f"one of {', '.join(SCENES)}")
+_CALIBRATION = record(dict.fromkeys(("initial_anger", "initial_trust"), ANCHOR))
+_PROFILE = record({"system_prompt": text, "opening_line": text})
+
+_scenario = record(
+    {
+        **dict.fromkeys(("id", "split", "title", "goal_one_liner", "data_source"), text),
+        "scene_tag": _SCENE,
+        "aggressor_profile": _PROFILE,
+        "defender_profile": _PROFILE,
+        **dict.fromkeys(("success_criteria", "must_avoid"), texts),
+        "success_criteria_weights": each(number(whole=False)),
+        "initial_calibration": _CALIBRATION,
+        "rub_goals": record(dict.fromkeys(("target_anger", "target_trust"), ANCHOR)),
+        "worst_case": record(
+            {**dict.fromkeys(("worst_anger_min", "worst_trust_min"), ANCHOR), "reason": text},
+        ),
+        "prompt": each(record({"role": text, "content": text})),
+    }
+)
+
+
+def fix_scenario(value: Any, path: str, report: Report) -> Any:
+    """Mend a scenario, which may be wrapped, or hold its start at an older place."""
+    # As the Hub's viewer gives rows, beside their number and what it cut off.
+    if isinstance(value.get("row"), dict) and "id" not in value:
+        report.add(f"{path}.row", "old-spelling", "note", list(value), "a record in a wrapper", "taken out of it")
+        return fix_scenario(value["row"], path, report)
+    older = value.get("meta_config")
+    if "initial_calibration" not in value and isinstance(older, dict) and "initial_calibration" in older:
+        place = f"{path}.meta_config.initial_calibration"
+        start = older["initial_calibration"]
+        report.add(place, "old-spelling", "note", start, "the start belongs at the top", "read from here")
+        value = {**value, "initial_calibration": start}
+    return _scenario(value, path, report)
+
+
+def check_scenario(scenario: Scenario, report: Report) -> None:
+    """Report anchors that are out of order, and texts without which an episode starts badly."""
+    start, target, worst = scenario.initial_calibration, scenario.rub_goals, scenario.worst_case
+    anger = (target.target_anger, start.initial_anger, worst.worst_anger)
+    trust = (worst.worst_trust, start.initial_trust, target.target_trust)
+    for axis, anchors, order in (
+        ("anger", anger, "target < initial < worst"),
+        ("trust", trust, "worst < initial < target"),
+    ):
+        if not anchors[0] < anchors[1] < anchors[2]:
+            told = dict(zip(order.split(" < "), anchors, strict=True))
+            message = f"expected {axis} {order}; the official score takes its direction from initial and target"
+            consequence = "kept; the scoring rules may differ"
+            report.add("$", "anchor-order", "warning", told, message, consequence)
+    person = scenario.aggressor_profile
+    needed = {
+        "aggressor_profile.system_prompt": person.system_prompt,
+        "defender_profile.system_prompt": scenario.defender_profile.system_prompt,
+    }
+    if scenes()[scenario.scene].opens == "person":
+        needed["aggressor_profile.opening_line"] = person.opening_line or ""
+    for place, found in needed.items():
+        if not found.strip():
+            message = f"a {scenario.scene} scenario needs this text to be played"
+            report.add(f"$.{place}", "missing-text", "warning", found, message, "kept; it can be scored")
+
+
+def _flag(value: Any, path: str, report: Report) -> Any:
+    return value if value is None or isinstance(value, bool) else report.unknown(path, value, "true or false")
+
+
+_NULLABLE_LEVELS = dict.fromkeys(("initial_anger", "initial_trust"), LEVEL)
+_ROLES = {"aggressor": "aggressor", "user": "aggressor", "defender": "defender", "assistant": "defender"}
+_STATE = record(
+    {
+        **dict.fromkeys(("anger", "trust"), LEVEL),
+        **dict.fromkeys(("anger_delta", "trust_delta"), number()),
+        "parse_failed": _flag,
+        **dict.fromkeys(("reflection", "parse", "raw_preview", "stop_reason", "quadrant"), text),
+    }
+)
+_TEXTS = (
+    *("model", "profile_id", "scene_tag", "ended_by", "goal_reason", "stop_reason", "error"),
+    *("simulator", "prompt_version", "config_hash", "scenario_hash"),
+)
+
+fix_episode = record(
+    {
+        **dict.fromkeys(_TEXTS, text),
+        **dict.fromkeys(("n_rounds", "max_rounds"), number()),
+        **dict.fromkeys(("final_anger", "final_trust"), ANCHOR),
+        **_NULLABLE_LEVELS,
+        **dict.fromkeys(("reward", "anger_score", "trust_score", "goal_score"), number(whole=False)),
+        "history": each(
+            record({"role": closed(_ROLES, "aggressor or defender"), "content": text, "meta": _STATE}),
+            needed=True,
+        ),
+    }
+)
+
+
+_WHY = {
+    "error": "the record says that the episode failed",
+    "parse_failed": "the simulator's answer could not be read",
+    "empty_reply": "the model gave no reply; did its endpoint fail?",
+    "empty_simulator_reply": "the simulated person said nothing",
+}
+
+
+def check_episode(episode: Episode, report: Report) -> None:
+    """Report failures, an end without a state, and states that contradict each other."""
+    if episode.scene not in SCENES:
+        message = f"expected one of {', '.join(SCENES)}"
+        report.add("$.scene_tag", "unknown-scene", "warning", episode.scene, message, "kept under this name")
+    outcome = episode.outcome
+    if outcome in _WHY:
+        said = episode.error if outcome == "error" else episode.ended_by
+        report.add("$", "failed-episode", "warning", said, _WHY[outcome], f"kept, as {outcome}")
+    elif outcome not in OUTCOMES:
+        message = "expected max_rounds, simulator_stop or parse_failed"
+        report.add("$.ended_by", "unknown-outcome", "warning", episode.ended_by, message, "kept under this name")
+    if outcome == "error":
+        return
+    final = {"anger": episode.final_anger, "trust": episode.final_trust}
+    for axis, value in final.items():
+        if value is None:
+            message = "the episode has no state at its end"
+            report.add(f"$.final_{axis}", "missing-final-state", "warning", None, message, "kept; cannot be scored")
+    states = [(number, line.meta) for number, line in enumerate(episode.history) if line.meta is not None]
+    # A person who said nothing had judged before, and no message holds that state.
+    if states and outcome != "empty_simulator_reply":
+        last = states[-1][1]
+        for axis, value in final.items():
+            recorded = getattr(last, axis)
+            if None not in (value, recorded) and value != recorded:
+                message = f"the last state in the history has {axis} {recorded}"
+                report.add(f"$.final_{axis}", "final-state", "warning", value, message, "kept; the final one is scored")
+    for (_, before), (place, after) in pairwise(states):
+        for axis in final:
+            check_change(
+                (getattr(before, axis), getattr(after, f"{axis}_delta"), getattr(after, axis)),
+                f"$.history[{place}].meta.{axis}_delta",
+                report,
+            )
+
+
+def check_change(step: tuple[int | None, int | None, int | None], path: str, report: Report) -> None:
+    """Report a change that does not lead from the state before to the one after, within 0-100."""
+    before, delta, after = step
+    if before is None or delta is None or after is None:
+        return
+    if min(max(before + delta, 0), 100) != after:
+        message = f"the state went from {before} to {after}"
+        report.add(path, "state-change", "warning", delta, message, "kept; the states count")

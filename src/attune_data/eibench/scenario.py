@@ -1,0 +1,238 @@
+"""EIBench: scenarios with a simulated person, and episodes, in which a model talked to that person.
+
+The records mirror the benchmark's files; names that differ in Python are noted. *Anger* and *trust* are the two axes of
+the person's state, 0-100; what they stand for depends on the scene (`attune_data.eibench.scenes`).
+"""
+
+import re
+from typing import Annotated, ClassVar, Literal, get_args
+
+from pydantic import Field, Strict
+
+from attune_data.record import Integer, Items, Level, NullAs, Number, SnakeCaseRecord, Text
+from attune_data.text import plural, printable
+
+__all__ = [
+    "OUTCOMES",
+    "SCENES",
+    "Calibration",
+    "Episode",
+    "Message",
+    "Outcome",
+    "Profile",
+    "Scenario",
+    "Scene",
+    "State",
+    "Targets",
+    "Utterance",
+    "WorstCase",
+]
+
+Scene = Literal["support", "defense", "repair", "charm"]
+Outcome = Literal["max_rounds", "simulator_stop", "empty_reply", "empty_simulator_reply", "parse_failed", "error"]
+SCENES: tuple[Scene, ...] = get_args(Scene)
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+
+_TRAIN = re.compile(r"scene_[a-z]+_gen_\d+_\d+")
+_TEST = re.compile(r"scene_[a-z]+_\d+")
+
+
+class Profile(SnakeCaseRecord):
+    """Who one side of the conversation is."""
+
+    system_prompt: Text = Field("", description="Background, role, style, facts and aims, as a prompt.")
+    opening_line: str | None = Field(None, description="The first utterance of this side; EIBench uses the person's.")
+
+
+class Calibration(SnakeCaseRecord):
+    """The person's state at the start."""
+
+    initial_anger: Level = Field(description="Anger at the start, 0-100.")
+    initial_trust: Level = Field(description="Trust at the start, 0-100.")
+
+
+class Targets(SnakeCaseRecord):
+    """The state from which on an axis scores 1."""
+
+    target_anger: Level = Field(description="Anger at or below which the axis scores 1.")
+    target_trust: Level = Field(description="Trust at or above which the axis scores 1.")
+
+
+class WorstCase(SnakeCaseRecord):
+    """The state from which on an axis scores -1; in the file the names end in ``_min``, though it is no minimum."""
+
+    worst_anger: Level = Field(alias="worst_anger_min", description="Anger at or above which the axis scores -1.")
+    worst_trust: Level = Field(alias="worst_trust_min", description="Trust at or below which the axis scores -1.")
+    reason: str | None = Field(None, description="Why, in words; not scored.")
+
+
+class Message(SnakeCaseRecord):
+    """One message of the prompt that a record carries."""
+
+    role: str | None = Field(None, description="`system` or `user`.")
+    content: Text = Field("", description="Its text.")
+
+
+class Scenario(SnakeCaseRecord):
+    """One scenario of EIBench: two people, a start, a target and a worst case.
+
+    ``split`` is not in the benchmark's files: `load_scenarios` takes it from the folder, else from the form of the
+    id, and a collection writes it.
+
+    Examples
+    --------
+    >>> from attune_data import load_scenarios
+    >>> scenario = load_scenarios("demo")["demo_support_01"]
+    >>> scenario.initial_calibration.initial_anger, scenario.rub_goals.target_anger, scenario.worst_case.worst_anger
+    (75, 35, 95)
+    """
+
+    from_place: ClassVar[frozenset[str]] = frozenset(("split",))
+
+    scenario_id: str = Field(min_length=1, alias="id", description="Id of the scenario.")
+    scene: Scene = Field(alias="scene_tag", description="What kind of situation it is.")
+    split: str | None = Field(None, description="`test` or `train`, where it is known.")
+    title: str | None = Field(None, description="A short title.")
+    aggressor_profile: Annotated[Profile, NullAs(Profile.null())] = Field(
+        Profile(), description="The simulated person."
+    )
+    defender_profile: Annotated[Profile, NullAs(Profile.null())] = Field(
+        Profile(), description="Whom the model under test plays."
+    )
+    goal_one_liner: str | None = Field(None, description="The goal in one line; neither side sees it.")
+    success_criteria: Items[str] = Field((), description="What success looks like; not scored.")
+    success_criteria_weights: Items[Number] = Field((), description="Weights of the criteria; not used in scoring.")
+    must_avoid: Items[str] = Field((), description="What to avoid; not scored.")
+    initial_calibration: Calibration = Field(description="The person's state at the start.")
+    rub_goals: Targets = Field(description="The state that counts as success.")
+    worst_case: WorstCase = Field(description="The state that counts as failure.")
+    prompt: Items[Message] = Field((), description="Prompt of the record; the evaluation does not use it.")
+    data_source: str | None = Field(None, description="The scene again.")
+
+    @property
+    def id(self) -> str:
+        """The scenario's id, by which a collection finds it."""
+        return self.scenario_id
+
+    @property
+    def key(self) -> str:
+        """The id, which no two scenarios share."""
+        return self.scenario_id
+
+    @property
+    def synthetic(self) -> bool:
+        """Whether the record says of itself that it was made up for this library (``synthetic``)."""
+        return bool((self.model_extra or {}).get("synthetic"))
+
+    @property
+    def split_of_id(self) -> str | None:
+        """The split whose ids have this form, or None."""
+        if _TRAIN.fullmatch(self.id):
+            return "train"
+        return "test" if _TEST.fullmatch(self.id) else None
+
+    def __repr__(self) -> str:
+        """Return one line; `model_dump` gives every field."""
+        return printable(f"<Scenario {self.id}: {self.scene}, {self.title or 'no title'}>")
+
+    __str__ = __repr__
+
+
+class State(SnakeCaseRecord):
+    """What an utterance of the simulated person carries: the state after it, and how it was read."""
+
+    anger: Level | None = Field(None, description="Anger after this utterance, 0-100.")
+    trust: Level | None = Field(None, description="Trust after this utterance, 0-100.")
+    anger_delta: Integer | None = Field(None, description="Change the simulator asked for, clipped to -10..10.")
+    trust_delta: Integer | None = Field(None, description="Change the simulator asked for, clipped to -10..10.")
+    reflection: str | None = Field(None, description="What the simulator considered before it judged.")
+    parse: str | None = Field(None, description="How the simulator's answer was read, for instance `repaired`.")
+    parse_failed: Annotated[bool, Strict()] | None = Field(None, description="True where no answer could be read.")
+    raw_preview: str | None = Field(None, description="The end of an answer that could not be read.")
+    stop_reason: str | None = Field(None, description="Why the simulator ended the conversation here.")
+    quadrant: str | None = Field(None, description="The scene in title case.")
+
+
+class Utterance(SnakeCaseRecord):
+    """One message of an episode."""
+
+    role: Literal["aggressor", "defender"] = Field(description="`aggressor`, the person, or `defender`, the model.")
+    content: Text = Field("", description="Its text.")
+    meta: State | None = Field(None, description="The state after it; only the person's utterances have one.")
+
+
+class Episode(SnakeCaseRecord):
+    """One conversation of a model with the simulated person of a scenario: a line of ``results.jsonl``.
+
+    The official records hold model, scenario, how it ended, final state, scores and history, or an error. Ours also
+    say which simulator, which version of its instructions and which configuration it was, the state at the start, and
+    in each `State` the deltas, the reflection and how the answer was read.
+
+    Examples
+    --------
+    >>> person = {"role": "aggressor", "content": "Leave me alone.", "meta": {"anger": 60, "trust": 20}}
+    >>> episode = Episode(profile_id="s1", scene="repair", model="m", ended_by="simulator_stop", history=[person])
+    >>> episode.id, episode.outcome
+    ('s1/m', 'empty_reply')
+    """
+
+    model: str = Field(min_length=1, description="The model under test.")
+    scenario_id: str = Field(min_length=1, alias="profile_id", description="The scenario.")
+    scene: str | None = Field(None, alias="scene_tag", description="What kind of situation it is.")
+    ended_by: str | None = Field(None, description="How it ended, as the runner recorded it; see `outcome`.")
+    n_rounds: Integer | None = Field(None, description="Half the number of messages, rounded down.")
+    final_anger: Level | None = Field(None, description="Anger at the end, 0-100.")
+    final_trust: Level | None = Field(None, description="Trust at the end, 0-100.")
+    reward: Number | None = Field(None, description="Recorded score, -1 to 1; scoring computes it anew.")
+    anger_score: Number | None = Field(None, description="Recorded score of the axis, -1 to 1.")
+    trust_score: Number | None = Field(None, description="Recorded score of the axis, -1 to 1.")
+    goal_score: Number | None = Field(None, description="Always null in official files.")
+    goal_reason: str | None = Field(None, description="Always null in official files.")
+    stop_reason: str | None = Field(None, description="Always null in official files; the last `State` holds it.")
+    history: Items[Utterance] = Field((), description="The messages in order.")
+    error: str | None = Field(None, description="Why there is no result.")
+    simulator: str | None = Field(None, description="The model that played the person.")
+    prompt_version: str | None = Field(None, description="Version of the simulator's instructions.")
+    config_hash: str | None = Field(None, description="Hash over everything but the model that the numbers depend on.")
+    scenario_hash: str | None = Field(None, description="Hash of the scenario as it was played.")
+    max_rounds: Integer | None = Field(None, description="How many rounds there were at most.")
+    initial_anger: Level | None = Field(None, description="Anger at the start, 0-100.")
+    initial_trust: Level | None = Field(None, description="Trust at the start, 0-100.")
+
+    @property
+    def id(self) -> str:
+        """``scenario/model``, then simulator and configuration where given, by which a collection finds it."""
+        return "/".join(part for part in self.key if part is not None)
+
+    @property
+    def key(self) -> tuple[str, str, str | None, str | None]:
+        """Scenario, model, simulator and configuration, which no two episodes share."""
+        return self.scenario_id, self.model, self.simulator, self.config_hash
+
+    @property
+    def outcome(self) -> str | None:
+        """How it ended, one of `OUTCOMES`, else as `ended_by` says.
+
+        Official records say ``simulator_stop`` where a reply was empty too. Only a stop of the simulator leaves a stop
+        reason in the last message; without one it is ``empty_reply`` where the model's turn was due, as after an
+        endpoint that failed, and ``empty_simulator_reply`` where the person's was. A scenario counts as ended with
+        ``error`` where the record has one.
+        """
+        if self.error is not None:
+            return "error"
+        if self.ended_by != "simulator_stop" or "history" not in self.model_fields_set:
+            return self.ended_by
+        if not self.history:
+            return "empty_reply"
+        last = self.history[-1]
+        if last.meta is not None and "stop_reason" in last.meta.model_fields_set:
+            return "simulator_stop"
+        spoke = bool(last.content.strip())
+        return "empty_reply" if (last.role == "aggressor") == spoke else "empty_simulator_reply"
+
+    def __repr__(self) -> str:
+        """Return one line; `model_dump` gives every field."""
+        facts = filter(None, (self.scene, plural(len(self.history), "message"), self.outcome))
+        return printable(f"<Episode {self.id}: {', '.join(facts)}>")
+
+    __str__ = __repr__

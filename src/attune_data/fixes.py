@@ -1,0 +1,205 @@
+"""Building blocks of the second stage of loading: functions that mend one kind of JSON value each.
+
+A `Fix` takes a parsed value, its JSON path and a `Report`; it returns the value in current form and reports every
+change. What it cannot mend it returns as it was, for the model's own validation to name.
+"""
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from attune_data.issues import Issue, Severity, shown
+from attune_data.record import LARGEST
+
+__all__ = [
+    "Fix",
+    "Report",
+    "closed",
+    "each",
+    "keep",
+    "number",
+    "record",
+    "rename",
+    "text",
+    "texts",
+    "values",
+]
+
+_NUMBER = re.compile(r"[+-]?(\d{1,300}(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
+
+
+@dataclass
+class Report:
+    """Where one record comes from and what was noticed about it."""
+
+    file: str
+    strict: bool = False
+    issues: list[Issue] = field(default_factory=list)
+
+    def add(self, path: str, rule: str, severity: Severity, value: Any, message: str, consequence: str) -> None:
+        """Add an issue at a JSON path."""
+        self.issues.append(Issue(self.file, path, rule, severity, shown(value), message, consequence))
+
+    def unknown(self, path: str, value: Any, expected: str, consequence: str = "read as null") -> None:
+        """Add the issue of a value that is none of those expected."""
+        self.add(path, "unknown-value", "warning", value, f"expected {expected}", consequence)
+
+
+Fix = Callable[[Any, str, Report], Any]
+
+
+def number(low: int | None = None, high: int | None = None, *, whole: bool = True, clamps_always: bool = False) -> Fix:
+    """Fix a number: text is parsed, a fraction rounded where an integer belongs, the range enforced."""
+
+    def fix(value: Any, path: str, report: Report) -> Any:
+        found: float
+        if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
+            text = value.strip()
+            found = int(text) if text.lstrip("+-").isdigit() else float(text)
+            report.add(path, "number-as-text", "note", value, "a number written as text", f"read as {found}")
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            found = value
+        elif value is None:
+            return None
+        else:
+            return report.unknown(path, value, "a number")
+        if (isinstance(found, float) and math.isnan(found)) or (low is None and abs(found) > LARGEST):
+            return report.unknown(path, value, "a number of ordinary size")
+        if whole and isinstance(found, float) and math.isfinite(found):
+            severity: Severity = "note" if found.is_integer() else "warning"
+            report.add(path, "fraction", severity, value, "an integer belongs here", f"rounded to {round(found)}")
+            found = round(found)
+        clamped = min(max(found, low), high) if low is not None and high is not None else found
+        if clamped != found:
+            rejected = report.strict and not clamps_always
+            report.add(
+                path,
+                "out-of-range",
+                "error" if rejected else "warning",
+                value,
+                f"outside {low}-{high}; is this another scale?",
+                "record left out" if rejected else f"clamped to {clamped}",
+            )
+        return clamped
+
+    return fix
+
+
+def closed(accepted: Mapping[str, str], expected: str, default: str | None = None) -> Fix:
+    """Fix a value of a closed set; text outside it is null, or `default` where there is one."""
+
+    def fix(value: Any, path: str, report: Report) -> Any:
+        if value is None and default is None:
+            return None
+        key = str(value).strip().lower() if isinstance(value, str | bool | int) else ""
+        if key in accepted:
+            if accepted[key] != value:
+                consequence = f"read as {accepted[key]}"
+                report.add(path, "old-spelling", "note", value, f"current spelling is {accepted[key]!r}", consequence)
+            return accepted[key]
+        report.unknown(path, value, expected, "read as null" if default is None else f"read as {default}")
+        return default
+
+    return fix
+
+
+def text(value: Any, path: str, report: Report) -> Any:
+    """Fix a text: a number is written out, what is neither is null, as are infinity and nan."""
+    if _is_number(value):
+        report.add(path, "number-where-text", "note", value, "text belongs here", f"read as {str(value)[:40]!r}")
+        return str(value)[:400]
+    return value if value is None or isinstance(value, str) else report.unknown(path, value, "text")
+
+
+def texts(value: Any, path: str, report: Report) -> Any:
+    """Fix a list of texts: a bare string is a list of one, what is no text is left out."""
+    if isinstance(value, str) or _is_number(value):
+        report.add(path, "bare-string", "note", value, "a list belongs here", "read as a list of one")
+        value = [value]
+    if not isinstance(value, list):
+        return value if value is None else report.unknown(path, value, "a list of texts")
+    kept = []
+    for index, item in enumerate(value):
+        if isinstance(item, str) or _is_number(item):
+            kept.append(text(item, f"{path}[{index}]", report))
+        else:
+            report.unknown(f"{path}[{index}]", item, "text", "item left out")
+    return kept
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < math.inf
+
+
+def each(fix: Fix, required: str | None = None, *, needed: bool = False) -> Fix:
+    """Fix every item of a list; an item that is no object with a text under the key `required` is left out.
+
+    What is no list is null, or stays as it is where the list is `needed`.
+    """
+
+    def fix_all(value: Any, path: str, report: Report) -> Any:
+        if needed and not isinstance(value, list):
+            return value
+        if isinstance(value, str) and value.strip():
+            report.add(path, "bare-string", "note", value, "a list belongs here", "read as a list of one")
+            value = [value]
+        if not isinstance(value, list):
+            return value if value is None else report.unknown(path, value, "a list")
+        kept = []
+        for index, item in enumerate(value):
+            item_path = f"{path}[{index}]"
+            readable = required is None or isinstance(item, dict | str)
+            fixed = fix(item, item_path, report) if readable else None
+            if required is None or (isinstance(fixed, dict) and isinstance(fixed.get(required), str)):
+                kept.append(fixed)
+            else:
+                report.unknown(item_path, item, f"an object with a text {required!r}", "item left out")
+        return kept
+
+    return fix_all
+
+
+def values(fix: Fix) -> Fix:
+    """Fix every value of an object whose keys are data; what is no object is null."""
+
+    def fix_all(value: Any, path: str, report: Report) -> Any:
+        if not isinstance(value, dict):
+            return value if value is None else report.unknown(path, value, "an object")
+        return {key: fix(item, f"{path}.{key}", report) for key, item in value.items()}
+
+    return fix_all
+
+
+def keep(value: Any, path: str, report: Report) -> Any:  # noqa: ARG001 - a Fix like the others
+    """Leave a value that nothing reads as it is."""
+    return value
+
+
+def rename(value: dict[str, Any], renames: Mapping[str, str], path: str, report: Report) -> dict[str, Any]:
+    """Rename keys; of two spellings of one key the current one wins, then the one named first in `renames`."""
+    renamed = {key: item for key, item in value.items() if renames.get(key, key) == key}
+    for old, current in renames.items():
+        if old == current or old not in value:
+            continue
+        message = f"current spelling is {current!r}"
+        if current in renamed:
+            consequence = f"ignored, {current!r} is there too"
+            report.add(f"{path}.{old}", "two-spellings", "warning", value[old], message, consequence)
+        else:
+            renamed[current] = value[old]
+            report.add(f"{path}.{old}", "old-spelling", "note", old, message, f"read as {current!r}")
+    return renamed
+
+
+def record(fixes: Mapping[str, Fix], renames: Mapping[str, str] | None = None) -> Fix:
+    """Fix an object: rename its keys, then fix the values that are there; what is no object is null."""
+
+    def fix(value: Any, path: str, report: Report) -> Any:
+        if not isinstance(value, dict):
+            return value if value is None else report.unknown(path, value, "an object")
+        renamed = rename(value, renames, path, report) if renames else value
+        return {key: fixes.get(key, keep)(item, f"{path}.{key}", report) for key, item in renamed.items()}
+
+    return fix

@@ -1,0 +1,303 @@
+"""Archives as sources: the members of a zip or tar as named bytes, in memory, within limits, never written to disk.
+
+A member is trusted with nothing: one whose name leads out of the archive, a link or a device is reported and not read.
+"""
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import stat
+import struct
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import IO, Generic, TypeVar, cast
+
+from attune_data.io.documents import (
+    ALL_LIMIT,
+    FILES,
+    RECORD_LIMIT,
+    Budget,
+    Choice,
+    Document,
+    Selection,
+    TooLargeError,
+    reason,
+    records,
+    select,
+    shown_name,
+)
+from attune_data.issues import SourceError
+
+__all__ = ["members"]
+
+MEMBERS_LIMIT = 100_000
+_HEADER_LIMIT = 2**16
+_CHUNK = 2**20
+
+_ENCRYPTED = 0x1
+_ZIP_END = struct.Struct("<4s6xH10x")
+_IN_ZIP64 = 0xFFFF
+_END_MARK = bytes(tarfile.BLOCKSIZE)
+_OUTSIDE = "its name leads out of the archive; not read"
+_TWICE = "a later member has the same name and counts"
+
+# Whatever zipfile, tarfile and the decompressors raise on bytes that are damaged or made to harm.
+_DAMAGE = (
+    OSError,
+    EOFError,
+    LookupError,
+    OverflowError,
+    RuntimeError,
+    ValueError,
+    lzma.LZMAError,
+    struct.error,
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+
+T = TypeVar("T")
+
+
+def members(path: Path, choose: Choice | None, prefer: str | None) -> Iterator[Document]:
+    """Yield the records of an archive as those of a folder: same choice, same order.
+
+    Raises
+    ------
+    SourceError
+        Where it is no archive, or holds no record.
+    """
+    if not path.is_file():
+        raise SourceError(f"{path} is not a regular file")
+    return (_zip if path.suffix.lower() == ".zip" else _tar)(path, choose, prefer)
+
+
+class _Listing(Generic[T]):
+    """The members of an archive that may be read, each with its place, and what is wrong with the others."""
+
+    def __init__(self, path: Path, entries: Iterable[tuple[str, str | None, T]]) -> None:
+        self.path = path
+        self.places: dict[str, T] = {}
+        self.problems: list[Document] = []
+        count = 0
+        try:
+            for count, (name, problem, place) in enumerate(entries, start=1):
+                if count > MEMBERS_LIMIT:
+                    raise TooLargeError(f"it has more than {MEMBERS_LIMIT:,} members, the limit; the rest is not read")
+                self._add(name, problem, place)
+        except _DAMAGE as error:
+            if not count:
+                raise _unreadable(path, error) from None
+            self._report(path.name, f"the archive cannot be read beyond {shown_name(name)}: {reason(error)}")
+
+    def _add(self, name: str, problem: str | None, place: T) -> None:
+        if name.endswith("/"):
+            return
+        path = PurePosixPath(name.replace("\\", "/"))
+        if PureWindowsPath(path).anchor or ".." in path.parts:
+            self._report(name, _OUTSIDE)
+        elif any(part[0] in "._" for part in path.parts):
+            return
+        elif problem:
+            self._report(name, problem)
+        else:
+            if str(path) in self.places and path.name.lower().endswith(FILES):
+                self._report(name, _TWICE)
+            self.places[str(path)] = place
+
+    def _report(self, name: str, problem: str) -> None:
+        self.problems.append(Document(shown_name(name), b"", problem))
+
+    def select(self, prefer: str | None) -> Selection:
+        return select(self.path, self.places, prefer, may_be_empty=bool(self.problems))
+
+
+def _unreadable(path: Path, error: Exception) -> SourceError:
+    return SourceError(f"{path} cannot be read as a {path.suffix[1:]} archive: {reason(error)}")
+
+
+def _problem(mode: int) -> str | None:
+    """Say what is wrong with a member of this file type, as `stat` codes it; 0 is unknown."""
+    if stat.S_ISLNK(mode):
+        return "a link, not a file; not read"
+    return None if stat.S_IFMT(mode) in (0, stat.S_IFREG) else "a device or pipe, not a file; not read"
+
+
+# Zip: members are read in any order.
+
+
+def _zip(path: Path, choose: Choice | None, prefer: str | None) -> Iterator[Document]:
+    try:
+        archive = zipfile.ZipFile(path)
+    except _DAMAGE as error:
+        raise _unreadable(path, error) from None
+    with archive:
+        listing = _Listing(path, _zip_entries(path, archive))
+        yield from listing.problems
+        selection = listing.select(prefer)
+        yield from selection.notes
+        chosen = selection.chosen_by(choose)
+        locked = [name for name in chosen if listing.places[name].flag_bits & _ENCRYPTED]
+        if locked:
+            what = f"{len(locked)} of {len(chosen)} files are encrypted, first {locked[0]}"
+            yield Document(path.name, b"", f"{what}; unpack it with its password and load the folder")
+        budget = Budget()
+
+        def read(name: str) -> Iterator[Document]:
+            with archive.open(listing.places[name]) as member:
+                yield from records(shown_name(name), budget.bounded(member), budget)
+
+        yield from _each([name for name in chosen if name not in locked], read, budget)
+
+
+def _zip_entries(path: Path, archive: zipfile.ZipFile) -> Iterator[tuple[str, str | None, zipfile.ZipInfo]]:
+    entries = archive.infolist()
+    for info in entries:
+        yield info.filename, _problem(info.external_attr >> 16), info
+    # zipfile does not compare the number of members that the archive states with those it found.
+    with path.open("rb") as file:
+        file.seek(-_ZIP_END.size - len(archive.comment), os.SEEK_END)
+        mark, stated = _ZIP_END.unpack(file.read(_ZIP_END.size))
+    if mark == b"PK\5\6" and stated not in (len(entries), _IN_ZIP64):
+        raise EOFError(f"it states {stated} members and lists {len(entries)}")
+
+
+def _each(names: list[str], read: Callable[[str], Iterator[Document]], budget: Budget) -> Iterator[Document]:
+    """Yield the records of each member, or why it cannot be read, until the budget is spent."""
+    for name in names:
+        try:
+            yield from read(name)
+        except _DAMAGE as error:
+            yield Document(shown_name(name), b"", f"the member cannot be read: {reason(error)}")
+        if budget.is_spent:
+            return
+
+
+# Tar: a compressed one can only be read forwards, so it is read twice, for the names and for the chosen members.
+
+
+def _tar(path: Path, choose: Choice | None, prefer: str | None) -> Iterator[Document]:
+    listing = _Listing(path, _tar_entries(path))
+    yield from listing.problems
+    selection = listing.select(prefer)
+    yield from selection.notes
+    chosen = selection.chosen_by(choose)
+    contents = _tar_contents(path, {listing.places[name]: name for name in chosen})
+    waiting: dict[str, bytes] = {}
+    budget = Budget()
+
+    def read(name: str) -> Iterator[Document]:
+        while name not in waiting:
+            try:
+                found, member = next(contents)
+            except StopIteration:
+                raise OSError("the archive has changed since its members were listed") from None
+            if found == name:  # Where the archive is in name order no member is held.
+                yield from records(shown_name(name), member, budget)
+                return
+            waiting[found] = member.read(RECORD_LIMIT + 1 if found.lower().endswith(".json") else ALL_LIMIT)
+        held = io.BufferedReader(io.BytesIO(waiting.pop(name)))
+        yield from records(shown_name(name), held, budget)
+
+    yield from _each(chosen, read, budget)
+
+
+def _tar_entries(path: Path) -> Iterator[tuple[str, str | None, int]]:
+    """Yield name, problem and offset of each member that is there to its end."""
+    with _unpacked(path) as unpacked:
+        stream = _Forwards(unpacked)
+        archive = tarfile.TarFile(fileobj=cast("IO[bytes]", stream))
+        member = archive.next()
+        while member is not None:
+            following = archive.next()
+            yield member.name + "/" * member.isdir(), _tar_problem(member), member.offset
+            member = following
+        if stream.last_read != _END_MARK:
+            raise EOFError("no end mark; is it cut off?")
+        while stream.take(_CHUNK):  # The checksum of what was compressed stands at its end.
+            pass
+
+
+def _tar_problem(member: tarfile.TarInfo) -> str | None:
+    if member.issparse():
+        return "a sparse file; not read"
+    if member.isreg() or member.isdir():
+        return None
+    return _problem(stat.S_IFLNK if member.issym() or member.islnk() else stat.S_IFCHR)
+
+
+def _tar_contents(path: Path, names: dict[int, str]) -> Iterator[tuple[str, IO[bytes]]]:
+    """Yield name and content of the members at these offsets, in the archive's own order, each to be read at once."""
+    with _unpacked(path) as unpacked:
+        stream = _Forwards(unpacked)
+        archive = tarfile.TarFile(fileobj=cast("IO[bytes]", stream))
+        while names and (member := archive.next()) is not None:
+            if member.offset in names:
+                yield names.pop(member.offset), io.BufferedReader(_Member(stream, member.size), 2**16)
+
+
+def _unpacked(path: Path) -> IO[bytes]:
+    suffix = path.suffix.lower()
+    if suffix == ".tar":
+        return path.open("rb")
+    if suffix == ".bz2":
+        return bz2.open(path)
+    return lzma.open(path) if suffix == ".xz" else cast("IO[bytes]", gzip.open(path))
+
+
+class _Member(io.RawIOBase):
+    """So many bytes from where a stream is."""
+
+    def __init__(self, stream: "_Forwards", size: int) -> None:
+        self._stream = stream
+        self._left = size
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        data = self._stream.take(min(len(buffer), self._left))
+        self._left -= len(data)
+        buffer[: len(data)] = data
+        return len(data)
+
+
+class _Forwards:
+    """What `tarfile` reads from: it goes forwards only, and neither a header nor the whole may be too large."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._position = 0
+        self.last_read = b""
+
+    def tell(self) -> int:
+        return self._position
+
+    def seek(self, position: int) -> int:
+        if position < self._position:
+            raise ValueError("a member of negative size")
+        self._allow(position)
+        while self._position < position and self.take(min(position - self._position, _CHUNK)):
+            pass
+        return self._position
+
+    def read(self, size: int) -> bytes:
+        if not 0 <= size <= _HEADER_LIMIT:
+            raise TooLargeError(f"a header of more than {_HEADER_LIMIT:,} bytes")
+        self.last_read = self.take(size)
+        return self.last_read
+
+    def take(self, size: int) -> bytes:
+        data = self._stream.read(size)
+        self._position += len(data)
+        self._allow(self._position)
+        return data
+
+    def _allow(self, position: int) -> None:
+        if position > ALL_LIMIT:
+            Budget().spend(position)

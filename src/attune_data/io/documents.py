@@ -1,0 +1,245 @@
+"""What every source yields: named bytes of one record each, chosen among its files and kept within limits."""
+
+import gzip
+import io
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import IO, cast
+
+from attune_data.issues import Severity, SourceError
+from attune_data.text import listed, plural
+
+__all__ = [
+    "ALL_LIMIT",
+    "ARCHIVES",
+    "FILES",
+    "RECORD_LIMIT",
+    "Budget",
+    "Choice",
+    "Document",
+    "Selection",
+    "TooLargeError",
+    "reason",
+    "records",
+    "select",
+    "shown_name",
+]
+
+_LINES = (".jsonl", ".jsonl.gz")
+FILES = (".json", *_LINES, ".parquet")
+_RECORDS = "/records.parquet"
+ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
+
+RECORD_LIMIT = 2**26
+ALL_LIMIT = 2**31
+RECORDS_LIMIT = 500_000
+_USUAL = 2**18
+_BLANK = b" \t\r\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One record's bytes, or why they could not be read.
+
+    `name` is the file's path within the source, with ``:line`` for a line of JSONL, ``:row`` for a row of Parquet.
+    Where there is a `problem`, `severity`, `rule` and `consequence` say how it is reported.
+    """
+
+    name: str
+    data: bytes
+    problem: str | None = None
+    severity: Severity = "error"
+    rule: str = "unreadable"
+    consequence: str | None = None
+
+
+Choice = Callable[[list[str]], list[str]]
+
+
+class TooLargeError(ValueError):
+    """Compressed data that unpacks to more than a limit."""
+
+
+class Budget:
+    """How many bytes the compressed files of one source may still unpack to, and how many records it may have."""
+
+    def __init__(self) -> None:
+        self._left = ALL_LIMIT
+        self._records = 0
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether the limit was passed: what follows is not read."""
+        return self._left < 0
+
+    def spend(self, size: int) -> None:
+        """Take off what was unpacked; raise where that is more than was left."""
+        self._left -= size
+        if self.is_spent:
+            raise TooLargeError(
+                f"it unpacks to more than {ALL_LIMIT:,} bytes, the limit of one source; the rest is not read"
+                " (if that is right, unpack it and load the folder)"
+            )
+
+    def allow(self, size: int) -> None:
+        """Raise where what is about to be unpacked is more than is left."""
+        if size > self._left:
+            self.spend(size)
+
+    def count_record(self) -> None:
+        """Raise where a source has more records than anyone means to load: lines of two bytes are bombs too."""
+        self._records += 1
+        if self._records > RECORDS_LIMIT:
+            self._left = -1
+            raise TooLargeError(
+                f"it has more than {RECORDS_LIMIT:,} records, the limit of one source; the rest is not read"
+                " (if that is right, load it in parts)"
+            )
+
+    def bounded(self, stream: IO[bytes]) -> IO[bytes]:
+        """Return the stream, charging what is read from it."""
+        return io.BufferedReader(_Charged(stream, self), 2**16)
+
+
+class _Charged(io.RawIOBase):
+    def __init__(self, stream: IO[bytes], budget: Budget) -> None:
+        self._stream = stream
+        self._budget = budget
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        data = self._stream.read(len(buffer))
+        self._budget.spend(len(data))
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def records(name: str, stream: IO[bytes], budget: Budget) -> Iterator[Document]:
+    """Yield the records of an open file: one a line of JSONL or a row of Parquet, else one."""
+    lower = name.lower()
+    if lower.endswith(".json"):
+        data = stream.read(_USUAL)  # Room for the limit at once would cost more than reading.
+        yield _record(name, data if len(data) < _USUAL else data + stream.read(RECORD_LIMIT + 1 - _USUAL))
+    elif lower.endswith(".gz"):
+        with gzip.open(stream) as unpacked:
+            yield from _lines(name, budget.bounded(cast("IO[bytes]", unpacked)), budget)
+    elif lower.endswith(".parquet"):
+        yield from _rows(name, stream if stream.seekable() else io.BytesIO(stream.read()), budget)
+    else:
+        yield from _lines(name, stream, budget)
+
+
+def _record(name: str, data: bytes) -> Document:
+    if len(data) > RECORD_LIMIT:
+        return Document(name, b"", f"larger than {RECORD_LIMIT:,} bytes, the limit of one record")
+    return Document(name, data)
+
+
+def _lines(name: str, stream: IO[bytes], budget: Budget) -> Iterator[Document]:
+    buffered = cast("io.BufferedReader", stream)
+    encoding = json.detect_encoding(head) if (head := buffered.peek(4)[:4]).strip(b"\0") else "utf-8"
+    if not encoding.startswith("utf-8"):
+        yield Document(name, b"", f"its lines are {encoding.upper()}; expected UTF-8: save it so")
+        return
+    number, is_empty = 0, True
+    while line := buffered.readline(RECORD_LIMIT + 1):
+        number += 1
+        if not line.strip(_BLANK):
+            number += _skip_blank(buffered)
+            continue
+        is_empty = False
+        budget.count_record()
+        document = _record(f"{name}:{number}", line.removesuffix(b"\n"))
+        yield document
+        while document.problem and line and not line.endswith(b"\n"):
+            line = buffered.readline(RECORD_LIMIT)
+    if is_empty:
+        yield Document(name, b"")
+
+
+def _skip_blank(stream: io.BufferedReader) -> int:
+    """Read on to the next line with something in it; return how many lines that passes over.
+
+    Line by line, two billion of them would take half an hour.
+    """
+    lines = 0
+    while blank := len(ahead := stream.peek()) - len(ahead.lstrip(_BLANK)):
+        lines += stream.read(blank).count(b"\n")
+    return lines
+
+
+def _rows(name: str, stream: IO[bytes], budget: Budget) -> Iterator[Document]:
+    from attune_data.io.parquet import record_texts
+
+    for number, text in enumerate(record_texts(stream, budget), start=1):
+        budget.count_record()
+        if text is None:
+            yield Document(f"{name}:{number}", b"", "the record is null; expected its JSON")
+        else:
+            budget.spend(len(text))
+            yield _record(f"{name}:{number}", text)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The names of the files that hold records, in name order, and a note on those that are passed over."""
+
+    names: list[str]
+    notes: list[Document]
+
+    def chosen_by(self, choose: Choice | None) -> list[str]:
+        """Return the names that `choose` picks, or all."""
+        return choose(self.names) if choose else self.names
+
+
+def select(source: Path | str, names: Iterable[str], prefer: str | None, *, may_be_empty: bool) -> Selection:
+    """Select the files of a folder, an archive or an address on the Hub that hold records.
+
+    These are the files that match `prefer`, else every JSON file, else every JSONL file, else every
+    ``records.parquet``, else every Parquet file. What lies beside a ``records.parquet`` are tables of those records.
+
+    Raises
+    ------
+    SourceError
+        Where there is none, unless there may be none.
+    """
+    every = sorted(names)
+    candidates = [name for name in every if PurePosixPath(name).name.lower() != "annotation_codebook.json"]
+    kinds = (".json", _LINES, _RECORDS, ".parquet")
+    of_kinds = ([name for name in candidates if f"/{name}".lower().endswith(kind)] for kind in kinds)
+    preferred = [name for name in candidates if prefer and PurePosixPath(name.lower()).match(prefer)]
+    selected = preferred or next(filter(None, of_kinds), [])
+    if not selected and not may_be_empty:
+        packed = [name for name in every if name.lower().endswith(ARCHIVES)]
+        hint = f"; an archive in it is not entered, load it by itself: {shown_name(packed[0])}" if packed else ""
+        raise SourceError(f"{source} holds no .json, .jsonl or .parquet file, in itself or below{hint}")
+    taken = set(selected)
+    with_tables = {PurePosixPath(name).parent for name in selected if f"/{name}".lower().endswith(_RECORDS)}
+    passed_over = [
+        name
+        for name in candidates
+        if name not in taken
+        and name.lower().endswith((*FILES, *ARCHIVES))
+        and not (name.lower().endswith(".parquet") and PurePosixPath(name).parent in with_tables)
+    ]
+    if not passed_over:
+        return Selection(selected, [])
+    names = listed([*map(shown_name, passed_over)], 5)
+    message = f"{plural(len(passed_over), 'file is', 'files are')} not read here: {names}"
+    where = source if isinstance(source, str) else source.name
+    return Selection(selected, [Document(shown_name(where), b"", message, "note", rule="passed-over")])
+
+
+def shown_name(name: str | Path) -> str:
+    """Return a file's name as text that can be written anywhere, also where it is not UTF-8 on disk."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
+
+
+def reason(error: Exception) -> str:
+    """Return what an error of reading says, without the path."""
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__

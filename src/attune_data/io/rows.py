@@ -1,0 +1,73 @@
+"""A `datasets.Dataset` as a source: one record a row, as JSON text in a column of its own or as the columns."""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from attune_data.io.documents import Document
+from attune_data.issues import SourceError
+from attune_data.text import listed
+
+__all__ = ["is_dataset", "rows"]
+
+_RECORD = "record"
+
+
+def is_dataset(source: object) -> bool:
+    """Tell whether a source comes from the library datasets, without importing it."""
+    return type(source).__module__.partition(".")[0] == "datasets"
+
+
+def rows(source: Any, raw: Sequence[str]) -> Iterator[Document]:
+    """Yield the records of a Dataset, named ``row 0`` and so on, as it counts; `raw` are columns that it needs.
+
+    Raises
+    ------
+    SourceError
+        Where it is not one table, has no row, or its rows are no records.
+    """
+    import datasets
+
+    if isinstance(source, dict):
+        splits = ", ".join(map(str, source)) or "none"
+        first = next(iter(source), "train")
+        raise SourceError(
+            f"the source is a {type(source).__name__}; give one of its splits ({splits}): source[{first!r}]"
+        )
+    if not isinstance(source, datasets.Dataset):
+        raise SourceError(f"the source is a {type(source).__name__}; give a datasets.Dataset")
+    columns = source.column_names
+    if _RECORD in columns:
+        source, is_text = source.select_columns([_RECORD]), True
+    elif set(raw) <= set(columns):
+        is_text = False
+        yield Document("rows", b"", _NULLS, "note", rule="nulls-dropped", consequence="nulls count as absent")
+    else:
+        raise SourceError(
+            f"the Dataset has neither a column {_RECORD!r}, a record as JSON text, nor the columns of a record,"
+            f" {' and '.join(map(repr, raw))}; it has: {listed(columns) or 'none'}."
+            " Records cannot be made of tidy tables: give the table that holds the records"
+        )
+    if not len(source):
+        raise SourceError("the Dataset has no row")
+    for number, row in enumerate(source.with_format(None)):
+        name = f"row {number}"
+        if not is_text:
+            yield Document(name, json.dumps(_without_nulls(row), default=str).encode())
+        elif isinstance(row[_RECORD], str):
+            yield Document(name, row[_RECORD].encode("utf-8", "surrogatepass"))
+        else:
+            kind = type(row[_RECORD]).__name__
+            yield Document(name, b"", f"the column {_RECORD!r} holds no text but {kind}")
+
+
+_NULLS = "in the columns of a Dataset a key that a record lacks is a null, as is one that was null"
+
+
+def _without_nulls(value: Any) -> Any:
+    """Drop the keys that Arrow fills in where other rows have them; a null in a list is one."""
+    if isinstance(value, dict):
+        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list):
+        return [_without_nulls(item) for item in value]
+    return value

@@ -1,0 +1,222 @@
+"""Where records come from: files, folders, archives, the Hub or a Dataset, as named bytes. Nothing is parsed here."""
+
+import os
+import re
+import stat
+import zlib
+from collections.abc import Iterator, Mapping
+from importlib.resources import files
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, TypeAlias
+
+from attune_data.io.documents import (
+    ARCHIVES,
+    FILES,
+    Budget,
+    Choice,
+    Document,
+    reason,
+    records,
+    select,
+    shown_name,
+)
+from attune_data.io.hub import listing
+from attune_data.io.hub_address import is_address, parse_address
+from attune_data.io.rows import is_dataset, rows
+from attune_data.issues import SourceError, shown
+
+if TYPE_CHECKING:
+    import datasets
+
+__all__ = ["Choice", "Document", "Source", "archive_stem", "documents", "source_text"]
+
+Source: TypeAlias = "str | os.PathLike[str] | datasets.Dataset"
+
+
+def documents(
+    source: Source,
+    choose: Choice | None = None,
+    *,
+    prefer: str | None = None,
+    demo: str | None = "attunebench/demo.jsonl",
+    columns: tuple[str, str] = ("conversationId", "turns"),
+) -> Iterator[Document]:
+    """Yield every record of a source, in name order.
+
+    Parameters
+    ----------
+    source : str, path-like or datasets.Dataset
+        ``"demo"``; a ``.json`` file, one record; a ``.jsonl`` or ``.jsonl.gz`` file, one record a line; a ``.parquet``
+        file with a column ``record``, one record's JSON a row; a folder, read recursively: every ``.json`` file, else
+        every ``.jsonl`` and ``.jsonl.gz`` file, else every ``records.parquet``, else every ``.parquet`` file; or an
+        archive (``.zip``, ``.tar``, ``.tar.gz``, ``.tgz``, ``.tar.bz2``, ``.tar.xz``), read as a folder and not
+        unpacked to disk. Names that begin with ``.`` or ``_`` are passed over, and so are ``annotation_codebook.json``
+        and the tables beside a ``records.parquet``. In a folder links are followed, each folder is read once; in an
+        archive links, devices and names that lead out of it are reported. One record may have 64 MiB, what is
+        compressed may unpack to 2 GiB in all, and JSONL and Parquet may have 500,000 records.
+
+        ``hf://owner/name[@revision][/path]`` is a data set on the Hugging Face Hub, read as a folder, or what lies in
+        it at that path; only the files that are chosen are downloaded, into the cache that the ``hf`` tools share,
+        which serves where the Hub cannot be reached. A revision is a branch, a tag or a commit, with ``/`` written
+        ``%2F``. ``HF_TOKEN``, ``HF_ENDPOINT``, ``HF_HOME`` and ``HF_HUB_OFFLINE`` are honoured.
+
+        A ``datasets.Dataset`` has one record a row: as JSON text in its column ``record``, or as its columns. In such
+        columns Arrow has a null for every key that a row lacks, so that nulls count as absent.
+    choose : callable, optional
+        Picks among the names of a folder's or an archive's files before any is read.
+    prefer : str, optional
+        Of a folder or an archive only the files whose names match this pattern, where there are any.
+    demo : str, optional
+        The file of the package that ``"demo"`` stands for; None where there is none.
+    columns : tuple of str
+        Two columns that a Dataset with the columns of these records has.
+
+    Raises
+    ------
+    SourceError
+        Where there is no such file, an archive is damaged from its start, or no file in it could be read; where the
+        Hub does not give what is asked for, with what to do about it.
+    TypeError
+        Where the source is of another type.
+    """
+    if is_dataset(source):
+        yield from rows(source, columns)
+        return
+    if source == "demo":
+        if demo is None:
+            raise SourceError("there is no demo of this kind of record; give a file or a folder")
+        with (files("attune_data") / demo).open("rb") as stream:
+            yield from records(PurePosixPath(demo).name, stream, Budget())
+        return
+    text = source_text(source)
+    if not text:
+        raise SourceError("the source is an empty text; give a file, a folder or demo")
+    if is_address(text):
+        yield from _hub(text, choose, prefer)
+        return
+    path = Path(text)
+    try:
+        is_folder, is_there = path.is_dir(), path.exists() or path.is_symlink()
+    except PermissionError as error:
+        raise SourceError(f"{path} cannot be reached: {error.strerror}") from None
+    except OSError as error:
+        raise SourceError(f"no such file or folder: {text[:80]!r}... ({error.strerror})") from None
+    if is_folder:
+        yield from _folder(path, choose, prefer)
+    elif not is_there:
+        raise SourceError(f"no such file or folder: {path}{_nearest(path)}")
+    elif archive_stem(path) is not None:
+        from attune_data.io.archives import members
+
+        yield from members(path, choose, prefer)
+    elif path.name.lower().endswith(FILES):
+        yield from _file(path, shown_name(path.name), Budget())
+    else:
+        raise SourceError(
+            f"{path} is neither a .json, .jsonl or .parquet file, an archive ({', '.join(ARCHIVES)}) nor a folder"
+        )
+
+
+def source_text(source: Source) -> str:
+    """Return a source that is a path or an address as text.
+
+    Raises
+    ------
+    TypeError
+        Where it is neither.
+    """
+    text = os.fspath(source) if isinstance(source, str | os.PathLike) else None
+    if isinstance(text, str):
+        return text
+    hint = ""
+    if isinstance(source, list | tuple | set):
+        hint = "; load each of several and join what comes with |"
+    elif isinstance(source, bytes):
+        hint = "; os.fsdecode makes a path of bytes"
+    raise TypeError(
+        f"the source is {shown(source)}, of type {type(source).__name__}; expected a path, 'demo', an address hf://..."
+        f" or a datasets.Dataset{hint}"
+    )
+
+
+def archive_stem(path: Path) -> str | None:
+    """Return an archive's name without its suffix, or None where the name is not an archive's."""
+    for suffix in ARCHIVES:
+        if path.name.lower().endswith(suffix):
+            return path.name[: -len(suffix)]
+    return None
+
+
+def _nearest(path: Path) -> str:
+    """Say how far the path exists, which shows where it was misspelt, or that it may be a name on the Hub."""
+    if re.fullmatch(r"[\w.-]+/[\w.-]+", str(path)) and not path.parent.exists():
+        return f"; a data set of that name on the Hub is hf://{path}"
+    for parent in path.absolute().parents:
+        if parent.is_dir():
+            return f" ({parent} exists, {path.absolute().relative_to(parent).parts[0]!r} is not in it)"
+    return ""
+
+
+def _folder(folder: Path, choose: Choice | None, prefer: str | None) -> Iterator[Document]:
+    found: dict[str, Path] = {}
+    problems: list[Document] = []
+
+    def unreadable(error: OSError) -> None:
+        name = shown_name(Path(error.filename).relative_to(folder))
+        problems.append(Document(name, b"", f"the folder cannot be read: {error.strerror}"))
+
+    entered: set[tuple[int, int]] = set()
+    for root, folders, names in os.walk(folder, onerror=unreadable, followlinks=True):
+        try:
+            status = Path(root).stat()
+        except OSError as error:  # It has vanished since it was listed.
+            folders.clear()
+            unreadable(error)
+            continue
+        if (status.st_dev, status.st_ino) in entered:
+            folders.clear()
+            name = shown_name(Path(root).relative_to(folder))
+            problems.append(Document(name, b"", "a link to a folder already read", "note", "passed-over"))
+            continue
+        entered.add((status.st_dev, status.st_ino))
+        # A folder named like a record is not entered; reading it as a file reports it.
+        like_files = [name for name in folders if name.lower().endswith(FILES)]
+        folders[:] = sorted(name for name in folders if name not in like_files and name[0] not in "._")
+        paths = [Path(root, name) for name in (*names, *like_files) if name[0] not in "._"]
+        found |= {path.relative_to(folder).as_posix(): path for path in paths}
+    yield from problems
+    selection = select(folder, found, prefer, may_be_empty=bool(problems))
+    yield from selection.notes
+    yield from _files({name: found[name] for name in selection.chosen_by(choose)})
+
+
+def _hub(text: str, choose: Choice | None, prefer: str | None) -> Iterator[Document]:
+    found = listing(parse_address(text))
+    if found.note:
+        yield Document(text, b"", found.note, "note", rule="hub-cache", consequence="the cached files are read")
+    if found.names == [""]:
+        yield from documents(found.fetch(found.names)[""], choose, prefer=prefer)
+        return
+    selection = select(text, found.names, prefer, may_be_empty=False)
+    yield from selection.notes
+    yield from _files(found.fetch(selection.chosen_by(choose)))
+
+
+def _files(paths: Mapping[str, Path]) -> Iterator[Document]:
+    budget = Budget()
+    for name, path in paths.items():
+        yield from _file(path, shown_name(name), budget)
+        if budget.is_spent:
+            return
+
+
+def _file(path: Path, name: str, budget: Budget) -> Iterator[Document]:
+    try:
+        mode = path.stat().st_mode
+        if stat.S_ISREG(mode):
+            with path.open("rb") as stream:
+                yield from records(name, stream, budget)
+        else:
+            yield Document(name, b"", f"a {'folder' if stat.S_ISDIR(mode) else 'device or pipe'}, not a file")
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        yield Document(name, b"", f"the file cannot be read: {reason(error)}")

@@ -1,0 +1,51 @@
+"""SAGE dialogues: what the second stage of loading mends in them, and the rules they are held to."""
+
+from itertools import pairwise
+
+from attune_data.eibench.rules import ANCHOR, LEVEL, check_change
+from attune_data.fixes import Report, closed, each, number, record, text
+from attune_data.sage.dialogue import SageDialogue, emotion_state
+
+__all__ = ["check_dialogue", "fix_dialogue"]
+
+_TEXTS = ("id", "model", "emo_state", "target", "player", "scene", "character", "topic", "task")
+_ROLES = {"user": "user", "assistant": "assistant"}
+_PLANNING = record({**dict.fromkeys(("activity", "TargetCompletion", "content", "analyse"), text), "change": number()})
+
+fix_dialogue = record(
+    {
+        **dict.fromkeys(_TEXTS, text),
+        "emo_point": ANCHOR,
+        "history": each(
+            record(
+                {
+                    "role": closed(_ROLES, "user or assistant"),
+                    **dict.fromkeys(("content", "think", "thinking"), text),
+                    "emotion-point": LEVEL,
+                    "planning": _PLANNING,
+                }
+            ),
+            needed=True,
+        ),
+    }
+)
+
+
+def check_dialogue(dialogue: SageDialogue, report: Report) -> None:
+    """Report what contradicts the final emotion, the changes or the order of the messages."""
+    if dialogue.emo_state != emotion_state(dialogue.emo_point):
+        message = f"an emotion of {dialogue.emo_point} is {emotion_state(dialogue.emo_point)}"
+        report.add("$.emo_state", "emotion-state", "warning", dialogue.emo_state, message, "kept; not scored")
+    roles = [message.role for message in dialogue.history]
+    if roles != [("user", "assistant")[place % 2] for place in range(len(roles))]:
+        message = "expected person and model in turn, the person first"
+        report.add("$.history", "message-order", "warning", roles, message, "kept; changes are told by the person's")
+    points = [(place, message) for place, message in enumerate(dialogue.history) if message.emotion_point is not None]
+    if points and points[-1][1].emotion_point != dialogue.emo_point:
+        message = f"the last emotion in the history is {points[-1][1].emotion_point}"
+        report.add(
+            "$.emo_point", "final-state", "warning", dialogue.emo_point, message, "kept; the final one is scored"
+        )
+    for (_, before), (place, after) in pairwise(points):
+        step = (before.emotion_point, after.planning.change, after.emotion_point)
+        check_change(step, f"$.history[{place}].planning.change", report)

@@ -1,0 +1,3 @@
+"""The metrics of AttuneBench, a task a module."""
+
+__all__: list[str] = []

@@ -1,0 +1,306 @@
+"""Binary questions: did the response do it (OM), and would the participant have wanted it (HP).
+
+Conventions
+-----------
+Answers are mappings from question id to ``yes``, ``no``, ``na`` or None. A question counts where its reference answer
+is yes or no. A prediction other than yes, a missing one included, is taken as no: it is a false negative where the
+reference says yes, and a true negative where it says no. So an empty prediction earns a true negative on every "no";
+read accuracy together with coverage. Counts add up: pool turns with ``sum(counts, BinaryCounts())``.
+
+Metrics
+-------
+- Accuracy, precision, recall, F1 from the four counts, 0/0 being 0 [1]_.
+- Matthews correlation coefficient, 0/0 being 0 [2]_.
+
+References
+----------
+.. [1] AttuneBench, arXiv:2605.21739, turn metrics.
+.. [2] Matthews (1975), Comparison of the predicted and observed secondary structure of T4 phage lysozyme,
+   Biochim. Biophys. Acta 405, 442-451.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import sqrt
+
+from attune_metrics.checks import check_mapping
+from attune_metrics.errors import MetricInputError
+
+__all__ = [
+    "Answers",
+    "BinaryCounts",
+    "PreparedAnswers",
+    "binary_accuracy",
+    "binary_counts",
+    "binary_f1",
+    "binary_mcc",
+    "binary_precision",
+    "binary_recall",
+    "count_answers",
+    "observed_truth",
+    "preferred_truth",
+    "prepare_answers",
+]
+
+Answers = Mapping[str, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedAnswers:
+    """One turn's reference answers, ready to be scored many times.
+
+    Attributes
+    ----------
+    yes, no : tuple of str
+        Ids of the questions answered yes, and no.
+    judged : bool
+        Whether the turn has any judgement at all, answered or not.
+    """
+
+    yes: tuple[str, ...]
+    no: tuple[str, ...]
+    judged: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BinaryCounts:
+    """True and false positives and negatives, and the scores that follow from them.
+
+    ``a + b`` pools two sets of counts. Every score is 0 where its denominator is 0.
+
+    Examples
+    --------
+    >>> pooled = BinaryCounts(tp=2, tn=1, fp=1, fn=0) + BinaryCounts(tp=1, tn=0, fp=0, fn=1)
+    >>> pooled.n, pooled.precision, pooled.recall
+    (6, 0.75, 0.75)
+    """
+
+    tp: int = 0
+    tn: int = 0
+    fp: int = 0
+    fn: int = 0
+
+    def __add__(self, other: "BinaryCounts") -> "BinaryCounts":
+        return BinaryCounts(self.tp + other.tp, self.tn + other.tn, self.fp + other.fp, self.fn + other.fn)
+
+    @property
+    def n(self) -> int:
+        """Number of questions counted."""
+        return self.tp + self.tn + self.fp + self.fn
+
+    @property
+    def accuracy(self) -> float:
+        """``(TP + TN) / n``."""
+        return _ratio(self.tp + self.tn, self.n)
+
+    @property
+    def precision(self) -> float:
+        """``TP / (TP + FP)``."""
+        return _ratio(self.tp, self.tp + self.fp)
+
+    @property
+    def recall(self) -> float:
+        """``TP / (TP + FN)``."""
+        return _ratio(self.tp, self.tp + self.fn)
+
+    @property
+    def f1(self) -> float:
+        """``2 TP / (2 TP + FP + FN)``."""
+        return _ratio(2 * self.tp, 2 * self.tp + self.fp + self.fn)
+
+    @property
+    def mcc(self) -> float:
+        """``(TP TN - FP FN) / sqrt((TP + FP)(TP + FN)(TN + FP)(TN + FN))``."""
+        tp, tn, fp, fn = self.tp, self.tn, self.fp, self.fn
+        return _ratio(tp * tn - fp * fn, sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)))
+
+
+def _ratio(numerator: int, denominator: float) -> float:
+    return numerator / denominator if denominator else 0.0
+
+
+def observed_truth(observed: str | None, llm: str | None = None) -> str | None:
+    """Return the reference answer of an OM question: the observed one, else `llmValue`.
+
+    Only None falls back; ``na`` is an answer.
+
+    Examples
+    --------
+    >>> observed_truth(None, "yes"), observed_truth("na", "yes")
+    ('yes', 'na')
+    """
+    return llm if observed is None else observed
+
+
+def preferred_truth(preferred: str | None, observed: str | None) -> str | None:
+    """Return the reference answer of an HP question: the preferred, else the observed one.
+
+    Only None falls back; ``na`` is an answer. A recorded `llmValue` is never used here.
+
+    Examples
+    --------
+    >>> preferred_truth(None, "no"), preferred_truth("yes", "no")
+    ('no', 'yes')
+    """
+    return observed if preferred is None else preferred
+
+
+def prepare_answers(reference: Answers) -> PreparedAnswers:
+    """Prepare reference answers, spelled ``yes``, ``no``, ``na`` or None, for `count_answers`; nothing is checked."""
+    return PreparedAnswers(
+        yes=tuple(question for question, answer in reference.items() if answer == "yes"),
+        no=tuple(question for question, answer in reference.items() if answer == "no"),
+        judged=bool(reference),
+    )
+
+
+def count_answers(reference: PreparedAnswers, predicted: Answers) -> BinaryCounts:
+    """Count as `binary_counts` does, without checks; answers are spelled ``yes``, ``no``, ``na`` or None."""
+    tp = list(map(predicted.get, reference.yes)).count("yes")
+    fp = list(map(predicted.get, reference.no)).count("yes")
+    return BinaryCounts(tp=tp, tn=len(reference.no) - fp, fp=fp, fn=len(reference.yes) - tp)
+
+
+def check_answers(answers: object, side: str) -> dict[str, str | None]:
+    """Return answers in lower case, or raise."""
+    known = {}
+    for question, answer in check_mapping(answers, side, "question id -> yes, no, na or None").items():
+        if not isinstance(question, str):
+            raise MetricInputError(f"{side} question id {question!r} is not a text")
+        spelled = answer.strip().lower() if isinstance(answer, str) else answer
+        if spelled not in ("yes", "no", "na", None):
+            raise MetricInputError(f"{side} {question}: unknown answer {answer!r}; expected yes, no, na or None")
+        known[question] = spelled
+    return known
+
+
+def binary_counts(reference: Answers, predicted: Answers) -> BinaryCounts:
+    """Count true and false positives and negatives over the questions whose reference is yes or no.
+
+    Parameters
+    ----------
+    reference, predicted : mapping of str to {"yes", "no", "na", None}
+        Question id -> answer, any letter case. Predictions for questions without a reference answer are ignored.
+
+    Returns
+    -------
+    BinaryCounts
+        ``tp, tn, fp, fn``, with ``n, accuracy, precision, recall, f1, mcc``.
+
+    Raises
+    ------
+    MetricInputError
+        If an answer is none of the four.
+
+    Examples
+    --------
+    >>> binary_counts({"B1": "yes", "B2": "no", "B3": "na"}, {"B1": "yes", "B2": "na", "B3": "yes"})
+    BinaryCounts(tp=1, tn=1, fp=0, fn=0)
+    """
+    truth = prepare_answers(check_answers(reference, "reference"))
+    return count_answers(truth, check_answers(predicted, "predicted"))
+
+
+def binary_accuracy(reference: Answers, predicted: Answers, *, without_judgements: float = 1.0) -> float:
+    """Share of answered questions predicted rightly: ``(TP + TN) / n``.
+
+    Parameters
+    ----------
+    reference, predicted : mapping of str to {"yes", "no", "na", None}
+        As for `binary_counts`.
+    without_judgements : float
+        The value of a turn without judgements (an empty reference). AttuneBench defines 1, and 0 for the questions in
+        their HP-facing phrasing.
+
+    Returns
+    -------
+    float
+        0 to 1, higher is better. Judgements but none answered yes or no: 0.
+
+    Raises
+    ------
+    MetricInputError
+        If an answer is none of the four.
+
+    Examples
+    --------
+    >>> binary_accuracy({"B1": "yes", "B2": "no"}, {"B1": "yes", "B2": "yes"})
+    0.5
+    >>> binary_accuracy({}, {"B1": "yes"})
+    1.0
+    """
+    counts = binary_counts(reference, predicted)
+    return counts.accuracy if reference else without_judgements
+
+
+def binary_precision(reference: Answers, predicted: Answers) -> float:
+    """Share of predicted yes that are yes: ``TP / (TP + FP)``.
+
+    Takes and raises what `binary_counts` does.
+
+    Returns
+    -------
+    float
+        0 to 1, higher is better; 0 if no counted question was predicted yes.
+
+    Examples
+    --------
+    >>> binary_precision({"B1": "yes", "B2": "no"}, {"B1": "yes", "B2": "yes"})
+    0.5
+    """
+    return binary_counts(reference, predicted).precision
+
+
+def binary_recall(reference: Answers, predicted: Answers) -> float:
+    """Share of yes that were predicted yes: ``TP / (TP + FN)``.
+
+    Takes and raises what `binary_counts` does.
+
+    Returns
+    -------
+    float
+        0 to 1, higher is better; 0 if no reference answer is yes.
+
+    Examples
+    --------
+    >>> binary_recall({"B1": "yes", "B2": "yes"}, {"B1": "yes"})
+    0.5
+    """
+    return binary_counts(reference, predicted).recall
+
+
+def binary_f1(reference: Answers, predicted: Answers) -> float:
+    """F1 of the answer yes: ``2 TP / (2 TP + FP + FN)``.
+
+    Takes and raises what `binary_counts` does.
+
+    Returns
+    -------
+    float
+        0 to 1, higher is better; 0 if no counted question is yes or predicted yes.
+
+    Examples
+    --------
+    >>> binary_f1({"B1": "yes", "B2": "yes", "B3": "no"}, {"B1": "yes", "B3": "yes"})
+    0.5
+    """
+    return binary_counts(reference, predicted).f1
+
+
+def binary_mcc(reference: Answers, predicted: Answers) -> float:
+    """Matthews correlation coefficient of the answer yes.
+
+    ``(TP TN - FP FN) / sqrt((TP + FP)(TP + FN)(TN + FP)(TN + FN))``. Takes and raises what `binary_counts` does.
+
+    Returns
+    -------
+    float
+        -1 to 1, higher is better, 0 is chance; 0 also where the denominator is 0, that is, where one side is constant
+        (the convention of AttuneBench).
+
+    Examples
+    --------
+    >>> binary_mcc({"B1": "yes", "B2": "no"}, {"B1": "no", "B2": "yes"})
+    -1.0
+    """
+    return binary_counts(reference, predicted).mcc

@@ -1,0 +1,318 @@
+"""Composites: how the metrics of one conversation make one score.
+
+Conventions
+-----------
+Arguments are averages over the turns of a conversation, or post-conversation scores. nan in, nan out: a composite of
+something undefined is undefined, without a further warning. Rounding is Python's `round` (half to even, on the binary
+value).
+
+Metrics
+-------
+- Composite score: ``100 (0.24 emotion_blend + 0.49 evaluation_quality + 0.27 holistic)`` [1]_.
+- Equal-weight composite: ``100 mean(turn_level_average, conversation_wide_average)`` [1]_.
+- Phrasing gap and alignment: HP-facing against observer phrasing of the same questions [1]_.
+
+References
+----------
+.. [1] AttuneBench, arXiv:2605.21739, composite score.
+"""
+
+from math import isnan
+
+from attune_metrics.checks import check_number
+
+__all__ = [
+    "binary_mean",
+    "composite_score",
+    "conversation_wide",
+    "conversation_wide_average",
+    "emotion_blend",
+    "equal_weight_composite",
+    "evaluation_quality",
+    "holistic",
+    "hp_perspective_alignment",
+    "hp_perspective_gap",
+    "panas01",
+    "turn_level_average",
+]
+
+
+def _check_all(low: float = 0, **values: object) -> None:
+    for name, value in values.items():
+        # Averages may pass 1 by a rounding error.
+        if not (isinstance(value, float) and (isnan(value) or low <= value <= 1 + 1e-9)):
+            check_number(value, name, low, 1)
+
+
+def emotion_blend(f1: float, va_score: float) -> float:
+    """Emotion pillar: ``0.5 F1 + 0.5 VA``, from `emotion_f1` and `emotion_va_score`.
+
+    Parameters
+    ----------
+    f1, va_score : float
+        0 to 1.
+
+    Returns
+    -------
+    float
+        0 to 1, higher is better; nan if a value is.
+
+    Raises
+    ------
+    MetricInputError
+        If a value is outside its range. So do all functions here.
+
+    Examples
+    --------
+    >>> emotion_blend(0.5, 0.25)
+    0.375
+    """
+    _check_all(f1=f1, va_score=va_score)
+    return 0.5 * f1 + 0.5 * va_score
+
+
+def binary_mean(om_accuracy: float, human_accuracy: float) -> float:
+    """Mean accuracy on the two sets of questions: ``(om_accuracy + human_accuracy) / 2``.
+
+    Parameters
+    ----------
+    om_accuracy, human_accuracy : float
+        `binary_accuracy` on the OM and on the HP questions (observer phrasing), 0 to 1.
+
+    Returns
+    -------
+    float
+        0 to 1, higher is better; nan if a value is.
+
+    Examples
+    --------
+    >>> binary_mean(0.75, 0.25)
+    0.5
+    """
+    _check_all(om_accuracy=om_accuracy, human_accuracy=human_accuracy)
+    return (om_accuracy + human_accuracy) / 2
+
+
+def evaluation_quality(*, om_accuracy: float, human_accuracy: float, pairwise_accuracy: float) -> float:
+    """Pillar of evaluation: ``0.5 binary_mean + 0.5 pairwise_accuracy``.
+
+    Parameters
+    ----------
+    om_accuracy, human_accuracy : float
+        As for `binary_mean`, 0 to 1.
+    pairwise_accuracy : float
+        0 to 1.
+
+    Returns
+    -------
+    float
+        0 to 1, higher is better; nan if a value is.
+
+    Examples
+    --------
+    >>> evaluation_quality(om_accuracy=0.75, human_accuracy=0.25, pairwise_accuracy=1.0)
+    0.75
+    """
+    _check_all(pairwise_accuracy=pairwise_accuracy)
+    return 0.5 * binary_mean(om_accuracy, human_accuracy) + 0.5 * pairwise_accuracy
+
+
+def panas01(panas_baseline_adjusted: float | None) -> float:
+    """PANAS skill moved to 0-1: ``(skill + 1) / 2``; None or nan, where nothing changed, is 0.5.
+
+    Parameters
+    ----------
+    panas_baseline_adjusted : float or None
+        -1 to 1.
+
+    Returns
+    -------
+    float
+        0 to 1, higher is better.
+
+    Examples
+    --------
+    >>> panas01(0.5), panas01(None)
+    (0.75, 0.5)
+    """
+    if panas_baseline_adjusted is None:
+        return 0.5
+    _check_all(low=-1, panas_baseline_adjusted=panas_baseline_adjusted)
+    return 0.5 if isnan(panas_baseline_adjusted) else (panas_baseline_adjusted + 1) / 2
+
+
+def conversation_wide(q1: float, q2: float, q3: float, follow_up: float) -> float:
+    """Mean of the four answers about the whole conversation: ``(q1 + q2 + q3 + follow_up) / 4``.
+
+    Parameters
+    ----------
+    q1, q2, q3, follow_up : float
+        `q1_looking_for_score`, `q2_emotion_clarity_match`, `q3_model_fit_match`, `q3_follow_up_score`, 0 to 1.
+
+    Returns
+    -------
+    float
+        0 to 1, higher is better; nan if a value is.
+
+    Examples
+    --------
+    >>> conversation_wide(0.5, 1.0, 0.0, 0.5)
+    0.5
+    """
+    _check_all(q1=q1, q2=q2, q3=q3, follow_up=follow_up)
+    return (q1 + q2 + q3 + follow_up) / 4
+
+
+def holistic(*, panas01: float, conversation_wide: float, four_branch_normalized: float) -> float:
+    """Holistic pillar: ``0.4 panas01 + 0.3 conversation_wide + 0.3 four_branch_normalized``.
+
+    Parameters
+    ----------
+    panas01, conversation_wide, four_branch_normalized : float
+        0 to 1.
+
+    Returns
+    -------
+    float
+        0 to 1, higher is better; nan if a value is.
+
+    Examples
+    --------
+    >>> holistic(panas01=0.5, conversation_wide=1.0, four_branch_normalized=0.0)
+    0.5
+    """
+    _check_all(panas01=panas01, conversation_wide=conversation_wide, four_branch_normalized=four_branch_normalized)
+    return 0.4 * panas01 + 0.3 * conversation_wide + 0.3 * four_branch_normalized
+
+
+def composite_score(*, emotion_blend: float, evaluation_quality: float, holistic: float) -> float:
+    """Composite: ``round(100 (0.24 emotion_blend + 0.49 evaluation_quality + 0.27 holistic), 2)``.
+
+    Parameters
+    ----------
+    emotion_blend, evaluation_quality, holistic : float
+        The three pillars, 0 to 1.
+
+    Returns
+    -------
+    float
+        0 to 100, higher is better; nan if a value is.
+
+    Examples
+    --------
+    >>> composite_score(emotion_blend=0.25, evaluation_quality=0.75, holistic=0.5)
+    56.25
+    """
+    _check_all(emotion_blend=emotion_blend, evaluation_quality=evaluation_quality, holistic=holistic)
+    return round(100 * (0.24 * emotion_blend + 0.49 * evaluation_quality + 0.27 * holistic), 2)
+
+
+def turn_level_average(*, emotion_blend: float, binary_mean: float, pairwise_accuracy: float) -> float:
+    """Mean of the turn-level scores: ``(emotion_blend + binary_mean + pairwise_accuracy) / 3``.
+
+    Parameters
+    ----------
+    emotion_blend, binary_mean, pairwise_accuracy : float
+        0 to 1.
+
+    Returns
+    -------
+    float
+        0 to 1, higher is better; nan if a value is.
+
+    Examples
+    --------
+    >>> turn_level_average(emotion_blend=0.25, binary_mean=0.5, pairwise_accuracy=0.75)
+    0.5
+    """
+    _check_all(emotion_blend=emotion_blend, binary_mean=binary_mean, pairwise_accuracy=pairwise_accuracy)
+    return (emotion_blend + binary_mean + pairwise_accuracy) / 3
+
+
+def conversation_wide_average(*, panas01: float, conversation_wide: float, four_branch_normalized: float) -> float:
+    """Mean of the post-conversation scores: ``(panas01 + conversation_wide + four_branch_normalized) / 3``.
+
+    Parameters
+    ----------
+    panas01, conversation_wide, four_branch_normalized : float
+        0 to 1.
+
+    Returns
+    -------
+    float
+        0 to 1, higher is better; nan if a value is.
+
+    Examples
+    --------
+    >>> conversation_wide_average(panas01=0.5, conversation_wide=0.25, four_branch_normalized=0.75)
+    0.5
+    """
+    _check_all(panas01=panas01, conversation_wide=conversation_wide, four_branch_normalized=four_branch_normalized)
+    return (panas01 + conversation_wide + four_branch_normalized) / 3
+
+
+def equal_weight_composite(*, turn_level_average: float, conversation_wide_average: float) -> float:
+    """Composite of equal parts: ``round(100 (turn_level_average + conversation_wide_average) / 2, 2)``.
+
+    Parameters
+    ----------
+    turn_level_average, conversation_wide_average : float
+        0 to 1.
+
+    Returns
+    -------
+    float
+        0 to 100, higher is better; nan if a value is.
+
+    Examples
+    --------
+    >>> equal_weight_composite(turn_level_average=0.5, conversation_wide_average=0.25)
+    37.5
+    """
+    _check_all(turn_level_average=turn_level_average, conversation_wide_average=conversation_wide_average)
+    return round(100 * ((turn_level_average + conversation_wide_average) / 2), 2)
+
+
+def hp_perspective_gap(*, observer: float, hp: float) -> float:
+    """Phrasing gap: ``observer - hp``, how much better the model is when not addressed as the participant.
+
+    Parameters
+    ----------
+    observer, hp : float
+        The same score (mean HP accuracy, or pooled MCC) on the two phrasings of the questions, -1 to 1.
+
+    Returns
+    -------
+    float
+        -1 to 1 for accuracy, -2 to 2 for MCC; 0 is no gap, neither direction is better; nan if a value is.
+
+    Examples
+    --------
+    >>> hp_perspective_gap(observer=0.75, hp=0.5)
+    0.25
+    """
+    _check_all(low=-1, observer=observer, hp=hp)
+    return observer - hp
+
+
+def hp_perspective_alignment(*, observer: float, hp: float) -> float:
+    """Phrasing alignment: ``hp / observer``; 0 if `observer` is not positive.
+
+    Parameters
+    ----------
+    observer, hp : float
+        The same score (mean HP accuracy, or pooled MCC) on the two phrasings of the questions, -1 to 1.
+
+    Returns
+    -------
+    float
+        1 is no difference, neither direction is better; unbounded. 0 if `observer` is 0 or less, otherwise nan if a
+        value is nan.
+
+    Examples
+    --------
+    >>> hp_perspective_alignment(observer=0.5, hp=0.25)
+    0.5
+    """
+    _check_all(low=-1, observer=observer, hp=hp)
+    return 0.0 if observer <= 0 else hp / observer

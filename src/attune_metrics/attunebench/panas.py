@@ -1,0 +1,362 @@
+"""PANAS after the conversation: how well the model predicts the participant's mood.
+
+Conventions
+-----------
+The Positive and Negative Affect Schedule [1]_ has ten positive and ten negative items, here rated 1 to 7, so each total
+is 10 to 70. A `Panas` may lack items and totals; which total counts where there are both is a choice of the protocol.
+
+Metrics
+-------
+- MAE and its normalized form, of the totals and of the items [2]_.
+- Baseline-adjusted: skill over the forecast that the mood stays as it was before the conversation [2]_.
+
+References
+----------
+.. [1] Watson, Clark, Tellegen (1988), Development and validation of brief measures of positive and negative affect,
+   J. Pers. Soc. Psychol. 54, 1063-1070.
+.. [2] AttuneBench, arXiv:2605.21739, post-conversation metrics.
+"""
+
+from math import isnan
+
+from attune_metrics.attunebench._panas_form import (
+    Panas,
+    PanasTotals,
+    PreparedPanas,
+    check_panas,
+    panas_totals,
+    prepare_panas,
+)
+from attune_metrics.attunebench._panas_score import PanasScores, score_panas
+from attune_metrics.attunebench.protocol import DOCUMENTED, Protocol, get_protocol
+from attune_metrics.checks import defined, warn_undefined
+
+__all__ = [
+    "Panas",
+    "PanasScores",
+    "PanasTotals",
+    "PreparedPanas",
+    "panas_baseline_adjusted",
+    "panas_item_baseline_adjusted",
+    "panas_item_mae",
+    "panas_item_normalized",
+    "panas_mae",
+    "panas_na_baseline_adjusted",
+    "panas_na_mae",
+    "panas_na_normalized",
+    "panas_normalized",
+    "panas_pa_baseline_adjusted",
+    "panas_pa_mae",
+    "panas_pa_normalized",
+    "panas_scores",
+    "panas_totals",
+    "prepare_panas",
+    "score_panas",
+]
+
+_UNDEFINED = "what it needs is missing, or nothing changed since the baseline"
+
+
+def _score(
+    reference: Panas, predicted: Panas, protocol: Protocol | str = DOCUMENTED, baseline: Panas | None = None
+) -> PanasScores:
+    chosen = get_protocol(protocol)
+    return score_panas(
+        _checked(reference, "reference", chosen),
+        _checked(predicted, "predicted", chosen),
+        baseline=None if baseline is None else _checked(baseline, "baseline", chosen),
+    )
+
+
+def _checked(panas: Panas, side: str, protocol: Protocol) -> PreparedPanas:
+    check_panas(panas, side)
+    return prepare_panas(panas, protocol=protocol)
+
+
+def panas_scores(
+    reference: Panas, predicted: Panas, *, baseline: Panas | None = None, protocol: Protocol | str = DOCUMENTED
+) -> PanasScores:
+    """All PANAS metrics of a conversation in one pass.
+
+    Parameters
+    ----------
+    reference, predicted : Panas
+        The form filled after the conversation, and its prediction.
+    baseline : Panas, optional
+        The form filled before; the `baseline_adjusted` values need it.
+    protocol : Protocol or str
+        Which totals count, see `panas_totals`.
+
+    Returns
+    -------
+    PanasScores
+        Values that are not defined are nan.
+
+    Raises
+    ------
+    MetricInputError
+        As `panas_totals`.
+
+    Warns
+    -----
+    UndefinedMetricWarning
+        Naming the values that are nan; not for the baseline-adjusted ones if no baseline is given.
+
+    Examples
+    --------
+    >>> before, after = Panas({"proud": 3}, 40, 30), Panas({"proud": 5}, 50, 20)
+    >>> scores = panas_scores(after, Panas({"proud": 4}, 46, 22), baseline=before)
+    >>> scores.pa_mae, scores.na_mae, scores.mae, scores.pa_baseline_adjusted, scores.item_baseline_adjusted
+    (4.0, 2.0, 3.0, 0.6, 0.5)
+    """
+    scores = _score(reference, predicted, protocol, baseline)
+    undefined = [
+        name
+        for name in PanasScores.__slots__
+        if name != "item_errors" and isnan(getattr(scores, name)) and (baseline is not None or "baseline" not in name)
+    ]
+    if undefined:
+        warn_undefined(", ".join(undefined), _UNDEFINED)
+    return scores
+
+
+def panas_mae(reference: Panas, predicted: Panas, *, protocol: Protocol | str = DOCUMENTED) -> float:
+    """Mean absolute error of the two affect totals: ``mean over affects of |actual - predicted|``.
+
+    Takes and raises what `panas_scores` does.
+
+    Returns
+    -------
+    float
+        0 to 60 points, lower is better. A total missing on one end is taken as 40; an affect missing on both ends is
+        left out; nan, with `UndefinedMetricWarning`, if both are.
+
+    Examples
+    --------
+    >>> panas_mae(Panas(positive_total=50, negative_total=20), Panas(positive_total=44, negative_total=22))
+    4.0
+    """
+    return defined(_score(reference, predicted, protocol).mae, "panas_mae", _UNDEFINED)
+
+
+def panas_normalized(reference: Panas, predicted: Panas, *, protocol: Protocol | str = DOCUMENTED) -> float:
+    """`panas_mae` as a score: ``1 - MAE / 60``.
+
+    Takes and raises what `panas_scores` does.
+
+    Returns
+    -------
+    float
+        0 to 1, higher is better; nan, with `UndefinedMetricWarning`, where `panas_mae` is.
+
+    Examples
+    --------
+    >>> panas_normalized(Panas(positive_total=50), Panas(positive_total=44))
+    0.9
+    """
+    return defined(_score(reference, predicted, protocol).normalized, "panas_normalized", _UNDEFINED)
+
+
+def panas_pa_mae(reference: Panas, predicted: Panas, *, protocol: Protocol | str = DOCUMENTED) -> float:
+    """Absolute error of the total of positive affect: ``|actual - predicted|``.
+
+    Takes and raises what `panas_scores` does.
+
+    Returns
+    -------
+    float
+        0 to 60 points, lower is better. Missing on one end, a total is taken as 40; nan, with `UndefinedMetricWarning`,
+        if missing on both.
+
+    Examples
+    --------
+    >>> panas_pa_mae(Panas(positive_total=50), Panas(positive_total=44))
+    6.0
+    """
+    return defined(_score(reference, predicted, protocol).pa_mae, "panas_pa_mae", _UNDEFINED)
+
+
+def panas_na_mae(reference: Panas, predicted: Panas, *, protocol: Protocol | str = DOCUMENTED) -> float:
+    """Absolute error of the total of negative affect: ``|actual - predicted|``.
+
+    Takes and raises what `panas_scores` does.
+
+    Returns
+    -------
+    float
+        0 to 60 points, lower is better. Missing on one end, a total is taken as 40; nan, with `UndefinedMetricWarning`,
+        if missing on both.
+
+    Examples
+    --------
+    >>> panas_na_mae(Panas(negative_total=50), Panas(negative_total=44))
+    6.0
+    """
+    return defined(_score(reference, predicted, protocol).na_mae, "panas_na_mae", _UNDEFINED)
+
+
+def panas_pa_normalized(reference: Panas, predicted: Panas, *, protocol: Protocol | str = DOCUMENTED) -> float:
+    """`panas_pa_mae` as a score: ``1 - error / 60``.
+
+    Takes and raises what `panas_scores` does.
+
+    Returns
+    -------
+    float
+        0 to 1, higher is better; nan, with `UndefinedMetricWarning`, where `panas_pa_mae` is.
+
+    Examples
+    --------
+    >>> panas_pa_normalized(Panas(positive_total=50), Panas(positive_total=44))
+    0.9
+    """
+    return defined(_score(reference, predicted, protocol).pa_normalized, "panas_pa_normalized", _UNDEFINED)
+
+
+def panas_na_normalized(reference: Panas, predicted: Panas, *, protocol: Protocol | str = DOCUMENTED) -> float:
+    """`panas_na_mae` as a score: ``1 - error / 60``.
+
+    Takes and raises what `panas_scores` does.
+
+    Returns
+    -------
+    float
+        0 to 1, higher is better; nan, with `UndefinedMetricWarning`, where `panas_na_mae` is.
+
+    Examples
+    --------
+    >>> panas_na_normalized(Panas(negative_total=50), Panas(negative_total=44))
+    0.9
+    """
+    return defined(_score(reference, predicted, protocol).na_normalized, "panas_na_normalized", _UNDEFINED)
+
+
+def panas_baseline_adjusted(
+    reference: Panas, predicted: Panas, *, baseline: Panas, protocol: Protocol | str = DOCUMENTED
+) -> float:
+    """Skill over the forecast "mood does not change", mean of the two affects.
+
+    Per affect ``(raw - naive) / (1 - naive)``, clamped to -1 to 1, with ``raw = 1 - |post - predicted| / 60`` and
+    ``naive = 1 - |post - pre| / 60``; that is ``1 - |post - predicted| / |post - pre|``.
+
+    Takes and raises what `panas_scores` does.
+
+    Returns
+    -------
+    float
+        -1 to 1, higher is better: 1 is exact, 0 as good as predicting no change. An affect that did not change or lacks
+        a total (before, after or predicted) is left out; nan, with `UndefinedMetricWarning`, if both are.
+
+    Examples
+    --------
+    >>> panas_baseline_adjusted(Panas(positive_total=50), Panas(positive_total=46), baseline=Panas(positive_total=40))
+    0.6
+    """
+    skill = _score(reference, predicted, protocol, baseline).baseline_adjusted
+    return defined(skill, "panas_baseline_adjusted", _UNDEFINED)
+
+
+def panas_pa_baseline_adjusted(
+    reference: Panas, predicted: Panas, *, baseline: Panas, protocol: Protocol | str = DOCUMENTED
+) -> float:
+    """Skill on positive affect: ``max(-1, 1 - |post - predicted| / |post - pre|)``, as `panas_baseline_adjusted`.
+
+    Takes and raises what `panas_scores` does.
+
+    Returns
+    -------
+    float
+        -1 to 1, higher is better; nan, with `UndefinedMetricWarning`, if the total did not change or one of the
+        three is missing.
+
+    Examples
+    --------
+    >>> panas_pa_baseline_adjusted(
+    ...     Panas(positive_total=50), Panas(positive_total=46), baseline=Panas(positive_total=40)
+    ... )
+    0.6
+    """
+    skill = _score(reference, predicted, protocol, baseline).pa_baseline_adjusted
+    return defined(skill, "panas_pa_baseline_adjusted", _UNDEFINED)
+
+
+def panas_na_baseline_adjusted(
+    reference: Panas, predicted: Panas, *, baseline: Panas, protocol: Protocol | str = DOCUMENTED
+) -> float:
+    """Skill on negative affect: ``max(-1, 1 - |post - predicted| / |post - pre|)``, as `panas_baseline_adjusted`.
+
+    Takes and raises what `panas_scores` does.
+
+    Returns
+    -------
+    float
+        -1 to 1, higher is better; nan, with `UndefinedMetricWarning`, if the total did not change or one of the
+        three is missing.
+
+    Examples
+    --------
+    >>> panas_na_baseline_adjusted(
+    ...     Panas(negative_total=50), Panas(negative_total=46), baseline=Panas(negative_total=40)
+    ... )
+    0.6
+    """
+    skill = _score(reference, predicted, protocol, baseline).na_baseline_adjusted
+    return defined(skill, "panas_na_baseline_adjusted", _UNDEFINED)
+
+
+def panas_item_mae(reference: Panas, predicted: Panas) -> float:
+    """Mean absolute error over the items on both ends: ``mean |actual - predicted|``.
+
+    Takes and raises what `panas_scores` does.
+
+    Returns
+    -------
+    float
+        0 to 6 points, lower is better; nan, with `UndefinedMetricWarning`, if no item is on both ends.
+
+    Examples
+    --------
+    >>> panas_item_mae(Panas({"Proud": 5, "Upset": 2}), Panas({"proud": 4, "upset": 5, "afraid": 1}))
+    2.0
+    """
+    return defined(_score(reference, predicted).item_mae, "panas_item_mae", _UNDEFINED)
+
+
+def panas_item_normalized(reference: Panas, predicted: Panas) -> float:
+    """`panas_item_mae` as a score: ``1 - MAE / 6``.
+
+    Takes and raises what `panas_scores` does.
+
+    Returns
+    -------
+    float
+        0 to 1, higher is better; nan, with `UndefinedMetricWarning`, where `panas_item_mae` is.
+
+    Examples
+    --------
+    >>> panas_item_normalized(Panas({"Proud": 5}), Panas({"Proud": 2}))
+    0.5
+    """
+    return defined(_score(reference, predicted).item_normalized, "panas_item_normalized", _UNDEFINED)
+
+
+def panas_item_baseline_adjusted(reference: Panas, predicted: Panas, *, baseline: Panas) -> float:
+    """Skill over the forecast "no item changes": ``mean max(-1, 1 - |post - predicted| / |post - pre|)`` over items.
+
+    As `panas_baseline_adjusted`, per item.
+
+    Takes and raises what `panas_scores` does.
+
+    Returns
+    -------
+    float
+        -1 to 1, higher is better; items that did not change or are missing anywhere are left out; nan, with
+        `UndefinedMetricWarning`, if none is left.
+
+    Examples
+    --------
+    >>> panas_item_baseline_adjusted(Panas({"Proud": 5}), Panas({"Proud": 4}), baseline=Panas({"Proud": 3}))
+    0.5
+    """
+    skill = _score(reference, predicted, baseline=baseline).item_baseline_adjusted
+    return defined(skill, "panas_item_baseline_adjusted", _UNDEFINED)

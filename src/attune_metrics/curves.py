@@ -1,0 +1,138 @@
+"""The shape of a curve: how high it ran, how deep it fell, how fast it rose."""
+
+from collections.abc import Sequence
+from itertools import accumulate
+from math import inf, nan
+
+from attune_metrics.checks import check_list, check_number, warn_undefined
+from attune_metrics.errors import MetricInputError
+
+__all__ = ["emotion_curve_area", "largest_drop", "recovery_time", "turns_to_target"]
+
+
+def _check_curve(curve: object) -> list[float]:
+    values = [check_number(value, "state", 0, 100) for value in check_list(curve, "curve", "states")]
+    if not values:
+        raise MetricInputError("curve is empty; it starts with the state before the first reply")
+    return values
+
+
+def emotion_curve_area(curve: Sequence[float]) -> float:
+    """Area under the curve, divided by its turns: ``sum (curve[t] + curve[t + 1]) / 2 / turns``.
+
+    The curve is joined by straight lines, so this is its mean level; curves of unequal length compare.
+
+    Parameters
+    ----------
+    curve : sequence of float
+        State before the first reply and after each, 0 to 100, higher is better.
+
+    Returns
+    -------
+    float
+        0 to 100, higher is better; nan, with `UndefinedMetricWarning`, without a turn.
+
+    Raises
+    ------
+    MetricInputError
+        If the curve is empty or a state is no number from 0 to 100.
+
+    Examples
+    --------
+    >>> emotion_curve_area([40, 50, 80])
+    55.0
+    """
+    values = _check_curve(curve)
+    if len(values) == 1:
+        warn_undefined("emotion_curve_area", "the curve has no turn")
+        return nan
+    return (sum(values) - (values[0] + values[-1]) / 2) / (len(values) - 1)
+
+
+def largest_drop(curve: Sequence[float]) -> float:
+    """Deepest fall from a state to a later one: ``max over s <= t of curve[s] - curve[t]``.
+
+    It may take several turns, with smaller rises between (the maximum drawdown). Takes and raises what
+    `emotion_curve_area` does.
+
+    Returns
+    -------
+    float
+        0 to 100, lower is better; 0 for a curve that never falls.
+
+    Examples
+    --------
+    >>> largest_drop([40, 50, 45, 48, 41, 60])
+    9.0
+    """
+    values = _check_curve(curve)
+    return values[_peak(values)] - values[_trough(values)]
+
+
+def recovery_time(curve: Sequence[float]) -> float:
+    """Count the turns from the bottom of the largest drop back: ``min r with curve[bottom + r] >= peak``.
+
+    `peak` is the state that `largest_drop` counts from; of equal drops the first one counts. Takes and raises what
+    `emotion_curve_area` does.
+
+    Returns
+    -------
+    float
+        From 1 turn, unbounded, lower is better; inf if the curve does not come back (so take medians, not means); nan,
+        with `UndefinedMetricWarning`, if it never falls.
+
+    Examples
+    --------
+    >>> recovery_time([40, 50, 45, 48, 41, 45, 55]), recovery_time([40, 30, 35])
+    (2.0, inf)
+    """
+    values = _check_curve(curve)
+    peak, bottom = values[_peak(values)], _trough(values)
+    if peak == values[bottom]:
+        warn_undefined("recovery_time", "the curve never falls")
+        return nan
+    return _first(values[bottom:], peak)
+
+
+def turns_to_target(curve: Sequence[float], *, target: float) -> float:
+    """Count the turns until the target is first reached: ``min t with curve[t] >= target``.
+
+    Parameters
+    ----------
+    curve : sequence of float
+        As for `emotion_curve_area`.
+    target : float
+        State that counts as success, 0 to 100.
+
+    Returns
+    -------
+    float
+        From 0 to unbounded, lower is better; inf if it is never reached (so take medians, not means).
+
+    Raises
+    ------
+    MetricInputError
+        As `emotion_curve_area`, and if the target is no number from 0 to 100.
+
+    Examples
+    --------
+    >>> turns_to_target([40, 50, 71, 65], target=70), turns_to_target([40, 50], target=70)
+    (2.0, inf)
+    """
+    return _first(_check_curve(curve), check_number(target, "target", 0, 100))
+
+
+def _trough(values: list[float]) -> int:
+    """Return where the largest drop ends, the first of equal ones."""
+    drops = [high - value for high, value in zip(accumulate(values, max), values, strict=True)]
+    return drops.index(max(drops))
+
+
+def _peak(values: list[float]) -> int:
+    """Return where the largest drop starts."""
+    before = values[: _trough(values) + 1]
+    return before.index(max(before))
+
+
+def _first(values: list[float], level: float) -> float:
+    return next((float(turn) for turn, value in enumerate(values) if value >= level), inf)

@@ -1,0 +1,101 @@
+"""What the board of SAGE reports of a model."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Context, Decimal
+from math import fsum, inf, nan
+
+from attune_metrics.checks import check_list, check_number, warn_undefined
+from attune_metrics.stats.proportions import wilson_interval
+from attune_metrics.stats.resampling import Interval
+
+__all__ = ["SageScores", "round_half_up", "sage_scores"]
+
+
+@dataclass(frozen=True, slots=True)
+class SageScores:
+    """Summary of a model's conversations.
+
+    Attributes
+    ----------
+    n : int
+        Conversations.
+    score : float
+        Mean final emotion value, 0 to 100.
+    successes, failures : int
+        Conversations that ended at 100, and below 10.
+    success, failure : Interval
+        Their shares of all, with Wilson intervals.
+    """
+
+    n: int
+    score: float
+    successes: int
+    failures: int
+    success: Interval
+    failure: Interval
+
+
+def sage_scores(finals: Iterable[float], *, level: float = 0.95) -> SageScores:
+    """Summarise final emotion values as SAGE does, with intervals of both shares.
+
+    Parameters
+    ----------
+    finals : iterable of float
+        Final value of each conversation, 0 to 100.
+    level : float
+        Confidence level, between 0 and 1.
+
+    Returns
+    -------
+    SageScores
+        Without rounding; `round_half_up` gives the board's digits. Without conversations the score is nan, with
+        `UndefinedMetricWarning`, and the shares have no interval.
+
+    Raises
+    ------
+    MetricInputError
+        If a value is no number from 0 to 100 or the level is out of range.
+
+    Examples
+    --------
+    >>> scores = sage_scores([100, 55, 5, 100])
+    >>> scores.score, scores.successes, scores.failures, round(scores.success.low, 4)
+    (65.0, 2, 1, 0.15)
+    """
+    values = [check_number(value, "final", 0, 100) for value in check_list(finals, "finals", "final values")]
+    n, successes, failures = len(values), sum(value >= 100 for value in values), sum(value < 10 for value in values)
+    success, failure = (wilson_interval(count, n, level=level) for count in (successes, failures))
+    if not values:
+        warn_undefined("sage_scores", "there are no conversations")
+    return SageScores(n, fsum(values) / n if values else nan, successes, failures, success, failure)
+
+
+def round_half_up(value: float) -> float:
+    """Round to one decimal as SAGE's board does: ``28.95`` is shown as ``29.0``.
+
+    A tie is seen in the shortest decimal form of the number and goes away from zero; `round` would see that the float
+    28.95 lies below its tie.
+
+    Parameters
+    ----------
+    value : float
+        A finite number.
+
+    Returns
+    -------
+    float
+        The rounded number.
+
+    Raises
+    ------
+    MetricInputError
+        If the number is not finite.
+
+    Examples
+    --------
+    >>> round_half_up(28.95), round(28.95, 1)
+    (29.0, 28.9)
+    """
+    exact = Decimal(repr(check_number(value, "value", -inf, inf)))
+    return float(exact.quantize(Decimal("0.1"), ROUND_HALF_UP, Context(prec=400)))  # as many digits as any float has

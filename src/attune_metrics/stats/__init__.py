@@ -1,0 +1,3 @@
+"""Statistics on units and clusters: intervals, comparisons, agreement, ranks, and how much data a difference needs."""
+
+__all__: list[str] = []

@@ -1,0 +1,248 @@
+"""Two models on the same units: the difference of a statistic, its interval and its test.
+
+Conventions
+-----------
+`a` and `b` hold the same units in the same order; a unit counts where both have a value. Units of one cluster stay
+together, as in `resampling`, which says what values and statistics are. Differences are ``statistic(a) -
+statistic(b)``.
+
+References
+----------
+.. [1] Good (2005), Permutation, Parametric, and Bootstrap Tests of Hypotheses, 3rd ed., chapters 3 and 5.
+.. [2] Phipson, Smyth (2010), Permutation P-values should never be zero, Stat. Appl. Genet. Mol. Biol. 9, 39.
+"""
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, replace
+from math import nan
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from attune_metrics.checks import check_whole
+from attune_metrics.stats.resampling import Interval, Method, Resamples, bootstrap, mean_of_sums
+from attune_metrics.stats.sums import (
+    ROUNDING,
+    Floats,
+    Statistic,
+    cluster_index,
+    cluster_sums,
+    evaluate,
+    paired_terms,
+    products,
+)
+
+__all__ = ["PermutationTest", "paired_bootstrap", "paired_permutation_test"]
+
+_MOST_EXACT = 12  # clusters, that is 4,096 exchanges
+
+
+def paired_bootstrap(
+    a: ArrayLike,
+    b: ArrayLike,
+    resamples: Resamples,
+    *,
+    statistic: Statistic = mean_of_sums,
+    method: Method = "expanded",
+    level: float = 0.95,
+) -> list[Interval]:
+    """Bootstrap confidence interval of ``statistic(a) - statistic(b)``, for each pair of series.
+
+    Both sides see the same resamples, so what units have in common cancels.
+
+    Parameters
+    ----------
+    a, b : array of float, shape (units,), (series, units) or (series, terms, units)
+        Of one shape; the first series of `a` is compared with the first of `b`, and so on.
+    resamples, statistic, method, level
+        As for `bootstrap`.
+
+    Returns
+    -------
+    list of Interval
+        One for each pair of series, as from `bootstrap`; ``n`` counts the units that both have. Sides that are equal
+        in every cluster differ by 0 for certain: both ends are 0.
+
+    Raises
+    ------
+    MetricInputError
+        As `bootstrap`, and if the shapes differ.
+
+    Examples
+    --------
+    >>> from attune_metrics import draw_resamples
+    >>> resamples = draw_resamples(range(8), seed=1)
+    >>> [gain] = paired_bootstrap([3, 5, 2, 4, 4, 1, 5, 3], [2, 5, 1, 4, 2, 1, 3, 3], resamples)
+    >>> gain.estimate, round(gain.low, 1), round(gain.high, 1)
+    (0.75, 0.1, 1.5)
+    """
+    pairs = _pair(a, b, len(resamples.clusters))
+    terms = pairs.shape[1] // 2
+    intervals = bootstrap(
+        pairs,
+        resamples,
+        statistic=lambda sums, n: statistic(sums[..., :terms], n) - statistic(sums[..., terms:], n),
+        method=method,
+        level=level,
+    )
+    differ = _differ(cluster_sums(pairs, resamples.clusters))
+    return [
+        interval
+        if np.isnan(interval.estimate) or differ[:, series].any()
+        else replace(interval, estimate=0.0, low=0.0, high=0.0, reason=None)
+        for series, interval in enumerate(intervals)
+    ]
+
+
+def _pair(a: ArrayLike, b: ArrayLike, units: int) -> Floats:
+    """Return both sides as the terms of one series, so that a unit counts where both have a value."""
+    return np.concatenate(paired_terms(a, b, units), axis=1)
+
+
+def _differ(sums: Floats) -> NDArray[np.bool_]:
+    """Return whether the sides differ in a cluster by more than rounding (clusters, series)."""
+    terms = sums.shape[-1] // 2
+    first, second = sums[..., :terms], sums[..., terms:-1]
+    largest = np.maximum(np.abs(first), np.abs(second)).max(axis=0, initial=0)
+    differ: NDArray[np.bool_] = (np.abs(first - second) > ROUNDING * largest).any(axis=-1)
+    return differ
+
+
+@dataclass(frozen=True, slots=True)
+class PermutationTest:
+    """A difference with its p-value.
+
+    Attributes
+    ----------
+    difference : float
+        ``statistic(a) - statistic(b)``, nan where undefined.
+    p_value : float
+        Two-sided, uncorrected; nan where there is no test.
+    n, clusters : int
+        Units that both sides have, and clusters with such a unit.
+    exchanges : int
+        How many exchanges were evaluated; 0 without a test.
+    exact : bool
+        Whether those were all there are.
+    reason : str or None
+        Why there is no p-value.
+    """
+
+    difference: float
+    p_value: float
+    n: int
+    clusters: int
+    exchanges: int
+    exact: bool
+    reason: str | None = None
+
+
+def paired_permutation_test(
+    a: ArrayLike,
+    b: ArrayLike,
+    clusters: Iterable[Hashable],
+    *,
+    statistic: Statistic = mean_of_sums,
+    n_permutations: int = 9_999,
+    seed: int = 0,
+) -> list[PermutationTest]:
+    """Test whether `a` and `b` could change places, for each pair of series.
+
+    In every cluster, all units of both sides change places or none does, and the statistic is computed again from the
+    exchanged sums; for a mean this flips signs of differences. Clusters in which the sides are equal change nothing.
+    With at most 12 others all exchanges are evaluated, ``p = #(|difference| >= |observed|) / #exchanges`` [1]_; with
+    more, random ones, ``p = (1 + #) / (1 + n_permutations)`` [2]_.
+
+    Parameters
+    ----------
+    a, b : array of float, shape (units,), (series, units) or (series, terms, units)
+        As for `paired_bootstrap`.
+    clusters : iterable of str or int
+        The label of each unit's cluster; for independent units the id of the unit.
+    statistic : callable
+        As for `bootstrap`.
+    n_permutations : int
+        How many random exchanges; all series share them.
+    seed : int
+        The same seed gives the same exchanges, in whatever order the units come.
+
+    Returns
+    -------
+    list of PermutationTest
+        One for each pair of series. `a` against itself: difference 0, p 1. The p-value is nan, and ``reason`` says why,
+        without common units, with one cluster that differs, and where the observed difference is undefined. An exchange
+        for which the statistic is undefined counts as if it were large.
+
+    Raises
+    ------
+    MetricInputError
+        If the input breaks the rules of `bootstrap` or `draw_resamples`, or the shapes differ.
+
+    Examples
+    --------
+    Three differences of one sign: of 8 exchanges, this one and its opposite are as large.
+
+    >>> [test] = paired_permutation_test([5, 4, 3], [4, 2, 0], ["x", "y", "z"])
+    >>> test.difference, test.p_value, test.exchanges
+    (2.0, 0.25, 8)
+    """
+    index = cluster_index(clusters)
+    sums = cluster_sums(_pair(a, b, len(index)), index)
+    differ = _differ(sums)
+    number = differ.sum(axis=0)
+    held = (sums[..., -1] > 0).sum(axis=0)
+    generator = np.random.default_rng(check_whole(seed, "seed", 0))
+    rows = check_whole(n_permutations, "n_permutations", 1)
+    many, few = np.flatnonzero(number > _MOST_EXACT).tolist(), np.flatnonzero(number <= _MOST_EXACT).tolist()
+
+    tests = {}
+    if many:
+        swaps = generator.integers(2, size=(rows, len(sums)), dtype=np.uint8)
+        tests = dict(zip(many, _test(swaps, sums[:, many], statistic, held[many]), strict=True))
+    for series in few:
+        # All patterns of bits, over the clusters that can change something.
+        swaps = np.zeros((2 ** number[series], len(sums)), dtype=np.uint8)
+        swaps[:, differ[:, series]] = np.arange(len(swaps))[:, np.newaxis] >> np.arange(number[series]) & 1
+        [tests[series]] = _test(swaps, sums[:, [series]], statistic, held[[series]], exact=True)
+    return [tests[series] for series in range(len(number))]
+
+
+def _test(
+    swaps: NDArray[np.uint8], sums: Floats, statistic: Statistic, held: NDArray[np.intp], *, exact: bool = False
+) -> list[PermutationTest]:
+    """Test each series on the exchanges `swaps` (exchanges, clusters)."""
+    terms = sums.shape[-1] // 2
+    total = sums.sum(axis=0)
+    first, second, n = total[:, :terms], total[:, terms:-1], total[:, -1]
+    observed = evaluate(statistic, first, n) - evaluate(statistic, second, n)
+    differences = np.empty((len(swaps), len(n)))
+    largest = np.zeros(len(n))
+    for rows, [moved] in products(swaps, sums[..., terms:-1] - sums[..., :terms]):
+        sizes = np.broadcast_to(n, moved.shape[:2])
+        one, other = evaluate(statistic, first + moved, sizes), evaluate(statistic, second - moved, sizes)
+        differences[rows] = one - other
+        largest = np.fmax.reduce(np.abs(np.vstack([largest, one, other])), axis=0)
+    smaller = np.abs(differences) < np.abs(observed) - ROUNDING * largest
+    count = len(swaps) - smaller.sum(axis=0)
+    tests = []
+    for series, difference in enumerate(observed.tolist()):
+        reason = None
+        if not n[series]:
+            reason = "no unit has a value on both sides"
+        elif held[series] == 1 and len(swaps) > 1:  # the one exchange of equal sides changes nothing
+            reason = "all values are in one cluster"
+        elif np.isnan(difference):
+            reason = "the statistic is undefined"
+        p_value = float(count[series] / len(swaps) if exact else (1 + count[series]) / (1 + len(swaps)))
+        tests.append(
+            PermutationTest(
+                difference,
+                nan if reason else p_value,
+                int(n[series]),
+                int(held[series]),
+                0 if reason else len(swaps),
+                exact and not reason,
+                reason,
+            )
+        )
+    return tests

@@ -1,0 +1,254 @@
+"""Models against each other: their ranks, their win rates, their strengths.
+
+Conventions
+-----------
+A row holds the scores of one model, all rows for the same units in the same order; nan is a unit without a score. Rank
+1 and the highest strength are the best, for the highest scores: give the negative of an error.
+
+Statistics
+----------
+- Ranks of models by mean score, with bootstrap intervals.
+- Win rates: share of units on which one model scores higher than another.
+- Bradley-Terry strengths from wins [1]_.
+
+References
+----------
+.. [1] Bradley, Terry (1952), Rank analysis of incomplete block designs I, Biometrika 39, 324-345.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from attune_metrics.checks import check_level, warn_undefined
+from attune_metrics.errors import MetricInputError
+from attune_metrics.stats.arrays import average_ranks, check_array, ratio
+from attune_metrics.stats.resampling import (
+    Interval,
+    Resamples,
+    bootstrap_distribution,
+    mean_of_sums,
+    symmetric_levels,
+)
+from attune_metrics.stats.sums import Floats, as_terms, cluster_sums, evaluate
+
+__all__ = [
+    "WinRates",
+    "bradley_terry",
+    "rank_intervals",
+    "win_rates",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class WinRates:
+    """How often each model scores higher than each other one.
+
+    Attributes
+    ----------
+    rates : array, shape (models, models)
+        ``rates[i, j]`` is the share of units on which model i scores higher than model j, ties counted half; 0.5 on the
+        diagonal; nan where the two share no unit. ``rates[i, j] + rates[j, i]`` is 1.
+    n : array of int, shape (models, models)
+        Units that both have.
+    """
+
+    rates: Floats
+    n: NDArray[np.int64]
+
+
+def win_rates(scores: ArrayLike) -> WinRates:
+    """Share of units on which model i scores higher than model j, ties counted half, on the units that both have.
+
+    Parameters
+    ----------
+    scores : array_like, shape (models, units)
+        Higher is better; nan where a model has no score for a unit.
+
+    Returns
+    -------
+    WinRates
+        ``rates`` and ``n``. A rate is nan, with `UndefinedMetricWarning`, where two models share no unit.
+
+    Raises
+    ------
+    MetricInputError
+        If a score is not a number or the rows have unequal lengths.
+
+    Examples
+    --------
+    >>> win_rates([[0.9, 0.5, 0.7], [0.1, 0.5, float("nan")]]).rates.tolist()
+    [[0.5, 0.75], [0.25, 0.5]]
+    """
+    rows = check_array(scores, "scores", "models", "units")
+    # Comparisons with nan are false: a unit that one of the two lacks counts for neither.
+    wins = np.array([(row > rows).sum(axis=-1) + (row == rows).sum(axis=-1) / 2 for row in rows])
+    present = (~np.isnan(rows)).astype(np.int64)
+    n = present @ present.T
+    rates = ratio(wins.reshape(n.shape), n.astype(float))
+    if np.isnan(rates).any():
+        first, second = np.argwhere(np.isnan(rates))[0]
+        warn_undefined("win_rates", f"models {first} and {second} share no unit")
+    return WinRates(rates, n)
+
+
+def rank_intervals(
+    scores: ArrayLike,
+    resamples: Resamples,
+    *,
+    method: Literal["expanded", "percentile"] = "expanded",
+    level: float = 0.95,
+) -> list[Interval]:
+    """Rank of each model by its mean score, with a bootstrap interval of the rank.
+
+    In each resample all models are ranked by their means over the same drawn units. The ends are ranks that occur, at
+    the levels of `bootstrap`.
+
+    Parameters
+    ----------
+    scores : array_like, shape (models, units)
+        Higher is better; nan where a model has no score for a unit: its mean is over the others.
+    resamples : Resamples
+        From `draw_resamples` over the same units.
+    method : {"expanded", "percentile"}
+        As for `bootstrap`; expanded for the number of clusters of the model that has the fewest.
+    level : float
+        Confidence level of each interval alone, between 0 and 1.
+
+    Returns
+    -------
+    list of Interval
+        One for each model, rank 1 being the highest mean, ties sharing their mean rank. A rank that never changes is an
+        interval of one rank. The ends are nan, and ``reason`` says why, for all models if one of them has values in
+        fewer than two clusters, or none in too many resamples.
+
+    Raises
+    ------
+    MetricInputError
+        If the scores are infinite, no numbers or not one for each unit, or an option is unknown.
+
+    Examples
+    --------
+    >>> from attune_metrics import draw_resamples
+    >>> scores = [[3, 4, 3, 4, 3, 4], [7, 9, 8, 9, 7, 8], [4, 3, 3, 4, 4, 3]]
+    >>> [(i.estimate, i.low, i.high) for i in rank_intervals(scores, draw_resamples(range(6), seed=1))]
+    [(2.5, 2.0, 3.0), (1.0, 1.0, 1.0), (2.5, 2.0, 3.0)]
+    """
+    if method not in ("expanded", "percentile"):
+        raise MetricInputError(f"unknown method {method!r}; expected expanded or percentile")
+    check_level(level)
+    rows = check_array(scores, "scores", "models", "units")
+    if not len(rows):
+        return []
+    sums = cluster_sums(as_terms(rows, len(resamples.clusters), "scores"), resamples.clusters)
+    clusters = (sums[..., -1] > 0).sum(axis=0)
+    n = sums[..., -1].sum(axis=0)
+    total = sums.sum(axis=0)
+    estimates = average_ranks(-evaluate(mean_of_sums, total[..., :-1], total[..., -1]))
+    ranks = average_ranks(-bootstrap_distribution(rows, resamples).T)
+    known = ranks[~np.isnan(ranks).any(axis=1)]
+    fewest = int(clusters.min())
+    reason = None
+    if fewest < 2:
+        reason = "a model has values in fewer than two clusters"
+    elif len(ranks) - len(known) > len(ranks) * (1 - level) / 2:
+        reason = f"a model has no value in {len(ranks) - len(known)} of {len(ranks)} resamples"
+    low, high = np.full((2, len(rows)), np.nan)
+    if reason is None:
+        levels = symmetric_levels(level, fewest if method == "expanded" else None)
+        low, high = np.quantile(known, levels, axis=0, method="inverted_cdf")
+    return [
+        Interval(
+            float(estimates[model]), float(low[model]), float(high[model]), level, method,
+            int(n[model]), int(clusters[model]), reason,
+        )
+        for model in range(len(rows))
+    ]  # fmt: skip
+
+
+def bradley_terry(wins: ArrayLike) -> Floats:
+    """Bradley-Terry strengths: the most likely ones where i beats j with ``1 / (1 + exp(strength[j] - strength[i]))``.
+
+    Parameters
+    ----------
+    wins : array_like, shape (items, items)
+        ``wins[i, j]`` is how often i beat j, a tie being half a win for each; the diagonal is not used.
+
+    Returns
+    -------
+    array, shape (items,)
+        Log strengths, higher is better, with mean 0: only their differences mean something. All nan, with
+        `UndefinedMetricWarning` and the reason, if no finite strengths fit best, that is, if some items never lost to
+        the others, or were never compared with them [1]_.
+
+    Raises
+    ------
+    MetricInputError
+        If `wins` is not square, or a number of wins is negative, infinite or missing.
+    ArithmeticError
+        If the steps below do not end.
+
+    Notes
+    -----
+    Newton's method, each step d shortened to ``log(1 + r) / r`` of itself, r being ``max(d) - min(d)``: so it never
+    overshoots [2]_. It ends when no strength moves by 1e-10.
+
+    References
+    ----------
+    .. [1] Ford (1957), Solution of a ranking problem from binary comparisons, Am. Math. Mon. 64, 28-33.
+    .. [2] Sun, Tran-Dinh (2019), Generalized self-concordant functions, Math. Program. 178, 145-213.
+
+    Examples
+    --------
+    >>> bradley_terry([[0, 3], [1, 0]]).round(4).tolist()  # The difference is log(3).
+    [0.5493, -0.5493]
+    """
+    won = _check_wins(wins)
+    k = len(won)
+    if reason := _why_unbounded(won):
+        warn_undefined("bradley_terry", reason)
+        return np.full(k, np.nan)
+    strengths: Floats = np.zeros(k)
+    if k < 2:
+        return strengths
+    for _ in range(1000):
+        beats = np.exp(-np.logaddexp(0, strengths - strengths[:, np.newaxis]))
+        gradient = (won * beats.T - won.T * beats).sum(axis=1)
+        weight = (won + won.T) * beats * beats.T
+        # Minus the Hessian, made regular: the constant vector, along which nothing changes, is added.
+        curvature = np.diag(weight.sum(axis=1)) - weight + weight.mean()
+        step = np.linalg.solve(curvature, gradient)
+        if (spread := np.ptp(step)) > 0:
+            step *= np.log1p(spread) / spread
+        strengths += step - step.mean()
+        if (np.abs(step) < 1e-10).all():
+            return strengths
+    raise ArithmeticError("bradley_terry did not converge in 1000 steps")
+
+
+def _check_wins(wins: ArrayLike) -> Floats:
+    won = check_array(wins, "wins", "items", "items")
+    if won.shape[0] != won.shape[1]:
+        raise MetricInputError(f"wins has shape {won.shape}; expected one row and one column for each item")
+    np.fill_diagonal(won, 0)
+    if wrong := np.argwhere(~np.isfinite(won) | (won < 0)).tolist():
+        row, column = wrong[0]
+        raise MetricInputError(f"wins[{row}, {column}] is {won[row, column]:g}; expected a count from 0")
+    return won
+
+
+def _why_unbounded(won: Floats) -> str | None:
+    # Finite strengths exist where every item beats every other through a chain of wins.
+    k = len(won)
+    chain = np.eye(k, dtype=bool) | (won > 0)
+    for middle in range(k):
+        chain |= chain[:, middle, np.newaxis] & chain[middle]
+    if chain.all():
+        return None
+    # An item that reaches all that reach it belongs to a group that nobody outside ever beat.
+    top = next(item for item in range(k) if chain[item][chain[:, item]].all())
+    group = chain[top] & chain[:, top]
+    others = "were never compared with" if not won[np.ix_(group, ~group)].any() else "never lost to"
+    return f"items {np.flatnonzero(group).tolist()} {others} the others"

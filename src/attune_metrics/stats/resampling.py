@@ -1,0 +1,353 @@
+"""Uncertainty by resampling: what a score would have been with other participants.
+
+Conventions
+-----------
+The unit is what has one value (a conversation, a scenario); units that are not independent, such as the conversations
+of one participant, share a cluster, and whole clusters are drawn. Where units are independent the label of the cluster
+is the unit's own id. The order of the units never matters, only their labels do.
+
+Resamples are drawn once and shared by all series (models, metrics), which makes their differences comparable. A series
+is resampled through sums over units, so a statistic is a function of weighted sums: a mean, a ratio, a correlation. A
+unit without a value is nan and leaves both the sum and the number of units of that series.
+
+References
+----------
+.. [1] Efron, Tibshirani (1993), An Introduction to the Bootstrap, chapters 6, 13 and 14.
+.. [2] Hesterberg (2015), What teachers should know about the bootstrap, Am. Stat. 69, 371-386: expanded percentile.
+.. [3] Davison, Hinkley (1997), Bootstrap Methods and their Application, section 3.8: clusters.
+"""
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from math import nan, sqrt
+from statistics import NormalDist
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from attune_metrics.checks import check_level, check_whole
+from attune_metrics.errors import MetricInputError
+from attune_metrics.stats.sums import (
+    BLOCK,
+    ROUNDING,
+    Floats,
+    Statistic,
+    as_terms,
+    cluster_index,
+    cluster_sums,
+    evaluate,
+    products,
+)
+
+__all__ = [
+    "Floats",
+    "Interval",
+    "Method",
+    "Resamples",
+    "Statistic",
+    "bootstrap",
+    "bootstrap_distribution",
+    "draw_resamples",
+    "mean_of_sums",
+]
+
+Method = Literal["expanded", "percentile", "bca"]
+_NORMAL = NormalDist()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Resamples:
+    """How often each cluster is drawn in each resample.
+
+    Attributes
+    ----------
+    clusters : array of int, shape (units,)
+        The cluster of each unit, as a column of `counts`; columns are in the order of the sorted labels.
+    counts : array of uint8, shape (resamples, clusters)
+        The drawn numbers; each row sums to the number of clusters.
+    """
+
+    clusters: NDArray[np.intp]
+    counts: NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """An estimate with its confidence interval.
+
+    Attributes
+    ----------
+    estimate, low, high : float
+        The statistic and the two ends, nan where they cannot be computed.
+    level : float
+        Confidence level, such as 0.95.
+    method : str
+        How the ends were found.
+    n, clusters : int
+        Units with a value, and clusters with such a unit.
+    reason : str or None
+        Why the ends are nan.
+    """
+
+    estimate: float
+    low: float
+    high: float
+    level: float
+    method: str
+    n: int
+    clusters: int
+    reason: str | None = None
+
+
+def draw_resamples(clusters: Iterable[Hashable], *, n_resamples: int = 10_000, seed: int = 0) -> Resamples:
+    """Draw clusters with replacement, as many as there are, `n_resamples` times.
+
+    Parameters
+    ----------
+    clusters : iterable of str or int
+        The label of each unit's cluster; for independent units the id of the unit.
+    n_resamples : int
+        How many resamples.
+    seed : int
+        The same seed and labels give the same draws, in whatever order the units come.
+
+    Returns
+    -------
+    Resamples
+        To be shared by all series over these units; one byte for each resample and cluster.
+
+    Raises
+    ------
+    MetricInputError
+        If a label is missing, labels are of mixed types, or a number is out of range.
+
+    Examples
+    --------
+    >>> resamples = draw_resamples(["ann", "bob", "ann", "eve"], n_resamples=2, seed=1)
+    >>> resamples.clusters.tolist(), resamples.counts.tolist()
+    ([0, 1, 0, 2], [[0, 2, 1], [2, 0, 1]])
+    """
+    index = cluster_index(clusters)
+    size = int(index.max(initial=-1)) + 1
+    rows = check_whole(n_resamples, "n_resamples", 1)
+    # A byte holds every count: one cluster is drawn 256 times with a chance below 1 in 256!.
+    counts = np.zeros((rows, size), dtype=np.uint8)
+    generator = np.random.default_rng(check_whole(seed, "seed", 0))
+    for start in range(0, rows if size else 0, BLOCK):
+        block = counts[start : start + BLOCK]
+        first = size * np.arange(len(block))[:, np.newaxis]
+        drawn = first + generator.integers(size, size=block.shape)
+        block[:] = np.bincount(drawn.ravel(), minlength=block.size).reshape(block.shape)
+    return Resamples(index, counts)
+
+
+def mean_of_sums(sums: Floats, n: Floats) -> Floats:
+    """Mean of the units: ``sums[..., 0] / n``, the statistic taken where none is named.
+
+    Parameters
+    ----------
+    sums : array of float, shape (..., terms)
+        Weighted sums over units.
+    n : array of float, shape (...)
+        Weighted numbers of units.
+
+    Returns
+    -------
+    array of float, shape (...)
+        The means, in the unit of the values; nan without units.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> mean_of_sums(np.array([[6.0], [5.0]]), np.array([3.0, 2.0]))
+    array([2. , 2.5])
+    """
+    mean: Floats = sums[..., 0] / n
+    return mean
+
+
+def bootstrap_distribution(
+    values: ArrayLike, resamples: Resamples, *, statistic: Statistic = mean_of_sums
+) -> NDArray[np.float64]:
+    """Compute the statistic of every series in every resample.
+
+    Parameters
+    ----------
+    values : array of float, shape (units,), (series, units) or (series, terms, units)
+        What is summed, nan where a unit has no value; a unit that lacks one term lacks them all.
+    resamples : Resamples
+        From `draw_resamples` over the same units.
+    statistic : callable
+        ``statistic(sums, n)`` with sums of shape (..., terms) and numbers of units of shape (...), which gives shape
+        (...). The default is the mean of the first term.
+
+    Returns
+    -------
+    array of float, shape (series, resamples)
+        nan where the statistic is undefined. Its standard deviation is the bootstrap standard error.
+
+    Raises
+    ------
+    MetricInputError
+        If the values are infinite, no numbers or not one for each unit, or the statistic gives another shape.
+
+    Examples
+    --------
+    The standard error of a mean, then of a ratio of two sums:
+
+    >>> resamples = draw_resamples(range(4), seed=1)
+    >>> correct, asked = [3, 4, 1, 2], [5, 4, 2, 2]
+    >>> bootstrap_distribution(correct, resamples).std().round(2)
+    np.float64(0.56)
+    >>> ratio = bootstrap_distribution([[correct, asked]], resamples, statistic=lambda s, n: s[..., 0] / s[..., 1])
+    >>> ratio.shape, ratio.std().round(2)
+    ((1, 10000), np.float64(0.11))
+    """
+    return _distribution(_sums(values, resamples), resamples, statistic)
+
+
+def _sums(values: ArrayLike, resamples: Resamples) -> Floats:
+    return cluster_sums(as_terms(values, len(resamples.clusters)), resamples.clusters)
+
+
+def _distribution(sums: Floats, resamples: Resamples, statistic: Statistic) -> Floats:
+    terms, n = np.ascontiguousarray(sums[..., :-1]), sums[..., -1]
+    if (n == n[:, :1]).all():
+        n = n[:, :1]  # one column for all series: half of the work for means
+    distribution = np.empty((sums.shape[1], len(resamples.counts)))
+    for rows, (drawn, sizes) in products(resamples.counts, terms, np.ascontiguousarray(n)):
+        distribution[:, rows] = evaluate(statistic, drawn, np.broadcast_to(sizes, drawn.shape[:2])).T
+    return distribution
+
+
+def bootstrap(
+    values: ArrayLike,
+    resamples: Resamples,
+    *,
+    statistic: Statistic = mean_of_sums,
+    method: Method = "expanded",
+    level: float = 0.95,
+) -> list[Interval]:
+    """Bootstrap confidence interval of a statistic, for each series.
+
+    The ends are quantiles of `bootstrap_distribution`. With ``tail = (1 - level) / 2``, G clusters, t the quantile of
+    Student's t with G - 1 degrees of freedom and Phi the normal distribution, their levels are:
+
+    - `expanded`: ``Phi(sqrt(G / (G - 1)) t(tail))`` and 1 minus that [2]_, wider than `percentile` where clusters are
+      few, because the resamples of few clusters vary too little;
+    - `percentile`: ``tail`` and ``1 - tail``;
+    - `bca`: ``Phi(z0 + (z0 + z) / (1 - a (z0 + z)))`` for z the normal quantile of either; z0 is the normal quantile of
+      the share of resamples below the estimate, ties counted half, and a, the acceleration, is from leaving out each
+      cluster in turn [1]_.
+
+    Parameters
+    ----------
+    values, resamples, statistic
+        As for `bootstrap_distribution`.
+    method : {"expanded", "percentile", "bca"}
+        Which quantiles.
+    level : float
+        Confidence level, between 0 and 1.
+
+    Returns
+    -------
+    list of Interval
+        One for each series. The ends are nan, and ``reason`` says why, without values, with one cluster, with one
+        resample, without variation among clusters, and where the statistic is undefined in a larger share of the
+        resamples than ``tail``; in a smaller share those resamples are left out.
+
+    Raises
+    ------
+    MetricInputError
+        As `bootstrap_distribution`, and if the method is unknown or the level not between 0 and 1.
+
+    Notes
+    -----
+    Sums lose digits where values are large against their spread: centre values such as dates before taking squares.
+
+    Examples
+    --------
+    >>> from math import nan
+    >>> resamples = draw_resamples(range(8), seed=1)
+    >>> mean, lone = bootstrap([[3, 5, 2, 4, 4, 1, 5, 3], [1, nan, nan, nan, nan, nan, nan, nan]], resamples)
+    >>> mean.estimate, round(mean.low, 1), round(mean.high, 1), mean.n
+    (3.375, 2.1, 4.5, 8)
+    >>> lone.estimate, lone.low, lone.reason
+    (1.0, nan, 'all values are in one cluster')
+    """
+    if method not in get_args(Method):
+        raise MetricInputError(f"unknown method {method!r}; expected {', '.join(get_args(Method))}")
+    check_level(level)
+    sums = _sums(values, resamples)
+    total = sums.sum(axis=0)
+    estimates = evaluate(statistic, total[..., :-1], total[..., -1])
+    distribution = _distribution(sums, resamples, statistic)
+    held = sums[..., -1] > 0
+    left_out = np.empty(0)
+    if method == "bca":
+        left = total - sums
+        left_out = evaluate(statistic, left[..., :-1], left[..., -1])
+    intervals = []
+    for series, estimate in enumerate(estimates.tolist()):
+        clusters = int(held[:, series].sum())
+        known = distribution[series][~np.isnan(distribution[series])]
+        reason = _refuse(total[series, -1], clusters, estimate, known, distribution.shape[1], level)
+        levels = None
+        if reason is None and method == "bca":
+            levels = _bca(known, estimate, left_out[held[:, series], series], level)
+            reason = None if levels else "the BCa correction is undefined; are there too few clusters?"
+        elif reason is None:
+            levels = symmetric_levels(level, clusters if method == "expanded" else None)
+        low, high = np.quantile(known, levels).tolist() if levels else (nan, nan)
+        intervals.append(Interval(estimate, low, high, level, method, int(total[series, -1]), clusters, reason))
+    return intervals
+
+
+def _refuse(n: float, clusters: int, estimate: float, known: Floats, drawn: int, level: float) -> str | None:
+    """Return why there is no interval, or None where there is one."""
+    if not n:
+        return "no unit has a value"
+    if clusters == 1:
+        return "all values are in one cluster"
+    if np.isnan(estimate):
+        return "the statistic is undefined"
+    # More than a tail of unknown values could move an end anywhere.
+    if drawn - len(known) > drawn * (1 - level) / 2:
+        return f"the statistic is undefined in {drawn - len(known)} of {drawn} resamples"
+    if len(known) == 1:
+        return "a single resample has no spread"
+    if not _varies(known):
+        return "no variation among clusters"
+    return None
+
+
+def _varies(values: Floats) -> bool:
+    """Whether the values differ by more than rounding; not if one is nan."""
+    return bool(np.ptp(values) > ROUNDING * np.abs(values).max())
+
+
+def symmetric_levels(level: float, clusters: int | None) -> tuple[float, float]:
+    """Return the levels of both ends: the plain ones, or expanded for a number of clusters."""
+    tail = (1 - level) / 2
+    if clusters is not None:
+        from scipy.special import stdtrit
+
+        tail = _NORMAL.cdf(sqrt(clusters / (clusters - 1)) * float(stdtrit(clusters - 1, tail)))
+    return tail, 1 - tail
+
+
+def _bca(known: Floats, estimate: float, left_out: Floats, level: float) -> tuple[float, float] | None:
+    """Return the levels of both ends, or None where they are undefined."""
+    tied = np.abs(known - estimate) <= ROUNDING * np.abs(known).max()
+    share = float((~tied & (known < estimate)).mean() + tied.mean() / 2)
+    if not (0 < share < 1 and _varies(left_out)):
+        return None
+    bias = _NORMAL.inv_cdf(share)
+    influence = left_out.mean() - left_out
+    acceleration = float((influence**3).sum() / (6 * (influence**2).sum() ** 1.5))
+    shifts = [bias + _NORMAL.inv_cdf(tail) for tail in ((1 - level) / 2, (1 + level) / 2)]
+    if any(acceleration * shift >= 1 for shift in shifts):
+        return None
+    low, high = (_NORMAL.cdf(bias + shift / (1 - acceleration * shift)) for shift in shifts)
+    return low, high

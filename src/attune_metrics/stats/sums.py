@@ -1,0 +1,101 @@
+"""Sums over clusters of units: what every resampling procedure starts from."""
+
+from collections.abc import Callable, Hashable, Iterable, Iterator
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from attune_metrics.checks import check_list
+from attune_metrics.errors import MetricInputError
+from attune_metrics.stats.arrays import Floats, as_floats
+
+__all__ = [
+    "BLOCK",
+    "ROUNDING",
+    "Floats",
+    "Statistic",
+    "as_terms",
+    "cluster_index",
+    "cluster_sums",
+    "evaluate",
+    "paired_terms",
+    "products",
+]
+
+Statistic = Callable[[Floats, Floats], Floats]
+
+ROUNDING = 1e-12  # what differs by less than this part of the largest value is equal but for rounding
+BLOCK = 512  # resamples that are worked on at one time
+
+
+def cluster_index(clusters: Iterable[Hashable]) -> NDArray[np.intp]:
+    """Return the position of each unit's cluster among the sorted labels."""
+    given = clusters.tolist() if isinstance(clusters, np.ndarray) else clusters
+    labels = check_list(given, "clusters", "labels, one for each unit")
+    for place, label in enumerate(labels):
+        if label is None or label != label:  # noqa: PLR0124 (nan is the one value unequal to itself)
+            raise MetricInputError(f"clusters[{place}] is {label!r}; a unit of no cluster is given a label of its own")
+    try:
+        position = {label: index for index, label in enumerate(sorted(set(labels)))}  # type: ignore[type-var]
+    except TypeError as error:
+        kinds = ", ".join(sorted({type(label).__name__ for label in labels}))
+        raise MetricInputError(f"clusters cannot be sorted, they are of the types {kinds}; use text for all") from error
+    return np.array([position[label] for label in labels], dtype=np.intp)
+
+
+def as_terms(values: ArrayLike, units: int, name: str = "values") -> Floats:
+    """Return `values` as floats of shape (series, terms, units); one or two dimensions are series of one term."""
+    terms = as_floats(values, name)
+    if terms.ndim not in {1, 2, 3}:
+        raise MetricInputError(
+            f"{name} has {terms.ndim} dimensions; expected (series, units) or (series, terms, units)"
+        )
+    if terms.shape[-1] != units:
+        guess = "; is it transposed?" if units in terms.shape else ""
+        raise MetricInputError(f"{name} of shape {terms.shape} has {terms.shape[-1]} units, clusters {units}{guess}")
+    if np.isinf(terms).any():
+        place = [int(index[0]) for index in np.nonzero(np.isinf(terms))]
+        raise MetricInputError(f"{name}{place} is {terms[tuple(place)]}; a missing value is nan")
+    return terms if terms.ndim == 3 else np.atleast_2d(terms)[:, np.newaxis, :]
+
+
+def paired_terms(a: ArrayLike, b: ArrayLike, units: int) -> tuple[Floats, Floats]:
+    """Return both sides of a comparison as `as_terms` does; raise unless they have one shape."""
+    first, second = as_terms(a, units, "a"), as_terms(b, units, "b")
+    if first.shape != second.shape:
+        raise MetricInputError(f"a of shape {first.shape} and b of shape {second.shape} (series, terms, units) differ")
+    return first, second
+
+
+def cluster_sums(terms: Floats, clusters: NDArray[np.intp]) -> Floats:
+    """Return the sums (clusters, series, terms + 1): of every term, last the number of units with a value.
+
+    A unit that misses any term of a series counts for nothing in that series.
+    """
+    present = ~np.isnan(terms).any(axis=1, keepdims=True)
+    columns = np.concatenate([np.where(present, terms, 0), present], axis=1)
+    # Added in order of size, so that the order of the units does not show in the last bit.
+    order = np.lexsort((columns, np.broadcast_to(clusters, columns.shape)), axis=-1)
+    starts = np.unique(np.sort(clusters), return_index=True)[1]
+    sums = np.add.reduceat(np.take_along_axis(columns, order, axis=-1), starts, axis=-1)
+    return np.ascontiguousarray(np.moveaxis(sums, -1, 0))
+
+
+def products(weights: NDArray[np.uint8], *parts: Floats) -> Iterator[tuple[slice, list[Floats]]]:
+    """Yield rows of `weights` and the weighted sums of each part (clusters, ...), block by block."""
+    for start in range(0, len(weights), BLOCK):
+        rows = slice(start, start + BLOCK)
+        block = weights[rows].astype(np.float64)
+        yield rows, [np.tensordot(block, part, axes=1) for part in parts]
+
+
+def evaluate(statistic: Statistic, sums: Floats, n: Floats) -> Floats:
+    """Return `statistic` of sums (..., terms) and numbers of units (...), nan where it is undefined."""
+    with np.errstate(all="ignore"):
+        value = np.asarray(statistic(sums, n), dtype=np.float64)
+    if value.shape != n.shape:
+        raise MetricInputError(
+            f"the statistic made shape {value.shape} of sums of shape {sums.shape}; expected {n.shape}: "
+            "pick terms by sums[..., 0], sums[..., 1]"
+        )
+    return np.where(np.isfinite(value), value, np.nan)
