@@ -24,7 +24,7 @@ _EPISODE = "EIBench (arXiv:2606.15532), released evaluation"
 _CURVE = "Defined in attune_metrics.eibench"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
     """What there is to know of a metric without running it.
 
@@ -34,12 +34,26 @@ class Metric:
         Its key in result files; a part of a ``*_metrics`` object is named ``binary_om_f1`` and so on.
     label : str
         For reports.
-    function : callable
-        The checked function.
+    short : str
+        For narrow columns; the label where it is empty.
     low, high : float
         Range, infinite where unbounded.
     higher_is_better : bool or None
         None where neither direction is better.
+    scale : float
+        What reports multiply a value by; files hold the value as it is.
+    digits : int
+        Digits after the point that reports show, after scaling.
+    statistic : str
+        How the terms of units make the value of a model, a name in `attune_metrics.stats.statistics.STATISTICS`.
+    terms : tuple of str
+        The columns that the statistic takes; the metric's own name where there are none.
+    coverage : tuple of str
+        The tasks whose questions it is about; the lowest share of them that was answered stands beside it.
+    group : str
+        The heading under which reports list it; reports leave out a metric without one.
+    function : callable, optional
+        The checked function.
     symmetric : bool
         Whether reference and prediction can change places.
     nullable : bool
@@ -52,21 +66,31 @@ class Metric:
 
     name: str
     label: str
-    function: Callable[..., float]
-    low: float
-    high: float
-    higher_is_better: bool | None
-    symmetric: bool
-    nullable: bool
-    family: Family
-    source: str
+    short: str = ""
+    low: float = -inf
+    high: float = inf
+    higher_is_better: bool | None = True
+    scale: float = 1
+    digits: int = 3
+    statistic: str = "mean"
+    terms: tuple[str, ...] = ()
+    coverage: tuple[str, ...] = ()
+    group: str = ""
+    function: Callable[..., float] | None = None
+    symmetric: bool = False
+    nullable: bool = False
+    family: str = ""
+    source: str = ""
 
 
 def _score(
     family: Family, source: str, name: str, label: str, function: Callable[..., float], low: float = 0, high: float = 1,
     *, better: bool | None = True, symmetric: bool = False, nullable: bool = False,
 ) -> Metric:  # fmt: skip
-    return Metric(name, label, function, low, high, better, symmetric, nullable, family, source)
+    return Metric(
+        name=name, label=label, function=function, low=low, high=high, higher_is_better=better, symmetric=symmetric,
+        nullable=nullable, family=family, source=source,
+    )  # fmt: skip
 
 
 _emotion = partial(_score, "emotion", _TURN)
