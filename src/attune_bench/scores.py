@@ -1,64 +1,47 @@
-"""Scores: what `score` returns and `scores.json` holds, as plain rows and as polars frames."""
+"""Scores with their verbs: summary, comparison, subgroups, ranks, signature, report, files."""
 
+import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from errno import EINVAL
-from functools import cached_property
-from math import nan
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
-from pydantic import TypeAdapter, ValidationError
-from pydantic_core import to_json
-from typing_extensions import TypedDict, Unpack
+import polars as pl
+from typing_extensions import Unpack
 
-from attune_bench._version import __version__
-from attune_bench.benchmarks.attunebench.aggregates import aggregate
-from attune_bench.benchmarks.attunebench.records import (
-    COUNTS,
-    IDENTITY,
-    ConversationScore,
-    Metadata,
-    PostScore,
-    TurnScore,
-    frame,
-)
-from attune_data import Issue, SourceError
-from attune_data.io.files import write_whole
-from attune_data.issues import issues_frame
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from attune_bench.stats.series import Options
-    from attune_data.query import Queryable
+from attune_bench.benchmarks import BENCHMARKS, benchmark_named
+from attune_bench.benchmarks.base import resolve
+from attune_bench.score_files import is_score_file, read_score_file, write_score_file
+from attune_bench.score_table import ScoreTable
+from attune_bench.stats.comparison import compare, compare_all
+from attune_bench.stats.options import AnalysisKeywords
+from attune_bench.stats.ranking import rank
+from attune_bench.stats.signing import sign
+from attune_bench.stats.subgroups import by
+from attune_bench.stats.summary import summary
+from attune_bench.table_reader import read_description, read_table, table_parts
+from attune_data.issues import SourceError, issues_frame
+from attune_data.query import Queryable
 
 __all__ = ["Scores"]
 
 
-_HINT = "is it a file that `attune-bench score` wrote?"
-
-
-class _File(TypedDict):
-    metadata: Metadata
-    conversations: list[ConversationScore]
-    aggregates: list[dict[str, Any]]
-
-
-@dataclass(frozen=True)
-class Scores:
-    """Scores per turn, per conversation, and per model and mode.
+class Scores(ScoreTable):
+    """Scores of models on units: what `score` returns and every analysis takes.
 
     Attributes
     ----------
-    metadata : dict
-        ``protocol``, ``library_version``, ``synthetic``, ``issues``, ``codebook``.
-    records : list of dict
-        One per scored run, with the keys of ``scores.json``.
-    aggregates : list of dict
-        One per model and mode: each average's mean over conversations under its own name, ``<name>_n`` the number it
-        rests on, ``<name>_se``, pooled counts, coverage, pillars, ``composite_z``.
+    values : polars.DataFrame
+        A row a model, condition and unit; a column for each term.
+    units : polars.DataFrame
+        A row a unit: ``unit, cluster``, then its traits.
+    metrics : mapping of str to Metric
+        The catalogue entries of the metrics.
+    provenance : Provenance
+        Benchmark, protocol, hashes, settings of the runs.
+    detail : sequence of mapping, optional
+        What the benchmark keeps of each row of `values` beyond this.
 
     Examples
     --------
@@ -66,135 +49,149 @@ class Scores:
     >>> from attune_data import load, load_runs
     >>> scores = score(load("demo"), load_runs("demo"))
     >>> scores
-    <Scores of 80 runs: 2 models and modes on 40 conversations, protocol documented>
-    >>> scores.aggregates[0]["em_model"], scores.aggregates[0]["n_conversations"]
-    ('synthetic/attentive', 40)
+    <Scores of 2 models, 1 mode, 40 conversations, 76 metrics; protocol documented>
+    >>> scores.summary(metrics=["composite_score"])["n"].to_list()
+    [40, 40]
     """
 
-    metadata: Metadata
-    records: Sequence[ConversationScore]
-    aggregates: Sequence[Mapping[str, Any]] = field(repr=False)
+    @classmethod
+    def of(cls, table: ScoreTable) -> Self:
+        """Return a table of scores with its verbs."""
+        return cls(**{field.name: getattr(table, field.name) for field in fields(table)})
 
     @classmethod
-    def of(
-        cls, records: Sequence[ConversationScore], *, protocol: str, synthetic: bool, issues: Iterable[Issue] = ()
-    ) -> "Scores":
-        """Aggregate the records of scored runs."""
-        from attune_bench.stats.signing import codebook_hash
+    def from_table(
+        cls,
+        table: pl.DataFrame | str | os.PathLike[str],
+        *,
+        metrics: Mapping[str, Any] | None = None,
+        words: Mapping[str, str] | None = None,
+    ) -> Self:
+        """Return the scores of anybody's per-item results.
 
-        metadata: Metadata = {
-            "protocol": protocol,
-            "library_version": __version__,
-            "synthetic": synthetic,
-            "issues": list(issues),
-            "codebook": codebook_hash(),
-        }
-        return cls(metadata, records, aggregate(records))
+        Parameters
+        ----------
+        table : polars.DataFrame or path
+            A frame, or a CSV, JSONL or Parquet file, with the columns ``model, unit, metric, value`` and optionally
+            ``condition``, ``cluster`` and traits of units. An undefined value is empty or null.
+        metrics : mapping of str to mapping, optional
+            By metric: ``label, low, high, higher_is_better, scale, digits, group``, all optional. A metric that is not
+            described is a mean and better when higher, which every output says. Of a file ``results.csv`` the file
+            ``results.toml`` beside it, where there is one, says the same in tables ``[metrics.NAME]``.
+        words : mapping of str to str, optional
+            ``title``, ``unit``, ``cluster``, ``condition``: what they are called; ``primary``: the main metric.
 
-    def __repr__(self) -> str:
-        conversations = len({record["conversationId"] for record in self.records})
-        return (
-            f"<Scores of {len(self.records)} runs: {len(self.aggregates)} models and modes on {conversations} "
-            f"conversations, protocol {self.metadata['protocol']}>"
+        Raises
+        ------
+        MetricInputError
+            Where the table is wrong; the text names row, column and value.
+        SourceError
+            Where the file cannot be read.
+
+        Examples
+        --------
+        >>> rows = [("a", "q1", 1.0), ("a", "q2", 0.0), ("b", "q1", 1.0), ("b", "q2", 1.0)]
+        >>> frame = pl.DataFrame(rows, schema=["model", "unit", "value"], orient="row")
+        >>> frame = frame.with_columns(metric=pl.lit("hit"))
+        >>> Scores.from_table(frame, metrics={"hit": {"label": "Hit rate", "low": 0, "high": 1}})
+        <Scores of 2 models, 2 units, 1 metric>
+        """
+        name, first_row = "the table", 1
+        if not isinstance(table, pl.DataFrame):
+            path = Path(table)
+            table, first_row = read_table(path)
+            name = str(path)
+            beside = path.with_suffix(".toml")
+            if metrics is None and words is None and beside.is_file():
+                metrics, words = read_description(beside)
+        values, units, entries, provenance = table_parts(
+            table, metrics=metrics, words=words, name=name, first_row=first_row
         )
-
-    @property
-    def issues(self) -> "pl.DataFrame":
-        """The runs that were not scored, one row each, as in a collection's issues."""
-        return issues_frame(self.metadata.get("issues", []))
-
-    @cached_property
-    def turns(self) -> "pl.DataFrame":
-        """One row per turn of a run: identity, ``turnNumber``, every turn metric; counts as ``<task>_metrics_tp``."""
-        rows = (
-            {**{key: record.get(key) for key in IDENTITY}, **turn}
-            for record in self.records
-            for turn in record["turn_scores"]
-        )
-        return frame(rows, (*IDENTITY, *TurnScore.__annotations__))
-
-    @cached_property
-    def conversations(self) -> "pl.DataFrame":
-        """One row per run: identity, averages, composites, post-conversation metrics, counts and coverage."""
-        rows = (
-            {**record, "turns": len(record["turn_scores"]), **(record["post_score"] or {})} for record in self.records
-        )
-        own = (key for key in ConversationScore.__annotations__ if key not in (*IDENTITY, "turn_scores", "post_score"))
-        return frame(rows, (*IDENTITY, "turns", *own, *PostScore.__annotations__))
-
-    @cached_property
-    def models(self) -> "pl.DataFrame":
-        """One row per model and mode, in the order of `aggregates`."""
-        return frame(self.aggregates, dict.fromkeys(key for row in self.aggregates for key in row))
-
-    def summary(self, **options: "Unpack[Options]") -> "pl.DataFrame":
-        """Return every aggregate with its interval; see `attune_bench.stats.comparison.summary`."""
-        from attune_bench.stats.comparison import summary
-
-        return summary(self, **options)
-
-    def compare(self, a: str, b: str, **options: "Unpack[Options]") -> "pl.DataFrame":
-        """Compare two models on the conversations of both; see `attune_bench.stats.comparison.compare`."""
-        from attune_bench.stats.comparison import compare
-
-        return compare(self, a, b, **options)
-
-    def compare_all(self, **options: "Unpack[Options]") -> "pl.DataFrame":
-        """Compare every two models of a mode; see `attune_bench.stats.comparison.compare_all`."""
-        from attune_bench.stats.comparison import compare_all
-
-        return compare_all(self, **options)
-
-    def by(
-        self, trait: str, *, data: "Queryable", compare: bool = False, **options: "Unpack[Options]"
-    ) -> "pl.DataFrame":
-        """Return every aggregate per stratum of a trait; see `attune_bench.stats.subgroups.by`."""
-        from attune_bench.stats.subgroups import by
-
-        return by(self, trait, data=data, compare=compare, **options)
-
-    def write(self, path: str | os.PathLike[str]) -> None:
-        """Write ``scores.json``: nan as the text ``"NaN"``, which `read` turns back; never half a file."""
-        target = Path(path).resolve()
-        if target.exists() and not target.is_file():
-            raise OSError(EINVAL, "is a directory" if target.is_dir() else "is not a regular file", str(path))
-        content = {"metadata": self.metadata, "conversations": self.records, "aggregates": self.aggregates}
-        data = to_json(content, inf_nan_mode="strings")
-        write_whole(target, [data])
+        return cls(values=values, units=units, metrics=entries, provenance=provenance)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> "Scores":
-        """Read a file of scores.
+        """Read scores: a file that `write` wrote, a benchmark's own, or a table as for `from_table`.
 
         Raises
         ------
         SourceError
             Where the file is not there or holds no scores.
         """
+        target = Path(path)
+        if target.suffix.lower() != ".json":
+            return cls.of(read_score_file(target)) if is_score_file(target) else cls.from_table(target)
         try:
-            data = Path(path).read_bytes()
+            content = json.loads(target.read_bytes())
         except OSError as error:
-            raise SourceError(f"{path}: cannot be read: {error.strerror}") from None
-        try:
-            content = TypeAdapter(_File).validate_json(data)
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            place = ".".join(str(part) for part in first["loc"]) or "the file"
-            raise SourceError(f"{path}: {place}: {first['msg']}; {_HINT}") from None
-        rows = [_aggregate(row, f"{path}: aggregates.{i}") for i, row in enumerate(content["aggregates"])]
-        return cls(content["metadata"], content["conversations"], rows)
+            raise SourceError(f"{path} cannot be read: {error.strerror}") from None
+        except (ValueError, RecursionError) as error:
+            raise SourceError(f"{path} is not JSON: {error}") from None
+        keys = content.keys() if isinstance(content, dict) else set()
+        for benchmark in BENCHMARKS:
+            if benchmark.scores_format and benchmark.scores_format.keys <= keys:
+                found: Scores = resolve(benchmark.scores_format.read)(target)
+                return found
+        raise SourceError(f"{path} holds no scores; is it a file that `attune-bench score` wrote?")
 
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the scores, whole or not at all: a ``.parquet`` file, or ``.json`` where the benchmark has such a file.
 
-def _aggregate(row: dict[str, Any], place: str) -> dict[str, Any]:
-    """Check one row of a file's aggregates and turn the text for nan back into nan."""
-    texts = ("em_model", "mode")
-    expected = {**dict.fromkeys(texts, "a text"), "n_conversations": "a whole number"}
-    for key, what in expected.items():
-        if not isinstance(row.get(key), str if key in texts else int):
-            raise SourceError(f"{place}.{key}: {row.get(key)!r:.40} is not {what}; {_HINT}")
-    for key, value in row.items():
-        if isinstance(value, dict) and not all(isinstance(value.get(cell), int | float) for cell in COUNTS):
-            raise SourceError(f"{place}.{key}: lacks one of {', '.join(COUNTS)}; {_HINT}")
-        if isinstance(value, str | list) and key not in texts and value != "NaN":
-            raise SourceError(f"{place}.{key}: {value!r:.40} is not a number; {_HINT}")
-    return {key: nan if value == "NaN" and key not in texts else value for key, value in row.items()}
+        Raises
+        ------
+        ValueError
+            Where the name ends otherwise, or the benchmark has no file of its own.
+        OSError
+            Where the file cannot be written.
+        """
+        if Path(path).suffix.lower() != ".json":
+            write_score_file(self, path)
+            return
+        own = benchmark_named(self.provenance.benchmark).scores_format if self.provenance.benchmark else None
+        if own is None:
+            raise ValueError(
+                f"{Path(path).name!r}: these scores have no JSON file of their own; use a name in .parquet"
+            )
+        resolve(own.write)(self, path)
+
+    @property
+    def issues(self) -> pl.DataFrame:
+        """What was not scored, one row each, as in a collection's issues."""
+        return issues_frame(self.provenance.issues)
+
+    def summary(self, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
+        """Return every metric with its interval; see `attune_bench.stats.summary.summary`."""
+        return summary(self, **options)
+
+    def compare(self, a: str, b: str, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
+        """Compare two models on the units of both; see `attune_bench.stats.comparison.compare`."""
+        return compare(self, a, b, **options)
+
+    def compare_all(self, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
+        """Compare every two models of a condition; see `attune_bench.stats.comparison.compare_all`."""
+        return compare_all(self, **options)
+
+    def by(
+        self,
+        trait: str,
+        *,
+        data: Queryable | None = None,
+        compare: bool = False,
+        **options: Unpack[AnalysisKeywords],
+    ) -> pl.DataFrame:
+        """Return every metric per stratum of a trait; see `attune_bench.stats.subgroups.by`."""
+        return by(self, trait, data=data, compare=compare, **options)
+
+    def rank(self, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
+        """Return the rank of every model with its interval; see `attune_bench.stats.ranking.rank`."""
+        return rank(self, **options)
+
+    def sign(
+        self,
+        *,
+        within: Iterable[str] | None = None,
+        question: str | None = None,
+        **options: Unpack[AnalysisKeywords],
+    ) -> str:
+        """Return the signature of an analysis; see `attune_bench.stats.signing.sign`."""
+        return sign(self, within=within, question=question, **options)

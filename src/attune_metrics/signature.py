@@ -32,10 +32,14 @@ class Signature:
     ----------
     attune : str
         Version of this library.
+    benchmark : str, optional
+        Name of the benchmark.
     metric : str
         Name in the catalog.
     protocol, mode, codebook : str, optional
         Name of the scoring protocol, of the evaluation mode, and version or hash of the codebook.
+    variant : str, optional
+        What was chosen of the choices that the scores depend on.
     data, runs : str, optional
         `hash_records` of the records scored, and of the predictions.
     scores : str, optional
@@ -66,8 +70,10 @@ class Signature:
     """
 
     attune: str
+    benchmark: str | None = None
     metric: str
     protocol: str | None = None
+    variant: str | None = None
     mode: str | None = None
     codebook: str | None = None
     data: str | None = None

@@ -1,55 +1,196 @@
-"""The distribution of each metric over conversations, per model and mode."""
+"""The value of every metric for every model, with its interval, n and coverage."""
 
-from math import isnan
-from statistics import fmean, median, stdev
+from math import fsum, sqrt
+from statistics import fmean
+from typing import Any
 
-from attune_bench.benchmarks.attunebench.records import ConversationScore, PostScore
-from attune_bench.scores import Scores
-from attune_data.text import grid, plural, printable
+import numpy as np
+import polars as pl
+from typing_extensions import Unpack
 
-__all__ = ["summary"]
+from attune_bench.score_table import ScoreTable
+from attune_bench.stats.intervals import interval_ends, null
+from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
+from attune_bench.stats.paired import point_values
+from attune_bench.stats.series import Draws, Mask, ScoreSeries, group_by_mask
+from attune_metrics.catalog import Metric
+from attune_metrics.stats.proportions import wilson_interval
+from attune_metrics.stats.resampling import Interval, bootstrap
+from attune_metrics.stats.statistics import STATISTICS
+from attune_metrics.stats.sums import Floats
 
-_NAMES = (
-    *(name for name in ConversationScore.__annotations__ if name.startswith("avg_") or name == "turn_level_average"),
-    *(name for name in PostScore.__annotations__ if name not in ("panas_item_errors", "four_branch_per_branch")),
-    "composite_score",
-)
+__all__ = ["SUMMARY_SCHEMA", "coverage", "distribution", "intervals_of", "points", "summary", "z_scores"]
+
+SUMMARY_SCHEMA: dict[str, Any] = {
+    **dict.fromkeys(("model", "condition", "metric"), pl.String),
+    **dict.fromkeys(("value", "low", "high"), pl.Float64),
+    **dict.fromkeys(("n", "clusters"), pl.Int64),
+    "coverage": pl.Float64,
+    "excluded": pl.Int64,
+    "reason": pl.String,
+}
 
 
-def summary(scores: Scores) -> str:
-    """Return a table per model and mode: how many conversations a metric rests on, mean, SD, lowest, median, highest.
+def summary(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
+    """Return every metric of every model with its interval.
 
     Parameters
     ----------
-    scores : Scores
+    table : ScoreTable
         The scores.
+    **options
+        ``metrics``, ``resamples``, ``seed``, ``level``, ``unit``, ``interval``; see `AnalysisOptions`.
 
     Returns
     -------
-    str
-        Values that are null are left out of their metric; one without any is not listed. The SD is that of a sample,
-        ``-`` for one conversation.
+    polars.DataFrame
+        ``model, condition, metric, value, low, high, n, clusters, coverage, excluded, reason``, in the order of model,
+        condition and metric. ``n`` counts the units with a value, in so many ``clusters``; ``excluded`` the other units
+        that the model was run on. ``coverage`` is the share of its questions that have a prediction; of a metric that
+        asks none, the share of all units that have a value, null where their number is not known. A share of
+        independent trials has Wilson's interval. Where there is no interval ``reason`` says why.
+
+    Raises
+    ------
+    MetricInputError
+        Where an option is unknown or out of range.
 
     Examples
     --------
     >>> from attune_bench import score
-    >>> from attune_data import load, load_runs
-    >>> text = summary(score(load("demo"), load_runs("demo")))
-    >>> text.splitlines()[2].split()
-    ['metric', 'n', 'mean', 'SD', 'lowest', 'median', 'highest']
+    >>> from attune_bench.benchmarks.attunebench.baselines import prior
+    >>> from attune_data import load
+    >>> conversations = load("demo")
+    >>> scores = score(conversations, prior(conversations))
+    >>> row = summary(scores, metrics=["avg_pairwise_accuracy"]).row(0, named=True)
+    >>> row["low"] < row["value"] < row["high"], row["n"], row["clusters"]
+    (True, 40, 24)
     """
-    parts = []
-    for row in scores.aggregates:
-        model, mode = row["em_model"], row["mode"]
-        records = [one for one in scores.records if (one["em_model"], one["mode"]) == (model, mode)]
-        flat = [{**one, **(one["post_score"] or {})} for one in records]
-        table = []
-        for name in dict.fromkeys(_NAMES):
-            values = [value for one in flat if isinstance(value := one.get(name), int | float) and not isnan(value)]
-            if values:
-                spread = f"{stdev(values):.3f}" if len(values) > 1 else "-"
-                shown = (f"{value:.3f}" for value in (min(values), median(values), max(values)))
-                table.append([name, str(len(values)), f"{fmean(values):.3f}", spread, *shown])
-        title = printable(f"{model}, {mode}: {plural(len(records), 'conversation')}")
-        parts.append(f"{title}\n\n{grid(['metric', 'n', 'mean', 'SD', 'lowest', 'median', 'highest'], table)}\n")
-    return "\n".join(parts)
+    chosen = AnalysisOptions(**options)
+    series = ScoreSeries(table)
+    draws = Draws(series, chosen)
+    covered, expected = coverage(table), table.provenance.expected
+    rows: list[tuple[Any, ...]] = []
+    names = chosen.names(table)
+    found = {name: intervals_of(series, name, series.scored, draws, chosen) for name in names}
+    for place, group in enumerate(series.groups):
+        for name in names:
+            value, low, high, n, clusters, reason = found[name][place]
+            tasks = [task for task in table.metric(name).coverage if task in covered[group]]
+            of_units = [n / expected] if expected else []
+            share = min((covered[group][task] for task in tasks), default=min(of_units, default=None))
+            excluded = int(series.scored[place].sum()) - n
+            rows.append((*group, name, value, low, high, n, clusters, share, excluded, reason))
+    return pl.DataFrame(rows, schema=SUMMARY_SCHEMA, orient="row")
+
+
+Summarised = tuple[float | None, float | None, float | None, int, int, str | None]
+
+
+def intervals_of(
+    series: ScoreSeries, name: str, scored: Mask, draws: Draws, options: AnalysisOptions
+) -> list[Summarised]:
+    """Return value, low, high, n, clusters and reason of a metric for each series on its units (groups, units)."""
+    table = series.table
+    metric = table.metric(name)
+    if metric.statistic not in STATISTICS:
+        return _of_models(series, metric)
+    values, statistic = series.values(name), series.statistic(name)
+    found: dict[int, Summarised] = {}
+    for mask, groups in group_by_mask(scored):
+        part = values[groups][:, :, mask]
+        intervals = bootstrap(part, draws.of(mask), statistic=statistic, method=options.method, level=options.level)
+        for group, interval, terms in zip(groups.tolist(), intervals, part, strict=True):
+            clusters = series.count(mask & ~np.isnan(values[group, 0]))
+            if metric.statistic == "share" and clusters == interval.n and interval.n:
+                interval = _trials(terms[0], options.level)  # noqa: PLW2901
+            low, high, reason = interval_ends(interval, clusters, table)
+            found[group] = (null(interval.estimate), low, high, interval.n, clusters, reason)
+    return [found[group] for group in range(len(series.groups))]
+
+
+def _trials(values: Floats, level: float) -> Interval:
+    """Return Wilson's interval of a share of independent trials."""
+    known = values[~np.isnan(values)]
+    return wilson_interval(int(known.sum()), len(known), level=level)
+
+
+def _of_models(series: ScoreSeries, metric: Metric) -> list[Summarised]:
+    """Return the values of a metric that depends on all models' results; it has no interval."""
+    scored = [int(row.sum()) for row in series.scored]
+    clusters = [series.count(row) for row in series.scored]
+    why = "depends on all models' results"
+    return [
+        (value, None, None, n, held, why)
+        for value, n, held in zip(z_scores(series, metric), scored, clusters, strict=True)
+    ]
+
+
+def z_scores(series: ScoreSeries, metric: Metric) -> list[float | None]:
+    """Return each series' standard score (n - 1) of the metric that `metric` is of; 0 without any spread."""
+    [of] = metric.terms
+    values = points(series, of)
+    known = [value for value in values if value is not None]
+    # Equal values have a mean that may differ from them in the last digit, and so a spread that is not 0.
+    if len(set(known)) < 2:
+        return [None if value is None else 0.0 for value in values]
+    mean = fmean(known)
+    spread = sqrt(fsum((value - mean) ** 2 for value in known) / (len(known) - 1))
+    return [None if value is None else (value - mean) / spread for value in values]
+
+
+def points(series: ScoreSeries, name: str) -> list[float | None]:
+    """Return the value of a metric for each series, None where it is undefined."""
+    return [null(value) for value in point_values(series.values(name), series.statistic(name)).tolist()]
+
+
+def coverage(table: ScoreTable) -> dict[tuple[str, str | None], dict[str, float]]:
+    """Return by model and condition, and task, the share of its questions that have a prediction."""
+    columns = [name for name in table.values.columns if name.startswith("coverage.")]
+    sums = table.values.group_by("model", "condition").agg(pl.col(columns).sum())
+    tasks = dict.fromkeys(name.split(".")[1] for name in columns)
+    return {
+        (row["model"], row["condition"]): {
+            task: row[f"coverage.{task}.present"] / expected
+            for task in tasks
+            if (expected := row[f"coverage.{task}.expected"])
+        }
+        for row in sums.iter_rows(named=True)
+    }
+
+
+def distribution(table: ScoreTable, metrics: list[str] | None = None) -> pl.DataFrame:
+    """Return how the values of units spread, by model, condition and metric.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``model, condition, metric, n, mean, sd, lowest, median, highest``; ``sd`` (n - 1) is null for one unit. Metrics
+        without a value of each unit, and those without any value, are left out.
+    """
+    own = [name for name, metric in table.metrics.items() if metric.statistic in ("mean", "share")]
+    chosen = [name for name in (metrics or own) if table.metric(name).name in own]
+    long = (
+        table.values.select("model", "condition", *chosen)
+        .unpivot(chosen, index=["model", "condition"], variable_name="metric")
+        .drop_nulls("value")
+        .filter(pl.col("value").is_not_nan())
+    )
+    value = pl.col("value")
+    order = pl.DataFrame(
+        {"metric": chosen, "place": range(len(chosen))}, schema={"metric": pl.String, "place": pl.Int64}
+    )
+    return (
+        long.group_by("model", "condition", "metric")
+        .agg(
+            value.count().cast(pl.Int64).alias("n"),
+            value.mean().alias("mean"),
+            value.std().alias("sd"),
+            value.min().alias("lowest"),
+            value.median().alias("median"),
+            value.max().alias("highest"),
+        )
+        .join(order, on="metric")
+        .sort("model", "condition", "place")
+        .drop("place")
+    )

@@ -1,9 +1,12 @@
-"""Aggregates: one row per evaluated model and mode, means over its conversations."""
+"""The aggregates of ``scores.json``: one row per evaluated model and mode, means over its conversations."""
 
 from collections.abc import Mapping, Sequence
 from math import fsum, sqrt
 from statistics import fmean
 from typing import Any
+
+import numpy as np
+import polars as pl
 
 from attune_bench.benchmarks.attunebench.records import (
     CELLS,
@@ -14,12 +17,14 @@ from attune_bench.benchmarks.attunebench.records import (
     ConversationScore,
     PostScore,
 )
-from attune_data.matching import count_people
+from attune_bench.score_table import ScoreTable
+from attune_bench.stats.series import ScoreSeries
+from attune_bench.stats.summary import coverage, points, z_scores
 from attune_metrics.attunebench import composite
 from attune_metrics.attunebench.binary import BinaryCounts
 from attune_metrics.attunebench.holistic import BRANCHES
 
-__all__ = ["IN_COMPOSITE", "MEANS", "POOLED", "aggregate", "pillars", "values_of", "wide_parts"]
+__all__ = ["IN_COMPOSITE", "MEANS", "POOLED", "aggregates", "pillars", "values_of", "wide_parts"]
 
 POOLED = tuple(f"pooled_binary_{task}_metrics{phrasing}" for phrasing in ("", "_hp") for task in ("om", "human"))
 IN_COMPOSITE = (
@@ -46,13 +51,13 @@ MEANS = (
 )
 
 
-def aggregate(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return one row per model and mode, sorted by model, then mode.
+def aggregates(scores: ScoreTable) -> list[dict[str, Any]]:
+    """Return one row per model and mode, sorted by model, then mode, as ``scores.json`` has them.
 
     Parameters
     ----------
-    records : sequence of mapping
-        Conversation scores with the keys of ``scores.json``.
+    scores : ScoreTable
+        Scores of this benchmark.
 
     Returns
     -------
@@ -63,16 +68,38 @@ def aggregate(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         the answer was read, in the ``calls_n`` runs that say so. ``composite_z`` is the z-score of the composite
         across rows (n - 1), 0 with fewer than two rows or no spread.
     """
-    groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    for record in records:
-        groups.setdefault((record["em_model"], record["mode"]), []).append(record)
-    rows = [_row(model, mode, group) for (model, mode), group in sorted(groups.items())]
-    composites = [row["composite_score"] for row in rows if row["composite_score"] is not None]
-    # Equal values have a mean that may differ from them in the last digit, and so a spread that is not 0.
-    spread = _sd(composites) if len(set(composites)) > 1 else 0.0
-    for row in rows:
-        value = row["composite_score"]
-        row["composite_z"] = None if value is None else (value - fmean(composites)) / spread if spread else 0.0
+    series = ScoreSeries(scores)
+    covered = coverage(scores)
+    means = {name: (points(series, name), series.values(name)[:, 0]) for name in MEANS}
+    z = z_scores(series, scores.metrics["composite_z"])
+    frame = scores.values
+    rows = []
+    for place, (model, mode) in enumerate(series.groups):
+        scored = series.scored[place]
+        people = {label for label, there in zip(series.labels, scored, strict=True) if there and label[0]}
+        row: dict[str, Any] = {
+            "em_model": model,
+            "mode": mode,
+            "n_conversations": int(scored.sum()),
+            "n_participants": len(people) or None,
+        }
+        for name, (values, units) in means.items():
+            known = units[place][~np.isnan(units[place])].tolist()
+            row[name] = values[place]
+            row[f"{name}_n"] = len(known)
+            if name in IN_COMPOSITE:
+                row[f"{name}_se"] = _sd(known) / sqrt(len(known)) if len(known) > 1 else None
+        own = frame.filter(pl.col("model") == model, pl.col("condition") == mode)
+        for name in POOLED:
+            row[name] = _pool(own.select(f"{name}.{cell}" for cell in CELLS).drop_nulls())
+        for task in TASKS:
+            row[f"coverage_{task}"] = covered[model, mode].get(task)
+        calls = own.select(f"calls.{outcome}" for outcome in OUTCOMES).drop_nulls()
+        row["calls_n"] = calls.height
+        for outcome in OUTCOMES:
+            row[f"calls_{outcome}"] = int(calls[f"calls.{outcome}"].sum()) if calls.height else None
+        row["composite_z"] = z[place]
+        rows.append(row)
     return rows
 
 
@@ -112,38 +139,11 @@ def values_of(record: Mapping[str, Any]) -> dict[str, Any]:
     return {**record, **pillars(record), **post, **{f"four_branch_{name}_mae": error for name, error in errors.items()}}
 
 
-def _row(model: str, mode: str, records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    participants = count_people(record.get("participant_id") for record in records)
-    row: dict[str, Any] = {
-        "em_model": model,
-        "mode": mode,
-        "n_conversations": len(records),
-        "n_participants": participants or None,
-    }
-    values = [values_of(record) for record in records]
-    for name in MEANS:
-        there = [value for of_record in values if (value := of_record.get(name)) is not None]
-        row[name] = fmean(there) if there else None
-        row[f"{name}_n"] = len(there)
-        if name in IN_COMPOSITE:
-            row[f"{name}_se"] = _sd(there) / sqrt(len(there)) if len(there) > 1 else None
-    for name in POOLED:
-        row[name] = _pool([record[name] for record in records if record[name] is not None])
-    for task in TASKS:
-        counts = [record["coverage"][task] for record in records if task in record.get("coverage", {})]
-        expected = sum(count["expected"] for count in counts)
-        row[f"coverage_{task}"] = sum(count["present"] for count in counts) / expected if expected else None
-    calls = [record["calls"] for record in records if "calls" in record]
-    row["calls_n"] = len(calls)
-    for outcome in OUTCOMES:
-        row[f"calls_{outcome}"] = sum(of_run[outcome] for of_run in calls) if calls else None
-    return row
-
-
-def _pool(counts: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    if not counts:
+def _pool(counts: pl.DataFrame) -> dict[str, Any] | None:
+    """Return the scores of the counts of all runs, None where no run has any."""
+    if counts.is_empty():
         return None
-    pooled = BinaryCounts(*(sum(count[cell] for count in counts) for cell in CELLS))
+    pooled = BinaryCounts(*(int(column.sum()) for column in counts))
     return {name: getattr(pooled, name) for name in COUNTS}
 
 

@@ -1,7 +1,6 @@
 """The rows of ``scores.json``, by their keys there, and as the columns of a frame."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from math import isnan
 from typing import TYPE_CHECKING, Any, NotRequired
 
 from pydantic import ConfigDict, with_config
@@ -15,11 +14,13 @@ if TYPE_CHECKING:
     import polars as pl
 
 __all__ = [
+    "AVERAGED",
     "CELLS",
     "COUNTS",
     "IDENTITY",
     "OUTCOMES",
     "TASKS",
+    "TURN_KEYS",
     "CallCounts",
     "ConversationScore",
     "CountScores",
@@ -28,7 +29,6 @@ __all__ = [
     "PostScore",
     "TurnScore",
     "frame",
-    "null",
 ]
 
 # Keys that this version does not know are kept.
@@ -198,6 +198,15 @@ class Metadata(TypedDict):
 
 COUNTS = tuple(CountScores.__annotations__)
 CELLS = ("tp", "tn", "fp", "fn")
+AVERAGED = tuple(name for name in TurnScore.__annotations__ if f"avg_{name}" in ConversationScore.__annotations__)
+"""The metrics of turns of which a conversation has the mean, ``avg_<name>``."""
+
+_COUNTED = tuple(name for name in TurnScore.__annotations__ if f"pooled_{name}" in ConversationScore.__annotations__)
+TURN_KEYS: Mapping[str, str] = {
+    **{f"avg_{name}": name for name in AVERAGED},
+    **{f"pooled_{name}.{score}": name for name in _COUNTED for score in COUNTS if score not in CELLS},
+}
+"""The metrics of conversations that are made of turns, and the key of a turn that has what they are made of."""
 OUTCOMES = tuple(CallCounts.__annotations__)
 
 # Objects within a row, and the keys that each becomes columns for, whether a row has them or not.
@@ -251,8 +260,3 @@ def frame(rows: Iterable[Mapping[str, Any]], names: Iterable[str]) -> "pl.DataFr
         columns[column] = [_dig(row, path) for row in table]
         schema[column] = pl.String if column in _TEXT else pl.Int64 if integer else pl.Float64
     return pl.DataFrame(columns, schema=schema)
-
-
-def null(value: float | None) -> float | None:
-    """Return the value, None for nan."""
-    return None if value is None or isnan(value) else value

@@ -6,6 +6,7 @@ from typing import Any
 
 from attune_bench.benchmarks.attunebench.aggregates import wide_parts
 from attune_bench.benchmarks.attunebench.records import (
+    AVERAGED,
     OUTCOMES,
     TASKS,
     CallCounts,
@@ -14,10 +15,12 @@ from attune_bench.benchmarks.attunebench.records import (
     Coverage,
     PostScore,
     TurnScore,
-    null,
 )
 from attune_bench.benchmarks.attunebench.reference import Truth, TurnTruth, branch_ratings, panas_form, prepare_truth
+from attune_bench.benchmarks.attunebench.table import provenance_of, scores_of
+from attune_bench.fingerprint import codebook_hash, fingerprint
 from attune_bench.scores import Scores
+from attune_bench.stats.intervals import null
 from attune_data import Collection, Conversation, Issue, Run, RunTurn
 from attune_data.attunebench.run import PostConversation
 from attune_data.issues import shown
@@ -84,7 +87,8 @@ def score(
     scored: set[tuple[str, str, str]] = set()
     records: list[ConversationScore] = []
     issues: list[Issue] = []
-    for count, run in enumerate(runs, start=1):
+    given = list(runs)
+    for count, run in enumerate(given, start=1):
         problem = None
         if run.conversation_id not in by_id:
             problem = (
@@ -105,7 +109,16 @@ def score(
             issues.append(Issue(files.get(run.id, run.id), path, rule, "error", value, message, "run not scored"))
         if progress:
             progress(count)
-    return Scores.of(records, protocol=chosen.name, synthetic=any(c.synthetic for c in by_id.values()), issues=issues)
+    used = {record["conversationId"] for record in records}
+    held = provenance_of(
+        protocol=chosen.name,
+        synthetic=any(conversation.synthetic for conversation in by_id.values()),
+        issues=tuple(issues),
+        codebook=codebook_hash(),
+        data=fingerprint(conversation for conversation in by_id.values() if conversation.id in used),
+        runs=fingerprint(given),
+    )
+    return scores_of(records, held)
 
 
 def _score_run(truth: Truth, run: Run, protocol: Protocol) -> ConversationScore | None:
@@ -129,7 +142,7 @@ def _score_run(truth: Truth, run: Run, protocol: Protocol) -> ConversationScore 
         "turn_scores": turns,
         "post_score": post,
     }
-    for name in _AVERAGED:
+    for name in AVERAGED:
         record[f"avg_{name}"] = _mean([turn[name] for turn in turns])  # type: ignore[literal-required]
     record["avg_emotion_hit_rate_tagged_only"] = _mean(
         [turn["emotion_hit_rate"] for turn in turns if truth.turns[turn["turnNumber"]].tags.words]
@@ -153,8 +166,6 @@ def hp_asked(run: Run) -> bool:
 
 # Names in scores.json of the four binary tasks, as in `binary_<name>` without the middle word.
 _BINARY = ("om_metrics", "human_metrics", "om_metrics_hp", "human_metrics_hp")
-
-_AVERAGED = tuple(name for name in TurnScore.__annotations__ if f"avg_{name}" in ConversationScore.__annotations__)
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

@@ -5,144 +5,230 @@ Conventions
 Rewards and axis scores are -1 to 1, higher is better; published numbers are 100 times these. The unit is the scenario,
 of which a model has one episode. An episode *failed* where it says why there is no result, where an answer of either
 side could not be had or read, and where it has no state at its end.
+
+Numbers are comparable within one simulator and one version of its instructions only, so episodes that differ in these,
+in the number of rounds or in the configuration, which is all but the model that the numbers depend on, are refused.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import product
 from math import nan
-from typing import TYPE_CHECKING, Any
+from typing import Any, get_args
 
 import numpy as np
+import polars as pl
 
-from attune_bench.benchmarks.attunebench.records import null
-from attune_bench.by_scenario import scenario_ends
-from attune_bench.stats.signing import fingerprint
-from attune_data import Episode, Scenario
-from attune_data.eibench.scenario import SCENES
+from attune_bench.benchmarks.eibench.metrics import MACRO_TERMS, METRICS, NUMBERS
+from attune_bench.fingerprint import codebook_hash, fingerprint
+from attune_bench.score_table import KEYS, Provenance
+from attune_bench.scores import Scores
+from attune_bench.stats.intervals import null
+from attune_data.eibench.scenario import SCENES, Episode, Scenario
 from attune_data.text import plural
-from attune_metrics import Anchors, Floats, bootstrap, draw_resamples, scene_means, score_anchors, treat_failed
+from attune_metrics.eibench import Anchors, Axis, Rule, Treatment, score_anchors, treat_failed
+from attune_metrics.stats.sums import Floats
 
-if TYPE_CHECKING:
-    import polars as pl
-
-    from attune_metrics.eibench import Axis, Rule, Treatment
-
-__all__ = ["FAILURES", "NUMBERS", "episode_summary", "one_series", "score_episodes"]
+__all__ = ["FAILURES", "SETTINGS", "common_settings", "failure_of", "score"]
 
 FAILURES = ("error", "parse_failed", "empty_reply", "empty_simulator_reply", "no_final_state")
-NUMBERS = ("reward", "anger_score", "trust_score", "final_anger", "final_trust")
-_AXES: tuple["Axis", ...] = ("anger", "trust")
-_TREATMENTS: tuple["Treatment", ...] = ("exclude", "start", "worst")
+SETTINGS: Mapping[str, str] = {
+    "simulator": "simulator",
+    "prompt_version": "version of the simulator's instructions",
+    "max_rounds": "number of rounds",
+    "config_hash": "configuration",
+}
+"""The fields in which episodes that are compared may not differ, and what they are called."""
+
+_RULES: tuple[Rule, ...] = get_args(Rule)
+_TREATMENTS: tuple[Treatment, ...] = get_args(Treatment)
+_AXES: tuple[Axis, ...] = get_args(Axis)
 
 
-def one_series(episodes: Sequence[Episode]) -> Episode:
-    """Return the first of the episodes of one model under one configuration: simulator, instructions, rounds and all.
+def score(
+    scenarios: Iterable[Scenario],
+    episodes: Iterable[Episode],
+    *,
+    progress: Callable[[int], object] | None = None,
+) -> Scores:
+    """Score episodes against the anchors of their scenarios, under every rule and treatment of failed episodes.
+
+    Parameters
+    ----------
+    scenarios : iterable of Scenario
+        What `attune_data.load_scenarios` gives.
+    episodes : iterable of Episode
+        What `attune_data.load_episodes` gives, of any number of models. One whose scenario is not given is not scored,
+        which a note says.
+    progress : callable, optional
+        Called with the number of episodes scored so far.
+
+    Returns
+    -------
+    Scores
+        Of ``reward, anger_score, trust_score, final_anger, final_trust, reward_macro``, with the trait ``scene``. Their
+        variants are ``rule`` (``evaluation``, as published: the direction of an axis is inferred from its anchors;
+        ``directed``: anger down, trust up) and ``failed``, what failed episodes count: ``exclude``, nothing; ``start``,
+        as published, the state they broke off in, the start where none is recorded, and a record of an error nothing;
+        ``worst``, -1 and the worst state.
 
     Raises
     ------
     ValueError
-        Where they are of several, whose numbers are not to be averaged, or there is none.
-    """
-    for what, name in (
-        ("model", "model"),
-        ("simulator", "simulator"),
-        ("prompt version", "prompt_version"),
-        ("configuration", "config_hash"),
-        ("round limit", "max_rounds"),
-    ):
-        found = sorted({str(getattr(episode, name) or "none named") for episode in episodes})
-        if len(found) > 1:
-            raise ValueError(f"these are episodes of {len(found)} {what}s ({', '.join(found)}); score each apart")
-    if not episodes:
-        raise ValueError("there are no episodes")
-    return episodes[0]
-
-
-def score_episodes(
-    episodes: Iterable[Episode],
-    scenarios: Iterable[Scenario],
-    *,
-    rule: "Rule" = "evaluation",
-    failed: "Treatment" = "exclude",
-) -> "pl.DataFrame":
-    """Score episodes against the anchors of their scenarios.
-
-    Parameters
-    ----------
-    episodes : iterable of Episode
-        What `attune_data.load_episodes` gives. One whose scenario is not there has no row.
-    scenarios : iterable of Scenario
-        What `attune_data.load_scenarios` gives.
-    rule : {"evaluation", "directed"}
-        As for `attune_metrics.anchor_score`.
-    failed : {"exclude", "start", "worst"}
-        What failed episodes count. `exclude`: nothing. `start`, the published treatment: the state they broke off in,
-        the start where none is recorded; a record of an error is left out. `worst`: -1, and the worst state.
-
-    Returns
-    -------
-    polars.DataFrame
-        A row an episode, in the order of the scenarios' ids: ``scenario_id, scene, model, outcome, failure, reward,
-        anger_score, trust_score, final_anger, final_trust``. ``failure`` is one of `FAILURES`, or null. The numbers of
-        an episode that does not count are null.
-
-    Raises
-    ------
-    MetricInputError
-        Where the rule or treatment is unknown.
+        As `common_settings`, or where no episode of a model is of one of the scenarios.
 
     Examples
     --------
     >>> from attune_data import load_scenarios
     >>> demo = load_scenarios("demo")
-    >>> ends = {"ended_by": "max_rounds", "final_anger": 85, "final_trust": 35}
-    >>> episode = Episode(profile_id="demo_support_01", model="m", **ends)
-    >>> score_episodes([episode], demo).select("scene", "anger_score", "final_anger").row(0)
-    ('support', -0.5, 85.0)
+    >>> episode = Episode(profile_id="demo_support_01", model="m", final_anger=85, final_trust=35)
+    >>> scores = score(demo, [episode])
+    >>> scores.values.select("model", "unit", "anger_score", "final_anger").row(0)
+    ('m', 'demo_support_01', -0.5, 85.0)
     """
-    import polars as pl
-
-    by_id = {scenario.id: scenario for scenario in scenarios}
-    held = sorted((episode for episode in episodes if episode.scenario_id in by_id), key=lambda one: one.id)
-    pairs = [(episode, by_id[episode.scenario_id]) for episode in held]
-    failures = [_failure(episode) for episode in held]
-    marked = np.array([failure is not None for failure in failures], dtype=np.bool_)
-    no_result = np.array([failure == "error" for failure in failures], dtype=np.bool_)
-    broken = marked & ~no_result if failed == "start" else marked
-    columns: dict[str, Floats] = {}
-    for axis in _AXES:
-        anchors = _anchors(axis, [scenario for _, scenario in pairs])
-        recorded = _floats(getattr(episode, f"final_{axis}") for episode in held)
-        recorded[no_result] = nan
-        final = treat_failed(recorded, broken, failed, start=anchors.initial, worst=anchors.worst)
-        scores = score_anchors(anchors, final, axis=axis, rule=rule)
-        # The worst state does not score -1 where the anchors are out of order.
-        columns[f"{axis}_score"] = scores if failed == "start" else treat_failed(scores, broken, failed)
-        columns[f"final_{axis}"] = final
-    columns["reward"] = (columns["anger_score"] + columns["trust_score"]) / 2
-    return pl.DataFrame(
-        {
-            "scenario_id": [scenario.id for _, scenario in pairs],
-            "scene": [scenario.scene for _, scenario in pairs],
-            "model": [episode.model for episode in held],
-            "outcome": [episode.outcome for episode in held],
-            "failure": failures,
-            **{name: [null(value) for value in columns[name].tolist()] for name in NUMBERS},
-        },
-        schema={
-            **dict.fromkeys(("scenario_id", "scene", "model", "outcome", "failure"), pl.String),
-            **dict.fromkeys(NUMBERS, pl.Float64),
-        },
+    known = {scenario.id: scenario for scenario in scenarios}
+    held = list(episodes)
+    settings = common_settings(held)
+    scored = sorted((episode for episode in held if episode.scenario_id in known), key=lambda one: one.id)
+    _check_models(held, scored, len(known))
+    parts = [_variant(scored, known, rule, failed) for rule, failed in product(_RULES, _TREATMENTS)]
+    variants = pl.concat(parts)
+    chosen = {"rule": _RULES[0], "failed": _TREATMENTS[0]}
+    played = sorted({episode.scenario_id for episode in scored})
+    if progress:
+        progress(len(held))
+    provenance = Provenance(
+        benchmark="eibench",
+        title="EIBench",
+        unit="scenario",
+        cluster="scenario",
+        primary="reward",
+        headline=tuple(METRICS),
+        expected=len(known),
+        variant=chosen,
+        synthetic=all(scenario.synthetic for scenario in known.values()),
+        codebook=codebook_hash(),
+        data=fingerprint(known[unit] for unit in played),
+        runs=fingerprint(held),
+        models=dict.fromkeys(sorted({episode.model for episode in held}), settings),
+        notes=_notes(held, known, settings),
+    )
+    units = pl.DataFrame(
+        {"unit": played, "cluster": [None] * len(played), "scene": [known[unit].scene for unit in played]},
+        schema={"unit": pl.String, "cluster": pl.String, "scene": pl.Enum(SCENES)},
+    )
+    return Scores(
+        values=variants.filter(**chosen).drop(list(chosen)),
+        units=units,
+        metrics=METRICS,
+        provenance=provenance,
+        variants=variants,
     )
 
 
-def _failure(episode: Episode) -> str | None:
+def common_settings(episodes: Sequence[Episode]) -> dict[str, str | int | None]:
+    """Return the simulator, the version of its instructions and the other `SETTINGS` that all episodes have in common.
+
+    Raises
+    ------
+    ValueError
+        Where episodes differ in one of them, or in the text of a scenario by the hash that a run records; two are of
+        one scenario and model; or there is none.
+
+    Examples
+    --------
+    >>> common_settings([Episode(profile_id="s1", model=name, simulator=name.upper()) for name in "ab"])
+    Traceback (most recent call last):
+        ...
+    ValueError: models that differ in the simulator are not comparable: A (of a), B (of b)
+    """
+    if not episodes:
+        raise ValueError("no episodes to score")
+    for name, what in SETTINGS.items():
+        models: dict[str | int | None, set[str]] = {}
+        for episode in episodes:
+            models.setdefault(getattr(episode, name), set()).add(episode.model)
+        if len(models) > 1:
+            parts = sorted(f"{value or 'none named'} (of {', '.join(sorted(of))})" for value, of in models.items())
+            where = "; _configuration.json beside the results says what it is" if name == "config_hash" else ""
+            raise ValueError(f"models that differ in the {what} are not comparable: {', '.join(parts)}{where}")
+    for (scenario, model), count in Counter((episode.scenario_id, episode.model) for episode in episodes).items():
+        if count > 1:
+            raise ValueError(f"two episodes of scenario {scenario!r} and model {model!r}")
+    first: dict[str, Episode] = {}
+    for episode in episodes:
+        if episode.scenario_hash:
+            other = first.setdefault(episode.scenario_id, episode)
+            if other.scenario_hash != episode.scenario_hash:
+                raise ValueError(
+                    f"scenario {episode.scenario_id!r} has another text in the episodes of {other.model!r} than in "
+                    f"those of {episode.model!r}; run both on the same data"
+                )
+    return {name: getattr(episodes[0], name) for name in SETTINGS}
+
+
+def failure_of(episode: Episode) -> str | None:
+    """Return why an episode failed, one of `FAILURES`, or None where it did not."""
     if episode.outcome in FAILURES:
         return episode.outcome
     return "no_final_state" if None in (episode.final_anger, episode.final_trust) else None
 
 
-def _anchors(axis: "Axis", scenarios: Sequence[Scenario]) -> Anchors:
+def _check_models(held: Sequence[Episode], scored: Sequence[Episode], scenarios: int) -> None:
+    lacking = {episode.model for episode in held} - {episode.model for episode in scored}
+    if lacking:
+        model = min(lacking)
+        count = sum(episode.model == model for episode in held)
+        raise ValueError(
+            f"none of the {plural(count, 'episode')} of model {model!r} is of one of the "
+            f"{plural(scenarios, 'scenario')}: check that both come from the same data set"
+        )
+
+
+def _variant(
+    episodes: Sequence[Episode], scenarios: Mapping[str, Scenario], rule: Rule, failed: Treatment
+) -> pl.DataFrame:
+    """Return the values of episodes under one rule and treatment."""
+    pairs = [(episode, scenarios[episode.scenario_id]) for episode in episodes]
+    failures = [failure_of(episode) for episode in episodes]
+    marked = np.array([failure is not None for failure in failures], dtype=np.bool_)
+    no_result = np.array([failure == "error" for failure in failures], dtype=np.bool_)
+    broken = marked & ~no_result if failed == "start" else marked
+    numbers: dict[str, Floats] = {}
+    for axis in _AXES:
+        anchors = _anchors(axis, [scenario for _, scenario in pairs])
+        recorded = _floats(getattr(episode, f"final_{axis}") for episode in episodes)
+        recorded[no_result] = nan
+        final = treat_failed(recorded, broken, failed, start=anchors.initial, worst=anchors.worst)
+        scores = score_anchors(anchors, final, axis=axis, rule=rule)
+        # The worst state does not score -1 where the anchors are out of order.
+        numbers[f"{axis}_score"] = scores if failed == "start" else treat_failed(scores, broken, failed)
+        numbers[f"final_{axis}"] = final
+    numbers["reward"] = (numbers["anger_score"] + numbers["trust_score"]) / 2
+    rewards = [null(value) for value in numbers["reward"].tolist()]
+    scenes = [scenario.scene for _, scenario in pairs]
+    columns: dict[str, list[Any]] = {
+        "model": [episode.model for episode in episodes],
+        "condition": [None] * len(episodes),
+        "unit": [scenario.id for _, scenario in pairs],
+        **{name: [null(value) for value in numbers[name].tolist()] for name in NUMBERS},
+    }
+    for scene in SCENES:
+        total, n = MACRO_TERMS[scene]
+        columns[total] = [_of_scene(reward, own == scene, reward) for reward, own in zip(rewards, scenes, strict=True)]
+        columns[n] = [_of_scene(reward, own == scene, 1.0) for reward, own in zip(rewards, scenes, strict=True)]
+    for kind in FAILURES:
+        columns[f"failed.{kind}"] = [float(failure == kind) for failure in failures]
+    schema = {name: pl.String if name in KEYS else pl.Float64 for name in columns}
+    return pl.DataFrame(columns, schema=schema).with_columns(rule=pl.lit(rule), failed=pl.lit(failed))
+
+
+def _of_scene(reward: float | None, is_of_scene: bool, value: float | None) -> float | None:
+    """Return what an episode adds to the mean of a scene: nothing to that of another, null where it does not count."""
+    return None if reward is None else value if is_of_scene else 0.0
+
+
+def _anchors(axis: Axis, scenarios: Sequence[Scenario]) -> Anchors:
     return Anchors(
         _floats(getattr(scenario.initial_calibration, f"initial_{axis}") for scenario in scenarios),
         _floats(getattr(scenario.rub_goals, f"target_{axis}") for scenario in scenarios),
@@ -154,106 +240,26 @@ def _floats(values: Iterable[float | None]) -> Floats:
     return np.array([nan if value is None else value for value in values], dtype=np.float64)
 
 
-def episode_summary(
-    episodes: Sequence[Episode],
-    scenarios: Sequence[Scenario],
-    *,
-    rule: "Rule" = "evaluation",
-    failed: "Treatment" = "exclude",
-    resamples: int = 10_000,
-    seed: int = 0,
-) -> dict[str, Any]:
-    """Summarise the episodes of one model, in the shape of EIBench's ``summary.json``.
-
-    Parameters
-    ----------
-    episodes, scenarios, rule, failed
-        As for `score_episodes`.
-    resamples : int
-        How many resamples of scenarios.
-    seed : int
-        The same seed gives the same intervals.
-
-    Returns
-    -------
-    dict
-        ``model``; ``n``, the episodes that count; ``overall``, over all episodes, and ``by_scene``, each with ``n,
-        failed, reward, low, high, anger_score, trust_score, final_anger, final_trust, reason``. ``low`` and ``high``
-        are the 95% interval (expanded percentile) of the reward, else null with the ``reason``. ``overall.macro`` is
-        the mean of the scenes' rewards, null where a scene has none. ``failed`` counts failed episodes by kind, and
-        ``reward_if_failed`` is the overall reward under each treatment of them. ``scenarios`` counts those given,
-        ``coverage`` is the share of them with an episode that counts, ``without_scenario`` counts episodes of others,
-        ``other_text`` those that were played on another text of their scenario, where they record which.
-
-    Raises
-    ------
-    ValueError
-        Where the episodes are not of one series, as `one_series` tells, none is of one of the scenarios, or an option
-        is unknown or out of range.
-
-    Examples
-    --------
-    >>> from attune_data import load_scenarios
-    >>> demo = load_scenarios("demo")
-    >>> ends = {"ended_by": "max_rounds", "final_anger": 85, "final_trust": 20}
-    >>> found = episode_summary([Episode(profile_id="demo_support_01", model="m", **ends)], demo)
-    >>> found["n"], found["overall"]["anger_score"], found["coverage"], found["overall"]["reason"]
-    (1, -0.5, 0.0625, 'fewer than 5 scenarios')
-    """
-    model = one_series(episodes).model
-    frame = score_episodes(episodes, scenarios, rule=rule, failed=failed)
-    if not frame.height:
-        raise ValueError(
-            f"none of the {plural(len(episodes), 'episode')} is of one of the {plural(len(scenarios), 'scenario')}: "
-            "check that both come from the same data set"
-        )
-    parts = frame.partition_by("scene", as_dict=True)
-    overall = _block(frame, resamples, seed)
-    by_scene = {scene: _block(parts[scene,], resamples, seed) for scene in SCENES if (scene,) in parts}
-    failures = Counter(frame["failure"])
-    others = {treatment: score_episodes(episodes, scenarios, rule=rule, failed=treatment) for treatment in _TREATMENTS}
-    return {
-        "model": model,
-        "n": overall["n"],
-        "overall": {**overall, "macro": null(scene_means(frame["scene"].to_list(), _column(frame, "reward")).macro)},
-        "by_scene": by_scene,
-        "failed": {kind: failures[kind] for kind in FAILURES},
-        "reward_if_failed": {treatment: _mean(other, "reward") for treatment, other in others.items()},
-        "scenarios": len(scenarios),
-        "coverage": overall["n"] / len(scenarios),
-        "without_scenario": len(episodes) - frame.height,
-        "other_text": _other_text(episodes, scenarios),
-    }
-
-
-def _other_text(episodes: Iterable[Episode], scenarios: Iterable[Scenario]) -> int:
-    by_id = {scenario.id: scenario for scenario in scenarios}
-    return sum(
-        episode.scenario_hash != fingerprint([by_id[episode.scenario_id]])
+def _notes(
+    episodes: Sequence[Episode], scenarios: Mapping[str, Scenario], settings: Mapping[str, Any]
+) -> tuple[str, ...]:
+    """Return what has to be said below every table of these scores."""
+    notes = ["Numbers are comparable within one simulator and one version of its instructions only."]
+    said = [f"{SETTINGS[name]} {value}" for name, value in settings.items() if value is not None]
+    unknown = [SETTINGS[name] for name, value in settings.items() if value is None]
+    if said:
+        notes.append(f"All episodes: {', '.join(said)}.")
+    if unknown:
+        notes.append(f"Not named in the episodes, so not known to be one: {', '.join(unknown)}.")
+    if elsewhere := sum(episode.scenario_id not in scenarios for episode in episodes):
+        notes.append(f"Left out: {plural(elsewhere, 'episode')} of scenarios that are not in the data.")
+    other_text = sum(
+        episode.scenario_hash != fingerprint([scenarios[episode.scenario_id]])
         for episode in episodes
-        if episode.scenario_hash is not None and episode.scenario_id in by_id
+        if episode.scenario_hash is not None and episode.scenario_id in scenarios
     )
-
-
-def _block(frame: "pl.DataFrame", resamples: int, seed: int) -> dict[str, Any]:
-    draws = draw_resamples(frame["scenario_id"].to_list(), n_resamples=resamples, seed=seed)
-    [interval] = bootstrap(_column(frame, "reward"), draws)
-    low, high, reason = scenario_ends(interval)
-    means = {name: _mean(frame, name) for name in NUMBERS}
-    return {
-        "n": interval.n,
-        "failed": frame["failure"].count(),
-        "reward": means.pop("reward"),
-        "low": low,
-        "high": high,
-        **means,
-        "reason": reason,
-    }
-
-
-def _column(frame: "pl.DataFrame", name: str) -> Floats:
-    return _floats(frame[name])
-
-
-def _mean(frame: "pl.DataFrame", name: str) -> float | None:
-    return null(scene_means(frame["scene"].to_list(), _column(frame, name)).overall)
+    if other_text:
+        notes.append(
+            f"Caution: {plural(other_text, 'episode')} played on another text of the scenario than the data's."
+        )
+    return tuple(notes)

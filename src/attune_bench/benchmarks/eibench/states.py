@@ -2,22 +2,17 @@
 
 from collections.abc import Iterable
 from math import nan
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars as pl
 
-from attune_bench.benchmarks.attunebench.records import null
-from attune_bench.benchmarks.eibench.comparison import common_settings
-from attune_bench.benchmarks.eibench.scoring import score_episodes
-from attune_bench.by_scenario import scenario_ends
-from attune_bench.stats.series import Settings
-from attune_data import Episode, Scenario
-from attune_data.eibench.scenario import SCENES
+from attune_bench.benchmarks.eibench.scoring import common_settings, failure_of
+from attune_bench.stats.intervals import null
+from attune_bench.stats.options import MIN_CLUSTERS, AnalysisOptions
+from attune_data.eibench.scenario import SCENES, Episode, Scenario
 from attune_data.eibench.tables import episode_builder
-from attune_metrics import bootstrap, draw_resamples
-
-if TYPE_CHECKING:
-    import polars as pl
+from attune_metrics.stats.resampling import bootstrap, draw_resamples
 
 __all__ = ["mean_states"]
 
@@ -27,7 +22,7 @@ Path = list[list[float]]
 
 def mean_states(
     episodes: Iterable[Episode], scenarios: Iterable[Scenario], *, resamples: int = 10_000, seed: int = 0
-) -> "pl.DataFrame":
+) -> pl.DataFrame:
     """Compute the mean anger and trust after each round, for every model and scene.
 
     An episode that has ended keeps its last state, so that every round is a mean over the same scenarios and the last
@@ -54,7 +49,7 @@ def mean_states(
     Raises
     ------
     ValueError
-        As `attune_bench.benchmarks.eibench.comparison.common_settings`, or where an option is out of range.
+        As `attune_bench.benchmarks.eibench.scoring.common_settings`, or where an option is out of range.
 
     Examples
     --------
@@ -66,9 +61,7 @@ def mean_states(
     >>> found.select("axis", "round", "mean", "n").rows()
     [('anger', 0, 75.0, 1), ('anger', 1, 70.0, 1), ('trust', 0, 40.0, 1), ('trust', 1, 25.0, 1)]
     """
-    import polars as pl
-
-    settings = Settings(resamples=resamples, seed=seed)
+    chosen = AnalysisOptions(resamples=resamples, seed=seed)
     held, known = list(episodes), list(scenarios)
     common_settings(held)
     paths = _paths(held, known)
@@ -78,12 +71,25 @@ def mean_states(
         values = np.array([[*path, *[path[-1]] * (rounds - len(path))] for _, path in sorted(found.items())])
         # Scenarios, rounds, axes, to one series for each axis and round.
         series = values.transpose(2, 1, 0).reshape(len(_AXES) * rounds, len(found))
-        draws = draw_resamples(sorted(found), n_resamples=settings.resamples, seed=settings.seed)
+        draws = draw_resamples(sorted(found), n_resamples=chosen.resamples, seed=chosen.seed)
         for place, interval in enumerate(bootstrap(series, draws)):
-            low, high, reason = scenario_ends(interval)
+            few = f"fewer than {MIN_CLUSTERS} scenarios" if interval.n < MIN_CLUSTERS else None
+            low, high = (None, None) if few else (null(interval.low), null(interval.high))
             axis, number = divmod(place, rounds)
-            rows.append((model, scene, _AXES[axis], number, null(interval.estimate), low, high, interval.n, reason))
-    schema = {
+            rows.append(
+                (
+                    model,
+                    scene,
+                    _AXES[axis],
+                    number,
+                    null(interval.estimate),
+                    low,
+                    high,
+                    interval.n,
+                    few or interval.reason,
+                )
+            )
+    schema: dict[str, Any] = {
         **dict.fromkeys(("model", "scene", "axis"), pl.String),
         "round": pl.Int64,
         **dict.fromkeys(("mean", "low", "high"), pl.Float64),
@@ -95,10 +101,17 @@ def mean_states(
 
 def _paths(episodes: list[Episode], scenarios: list[Scenario]) -> dict[tuple[str, Any], dict[str, Path]]:
     """Return the states, start included, of the episodes that did not fail, by model and scene, then scenario."""
-    import polars as pl
-
     keys = ("model", "scenario_id")
-    good = score_episodes(episodes, scenarios).filter(pl.col("failure").is_null()).select(*keys, "scene")
+    scene_of = {scenario.id: scenario.scene for scenario in scenarios}
+    good = pl.DataFrame(
+        [
+            (episode.model, episode.scenario_id, scene_of[episode.scenario_id])
+            for episode in episodes
+            if episode.scenario_id in scene_of and failure_of(episode) is None
+        ],
+        schema=dict.fromkeys((*keys, "scene"), pl.String),
+        orient="row",
+    )
     turns = episode_builder(episodes, scenarios)("turns").join(good, on=keys, how="inner").sort(*keys, "turn_number")
     moments = [[f"{axis}_{moment}" for axis in _AXES] for moment in ("before", "after")]
     found: dict[tuple[str, Any], dict[str, Path]] = {}

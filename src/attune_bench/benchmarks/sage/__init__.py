@@ -1,3 +1,16 @@
 """SAGE: published conversations with simulated people, scored by their final emotion."""
 
-__all__: list[str] = []
+from attune_bench.benchmarks.base import Benchmark
+
+__all__ = ["BENCHMARK"]
+
+_ROOM = "attune_bench.benchmarks.sage"
+
+BENCHMARK = Benchmark(
+    name="sage",
+    title="SAGE",
+    docs="sage.md",
+    data=None,
+    results="attune_data.reading:DIALOGUE",
+    score=f"{_ROOM}.scoring:score",
+)

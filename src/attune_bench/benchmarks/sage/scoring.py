@@ -1,133 +1,105 @@
-"""Scoring SAGE: the board, and models compared on the scenarios that they share.
+"""Scoring SAGE: the emotion at the end of every dialogue, and whether it is a success or a failure.
 
 Conventions
 -----------
-The unit is the scenario, of which a model has one dialogue. The score is the mean final emotion, 0 to 100, higher is
-better.
+The unit is the scenario, of which a model has one dialogue. The score is the final emotion, 0 to 100, higher is better.
 """
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
 
-from attune_bench.by_scenario import compare_by_scenario, scenario_ends
-from attune_bench.stats.series import Settings
-from attune_data import SageDialogue
-from attune_metrics import bootstrap, draw_resamples, round_half_up, sage_scores
+import polars as pl
+
+from attune_bench.fingerprint import fingerprint
+from attune_bench.score_table import Provenance
+from attune_bench.scores import Scores
+from attune_bench.stats.summary import summary
+from attune_data.sage.dialogue import SageDialogue
+from attune_metrics.catalog import CATALOG
 from attune_metrics.errors import MetricInputError
+from attune_metrics.sage import round_half_up
 
-if TYPE_CHECKING:
-    import polars as pl
-
-__all__ = ["sage_board", "sage_comparisons"]
+__all__ = ["board", "score"]
 
 _UNNAMED = "none named"
+_METRICS = ("emo_point", "success", "failure")
 
 
-def sage_board(dialogues: Sequence[SageDialogue], *, resamples: int = 10_000, seed: int = 0) -> "pl.DataFrame":
-    """Score every model as SAGE's board does, with intervals.
+def score(dialogues: Iterable[SageDialogue], *, progress: Callable[[int], object] | None = None) -> Scores:
+    """Score dialogues by the emotion at their end.
 
     Parameters
     ----------
-    dialogues : sequence of SageDialogue
-        What `attune_data.load_sage` gives.
-    resamples : int
-        How many resamples of scenarios.
-    seed : int
-        The same seed gives the same intervals.
+    dialogues : iterable of SageDialogue
+        What `attune_data.load_sage` gives, of any number of models.
+    progress : callable, optional
+        Called with the number of dialogues scored so far.
 
     Returns
     -------
-    polars.DataFrame
-        A row a model, the best first: ``model, score, success, failure, n, low, high, mean, success_share, success_low,
-        success_high, failure_share, failure_low, failure_high, reason``. ``score`` is ``mean`` rounded half up to one
-        decimal, as on the board; ``low`` and ``high`` are the ends of the mean's 95% interval (expanded percentile).
-        ``success`` and ``failure`` count dialogues that ended at 100 and below 10; their shares have Wilson intervals.
-        ``reason`` says why there is no interval of the mean.
+    Scores
+        Of ``emo_point``, the final emotion, ``success``, whether it is 100, and ``failure``, whether it is below 10.
 
     Raises
     ------
     MetricInputError
-        Where two dialogues are of one scenario and model, or an option is out of range.
+        Where two dialogues are of one scenario and model.
 
     Examples
     --------
     >>> ends = {"s1": 100, "s2": 57, "s3": 8}
     >>> said = [SageDialogue(scenario_id=name, model="m", emo_point=end, history=[]) for name, end in ends.items()]
-    >>> sage_board(said).select("model", "score", "success", "failure", "n", "reason").row(0)
-    ('m', 55.0, 1, 1, 3, 'fewer than 5 scenarios')
+    >>> score(said).values.select("unit", "emo_point", "success", "failure").rows()
+    [('s1', 100.0, 1.0, 0.0), ('s2', 57.0, 0.0, 0.0), ('s3', 8.0, 0.0, 1.0)]
     """
-    import polars as pl
+    held = list(dialogues)
+    rows = [(_UNNAMED if one.model is None else one.model, one.scenario_id, float(one.emo_point)) for one in held]
+    values = pl.DataFrame(rows, schema={"model": pl.String, "unit": pl.String, "emo_point": pl.Float64}, orient="row")
+    repeated = values.filter(pl.struct("model", "unit").is_duplicated())
+    for model, unit, _ in repeated.head(1).iter_rows():
+        raise MetricInputError(f"two dialogues of scenario {unit!r} and model {model!r}")
+    values = values.select(
+        "model",
+        pl.lit(None, dtype=pl.String).alias("condition"),
+        "unit",
+        "emo_point",
+        (pl.col("emo_point") == 100).cast(pl.Float64).alias("success"),
+        (pl.col("emo_point") < 10).cast(pl.Float64).alias("failure"),
+    )
+    if progress:
+        progress(len(held))
+    units = values.select("unit", pl.lit(None, dtype=pl.String).alias("cluster")).unique("unit").sort("unit")
+    provenance = Provenance(
+        benchmark="sage",
+        title="SAGE",
+        unit="scenario",
+        cluster="scenario",
+        primary="emo_point",
+        headline=_METRICS,
+        runs=fingerprint(held),
+    )
+    return Scores(values=values, units=units, metrics={name: CATALOG[name] for name in _METRICS}, provenance=provenance)
 
-    settings = Settings(resamples=resamples, seed=seed)
-    rows: list[tuple[Any, ...]] = []
-    for model, finals in _finals(dialogues).items():
-        scores = sage_scores(finals.values())
-        draws = draw_resamples(list(finals), n_resamples=settings.resamples, seed=settings.seed)
-        [interval] = bootstrap(list(finals.values()), draws)
-        low, high, reason = scenario_ends(interval)
-        shares = [(share.estimate, share.low, share.high) for share in (scores.success, scores.failure)]
-        counts = scores.successes, scores.failures, scores.n
-        rows.append(
-            (model, round_half_up(scores.score), *counts, low, high, scores.score, *shares[0], *shares[1], reason)
-        )
-    share_names = [f"{what}_{part}" for what in ("success", "failure") for part in ("share", "low", "high")]
-    schema = {
-        "model": pl.String,
-        "score": pl.Float64,
-        **dict.fromkeys(("success", "failure", "n"), pl.Int64),
-        **dict.fromkeys(("low", "high", "mean", *share_names), pl.Float64),
-        "reason": pl.String,
-    }
-    return pl.DataFrame(rows, schema=schema, orient="row").sort("mean", "model", descending=[True, False])
 
-
-def sage_comparisons(dialogues: Sequence[SageDialogue], *, resamples: int = 10_000, seed: int = 0) -> "pl.DataFrame":
-    """Compare every two models on the scenarios that both have a dialogue of.
-
-    Parameters
-    ----------
-    dialogues, resamples, seed
-        As for `sage_board`; ``resamples`` is also how many random exchanges are made.
+def board(scores: Scores) -> pl.DataFrame:
+    """Return SAGE's board as published: mean final emotion to one decimal, rounded half up, successes and failures.
 
     Returns
     -------
     polars.DataFrame
-        As `attune_bench.by_scenario.compare_by_scenario` gives, with ``model_a`` above ``model_b`` on the board.
-
-    Raises
-    ------
-    MetricInputError
-        As `sage_board`.
-
-    Warns
-    -----
-    UserWarning
-        As `attune_bench.by_scenario.compare_by_scenario`.
+        ``model, score, success, failure, n``, the best first.
 
     Examples
     --------
-    >>> ends = {"a": [100, 90, 80, 70, 60, 50], "b": [95, 85, 70, 60, 55, 40]}
-    >>> said = [
-    ...     SageDialogue(scenario_id=f"s{place}", model=model, emo_point=end, history=[])
-    ...     for model, points in ends.items()
-    ...     for place, end in enumerate(points)
-    ... ]
-    >>> sage_comparisons(said).select("model_a", "difference", "p", "told_apart", "n").row(0)
-    ('a', 7.5, 0.03125, True, 6)
+    >>> ends = {"s1": 100, "s2": 57, "s3": 8}
+    >>> said = [SageDialogue(scenario_id=name, model="m", emo_point=end, history=[]) for name, end in ends.items()]
+    >>> board(score(said)).row(0)
+    ('m', 55.0, 1, 1, 3)
     """
-    settings = Settings(resamples=resamples, seed=seed)
-    finals = _finals(dialogues)
-    ranked = sage_board(dialogues, resamples=1)["model"].to_list()
-    return compare_by_scenario({model: finals[model] for model in ranked}, settings)
-
-
-def _finals(dialogues: Sequence[SageDialogue]) -> dict[str, dict[str, int]]:
-    """Return the final emotion by model and scenario; where a model has two dialogues of a scenario, raise."""
-    found: dict[str, dict[str, int]] = {}
-    for dialogue in dialogues:
-        model = _UNNAMED if dialogue.model is None else dialogue.model
-        of_model = found.setdefault(model, {})
-        if dialogue.scenario_id in of_model:
-            raise MetricInputError(f"two dialogues of scenario {dialogue.scenario_id!r} and model {model!r}")
-        of_model[dialogue.scenario_id] = dialogue.emo_point
-    return found
+    means = summary(scores, metrics=["emo_point"], resamples=1)
+    counts = scores.values.group_by("model").agg(pl.col("success", "failure").sum().cast(pl.Int64))
+    return (
+        means.join(counts, on="model")
+        .with_columns(score=pl.col("value").map_elements(round_half_up, return_dtype=pl.Float64))
+        .sort("value", "model", descending=[True, False])
+        .select("model", "score", "success", "failure", "n")
+    )

@@ -5,109 +5,109 @@ model was scored on, in the order of their numbers, so that a model that left tu
 A conversation of fewer than three turns has no thirds and does not count.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
+import polars as pl
 from typing_extensions import Unpack
 
-from attune_bench.benchmarks.attunebench.aggregates import IN_COMPOSITE
-from attune_bench.benchmarks.attunebench.analyses._common import aggregates, corrected, paired
-from attune_bench.benchmarks.attunebench.records import CELLS, TurnScore, null
-from attune_bench.stats.series import METRICS, Draws, Options, ScoreSeries, Settings, statistic_of
-from attune_metrics import Floats
+from attune_bench.benchmarks.attunebench.detail import record_grid
+from attune_bench.benchmarks.attunebench.records import CELLS, TURN_KEYS
+from attune_bench.score_table import ScoreTable
+from attune_bench.stats.intervals import null
+from attune_bench.stats.options import ALPHA, AnalysisKeywords, AnalysisOptions
+from attune_bench.stats.paired import corrected, paired, point_values
+from attune_bench.stats.series import Draws, ScoreSeries
 from attune_metrics.errors import MetricInputError
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from attune_bench.scores import Scores
+from attune_metrics.stats.sums import Floats
 
 __all__ = ["DRIFTING", "turn_drift"]
 
 _THIRDS = 3
-_SCHEMA: Mapping[str, type] = {
-    **dict.fromkeys(("model", "mode", "metric"), str),
-    **dict.fromkeys(("early", "middle", "late", "drift", "low", "high", "p", "p_holm"), float),
-    **dict.fromkeys(("n", "participants"), int),
-    "reason": str,
+_SCHEMA: dict[str, Any] = {
+    **dict.fromkeys(("model", "condition", "metric"), pl.String),
+    **dict.fromkeys(("early", "middle", "late", "drift", "low", "high", "p", "p_holm"), pl.Float64),
+    "significant": pl.Boolean,
+    **dict.fromkeys(("n", "clusters"), pl.Int64),
+    "mde": pl.Float64,
+    "reason": pl.String,
 }
 
-
-def _of_turn(metric: str) -> str:
-    """Return the key that an aggregate's metric has in the scores of a turn."""
-    key = metric.partition(".")[0]
-    return key.removeprefix("pooled_") if "." in metric else key.removeprefix("avg_")
-
-
-_BY_TURN = tuple(
-    metric
-    for metric in METRICS
-    if metric.startswith(("avg_", "pooled_")) and _of_turn(metric) in TurnScore.__annotations__
+DRIFTING = (
+    "avg_emotion_f1",
+    "avg_emotion_va_score",
+    "avg_binary_om_accuracy",
+    "avg_binary_human_accuracy",
+    "avg_pairwise_accuracy",
+    "pooled_binary_om_metrics.accuracy",
 )
-DRIFTING = (*(metric for metric in IN_COMPOSITE if metric in _BY_TURN), "pooled_binary_om_metrics.accuracy")
+"""The metrics of turns that enter the composite, and pooled OM accuracy."""
+
+Grid = list[list[Mapping[str, Any] | None]]
 
 
-def turn_drift(scores: "Scores", **options: Unpack[Options]) -> "pl.DataFrame":
+def turn_drift(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
     """Return each model's scores in the early, middle and late third of conversations, and late minus early.
 
     Parameters
     ----------
-    scores : Scores
-        What `attune_bench.score` or `Scores.read` gives.
+    scores : ScoreTable
+        Scores of this benchmark, with the records of their runs.
     **options
         ``metrics``, ``resamples``, ``seed``, ``level``, ``unit``, ``interval``; see
-        `attune_bench.stats.series.Settings`. Metrics that turns have; by default those that enter the composite, and
-        pooled OM accuracy.
+        `attune_bench.stats.options.AnalysisOptions`. Metrics that turns have; by default `DRIFTING`.
 
     Returns
     -------
     polars.DataFrame
-        ``model, mode, metric, early, middle, late, drift, low, high, p, p_holm, n, participants, reason``. A third's
-        value is a mean over conversations of the mean over its turns; that of a pooled score is from the counts of
-        all its turns. All are over the ``n`` conversations that have a value both early and late (`middle` over those
-        of them that have one there), so that ``drift`` is `late` minus `early`; ``p_holm`` is Holm's over the models of
-        a mode.
+        ``model, condition, metric, early, middle, late, drift, low, high, p, p_holm, significant, n, clusters, mde,
+        reason``. A third's value is a mean over conversations of the mean over its turns; that of a pooled score is
+        from the counts of all its turns. All are over the ``n`` conversations that have a value both early and late
+        (`middle` over those of them that have one in the middle), so that ``drift`` is `late` minus `early`;
+        ``p_holm`` is Holm's over the models of a mode.
 
     Raises
     ------
     MetricInputError
-        Where an option is unknown or out of range, turns do not have a metric, or records contradict each other.
+        Where an option is unknown or out of range, turns do not have a metric, or the scores have no records.
 
     Examples
     --------
-    >>> from attune_data import load, load_runs
     >>> from attune_bench import score
+    >>> from attune_data import load, load_runs
     >>> found = turn_drift(score(load("demo"), load_runs("demo")), metrics=["avg_pairwise_accuracy"])
     >>> row = found.row(0, named=True)
     >>> row["n"], row["low"] < row["drift"] < row["high"]
     (40, True)
     """
-    import polars as pl
-
-    settings = Settings(**options)
-    metrics = settings.names if settings.metrics is not None else DRIFTING
+    chosen = AnalysisOptions(**options)
+    metrics = chosen.names(scores, DRIFTING)
     for metric in metrics:
-        if metric not in _BY_TURN:
-            raise MetricInputError(f"turns do not have {metric!r}; expected one of {', '.join(_BY_TURN)}")
+        if metric not in TURN_KEYS:
+            raise MetricInputError(f"turns do not have {metric!r}; expected one of {', '.join(TURN_KEYS)}")
     series = ScoreSeries(scores)
-    draws = Draws(series.clusters(settings.unit), settings)
-    thirds = [_thirds([group[unit] for group in series.records]) for unit in range(len(series.units))]
+    grid = record_grid(scores, series)
+    draws = Draws(series, chosen)
+    thirds = [_thirds(of_group[unit] for of_group in grid) for unit in range(len(series.units))]
+    families = [f"the models of mode {mode!r}" for _, mode in series.groups]
     rows: dict[tuple[int, str], tuple[Any, ...]] = {}
     for metric in metrics:
-        statistic = statistic_of(metric)
-        early, middle, late = _values(series, thirds, metric)
-        found = paired(series, late, early, series.scored, draws, settings, statistic)
-        holm = corrected(found, [f"the models of mode {mode!r}" for _, mode in series.groups], settings)
-        between = aggregates(np.where(np.isnan(early + late), np.nan, middle), statistic).tolist()
+        statistic = series.statistic(metric)
+        early, middle, late = _values(grid, thirds, metric)
+        found = paired(series, late, early, series.scored, draws, chosen, statistic)
+        holm = corrected(found, families, chosen)
+        between = point_values(np.where(np.isnan(early + late), np.nan, middle), statistic).tolist()
         for group, (identity, pair, p) in enumerate(zip(series.groups, found, holm, strict=True)):
             values = pair.second, null(between[group]), pair.first, pair.difference, pair.low, pair.high, pair.p, p
-            rows[group, metric] = (*identity, metric, *values, pair.n, pair.participants, pair.reason)
+            significant = None if p is None else p < ALPHA
+            tested = significant, pair.n, pair.clusters, pair.mde, pair.reason
+            rows[group, metric] = (*identity, metric, *values, *tested)
     ordered = [rows[group, metric] for group in range(len(series.groups)) for metric in metrics]
     return pl.DataFrame(ordered, schema=_SCHEMA, orient="row")
 
 
-def _thirds(records: Sequence[Mapping[str, Any] | None]) -> dict[int, int]:
+def _thirds(records: Iterable[Mapping[str, Any] | None]) -> dict[int, int]:
     """Return the third of each turn number of a conversation, none where it has fewer than three turns."""
     numbers = sorted({turn["turnNumber"] for record in records if record for turn in record["turn_scores"]})
     if len(numbers) < _THIRDS:
@@ -115,12 +115,11 @@ def _thirds(records: Sequence[Mapping[str, Any] | None]) -> dict[int, int]:
     return {number: _THIRDS * place // len(numbers) for place, number in enumerate(numbers)}
 
 
-def _values(series: ScoreSeries, thirds: Sequence[Mapping[int, int]], metric: str) -> Floats:
+def _values(grid: Grid, thirds: list[dict[int, int]], metric: str) -> Floats:
     """Return a metric's terms (thirds, groups, terms, units)."""
-    key, pooled = _of_turn(metric), "." in metric
-    shape = _THIRDS, len(series.groups), len(CELLS) if pooled else 1, len(series.units)
-    terms = np.full(shape, np.nan)
-    for group, records in enumerate(series.records):
+    key, pooled = TURN_KEYS[metric], "." in metric
+    terms = np.full((_THIRDS, len(grid), len(CELLS) if pooled else 1, len(thirds)), np.nan)
+    for group, records in enumerate(grid):
         for unit, record in enumerate(records):
             turns: list[list[Any]] = [[] for _ in range(_THIRDS)]
             for turn in record["turn_scores"] if record and thirds[unit] else ():

@@ -1,31 +1,30 @@
 """Gaps within a model: what is done against what is wanted, one phrasing against the other, errors by branch."""
 
-from typing import TYPE_CHECKING
+from typing import Any
 
+import polars as pl
 from typing_extensions import Unpack
 
-from attune_bench.benchmarks.attunebench.analyses._common import corrected, paired
-from attune_bench.stats.comparison import summary
-from attune_bench.stats.series import Draws, Sampling, ScoreSeries, Settings
+from attune_bench.score_table import ScoreTable
+from attune_bench.stats.options import ALPHA, AnalysisOptions, SamplingKeywords
+from attune_bench.stats.paired import corrected, paired
+from attune_bench.stats.series import Draws, ScoreSeries
+from attune_bench.stats.summary import summary
 from attune_metrics.attunebench.holistic import BRANCHES
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from attune_bench.scores import Scores
 
 __all__ = ["branch_errors", "perspective_gap", "phrasing_gap"]
 
 
-def perspective_gap(scores: "Scores", **options: Unpack[Sampling]) -> "pl.DataFrame":
+def perspective_gap(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> pl.DataFrame:
     """Return how much better each model tells what the original model did (OM) than what the participant wanted (HP).
 
     Parameters
     ----------
-    scores : Scores
-        What `attune_bench.score` or `Scores.read` gives.
+    scores : ScoreTable
+        The scores.
     **options
-        ``resamples``, ``seed``, ``level``, ``unit``, ``interval``; see `attune_bench.stats.series.Settings`.
+        ``resamples``, ``seed``, ``level``, ``unit``, ``interval``; see
+        `attune_bench.stats.options.AnalysisOptions`.
 
     Returns
     -------
@@ -52,10 +51,12 @@ def perspective_gap(scores: "Scores", **options: Unpack[Sampling]) -> "pl.DataFr
     >>> [(row["model"], round(row["gap"], 2)) for row in found.iter_rows(named=True)]
     [('synthetic/attentive', 0.09), ('synthetic/hasty', 0.06)]
     """
-    return _gap(scores, ("om", "avg_binary_om_accuracy"), ("hp", "avg_binary_human_accuracy"), Settings(**options))
+    return _gap(
+        scores, ("om", "avg_binary_om_accuracy"), ("hp", "avg_binary_human_accuracy"), AnalysisOptions(**options)
+    )
 
 
-def phrasing_gap(scores: "Scores", **options: Unpack[Sampling]) -> "pl.DataFrame":
+def phrasing_gap(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> pl.DataFrame:
     """Return how much better each model tells what the participant wanted as an observer than as that participant.
 
     Parameters
@@ -85,31 +86,31 @@ def phrasing_gap(scores: "Scores", **options: Unpack[Sampling]) -> "pl.DataFrame
     [('synthetic/attentive', 0.001), ('synthetic/hasty', 0.007)]
     """
     first, second = ("observer", "avg_binary_human_accuracy"), ("hp_facing", "avg_binary_human_accuracy_hp")
-    return _gap(scores, first, second, Settings(**options))
+    return _gap(scores, first, second, AnalysisOptions(**options))
 
 
-def _gap(scores: "Scores", first: tuple[str, str], second: tuple[str, str], settings: Settings) -> "pl.DataFrame":
+def _gap(scores: ScoreTable, first: tuple[str, str], second: tuple[str, str], options: AnalysisOptions) -> pl.DataFrame:
     """Compare two metrics of the same models; each is a column's name and the metric."""
-    import polars as pl
-
     series = ScoreSeries(scores)
-    draws = Draws(series.clusters(settings.unit), settings)
-    found = paired(series, series.values(first[1]), series.values(second[1]), series.scored, draws, settings)
-    holm = corrected(found, [f"the models of mode {mode!r}" for _, mode in series.groups], settings)
-    schema = {
-        **dict.fromkeys(("model", "mode"), str),
+    draws = Draws(series, options)
+    found = paired(series, series.values(first[1]), series.values(second[1]), series.scored, draws, options)
+    holm = corrected(found, [f"the models of mode {mode!r}" for _, mode in series.groups], options)
+    schema: dict[str, Any] = {
+        **dict.fromkeys(("model", "condition"), str),
         **dict.fromkeys((first[0], second[0], "gap", "low", "high", "p", "p_holm"), float),
-        **dict.fromkeys(("n", "participants"), int),
+        "significant": bool,
+        **dict.fromkeys(("n", "clusters"), int),
+        "mde": float,
         "reason": str,
     }
     rows = [
-        (*group, *pair[:6], p, pair.n, pair.participants, pair.reason)
+        (*group, *pair[:6], p, None if p is None else p < ALPHA, pair.n, pair.clusters, pair.mde, pair.reason)
         for group, pair, p in zip(series.groups, found, holm, strict=True)
     ]
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def branch_errors(scores: "Scores", **options: Unpack[Sampling]) -> "pl.DataFrame":
+def branch_errors(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> pl.DataFrame:
     """Return each model's mean absolute error at each of the four branches, on their scale of 1 to 7.
 
     Parameters
@@ -137,13 +138,11 @@ def branch_errors(scores: "Scores", **options: Unpack[Sampling]) -> "pl.DataFram
     >>> [(row["branch"], round(row["mae"], 2)) for row in found.iter_rows(named=True)][:2]
     [('perceiving', 2.08), ('facilitating', 1.5)]
     """
-    import polars as pl
-
     names = {f"four_branch_{branch}_mae": branch for branch in BRANCHES}
     return summary(scores, **options, metrics=list(names)).select(
         "model",
-        "mode",
+        "condition",
         pl.col("metric").replace_strict(names, return_dtype=pl.String).alias("branch"),
         pl.col("value").alias("mae"),
-        *("low", "high", "n", "participants", "reason"),
+        *("low", "high", "n", "clusters", "reason"),
     )

@@ -4,86 +4,76 @@ Each group is set against the conversations of participants who reported no diag
 neither side. A participant with two diagnoses is in both groups, so that groups overlap; ``any`` holds all of them.
 """
 
-from typing import TYPE_CHECKING
-
+import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.benchmarks.attunebench.aggregates import IN_COMPOSITE
-from attune_bench.stats.series import Options, Settings
-from attune_bench.stats.subgroups import conversation_ids, subgroups
+from attune_bench.score_table import ScoreTable
+from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
+from attune_bench.stats.subgroups import subgroups
+from attune_bench.stats.traits import strata_of
 from attune_data.attunebench.diagnoses import NO_DIAGNOSIS, UNKNOWN
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from attune_bench.scores import Scores
-    from attune_data.query import Queryable
+from attune_data.query import Queryable
 
 __all__ = ["ANY", "diagnosis_groups"]
 
 ANY = "any"
 
 
-def diagnosis_groups(scores: "Scores", *, data: "Queryable", **options: Unpack[Options]) -> "pl.DataFrame":
+def diagnosis_groups(scores: ScoreTable, *, data: Queryable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
     """Return each model's scores on each diagnosis group, against those on conversations without a diagnosis.
 
     Parameters
     ----------
-    scores : Scores
-        What `attune_bench.score` or `Scores.read` gives.
+    scores : ScoreTable
+        The scores.
     data : Collection or Tables
         The conversations, which say who has which diagnosis.
     **options
         ``metrics``, ``resamples``, ``seed``, ``level``, ``unit``, ``interval``; see
-        `attune_bench.stats.series.Settings`. The metrics are by default the composite and those that enter it.
+        `attune_bench.stats.options.AnalysisOptions`. The metrics are by default the composite and those that enter it.
 
     Returns
     -------
     polars.DataFrame
-        ``group, n, participants, metric, model, mode, value, value_none, difference, low, high, p, p_holm, mark,
-        reason``. ``difference`` is ``value`` minus ``value_none``, with its interval and p-value as in
-        `attune_bench.stats.subgroups.by`; ``p_holm`` is Holm's over the groups. ``mark`` is ``few`` below 20
+        ``group, n, clusters, metric, model, condition, value, value_none, difference, low, high, p, p_holm,
+        significant, mark, reason``. ``difference`` is ``value`` minus ``value_none``, with its interval and p-value as
+        in `attune_bench.stats.subgroups.by`; ``p_holm`` is Holm's over the groups. ``mark`` is ``few`` below 20
         participants in the group, ``too few`` below 5. No row where nobody has a diagnosis; no difference where
         everybody has one.
 
     Raises
     ------
     MetricInputError
-        Where an option is unknown or out of range, records contradict each other, or none of the scored conversations
-        is in the data.
+        Where an option is unknown or out of range, or none of the scored conversations is in the data.
 
     Examples
     --------
-    >>> from attune_data import load, load_runs
     >>> from attune_bench import score
+    >>> from attune_data import load, load_runs
     >>> conversations = load("demo")
     >>> scores = score(conversations, load_runs("demo"))
     >>> found = diagnosis_groups(scores, data=conversations, metrics=["avg_emotion_va_score"])
     >>> found.filter(model="synthetic/attentive").select("group", "n", "mark").rows()[:2]
     [('any', 22, 'few'), ('AnxDep', 10, 'few')]
     """
-    import polars as pl
-
-    settings = Settings(**options)
-    chosen: Options = {**options, "metrics": settings.names if settings.metrics is not None else IN_COMPOSITE}
-    scored = {record["conversationId"] for record in scores.records}
+    chosen: AnalysisKeywords = {**options, "metrics": AnalysisOptions(**options).names(scores, IN_COMPOSITE)}
+    scored = set(scores.units["unit"])
     strata = {
-        name: units
-        for name, part in data.stratify("diagnosis_group").items()
-        if (units := scored.intersection(conversation_ids(part)))
+        name: units for name, of in strata_of(data, "diagnosis_group").items() if (units := scored.intersection(of))
     }
     without, unknown = (strata.pop(name, set[str]()) for name in (NO_DIAGNOSIS, UNKNOWN))
     if strata:
         strata = {ANY: set().union(*strata.values()), **strata}
-    # Without strata there is no complement either: these conversations are there, and nothing is asked of them.
+    # Without strata there is no complement either: these conversations are known, and nothing is asked of them.
     known = without if strata else without | unknown
     found = subgroups(scores, strata, known=known, compare=True, **chosen)
     return found.select(
         pl.col("stratum").alias("group"),
-        *("n", "participants", "metric", "model", "mode", "value"),
+        *("n", "clusters", "metric", "model", "condition", "value"),
         (pl.col("value") - pl.col("difference")).alias("value_none"),
         "difference",
         pl.col("difference_low").alias("low"),
         pl.col("difference_high").alias("high"),
-        *("p", "p_holm", "mark", "reason"),
+        *("p", "p_holm", "significant", "mark", "reason"),
     )

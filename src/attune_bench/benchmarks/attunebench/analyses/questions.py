@@ -4,27 +4,24 @@ Scores of whole turns do not say which question was missed, so this needs the co
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars as pl
 from typing_extensions import Unpack
 
-from attune_bench.benchmarks.attunebench.records import null
 from attune_bench.benchmarks.attunebench.reference import Truth, TurnTruth, prepare_truth
 from attune_bench.benchmarks.attunebench.scoring import hp_asked
-from attune_bench.stats.comparison import ends
-from attune_bench.stats.series import Draws, Sampling, ScoreSeries, Settings
+from attune_bench.score_table import KEYS, ScoreTable
+from attune_bench.stats.intervals import interval_ends, null
+from attune_bench.stats.options import AnalysisOptions, SamplingKeywords
+from attune_bench.stats.series import Draws, ScoreSeries
 from attune_data import Conversation, Run, RunTurn
 from attune_data.codebook import load_codebook
-from attune_metrics import bootstrap
 from attune_metrics.attunebench.binary import Answers, PreparedAnswers
-from attune_metrics.attunebench.protocol import get_protocol
+from attune_metrics.attunebench.protocol import DOCUMENTED, get_protocol
 from attune_metrics.errors import MetricInputError
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from attune_bench.scores import Scores
+from attune_metrics.stats.resampling import bootstrap
 
 __all__ = ["question_agreement"]
 
@@ -38,25 +35,26 @@ _RIGHT, _ASKED, _PRESENT = range(3)
 
 
 def question_agreement(
-    scores: "Scores", *, data: Iterable[Conversation], runs: Iterable[Run], **options: Unpack[Sampling]
-) -> "pl.DataFrame":
+    scores: ScoreTable, *, data: Iterable[Conversation], results: Iterable[Run], **options: Unpack[SamplingKeywords]
+) -> pl.DataFrame:
     """Return on which share of its turns each model answers each binary question as the participant did.
 
     Parameters
     ----------
-    scores : Scores
-        What `attune_bench.score` or `Scores.read` gives.
+    scores : ScoreTable
+        The scores.
     data : iterable of Conversation
         The conversations that were scored.
-    runs : iterable of Run
+    results : iterable of Run
         The runs that were scored; others do not count.
     **options
-        ``resamples``, ``seed``, ``level``, ``unit``, ``interval``; see `attune_bench.stats.series.Settings`.
+        ``resamples``, ``seed``, ``level``, ``unit``, ``interval``; see
+        `attune_bench.stats.options.AnalysisOptions`.
 
     Returns
     -------
     polars.DataFrame
-        ``task, question, model, mode, agreement, low, high, answers, n, participants, coverage, reason``; questions in
+        ``task, question, model, mode, agreement, low, high, answers, n, clusters, coverage, reason``; questions in
         the order of the codebook. Truth and predictions count as in scoring, where a missing prediction is a no, so
         that the mean of a task's agreements, weighted by ``answers``, is its pooled accuracy. ``answers`` counts the
         turns whose truth is yes or no, in ``n`` conversations; ``coverage`` is the share of them with a prediction.
@@ -72,16 +70,14 @@ def question_agreement(
     >>> from attune_data import load, load_runs
     >>> from attune_bench import score
     >>> conversations, runs = load("demo"), load_runs("demo")
-    >>> found = question_agreement(score(conversations, runs), data=conversations, runs=runs)
+    >>> found = question_agreement(score(conversations, runs), data=conversations, results=runs)
     >>> found.select("task", "question", "answers", "n").rows()[0]
     ('binary_om', 'B1', 147, 38)
     """
-    import polars as pl
-
-    settings = Settings(**options)
+    chosen = AnalysisOptions(**options)
     series = ScoreSeries(scores)
-    counts = _counts(scores, series, data, runs)
-    draws = Draws(series.clusters(settings.unit), settings)
+    counts = _counts(scores, series, data, results)
+    draws = Draws(series, chosen)
     rows: list[tuple[Any, ...]] = []
     known = {question: place for place, question in enumerate(load_codebook().binary)}
     for task in _TASKS:
@@ -94,24 +90,24 @@ def question_agreement(
             values[:, [_RIGHT, _ASKED]],
             draws.of(np.ones(len(series.units), dtype=np.bool_)),
             statistic=lambda sums, _: sums[..., _RIGHT] / sums[..., _ASKED],
-            method=settings.method,
-            level=settings.level,
+            method=chosen.method,
+            level=chosen.level,
         )
         for place, (found, interval) in enumerate(zip(values, intervals, strict=True)):
             question, group = divmod(place, len(series.groups))
             there = ~np.isnan(found[_ASKED])
-            participants = series.count(there)
+            clusters = series.count(there)
             asked = int(found[_ASKED, there].sum())
-            low, high, reason = ends(interval, participants)
+            low, high, reason = interval_ends(interval, clusters, scores)
             coverage = float(found[_PRESENT, there].sum()) / asked if asked else None
-            sizes = asked, interval.n, participants, coverage
+            sizes = asked, interval.n, clusters, coverage
             rows.append(
                 (task, questions[question], *series.groups[group], null(interval.estimate), low, high, *sizes, reason)
             )
-    schema = {
-        **dict.fromkeys(("task", "question", "model", "mode"), str),
+    schema: dict[str, Any] = {
+        **dict.fromkeys(("task", "question", "model", "condition"), str),
         **dict.fromkeys(("agreement", "low", "high"), float),
-        **dict.fromkeys(("answers", "n", "participants"), int),
+        **dict.fromkeys(("answers", "n", "clusters"), int),
         "coverage": float,
         "reason": str,
     }
@@ -119,16 +115,16 @@ def question_agreement(
 
 
 def _counts(
-    scores: "Scores", series: ScoreSeries, data: Iterable[Conversation], runs: Iterable[Run]
+    scores: ScoreTable, series: ScoreSeries, data: Iterable[Conversation], runs: Iterable[Run]
 ) -> dict[tuple[str, str], Any]:
     """Return by task and question the number right, asked and predicted (groups, 3, units), nan where not asked."""
-    protocol = get_protocol(scores.metadata["protocol"])
+    protocol = get_protocol(scores.provenance.protocol or DOCUMENTED)
     place_of = {unit: place for place, unit in enumerate(series.units)}
     truths: dict[str, Truth] = {}
     for conversation in data:
         if conversation.id in place_of and conversation.id not in truths:
             truths[conversation.id] = prepare_truth(conversation, protocol)
-    missing = {(record["conversationId"], record["em_model"], record["mode"]) for record in scores.records}
+    missing = {(unit, model, mode) for model, mode, unit in scores.values.select(KEYS).iter_rows()}
     group_of = {group: place for place, group in enumerate(series.groups)}
     shape = len(series.groups), 3, len(series.units)
     counts: dict[tuple[str, str], Any] = {}

@@ -1,0 +1,46 @@
+"""What an analysis is: its function, what it needs, and what a report says of it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import polars as pl
+
+__all__ = ["EXCHANGED", "RESAMPLED", "Analysis"]
+
+RESAMPLED = "95% intervals by resampling clusters (expanded percentile)."
+EXCHANGED = f"{RESAMPLED} p: exchanging the two sides within clusters. Holm: p corrected for the"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Analysis:
+    """An analysis, what it needs, and what a report says of it.
+
+    Attributes
+    ----------
+    function : callable
+        ``function(scores, **needs, **options)``, which gives a frame.
+    title : str
+        Heading.
+    note : str
+        What the numbers are, in a sentence or two.
+    metrics : tuple of str, optional
+        What it is about where no other metrics are asked for; None where that is its own affair.
+    takes_metrics : bool
+        Whether other metrics can be asked for.
+    needs : tuple of {"data", "results"}
+        The keywords it takes beside the scores: the reference data, what was scored.
+    rows_need : str
+        What scores must have for the frame to have a row.
+    signed : tuple of str
+        Columns whose sign matters, so that reports print it.
+    """
+
+    function: Callable[..., pl.DataFrame]
+    title: str
+    note: str
+    metrics: tuple[str, ...] | None = None
+    takes_metrics: bool = True
+    needs: tuple[Literal["data", "results"], ...] = ()
+    rows_need: str = "scores of at least one model"
+    signed: tuple[str, ...] = ()

@@ -1,0 +1,167 @@
+"""Models against each other: how far metrics agree on their order, and which is better on how many units.
+
+Models are a fixed list here, not a sample: intervals say what other clusters of units would have changed.
+"""
+
+from itertools import combinations, permutations
+from typing import Any
+
+import numpy as np
+import polars as pl
+from typing_extensions import Unpack
+
+from attune_bench.analyses.units import per_unit
+from attune_bench.score_table import ScoreTable
+from attune_bench.stats.intervals import distribution_ends, interval_ends, null
+from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
+from attune_bench.stats.paired import point_values
+from attune_bench.stats.ranking import direction
+from attune_bench.stats.series import Draws, ScoreSeries, group_by_mask
+from attune_metrics.stats.correlation import spearman_rho_rows
+from attune_metrics.stats.resampling import bootstrap, bootstrap_distribution
+
+__all__ = ["metric_correlation", "win_rates"]
+
+_MIN_MODELS = 3
+
+
+def metric_correlation(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
+    """Return Spearman's correlation between every two metrics, across the models of a condition.
+
+    Parameters
+    ----------
+    scores : ScoreTable
+        The scores.
+    **options
+        ``metrics``, ``resamples``, ``seed``, ``level``, ``unit``, ``interval`` (no BCa); see
+        `attune_bench.stats.options.AnalysisOptions`. The metrics are by default those of the board.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``condition, metric_a, metric_b, rho, low, high, models, clusters, reason``: each pair once. ``rho`` is of the
+        models' values as they are, so that an error and a score correlate negatively; it needs three models, and a
+        condition with fewer has no row. Models that lack one of the two metrics are left out.
+
+    Raises
+    ------
+    MetricInputError
+        Where an option is unknown or out of range.
+
+    Examples
+    --------
+    >>> from attune_bench import score
+    >>> from attune_bench.benchmarks.attunebench import baselines
+    >>> from attune_data import load, load_runs
+    >>> conversations = load("demo")
+    >>> scores = score(conversations, [*load_runs("demo"), *baselines.prior(conversations)])
+    >>> found = metric_correlation(scores, metrics=["avg_emotion_f1", "avg_emotion_va_score"], resamples=200)
+    >>> found.select("metric_a", "metric_b", "rho", "models").row(0)
+    ('avg_emotion_f1', 'avg_emotion_va_score', 0.5, 3)
+    """
+    chosen = AnalysisOptions(**options)
+    series = ScoreSeries(scores)
+    draws = Draws(series, chosen)
+    metrics = chosen.names(scores, scores.headline)
+    values = {metric: series.values(metric) for metric in metrics}
+    rows: list[tuple[Any, ...]] = []
+    for condition, groups in series.by_condition().items():
+        if len(groups) < _MIN_MODELS:
+            continue
+        mask = np.logical_or.reduce(series.scored[groups], axis=0)
+        resamples = draws.of(mask)
+        points = {metric: point_values(values[metric][groups], series.statistic(metric)) for metric in metrics}
+        drawn = {
+            metric: bootstrap_distribution(
+                values[metric][groups][:, :, mask], resamples, statistic=series.statistic(metric)
+            )
+            for metric in metrics
+        }
+        for a, b in combinations(metrics, 2):
+            known = np.flatnonzero(~np.isnan(points[a] + points[b]))
+            of_both = values[a][groups, 0] + values[b][groups, 0]
+            present = np.logical_or.reduce(~np.isnan(of_both[known]), axis=0)
+            clusters = series.count(present)
+            empty: tuple[Any, ...] = (None, None, None, len(known), clusters)
+            if len(known) < _MIN_MODELS:
+                rows.append((condition, a, b, *empty, f"fewer than {_MIN_MODELS} models"))
+                continue
+            rho = null(float(spearman_rho_rows(points[a][known][np.newaxis], points[b][known][np.newaxis])[0]))
+            if rho is None:
+                rows.append((condition, a, b, *empty, "one of the two is the same for all models"))
+                continue
+            low, high, reason = distribution_ends(
+                spearman_rho_rows(drawn[a][known].T, drawn[b][known].T),
+                chosen,
+                scores,
+                drawn=len(np.unique(resamples.clusters[present[mask]])),
+                clusters=clusters,
+                of="a rank correlation",
+            )
+            rows.append((condition, a, b, rho, low, high, len(known), clusters, reason))
+    schema: dict[str, Any] = {
+        **dict.fromkeys(("condition", "metric_a", "metric_b"), str),
+        **dict.fromkeys(("rho", "low", "high"), float),
+        **dict.fromkeys(("models", "clusters"), int),
+        "reason": str,
+    }
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def win_rates(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
+    """Return on which share of units each model is better than each other one, ties counting half.
+
+    Parameters
+    ----------
+    scores, **options
+        As for `metric_correlation`, BCa intervals too; the metric is by default the primary one.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``condition, metric, model_a, model_b, rate, low, high, n, clusters, reason``: every ordered pair, on the units
+        that both have; 0.5 is as often as the other.
+
+    Raises
+    ------
+    MetricInputError
+        Where an option is unknown or out of range, or a metric has no better direction or no value of each unit.
+
+    Examples
+    --------
+    >>> from attune_bench import score
+    >>> from attune_data import load, load_runs
+    >>> found = win_rates(score(load("demo"), load_runs("demo")), metrics=["avg_pairwise_accuracy"])
+    >>> found.select("model_a", "model_b", "rate").rows()[0]
+    ('synthetic/attentive', 'synthetic/hasty', 0.95)
+    """
+    chosen = AnalysisOptions(**options)
+    series = ScoreSeries(scores)
+    draws = Draws(series, chosen)
+    rows: list[tuple[Any, ...]] = []
+    pairs = [
+        (condition, a, b) for condition, groups in series.by_condition().items() for a, b in permutations(groups, 2)
+    ]
+    first, second = np.array([pair[1:] for pair in pairs], dtype=np.intp).reshape(-1, 2).T
+    for metric in chosen.names(scores, [scores.primary]):
+        values = direction(scores.metrics[metric]) * series.values(per_unit(scores, metric, "win_rates"))[:, 0]
+        found: dict[int, tuple[Any, ...]] = {}
+        for mask, places in group_by_mask(series.scored[first] & series.scored[second]):
+            one, other = values[first[places]][:, mask], values[second[places]][:, mask]
+            won = np.where(np.isnan(one + other), np.nan, (one > other) + (one == other) / 2)
+            intervals = bootstrap(won, draws.of(mask), method=chosen.method, level=chosen.level)
+            for place, of_pair, interval in zip(places.tolist(), won, intervals, strict=True):
+                present = mask.copy()
+                present[mask] = ~np.isnan(of_pair)
+                clusters = series.count(present)
+                low, high, reason = interval_ends(interval, clusters, scores)
+                found[place] = (null(interval.estimate), low, high, interval.n, clusters, reason)
+        for place, (condition, a, b) in enumerate(pairs):
+            rows.append((condition, metric, series.groups[a][0], series.groups[b][0], *found[place]))
+    schema: dict[str, Any] = {
+        **dict.fromkeys(("condition", "metric", "model_a", "model_b"), str),
+        **dict.fromkeys(("rate", "low", "high"), float),
+        **dict.fromkeys(("n", "clusters"), int),
+        "reason": str,
+    }
+    return pl.DataFrame(rows, schema=schema, orient="row")

@@ -1,0 +1,62 @@
+"""What scores of this benchmark keep beyond their values: the record of every run, turn by turn."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from attune_bench.benchmarks.attunebench.records import IDENTITY, ConversationScore, PostScore, TurnScore, frame
+from attune_bench.score_table import KEYS, ScoreTable
+from attune_bench.stats.series import ScoreSeries
+from attune_metrics.errors import MetricInputError
+
+__all__ = ["conversation_frame", "record_grid", "records_of", "turn_frame"]
+
+Record = Mapping[str, Any]
+
+
+def records_of(scores: ScoreTable) -> Sequence[Record]:
+    """Return the record of every run, with the keys of ``scores.json``.
+
+    Raises
+    ------
+    MetricInputError
+        Where the scores have none, as those of another benchmark or of a table.
+    """
+    if scores.detail is None:
+        raise MetricInputError("these scores have no records of runs; score the runs again, or read their scores.json")
+    return scores.detail
+
+
+def record_grid(scores: ScoreTable, series: ScoreSeries) -> list[list[Record | None]]:
+    """Return the record of each series and unit, None where the model was not run on the unit."""
+    rows = zip(scores.values.select(KEYS).iter_rows(), records_of(scores), strict=True)
+    found = dict(rows)
+    return [[found.get((*group, unit)) for unit in series.units] for group in series.groups]
+
+
+def turn_frame(scores: ScoreTable) -> pl.DataFrame:
+    """Return one row a turn of a run: identity, ``turnNumber``, every turn metric; counts as ``<task>_metrics_tp``.
+
+    Examples
+    --------
+    >>> from attune_bench import score
+    >>> from attune_data import load, load_runs
+    >>> turn_frame(score(load("demo"), load_runs("demo"))).select("em_model", "turnNumber", "pairwise_accuracy").shape
+    (400, 3)
+    """
+    rows = (
+        {**{key: record.get(key) for key in IDENTITY}, **turn}
+        for record in records_of(scores)
+        for turn in record["turn_scores"]
+    )
+    return frame(rows, (*IDENTITY, *TurnScore.__annotations__))
+
+
+def conversation_frame(scores: ScoreTable) -> pl.DataFrame:
+    """Return one row a run: identity, averages, composites, post-conversation metrics, counts and coverage."""
+    rows = (
+        {**record, "turns": len(record["turn_scores"]), **(record["post_score"] or {})} for record in records_of(scores)
+    )
+    own = (key for key in ConversationScore.__annotations__ if key not in (*IDENTITY, "turn_scores", "post_score"))
+    return frame(rows, (*IDENTITY, "turns", *own, *PostScore.__annotations__))

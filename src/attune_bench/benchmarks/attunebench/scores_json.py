@@ -1,0 +1,79 @@
+"""``scores.json``, the benchmark's own file of scores: read and written with its official keys."""
+
+import os
+from errno import EINVAL
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import to_json
+from typing_extensions import TypedDict
+
+from attune_bench.benchmarks.attunebench.aggregates import aggregates
+from attune_bench.benchmarks.attunebench.records import ConversationScore, Metadata
+from attune_bench.benchmarks.attunebench.table import provenance_of, scores_of
+from attune_bench.scores import Scores
+from attune_data.io.files import write_whole
+from attune_data.issues import SourceError
+from attune_metrics.errors import MetricInputError
+
+__all__ = ["read_scores_json", "write_scores_json"]
+
+
+class _File(TypedDict):
+    metadata: Metadata
+    conversations: list[ConversationScore]
+    aggregates: list[dict[str, Any]]
+
+
+_FILE = TypeAdapter(_File)
+_HASHES = ("codebook", "data", "runs")
+
+
+def write_scores_json(scores: Scores, path: str | os.PathLike[str]) -> None:
+    """Write ``scores.json``, whole or not at all: metadata, the record of every run, aggregates.
+
+    Raises
+    ------
+    OSError
+        Where the file cannot be written.
+    """
+    target = Path(path).resolve()
+    if target.exists() and not target.is_file():
+        raise OSError(EINVAL, "is a directory" if target.is_dir() else "is not a regular file", str(path))
+    held = scores.provenance
+    metadata = {
+        "protocol": held.protocol,
+        "library_version": held.library_version,
+        "synthetic": held.synthetic,
+        "issues": list(held.issues),
+        **{name: value for name in _HASHES if (value := getattr(held, name)) is not None},
+    }
+    content = {"metadata": metadata, "conversations": scores.detail or (), "aggregates": aggregates(scores)}
+    write_whole(target, [to_json(content, inf_nan_mode="strings")])
+
+
+def read_scores_json(path: str | os.PathLike[str]) -> Scores:
+    """Read ``scores.json``; the aggregates follow from the records of the runs and are not taken from the file.
+
+    Raises
+    ------
+    SourceError
+        Where the file is not there or holds no scores.
+    """
+    try:
+        content = _FILE.validate_json(Path(path).read_bytes())
+    except OSError as error:
+        raise SourceError(f"{path} cannot be read: {error.strerror}") from None
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(str(part) for part in first["loc"]) or "the file"
+        raise SourceError(f"{path}: {place}: {first['msg']}; is it a file that `attune-bench score` wrote?") from None
+    metadata = content["metadata"]
+    known = {name: metadata[name] for name in ("protocol", "synthetic", *_HASHES) if name in metadata}
+    version = metadata.get("library_version", "(version not recorded)")
+    try:
+        held = provenance_of(**known, library_version=version, issues=tuple(metadata.get("issues", ())))
+        return scores_of(content["conversations"], held)
+    except MetricInputError as error:
+        raise SourceError(f"{path}: {error}") from None

@@ -1,0 +1,98 @@
+"""The records of scored runs as scores: a row a run, a column a term."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from attune_bench.benchmarks.attunebench.aggregates import MEANS, POOLED, values_of
+from attune_bench.benchmarks.attunebench.metrics import METRICS
+from attune_bench.benchmarks.attunebench.records import CELLS, OUTCOMES, TASKS, ConversationScore
+from attune_bench.score_table import KEYS, Provenance
+from attune_bench.scores import Scores
+from attune_data.matching import text_key
+from attune_metrics.errors import MetricInputError
+
+__all__ = ["provenance_of", "scores_of"]
+
+HEADLINE = (
+    "composite_score",
+    "avg_emotion_f1",
+    "avg_emotion_va_score",
+    "avg_binary_om_accuracy",
+    "avg_binary_human_accuracy",
+    "avg_pairwise_accuracy",
+    "panas_baseline_adjusted",
+    "four_branch_normalized",
+)
+
+
+def provenance_of(**known: Any) -> Provenance:
+    """Return the provenance of scores of this benchmark; `known` is what differs from one to another."""
+    return Provenance(
+        benchmark="attunebench",
+        title="AttuneBench",
+        unit="conversation",
+        cluster="participant",
+        condition="mode",
+        primary="composite_score",
+        headline=HEADLINE,
+        reference="default",
+        private=True,
+        **known,
+    )
+
+
+def scores_of(records: Sequence[ConversationScore], provenance: Provenance) -> Scores:
+    """Return the scores of runs from their records.
+
+    Raises
+    ------
+    MetricInputError
+        Where two records are of one conversation, model and mode, or one conversation is by two participants.
+    """
+    participants = _participants(records)
+    columns = {
+        "model": [record["em_model"] for record in records],
+        "condition": [record["mode"] for record in records],
+        "unit": [record["conversationId"] for record in records],
+    }
+    values = [values_of(record) for record in records]
+    terms: dict[str, list[Any]] = {name: [of_record.get(name) for of_record in values] for name in MEANS}
+    for name in POOLED:
+        for cell in CELLS:
+            terms[f"{name}.{cell}"] = [counts and counts[cell] for counts in (of.get(name) for of in values)]
+    for task in TASKS:
+        for part in ("present", "expected"):
+            counts = [record.get("coverage", {}).get(task) for record in records]
+            terms[f"coverage.{task}.{part}"] = [count and count[part] for count in counts]
+    for outcome in OUTCOMES:
+        terms[f"calls.{outcome}"] = [calls and calls[outcome] for calls in (record.get("calls") for record in records)]
+    frame = pl.DataFrame(
+        columns | terms, schema={**dict.fromkeys(KEYS, pl.String), **dict.fromkeys(terms, pl.Float64)}, strict=False
+    )
+    repeated = frame.filter(pl.struct(KEYS).is_duplicated())
+    for model, mode, unit in repeated.select(KEYS).head(1).iter_rows():
+        raise MetricInputError(
+            f"two records of conversation {unit!r}, model {model!r}, mode {mode!r}; leave one of them out"
+        )
+    units = pl.DataFrame(
+        {"unit": sorted(participants), "cluster": [participants[unit] for unit in sorted(participants)]},
+        schema={"unit": pl.String, "cluster": pl.String},
+    )
+    return Scores(values=frame, units=units, metrics=METRICS, provenance=provenance, detail=tuple(records))
+
+
+def _participants(records: Iterable[Mapping[str, Any]]) -> dict[str, str | None]:
+    """Return the participant of each conversation, None where no record names one."""
+    found: dict[str, str | None] = {}
+    for record in records:
+        unit, person = record["conversationId"], text_key(record.get("participant_id"))
+        known = found.setdefault(unit, person)
+        if known and person and known != person:
+            raise MetricInputError(
+                f"conversation {unit!r} is by participant {known!r} in one record and by {person!r} in another; "
+                "are these scores of two data sets?"
+            )
+        found[unit] = known or person
+    return found

@@ -1,0 +1,167 @@
+"""What a benchmark is: one entry that names its records, how they are scored, what is asked, and its own analyses."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, Literal
+
+__all__ = ["Benchmark", "Choice", "Option", "Reference", "ScoresFormat", "resolve"]
+
+Reference = str | Callable[..., Any] | Mapping[str, Any]
+"""A value, or ``module:name`` of it: the module is imported when it is first used."""
+
+Verb = Literal["score", "run", "rejudge", "subset", "report"]
+
+
+def resolve(reference: Reference) -> Any:
+    """Return what a reference names.
+
+    Raises
+    ------
+    ValueError
+        Where the text is not ``module:name``, or there is no such module or name.
+
+    Examples
+    --------
+    >>> resolve("math:sqrt")(4.0)
+    2.0
+    """
+    if not isinstance(reference, str):
+        return reference
+    module, colon, name = reference.partition(":")
+    if not (module and colon and name):
+        raise ValueError(f"{reference!r} is not of the form module:NAME")
+    try:
+        found = import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise
+        raise ValueError(f"no module {module!r} for {reference!r}; is it installed, or in this folder?") from None
+    if not hasattr(found, name):
+        raise ValueError(f"module {module!r} has no {name!r}")
+    return getattr(found, name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """An option that commands take for one benchmark.
+
+    Attributes
+    ----------
+    name : str
+        The keyword of the function that takes it; on the command line ``--name`` with ``-`` for ``_``.
+    help : str
+        What it does, in a sentence.
+    verbs : tuple of str
+        The commands that take it.
+    kind : type
+        Of its value: str, int, float, bool or `pathlib.Path`.
+    choices : tuple of str
+        The values it can have; any where there are none.
+    multiple : bool
+        Whether it takes several values.
+    default : object
+        Its value where it is not given.
+    required : bool
+        Whether it must be given.
+    """
+
+    name: str
+    help: str
+    verbs: tuple[Verb, ...]
+    kind: type = str
+    choices: tuple[str, ...] = ()
+    multiple: bool = False
+    default: Any = None
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """A choice that the scores depend on, made when they are analysed.
+
+    Attributes
+    ----------
+    name : str
+        As in `attune_bench.Scores.variant`, and on the command line ``--name``.
+    help : str
+        What it does, in a sentence.
+    options : tuple of str
+        What can be chosen, the default first.
+    """
+
+    name: str
+    help: str
+    options: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoresFormat:
+    """A benchmark's own file of scores.
+
+    Attributes
+    ----------
+    keys : frozenset of str
+        The keys of the JSON object by which it is recognised.
+    read, write : Reference
+        ``read(path) -> Scores`` and ``write(scores, path)``.
+    default : str
+        The name that it is written to.
+    """
+
+    keys: frozenset[str]
+    read: Reference
+    write: Reference
+    default: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Benchmark:
+    """A benchmark.
+
+    Attributes
+    ----------
+    name : str
+        What ``--benchmark`` takes.
+    title : str
+        What pages call it.
+    docs : str
+        Its page under ``docs/``.
+    data : Reference, optional
+        The kind of record that holds the reference; None where the results hold all there is.
+    results : Reference
+        The kind of record that is scored.
+    score : Reference
+        ``score(data, results, *, progress=None, **options) -> Scores``; without `data`, ``score(results, ...)``.
+    options : tuple of Option
+        What its commands take beside those of all benchmarks.
+    choices : tuple of Choice
+        What its scores depend on, chosen when they are analysed.
+    task : Reference, optional
+        How a model is asked, an `attune_bench.runner.Task`; None where it cannot be run.
+    baselines : Reference, optional
+        By name, predictors that use no model: ``predict(data) -> results``.
+    analyses : Reference
+        By name, its own `attune_bench.analyses.Analysis`.
+    sections : Reference, optional
+        ``sections(scores, data, results, options) -> list of Section``: its own parts of the page.
+    limits : tuple of str
+        What its numbers do not say, for the page.
+    scores_format : ScoresFormat, optional
+        Its own file of scores, beside that of all benchmarks.
+    """
+
+    name: str
+    title: str
+    docs: str
+    data: Reference | None = None
+    results: Reference
+    score: Reference
+    options: tuple[Option, ...] = ()
+    choices: tuple[Choice, ...] = ()
+    task: Reference | None = None
+    baselines: Reference | None = None
+    analyses: Reference = field(default_factory=dict)
+    sections: Reference | None = None
+    limits: tuple[str, ...] = ()
+    scores_format: ScoresFormat | None = None

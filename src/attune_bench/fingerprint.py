@@ -1,0 +1,37 @@
+"""Hashes of records and of the codebook, by which a signature names what a number was made of."""
+
+import json
+from collections.abc import Iterable
+from functools import cache
+
+from attune_data.codebook import codebook_folder
+from attune_data.record import Record
+from attune_metrics.signature import hash_records
+
+__all__ = ["canonical", "codebook_hash", "fingerprint"]
+
+
+def fingerprint(records: Iterable[Record]) -> str:
+    """Return the hash of records, whatever their order and that of the keys in their files.
+
+    Examples
+    --------
+    >>> from attune_data import load
+    >>> conversations = load("demo")
+    >>> fingerprint(conversations) == fingerprint(reversed(conversations))
+    True
+    """
+    contents = (record.model_dump(mode="json", by_alias=True, exclude_unset=True) for record in records)
+    return hash_records(map(canonical, contents))
+
+
+def canonical(value: object) -> bytes:
+    """Return a JSON value as bytes in its one form: keys sorted, no blanks."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
+
+
+@cache
+def codebook_hash() -> str:
+    """Return the hash of the bundled codebook's files, whatever their line ends."""
+    files = (file for file in codebook_folder().iterdir() if file.name.endswith(".toml"))
+    return hash_records(canonical([file.name, file.read_text(encoding="utf-8")]) for file in files)

@@ -1,0 +1,116 @@
+"""The table of any analysis: its columns follow from the names and types of the frame's columns."""
+
+import polars as pl
+
+from attune_bench.analyses.analysis import Analysis
+from attune_bench.report.columns import (
+    Column,
+    Row,
+    Table,
+    count_column,
+    estimate_column,
+    number_column,
+    p_column,
+    size_column,
+    text_column,
+    yes_column,
+)
+from attune_bench.report.tables import label
+from attune_bench.score_table import ScoreTable
+from attune_metrics.catalog import Metric
+
+__all__ = ["analysis_tables"]
+
+_HEADS = {
+    **dict.fromkeys(("model_a", "metric_a"), "A"),
+    **dict.fromkeys(("model_b", "metric_b"), "B"),
+    "p_holm": "Holm p",
+    "significant": "differ",
+    "value_none": "none",
+    "value_reference": "reference",
+}
+_PLAIN = Metric(name="", label="")
+# A section's heading says these instead of a column.
+_HEADED = ("condition", "reference", "metric", "task")
+# The ends of an interval, and the column of what they are the ends of.
+_ENDS = {"low": ("gap", "drift", "difference", "rho", "shift", "rate", "agreement", "mae", "variance", "value")}
+
+
+def analysis_tables(scores: ScoreTable, key: str, analysis: Analysis, frame: pl.DataFrame) -> list[Table]:
+    """Return the tables of an analysis, one for each metric and condition; all numbers go with the first.
+
+    Parameters
+    ----------
+    scores : ScoreTable
+        What was analysed.
+    key : str
+        Name of the analysis.
+    analysis : Analysis
+        Its entry.
+    frame : polars.DataFrame
+        What its function gave.
+    """
+    if frame.is_empty():
+        return [Table(key, f"Nothing to show: this needs {analysis.rows_need}.", (), (), frame)]
+    headed = [name for name in (*_HEADED, *(["model"] if "group" in frame.columns else [])) if name in frame.columns]
+    columns = _columns(scores, analysis, frame, headed)
+    tables: list[Table] = []
+    for values, rows in frame.group_by(headed, maintain_order=True):
+        said = dict(zip(headed, values, strict=True))
+        title = [analysis.title]
+        if "metric" in said:
+            title.append(label(scores.metrics[str(said["metric"])]))
+        title += [str(said[name]) for name in ("task", "model") if name in said]
+        if said.get("condition") is not None:
+            against = f" against {said['reference']}" if "reference" in said else ""
+            title.append(f"{scores.provenance.condition} {said['condition']}{against}")
+        if "p_holm" in frame.columns:
+            title.append(f"family of {rows['p'].count()}")
+        tables.append(Table(key, ", ".join(title), columns, rows.to_dicts(), None if tables else frame))
+    return tables
+
+
+def _columns(scores: ScoreTable, analysis: Analysis, frame: pl.DataFrame, headed: list[str]) -> list[Column]:
+    """Return the columns: an estimate with its interval in one, as are units and clusters."""
+
+    def metric(row: Row) -> Metric:
+        return scores.metrics[row["metric"]] if "metric" in row else _PLAIN
+
+    def share(_: Row) -> Metric:
+        return _PLAIN
+
+    names = frame.columns
+    estimate = next((name for name in _ENDS["low"] if name in names), "") if "low" in names else ""
+    hidden = {
+        *headed,
+        "reason",
+        "low",
+        "high",
+        "share_low",
+        "share_high",
+        "mark",
+        *(["clusters"] if "n" in names else []),
+    }
+    columns = []
+    for name, kind in frame.schema.items():
+        head = _HEADS.get(name, name.replace("_", " "))
+        signed = name in analysis.signed
+        if name in hidden:
+            continue
+        if name == estimate:
+            columns.append(estimate_column(head, name, metric, signed=signed))
+        elif name == "share":
+            columns.append(estimate_column(head, name, share, low="share_low", high="share_high"))
+        elif name in {"p", "p_holm"}:
+            columns.append(p_column(head, name))
+        elif name == "n":
+            columns.append(size_column())
+        elif kind == pl.Boolean:
+            columns.append(yes_column(head, name))
+        elif kind.is_float():
+            columns.append(number_column(head, name, share if name == "coverage" else metric, signed=signed))
+        elif kind.is_integer():
+            columns.append(count_column(head, name))
+        else:
+            columns.append(text_column(head, name, is_name=name.startswith(("model", "metric"))))
+    return columns

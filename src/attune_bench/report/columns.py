@@ -1,0 +1,200 @@
+"""What a report is made of: tables whose columns say once how a row is shown, in text, Markdown and HTML alike."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from attune_metrics.catalog import Metric
+
+__all__ = [
+    "Cell",
+    "Column",
+    "Figure",
+    "Part",
+    "Row",
+    "Section",
+    "Table",
+    "count_column",
+    "estimate_column",
+    "interval",
+    "number",
+    "number_column",
+    "p_column",
+    "p_value",
+    "percent",
+    "size_column",
+    "text_column",
+    "yes_column",
+]
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What a table shows of a row.
+
+    Attributes
+    ----------
+    text : str
+        The value.
+    small : str
+        What stands behind it, or in small print below it: its interval, what it rests on.
+    value : float or str or None
+        What a column is sorted by; None sorts last.
+    """
+
+    text: str
+    small: str = ""
+    value: float | str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: its heading, and the cell of a row; `is_name` where the text may be cut to fit."""
+
+    head: str
+    cell: Callable[[Row], Cell]
+    is_name: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows under a heading, as they are shown, and the frame that they come from.
+
+    Attributes
+    ----------
+    key : str
+        Name of the rows in JSON.
+    title : str
+        Heading.
+    columns : sequence of Column
+        What is shown of a row; a table without columns is for CSV and JSON only. A ``reason`` becomes a footnote.
+    rows : sequence of mapping
+        What is shown.
+    frame : polars.DataFrame, optional
+        Every number, for CSV and JSON; None where another table of the report has them.
+    notes : tuple of str
+        Sentences below the table.
+    """
+
+    key: str
+    title: str
+    columns: Sequence[Column]
+    rows: Sequence[Row]
+    frame: pl.DataFrame | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A chart of altair with its caption."""
+
+    chart: Any
+    caption: str
+
+
+Part = Table | Figure | str
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A section of a page: paragraphs, tables and figures under a heading; or, without parts, why it is left out."""
+
+    title: str
+    parts: Sequence[Part] = field(default_factory=tuple)
+    left_out: str = ""
+
+
+def number(value: float | None, metric: Metric, *, signed: bool = False) -> str:
+    """Return a value as its metric is reported, scaled and rounded; ``-`` where there is none.
+
+    Examples
+    --------
+    >>> reward = Metric(name="reward", label="Reward", scale=100, digits=1)
+    >>> number(0.1234, reward), number(-0.0001, reward, signed=True), number(None, reward)
+    ('12.3', '+0.0', '-')
+    """
+    if value is None:
+        return "-"
+    # Adding 0 turns a rounded -0.0 into 0.0.
+    return f"{round(value * metric.scale, metric.digits) + 0.0:{'+' if signed else ''}.{metric.digits}f}"
+
+
+def interval(low: float | None, high: float | None, metric: Metric, *, signed: bool = False) -> str:
+    """Return the two ends of an interval; nothing where there is none."""
+    if low is None or high is None:
+        return ""
+    return f"[{number(low, metric, signed=signed)}, {number(high, metric, signed=signed)}]"
+
+
+def p_value(value: float | None) -> str:
+    """Return a p-value with 4 digits, never as 0; ``-`` where there is none."""
+    if value is None:
+        return "-"
+    return "<0.0001" if value < 0.0001 else f"{value:.4f}"
+
+
+def percent(share: float | None) -> str:
+    """Return a share in percent; 100% and 0% only where nothing, or everything, is missing."""
+    if share is None:
+        return "-"
+    rounded = round(100 * share)
+    return f"{min(max(rounded, 1), 99) if 0 < share < 1 else rounded}%"
+
+
+def text_column(head: str, key: str, *, is_name: bool = False) -> Column:
+    """Return a column of text."""
+    return Column(head, lambda row: Cell("-" if row[key] is None else str(row[key]), value=row[key]), is_name)
+
+
+def count_column(head: str, key: str) -> Column:
+    """Return a column of counts."""
+    return Column(head, lambda row: Cell("-" if row[key] is None else f"{row[key]:,}", value=row[key]))
+
+
+def estimate_column(
+    head: str, key: str, metric: Callable[[Row], Metric], *, low: str = "low", high: str = "high", signed: bool = False
+) -> Column:
+    """Return a column of estimates with their intervals."""
+
+    def cell(row: Row) -> Cell:
+        of = metric(row)
+        text = number(row[key], of, signed=signed)
+        # Sorted by what is shown: a page says no digit beyond it.
+        value = None if row[key] is None else float(text)
+        return Cell(text, interval(row[low], row[high], of, signed=signed), value)
+
+    return Column(head, cell)
+
+
+def number_column(head: str, key: str, metric: Callable[[Row], Metric], *, signed: bool = False) -> Column:
+    """Return a column of numbers without intervals."""
+
+    def cell(row: Row) -> Cell:
+        text = number(row[key], metric(row), signed=signed)
+        return Cell(text, value=None if row[key] is None else float(text))
+
+    return Column(head, cell)
+
+
+def p_column(head: str, key: str) -> Column:
+    """Return a column of p-values."""
+    return Column(head, lambda row: Cell(p_value(row[key]), value=None if row[key] is None else round(row[key], 4)))
+
+
+def yes_column(head: str, key: str) -> Column:
+    """Return a column of yes and no."""
+    return Column(head, lambda row: Cell({True: "yes", False: "no", None: "-"}[row[key]], value=row[key]))
+
+
+def size_column(head: str = "n") -> Column:
+    """Return a column of the number of units, with that of their clusters where it is another, and the mark of few."""
+
+    def cell(row: Row) -> Cell:
+        clusters = f"({row['clusters']})" if row["clusters"] != row["n"] else ""
+        return Cell(str(row["n"]), " ".join(filter(None, (clusters, row.get("mark") or ""))), row["n"])
+
+    return Column(head, cell)

@@ -1,0 +1,419 @@
+"""The tables of any scores: board, metrics, comparisons, subgroups, ranks, failed units, variants, calls."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from attune_bench.report.columns import (
+    Cell,
+    Column,
+    Row,
+    Table,
+    count_column,
+    estimate_column,
+    number,
+    number_column,
+    p_column,
+    percent,
+    size_column,
+    text_column,
+    yes_column,
+)
+from attune_bench.score_table import ScoreTable
+from attune_bench.stats.comparison import count_significant
+from attune_bench.stats.options import FEW, MIN_CLUSTERS
+from attune_bench.stats.series import ScoreSeries
+from attune_bench.stats.summary import coverage, points, z_scores
+from attune_data.text import plural, printable
+from attune_metrics.catalog import Metric
+from attune_metrics.stats.statistics import STATISTICS
+
+__all__ = [
+    "board",
+    "calls_table",
+    "comparison_tables",
+    "failure_tables",
+    "group_name",
+    "headline",
+    "label",
+    "metric_of",
+    "metric_tables",
+    "model_frame",
+    "rank_tables",
+    "sorted_groups",
+    "standing_notes",
+    "subgroup_notes",
+    "subgroup_tables",
+]
+
+_MOST_COLUMNS = 5
+
+
+def headline(table: ScoreTable) -> str:
+    """Return what has to be said of all the numbers: benchmark, protocol, variant, conditions, n, version."""
+    held = table.provenance
+    clusters = table.units["cluster"].drop_nulls().n_unique() + table.units["cluster"].null_count()
+    conditions = [condition for condition in table.conditions if condition is not None]
+    size = plural(table.units.height, held.unit)
+    if held.cluster != held.unit and clusters != table.units.height:
+        size += f" by {plural(clusters, held.cluster)}"
+    parts = [
+        held.title,
+        *([f"protocol {held.protocol}"] if held.protocol else []),
+        *(f"{name} {option}" for name, option in held.variant.items()),
+        *([f"{held.condition}{'s' if len(conditions) > 1 else ''} {', '.join(conditions)}"] if conditions else []),
+        f"n = {size}",
+        f"attune-bench {held.library_version}",
+        *([f"{plural(len(held.issues), 'result')} not scored"] if held.issues else []),
+        *(["SYNTHETIC demonstration data"] if held.synthetic else []),
+    ]
+    return printable(", ".join(parts))
+
+
+def standing_notes(table: ScoreTable) -> list[str]:
+    """Return what has to be said below every table of these scores."""
+    return [*(["SYNTHETIC demonstration data."] if table.provenance.synthetic else []), *table.provenance.notes]
+
+
+def group_name(table: ScoreTable, model: str, condition: str | None) -> str:
+    """Return what a row calls a model: with its condition where there are several."""
+    return f"{model} [{condition}]" if condition is not None and len(table.conditions) > 1 else model
+
+
+def metric_of(table: ScoreTable) -> Callable[[Row], Metric]:
+    """Return the function from a row to the metric that it is of."""
+    return lambda row: table.metrics[row["metric"]]
+
+
+def label(metric: Metric) -> str:
+    """Return a metric's label, with its direction where lower values are better."""
+    return f"{metric.label}{', lower is better' if metric.higher_is_better is False else ''}"
+
+
+def sorted_groups(table: ScoreTable) -> list[tuple[str, str | None]]:
+    """Return every model and condition, the best of the primary metric first."""
+    series = ScoreSeries(table)
+    metric = table.metric(table.primary)
+    values = dict(zip(series.groups, points(series, metric.name), strict=True))
+    sign = -1 if metric.higher_is_better is False else 1
+
+    def place(group: tuple[str, str | None]) -> tuple[bool, float, str, str]:
+        value = values[group]
+        return value is None, -sign * (value or 0.0), group[0], group[1] or ""
+
+    return sorted(series.groups, key=place)
+
+
+def board(table: ScoreTable, summary: pl.DataFrame, metrics: Sequence[str]) -> Table:
+    """Return the board: a row a model, the best first, with the interval of every metric named.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        The scores.
+    summary : polars.DataFrame
+        What `attune_bench.stats.summary.summary` gives of these metrics.
+    metrics : sequence of str
+        From the left.
+    """
+    found = {(row["model"], row["condition"], row["metric"]): row for row in summary.iter_rows(named=True)}
+    rows: list[dict[str, Any]] = []
+    for model, condition in sorted_groups(table):
+        own = [found[model, condition, name] for name in metrics]
+        shares = [row["coverage"] for row in own if row["coverage"] is not None]
+        rows.append(
+            {
+                "name": group_name(table, model, condition),
+                **dict(zip(metrics, own, strict=True)),
+                "n": own[0]["n"],
+                "clusters": own[0]["clusters"],
+                "least coverage": min(shares, default=None),
+                "reason": own[0]["reason"],
+            }
+        )
+    columns = [text_column("model", "name", is_name=True), *(_board_column(table.metrics[name]) for name in metrics)]
+    columns.append(size_column())
+    if any(row["least coverage"] is not None for row in rows):
+        columns.append(Column("least coverage", _least_coverage))
+    return Table("summary", "Models", columns, rows, summary, (_board_note(table),))
+
+
+def _board_column(metric: Metric) -> Column:
+    inner = estimate_column(label(metric), "value", lambda _: metric)
+    return Column(inner.head, lambda row: inner.cell(row[metric.name]))
+
+
+def _least_coverage(row: Row) -> Cell:
+    share = row["least coverage"]
+    return Cell("-" if share is None else f"{100 * share:.1f}%", value=None if share is None else round(share, 3))
+
+
+def _board_note(table: ScoreTable) -> str:
+    held = table.provenance
+    several = table.units["cluster"].null_count() < table.units.height and held.cluster != held.unit
+    drawn = f"{held.cluster}s" if several else f"{held.unit}s"
+    size = f"{held.unit}s ({held.cluster}s)" if several else f"{held.unit}s"
+    shares = any(metric.statistic == "share" for metric in table.metrics.values())
+    trials = " Shares have Wilson intervals." if shares else ""
+    return f"[95% intervals] by resampling {drawn} (expanded percentile).{trials} n: {size} with a value."
+
+
+def model_frame(table: ScoreTable) -> pl.DataFrame:
+    """Return every metric as a column: a row a model and condition, with ``<metric>_n`` and ``coverage_<task>``."""
+    series, covered = ScoreSeries(table), coverage(table)
+    rows: list[dict[str, Any]] = [
+        {
+            "model": model,
+            "condition": condition,
+            "n": int(series.scored[place].sum()),
+            "clusters": series.count(series.scored[place]),
+        }
+        for place, (model, condition) in enumerate(series.groups)
+    ]
+    schema: dict[str, Any] = {"model": pl.String, "condition": pl.String, "n": pl.Int64, "clusters": pl.Int64}
+    for name, metric in table.metrics.items():
+        made_of_units = metric.statistic in STATISTICS
+        values = points(series, name) if made_of_units else z_scores(series, metric)
+        counted = ~np.isnan(series.values(name if made_of_units else metric.terms[0])[:, 0])
+        schema |= {name: pl.Float64, f"{name}_n": pl.Int64}
+        for place, row in enumerate(rows):
+            row[name] = values[place]
+            row[f"{name}_n"] = int(counted[place].sum())
+    tasks = dict.fromkeys(task for of_group in covered.values() for task in of_group)
+    for task in tasks:
+        schema[f"coverage_{task}"] = pl.Float64
+        for row, group in zip(rows, series.groups, strict=True):
+            row[f"coverage_{task}"] = covered[group].get(task)
+    return pl.DataFrame(rows, schema=schema)
+
+
+def metric_tables(table: ScoreTable, frame: pl.DataFrame) -> list[Table]:
+    """Return every metric that has a group: models as columns up to five, else as rows.
+
+    `frame` is what `model_frame` gives.
+    """
+    groups: dict[str, list[Metric]] = {}
+    for metric in table.metrics.values():
+        if metric.group:
+            groups.setdefault(metric.group, []).append(metric)
+    rows_of = {(row["model"], row["condition"]): row for row in frame.iter_rows(named=True)}
+    models = {group_name(table, *group): rows_of[group] for group in sorted_groups(table)}
+    tables = []
+    for title, metrics in groups.items():
+        if len(models) <= _MOST_COLUMNS:
+            columns = [text_column("metric", "name"), *(_model_column(name, row) for name, row in models.items())]
+            rows: list[dict[str, Any]] = [{"name": label(metric), "metric": metric} for metric in metrics]
+        else:
+            columns = [
+                text_column("model", "name", is_name=True),
+                count_column("n", "n"),
+                *(_metric_column(metric) for metric in metrics),
+            ]
+            rows = [{**row, "name": name} for name, row in models.items()]
+        tables.append(Table(f"metrics {title}", title, columns, rows))
+    return tables
+
+
+def _model_column(name: str, of_model: Row) -> Column:
+    return Column(name, lambda row: _point(of_model, row["metric"]))
+
+
+def _metric_column(metric: Metric) -> Column:
+    return Column(metric.short or metric.label, lambda row: _point(row, metric))
+
+
+def _point(row: Row, metric: Metric) -> Cell:
+    """Return a value with its coverage, and with its n where that is smaller than the model's."""
+    value, n = row[metric.name], row[f"{metric.name}_n"]
+    if value is None:
+        return Cell("-")
+    shares = [share for task in metric.coverage if (share := row.get(f"coverage_{task}")) is not None]
+    small = [f"({percent(min(shares))})"] if shares else []
+    small += [f"[{n}]"] if n != row["n"] else []
+    text = number(value, metric)
+    return Cell(text, " ".join(small), float(text))
+
+
+def comparison_tables(table: ScoreTable, comparisons: pl.DataFrame) -> list[Table]:
+    """Return a table of the pairs of models for each metric and condition; all their numbers go with the first."""
+    of = metric_of(table)
+    columns = [
+        text_column("A", "model_a", is_name=True),
+        text_column("B", "model_b", is_name=True),
+        estimate_column("A minus B", "difference", of, signed=True),
+        p_column("p", "p"),
+        p_column("Holm p", "p_holm"),
+        yes_column("differ", "significant"),
+        size_column(),
+        number_column("mde", "mde", of),
+    ]
+    rows = comparisons.to_dicts()
+    tables: list[Table] = []
+    for count in count_significant(comparisons).iter_rows(named=True):
+        metric, condition = count["metric"], count["condition"]
+        title = (
+            f"{label(table.metrics[metric])}{_under(table, condition)}: pairs that differ {count['significant']} of "
+            f"{count['pairs']} (Holm p < 0.05, family of {count['family']}), {count['interval_excludes_0']} by interval
+            " "alone"
+        )
+        own = [row for row in rows if (row["metric"], row["condition"]) == (metric, condition)]
+        tables.append(Table("comparisons", title, columns, own, None if tables else comparisons))
+    if not tables:
+        return [Table("comparisons", "Comparisons", columns, [], comparisons)]
+    return tables
+
+
+def _under(table: ScoreTable, condition: str | None) -> str:
+    return "" if condition is None else f", {table.provenance.condition} {condition}"
+
+
+def subgroup_tables(table: ScoreTable, frame: pl.DataFrame) -> list[Table]:
+    """Return a table of the strata for each metric, model and condition."""
+    of = metric_of(table)
+    compared = "difference" in frame.columns
+    columns = [
+        text_column("stratum", "stratum", is_name=True),
+        size_column(),
+        estimate_column("value", "value", of),
+    ]
+    if compared:
+        columns += [
+            estimate_column("difference", "difference", of, low="difference_low", high="difference_high", signed=True),
+            p_column("p", "p"),
+            p_column("Holm p", "p_holm"),
+        ]
+    tables: list[Table] = []
+    for (metric, model, condition), rows in frame.group_by("metric", "model", "condition", maintain_order=True):
+        family = f", family of {plural(rows['p'].count(), 'test')}" if compared else ""
+        under = _under(table, None if condition is None else str(condition))
+        title = f"{label(table.metrics[str(metric)])}, {model}{under}{family}"
+        tables.append(Table("subgroups", title, columns, rows.to_dicts(), None if tables else frame))
+    return tables or [Table("subgroups", "Subgroups", columns, [], frame)]
+
+
+def subgroup_notes(table: ScoreTable, *, compared: bool, overlapping: int = 0) -> list[str]:
+    """Return the sentences below tables of subgroups."""
+    held = table.provenance
+    notes = [
+        f"95% intervals by resampling {held.cluster}s (expanded percentile). few: fewer than {FEW} {held.cluster}s. "
+        f"too few: fewer than {MIN_CLUSTERS}, no interval."
+    ]
+    if compared:
+        notes.append(
+            f"Difference: stratum minus complement, the other {held.unit}s, unpaired. Holm: p corrected for the strata "
+            "of the table, for each model and metric apart."
+        )
+    if overlapping:
+        notes.append(f"Strata overlap: {plural(overlapping, f'{held.unit} is', f'{held.unit}s are')} in several.")
+    return notes
+
+
+def rank_tables(table: ScoreTable, ranks: pl.DataFrame) -> list[Table]:
+    """Return a table of the ranks of models for each metric and condition."""
+    columns = [
+        Column("rank", _rank),
+        text_column("model", "model", is_name=True),
+        number_column("value", "value", metric_of(table)),
+        size_column(),
+    ]
+    tables: list[Table] = []
+    for (condition, metric), rows in ranks.group_by("condition", "metric", maintain_order=True):
+        under = _under(table, None if condition is None else str(condition))
+        title = f"Ranks by {label(table.metrics[str(metric)])}{under}"
+        tables.append(Table("ranks", title, columns, rows.to_dicts(), None if tables else ranks))
+    return tables
+
+
+def _rank(row: Row) -> Cell:
+    if row["rank"] is None:
+        return Cell("-")
+    ends = "" if row["low"] is None else f"[{row['low']:g}, {row['high']:g}]"
+    return Cell(f"{row['rank']:g}", ends, row["rank"])
+
+
+def failure_tables(table: ScoreTable) -> list[Table]:
+    """Return how many units failed, by kind, and the primary metric under every choice of the variants."""
+    kinds = [name for name in table.values.columns if name.startswith("failed.")]
+    tables = []
+    if kinds:
+        counts = table.values.group_by("model", "condition").agg(pl.col(kinds).sum().cast(pl.Int64))
+        by_group = {(row["model"], row["condition"]): row for row in counts.iter_rows(named=True)}
+        rows = [
+            {"name": group_name(table, *group), **by_group[group]}
+            for group in sorted_groups(table)
+            if any(by_group[group][kind] for kind in kinds)
+        ]
+        heads = {kind: kind.removeprefix("failed.").replace("_", " ") for kind in kinds}
+        columns = [text_column("model", "name", is_name=True), *(count_column(heads[kind], kind) for kind in kinds)]
+        if rows:
+            frame = counts.sort("model", "condition").rename({kind: kind.removeprefix("failed.") for kind in kinds})
+            title = f"Failed {table.provenance.unit}s, by kind"
+            tables.append(Table("failed", title, columns, rows, frame))
+    for name, options in table.choices.items():
+        tables.append(_variant_table(table, name, options))
+    return tables
+
+
+def _variant_table(table: ScoreTable, name: str, options: Sequence[str]) -> Table:
+    """Return the primary metric of every model under each option of a choice, the other choices as they are."""
+    metric = table.metric(table.primary)
+    values: dict[str, Mapping[tuple[str, str | None], float | None]] = {}
+    for option in options:
+        series = ScoreSeries(table.variant(**{name: option}))
+        values[option] = dict(zip(series.groups, points(series, metric.name), strict=True))
+    rows = [
+        {
+            "name": group_name(table, *group),
+            "model": group[0],
+            "condition": group[1],
+            **{option: values[option].get(group) for option in options},
+        }
+        for group in sorted_groups(table)
+    ]
+    columns = [
+        text_column("model", "name", is_name=True),
+        *(number_column(option, option, lambda _: metric) for option in options),
+    ]
+    schema = {"model": pl.String, "condition": pl.String, **dict.fromkeys(options, pl.Float64)}
+    frame = pl.DataFrame([{key: row[key] for key in schema} for row in rows], schema=schema)
+    return Table(f"by_{name}", f"{label(metric)} under each choice of {name}", columns, rows, frame)
+
+
+CALLS_NOTE = (
+    "Calls: how answers were read, those of judges included: parsed at first, repaired (the text of the answer was "
+    "mended), retried (read when asked again) or failed (not read; what it was asked for is missing)."
+)
+
+
+def calls_table(table: ScoreTable) -> list[Table]:
+    """Return how the answers of the models were read, where the results say so."""
+    outcomes = [name for name in table.values.columns if name.startswith("calls.")]
+    if not outcomes:
+        return []
+    counts = (
+        table.values.drop_nulls(outcomes)
+        .group_by("model", "condition")
+        .agg(pl.len().cast(pl.Int64).alias("n"), pl.col(outcomes).sum().cast(pl.Int64))
+    )
+    by_group = {(row["model"], row["condition"]): row for row in counts.iter_rows(named=True)}
+    rows: list[dict[str, Any]] = [
+        {
+            "name": group_name(table, *group),
+            "total": sum(by_group[group][outcome] for outcome in outcomes),
+            **by_group[group],
+        }
+        for group in sorted_groups(table)
+        if group in by_group
+    ]
+    if not rows:
+        return []
+    heads: Iterable[tuple[str, str]] = ((name.removeprefix("calls."), name) for name in outcomes)
+    columns = [
+        text_column("model", "name", is_name=True),
+        count_column("calls", "total"),
+        *(count_column(head, name) for head, name in heads),
+        count_column(f"of {table.provenance.unit}s", "n"),
+    ]
+    return [Table("calls", "Calls", columns, rows, notes=(CALLS_NOTE,))]

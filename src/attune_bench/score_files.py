@@ -1,0 +1,126 @@
+"""Files of scores: one Parquet table that any tool opens, with the catalogue entries and the provenance in its footer.
+
+A row is a model, condition and unit, under each choice of its variants: ``model, condition, unit, cluster``, a column
+for each term, ``variant.<choice>``, ``trait.<name>`` and, where the benchmark keeps more, ``detail`` as JSON text.
+"""
+
+import json
+import os
+from errno import EINVAL
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from pydantic import ValidationError
+from pydantic_core import from_json, to_json
+
+from attune_bench.entries import entry_fields, metric_entries
+from attune_bench.score_table import KEYS, UNIT_KEYS, Provenance, ScoreTable
+from attune_data.io.files import write_whole
+from attune_data.issues import SourceError
+from attune_metrics.catalog import CATALOG
+from attune_metrics.errors import MetricInputError
+
+__all__ = ["is_score_file", "read_score_file", "write_score_file"]
+
+_KEY = "attune-bench"
+_FORMAT = 1
+
+
+def write_score_file(table: ScoreTable, path: str | os.PathLike[str]) -> None:
+    """Write scores to one Parquet file, whole or not at all.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        The scores, written under every choice of their variants.
+    path : str or path-like
+        Ending in ``.parquet``.
+
+    Raises
+    ------
+    ValueError
+        Where the name ends otherwise.
+    OSError
+        Where the file cannot be written.
+    """
+    target = Path(path).resolve()
+    if target.suffix.lower() != ".parquet":
+        raise ValueError(f"{target.name!r} does not end in .parquet, the format of these scores")
+    if target.exists() and not target.is_file():
+        raise OSError(EINVAL, "is a directory" if target.is_dir() else "is not a regular file", str(path))
+    rows = table.values if table.variants is None else table.variants
+    choices, traits = list(table.choices), list(table.traits)
+    units = table.units.rename({name: f"trait.{name}" for name in traits})
+    frame = rows.rename({name: f"variant.{name}" for name in choices}).join(units, on="unit", how="left")
+    if table.detail is not None:
+        texts = [to_json(record, inf_nan_mode="constants").decode() for record in table.detail]
+        frame = frame.with_columns(pl.Series("detail", texts, pl.String))
+    about = {
+        "format": _FORMAT,
+        "provenance": table.provenance.model_dump(mode="json"),
+        "metrics": {name: entry_fields(metric) for name, metric in table.metrics.items()},
+        "choices": choices,
+        "traits": traits,
+    }
+    buffer = BytesIO()
+    frame.rechunk().write_parquet(buffer, metadata={_KEY: json.dumps(about)})
+    write_whole(target, [buffer.getvalue()])
+
+
+def is_score_file(path: str | os.PathLike[str]) -> bool:
+    """Tell whether a file is one that `write_score_file` wrote."""
+    target = Path(path)
+    try:
+        with target.open("rb") as file:
+            is_parquet = file.read(4) == b"PAR1"
+        return is_parquet and _KEY in pl.read_parquet_metadata(target)
+    except (OSError, pl.exceptions.PolarsError):
+        return False
+
+
+def read_score_file(path: str | os.PathLike[str]) -> ScoreTable:
+    """Read what `write_score_file` wrote.
+
+    Raises
+    ------
+    SourceError
+        Where the file is damaged, or of a later version of the library.
+    """
+    try:
+        about: dict[str, Any] = json.loads(pl.read_parquet_metadata(path)[_KEY])
+        if about["format"] != _FORMAT:
+            raise SourceError(f"{path} has format {about['format']}, of a later version of attune-bench; update it")
+        frame = pl.read_parquet(path)
+        choices, traits = about["choices"], about["traits"]
+        provenance = Provenance.model_validate_json(json.dumps(about["provenance"]))
+        metrics = metric_entries(about["metrics"], place=f"{path}: metrics")
+        # The catalogue's own entry knows the function too.
+        metrics |= {
+            name: CATALOG[name]
+            for name, given in about["metrics"].items()
+            if name in CATALOG and entry_fields(CATALOG[name]) == given
+        }
+        named = {f"variant.{name}": name for name in choices} | {f"trait.{name}": name for name in traits}
+        units = frame.select(*UNIT_KEYS, *(f"trait.{name}" for name in traits)).unique("unit").sort("unit")
+        beside = {"cluster", "detail", *(f"trait.{name}" for name in traits)}
+        rows = frame.select(name for name in frame.columns if name not in beside).rename(named, strict=False)
+        values = rows.filter(**provenance.variant).drop(choices) if choices else rows
+        detail = [from_json(text) for text in frame["detail"]] if "detail" in frame.columns else None
+        return ScoreTable(
+            values=values.select(*KEYS, pl.exclude(*KEYS)),
+            units=units.rename(named, strict=False),
+            metrics=metrics,
+            provenance=provenance,
+            variants=rows if choices else None,
+            detail=detail,
+        )
+    except OSError as error:
+        raise SourceError(f"{path} cannot be read: {error.strerror or error}") from None
+    except (pl.exceptions.PolarsError, ValidationError, MetricInputError, KeyError, ValueError, TypeError) as error:
+        if isinstance(error, SourceError):
+            raise
+        raise SourceError(
+            f"{path} holds damaged scores ({str(error).splitlines()[0]:.200}); write them again"
+        ) from None

@@ -1,0 +1,249 @@
+"""The value that every analysis takes: scores of models on units, with the catalogue entries of their metrics.
+
+Conventions
+-----------
+A unit is what has one value of a metric for a model: a conversation, a scenario, a question. Units that are not
+independent, such as the conversations of one participant, share a cluster. A condition is a way in which a model was
+asked; most benchmarks have none. What a metric's value is made of are its terms: one for a mean, four for a score of
+pooled counts; a unit without a value is null in all of them.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Self
+
+import polars as pl
+from pydantic import BaseModel, ConfigDict
+
+from attune_bench._version import __version__
+from attune_data.issues import Issue
+from attune_data.text import meant, plural
+from attune_metrics.catalog import Metric
+from attune_metrics.errors import MetricInputError
+from attune_metrics.stats.statistics import STATISTICS
+
+__all__ = ["KEYS", "UNIT_KEYS", "Provenance", "ScoreTable", "term_columns"]
+
+KEYS = ("model", "condition", "unit")
+"""The columns that name a row of `ScoreTable.values`."""
+
+UNIT_KEYS = ("unit", "cluster")
+"""The columns of `ScoreTable.units` that are no traits."""
+
+
+class Provenance(BaseModel):
+    """Where scores come from, and what their parts are called.
+
+    Attributes
+    ----------
+    benchmark : str, optional
+        Name in the registry of benchmarks; None for a table of somebody else's.
+    title : str
+        What pages call the benchmark.
+    protocol : str, optional
+        The scoring protocol, where there are several.
+    library_version : str
+        The version that scored.
+    synthetic : bool
+        Whether the data are invented, which every table says.
+    private : bool
+        Whether clusters are people, of whom a page shows no value that rests on few.
+    codebook, data, runs : str, optional
+        Hashes of the codebook, of the units scored and of what was scored.
+    unit, cluster, condition : str
+        What a unit, a cluster and a condition are called, in the singular.
+    primary : str
+        The metric that is compared where no other is asked for.
+    headline : tuple of str
+        The metrics of the board.
+    reference : str, optional
+        The condition that others are set against.
+    expected : int, optional
+        How many units a model should have been run on, where that is known.
+    variant : dict of str to str
+        What was chosen of the choices that the terms depend on.
+    models : dict
+        By model, the settings of its run.
+    notes : tuple of str
+        Sentences that stand under every table.
+    issues : tuple of Issue
+        What was not scored, and why.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    benchmark: str | None = None
+    title: str = "Scores"
+    protocol: str | None = None
+    library_version: str = __version__
+    synthetic: bool = False
+    private: bool = False
+    codebook: str | None = None
+    data: str | None = None
+    runs: str | None = None
+    unit: str = "unit"
+    cluster: str = "cluster"
+    condition: str = "condition"
+    primary: str = ""
+    headline: tuple[str, ...] = ()
+    reference: str | None = None
+    expected: int | None = None
+    variant: dict[str, str] = {}
+    models: dict[str, dict[str, Any]] = {}
+    notes: tuple[str, ...] = ()
+    issues: tuple[Issue, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreTable:
+    """Scores of models on units.
+
+    Attributes
+    ----------
+    values : polars.DataFrame
+        A row a model, condition and unit: ``model, condition, unit``, then a column of floats for each term.
+        ``condition`` is null where there is none; other columns count, such as ``coverage.<task>.present``.
+    units : polars.DataFrame
+        A row a unit: ``unit, cluster``, then its traits. A unit without a cluster is a cluster of its own.
+    metrics : mapping of str to Metric
+        The catalogue entries of the metrics, by name, in the order of reports.
+    provenance : Provenance
+        Where the scores come from.
+    variants : polars.DataFrame, optional
+        `values` under every choice, with a column for each choice, where the terms depend on one.
+    detail : sequence of mapping, optional
+        What the benchmark keeps of each row of `values` beyond this, as JSON objects.
+    """
+
+    values: pl.DataFrame
+    units: pl.DataFrame
+    metrics: Mapping[str, Metric]
+    provenance: Provenance
+    variants: pl.DataFrame | None = field(default=None, repr=False)
+    detail: Sequence[Mapping[str, Any]] | None = field(default=None, repr=False)
+
+    @cached_property
+    def groups(self) -> tuple[tuple[str, str | None], ...]:
+        """Every model and condition, sorted by model, then by condition."""
+        return tuple(self.values.select("model", "condition").unique().sort("model", "condition").iter_rows())
+
+    @cached_property
+    def conditions(self) -> tuple[str | None, ...]:
+        """Every condition, the reference first, the others sorted."""
+        found = {condition for _, condition in self.groups}
+        return tuple(sorted(found, key=lambda one: (one != self.provenance.reference, one is not None, one or "")))
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Every model, sorted."""
+        return tuple(dict.fromkeys(model for model, _ in self.groups))
+
+    @property
+    def primary(self) -> str:
+        """The metric that is compared where no other is asked for."""
+        return self.provenance.primary or next(iter(self.metrics))
+
+    @property
+    def headline(self) -> tuple[str, ...]:
+        """The metrics of the board: the primary one, and at most seven others that are made of units."""
+        made_of_units = [name for name, metric in self.metrics.items() if metric.statistic in STATISTICS]
+        return self.provenance.headline or tuple(dict.fromkeys([self.primary, *made_of_units]))[:8]
+
+    @property
+    def traits(self) -> tuple[str, ...]:
+        """The names of the units' traits."""
+        return tuple(name for name in self.units.columns if name not in UNIT_KEYS)
+
+    def metric(self, name: str) -> Metric:
+        """Return a metric's catalogue entry.
+
+        Raises
+        ------
+        MetricInputError
+            Where there is no such metric; the text has the nearest name.
+        """
+        if name not in self.metrics:
+            raise MetricInputError(f"no metric {name!r}; {meant(name, self.metrics)}")
+        return self.metrics[name]
+
+    @property
+    def choices(self) -> dict[str, tuple[str, ...]]:
+        """What the terms depend on: every choice with its options, the default first."""
+        if self.variants is None:
+            return {}
+        names = [name for name in self.variants.columns if name not in self.values.columns]
+        return {name: tuple(self.variants[name].unique(maintain_order=True)) for name in names}
+
+    def variant(self, **chosen: str) -> Self:
+        """Return the scores under other choices; what is not named stays as it is.
+
+        Parameters
+        ----------
+        **chosen : str
+            Choice to option, as in `choices`: of EIBench ``failed="worst"``, ``rule="directed"``.
+
+        Raises
+        ------
+        MetricInputError
+            Where the scores have no such choice or option; the text names those they have.
+        """
+        if not chosen:
+            return self
+        for name, option in chosen.items():
+            known = self.choices.get(name)
+            if known is None:
+                has = f"their choices are {', '.join(self.choices)}" if self.choices else "they have no variants"
+                raise MetricInputError(f"these scores do not depend on {name!r}; {has}")
+            if option not in known:
+                raise MetricInputError(f"{name} is {option!r}; expected {', '.join(known)}")
+        assert self.variants is not None  # noqa: S101 - there are choices
+        variant = {**self.provenance.variant, **chosen}
+        rows = self.variants.filter(**variant).select(self.values.columns)
+        return replace(self, values=rows, provenance=self.provenance.model_copy(update={"variant": variant}))
+
+    def keep(
+        self, *, groups: Iterable[tuple[str, str | None]] | None = None, units: Iterable[str] | None = None
+    ) -> Self:
+        """Return the scores of some models and conditions, or on some units, under the variant chosen."""
+        rows = self.values.select(*KEYS).with_row_index("row")
+        if groups is not None:
+            pairs = pl.DataFrame(list(groups), schema={"model": pl.String, "condition": pl.String}, orient="row")
+            rows = rows.join(pairs, on=["model", "condition"], how="semi", nulls_equal=True)
+        if units is not None:
+            rows = rows.filter(pl.col("unit").is_in(list(units)))
+        places = rows["row"].sort().to_list()
+        values = self.values[places]
+        return replace(
+            self,
+            values=values,
+            units=self.units.filter(pl.col("unit").is_in(values["unit"].implode())),
+            variants=None,
+            detail=None if self.detail is None else tuple(self.detail[place] for place in places),
+        )
+
+    def note(self, *sentences: str) -> Self:
+        """Return the scores with more sentences under every table."""
+        notes = (*self.provenance.notes, *sentences)
+        return replace(self, provenance=self.provenance.model_copy(update={"notes": notes}))
+
+    def __repr__(self) -> str:
+        held = self.provenance
+        parts = [plural(len(self.models), "model")]
+        if any(condition is not None for condition in self.conditions):
+            parts.append(plural(len(self.conditions), held.condition))
+        parts += [plural(self.units.height, held.unit), plural(len(self.metrics), "metric")]
+        chosen = [f"protocol {held.protocol}"] if held.protocol else []
+        chosen += [f"{name} {option}" for name, option in held.variant.items()]
+        return f"<{type(self).__name__} of {', '.join(parts)}{'; ' if chosen else ''}{', '.join(chosen)}>"
+
+
+def term_columns(metric: Metric) -> tuple[str, ...]:
+    """Return the columns of a metric's terms.
+
+    Examples
+    --------
+    >>> term_columns(Metric(name="accuracy", label="Accuracy"))
+    ('accuracy',)
+    """
+    return metric.terms or (metric.name,)

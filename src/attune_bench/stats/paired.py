@@ -1,0 +1,138 @@
+"""Pairs of series on the same units: their difference, its interval, p-values and minimum detectable effect."""
+
+import warnings
+from collections.abc import Sequence
+from math import sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from attune_bench.stats.intervals import interval_ends, null
+from attune_bench.stats.options import ALPHA, AnalysisOptions
+from attune_bench.stats.series import Draws, Mask, ScoreSeries, group_by_mask
+from attune_metrics.errors import UndefinedMetricWarning
+from attune_metrics.stats.comparison import paired_bootstrap, paired_permutation_test
+from attune_metrics.stats.multiplicity import holm
+from attune_metrics.stats.power import REACH, minimum_detectable_difference
+from attune_metrics.stats.resampling import bootstrap_distribution, mean_of_sums
+from attune_metrics.stats.sums import Floats, Statistic, evaluate
+
+__all__ = ["Paired", "corrected", "paired", "point_values"]
+
+
+class Paired(NamedTuple):
+    """Two values on the units that have both, and their difference, the first minus the second."""
+
+    first: float | None
+    second: float | None
+    difference: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    n: int
+    clusters: int
+    mde: float | None
+    reason: str | None
+    sampled: bool
+    """Whether the p-value is from random exchanges rather than from all."""
+
+
+def point_values(values: Floats, statistic: Statistic) -> Floats:
+    """Return the statistic of each series (series, terms, units), nan where no unit has a value."""
+    present = np.logical_and.reduce(~np.isnan(values), axis=1)
+    sums = np.where(present[:, np.newaxis], values, 0).sum(axis=-1)
+    return evaluate(statistic, sums, present.sum(axis=-1).astype(np.float64))
+
+
+def paired(
+    series: ScoreSeries,
+    one: Floats,
+    other: Floats,
+    scored: Mask,
+    draws: Draws,
+    options: AnalysisOptions,
+    statistic: Statistic = mean_of_sums,
+) -> list[Paired]:
+    """Compare `one` with `other` (pairs, terms, units), pair by pair, each on its units `scored` (pairs, units)."""
+    found: dict[int, Paired] = {}
+    both = np.logical_and.reduce(~np.isnan(one + other), axis=1)
+    for mask, places in group_by_mask(scored):
+        first, second = one[places][:, :, mask], other[places][:, :, mask]
+        intervals = paired_bootstrap(
+            first, second, draws.of(mask), statistic=statistic, method=options.method, level=options.level
+        )
+        tests = paired_permutation_test(
+            first,
+            second,
+            draws.labels(mask),
+            statistic=statistic,
+            n_permutations=options.resamples,
+            seed=options.seed,
+        )
+        effects = _detectable(first, second, mask, draws, statistic)
+        for place, interval, test, mde in zip(places.tolist(), intervals, tests, effects, strict=True):
+            common = both[place] & mask
+            sides = np.where(common, [one[place], other[place]], np.nan)
+            former, latter = map(null, point_values(sides, statistic).tolist())
+            clusters = series.count(common)
+            low, high, reason = interval_ends(interval, clusters, series.table)
+            sampled = bool(test.exchanges) and not test.exact
+            found[place] = Paired(
+                former,
+                latter,
+                null(test.difference),
+                low,
+                high,
+                null(test.p_value),
+                interval.n,
+                clusters,
+                mde,
+                reason,
+                sampled,
+            )
+    return [found[place] for place in range(len(one))]
+
+
+def corrected(found: Sequence[Paired], families: Sequence[str], options: AnalysisOptions) -> list[float | None]:
+    """Return Holm-corrected p-values; pairs with one label are a family.
+
+    Warns where a family is so large that, with so few random exchanges, no corrected p-value can be below 0.05.
+    """
+    result: list[float | None] = [None] * len(found)
+    for family in dict.fromkeys(families):
+        places = [place for place, label in enumerate(families) if label == family]
+        values = [np.nan if (p := found[place].p) is None else p for place in places]
+        for place, p in zip(places, holm(values).tolist(), strict=True):
+            result[place] = null(p)
+        tests = sum(not np.isnan(value) for value in values)
+        smallest = tests / (options.resamples + 1)
+        if smallest >= ALPHA and any(found[place].sampled for place in places):
+            warnings.warn(
+                f"{options.resamples} resamples are too few for {tests} tests ({family}): no Holm-corrected p can be "
+                f"below {smallest:.2g}; use at least {int(tests / ALPHA)}",
+                stacklevel=4,
+            )
+    return result
+
+
+def _detectable(one: Floats, other: Floats, mask: Mask, draws: Draws, statistic: Statistic) -> list[float | None]:
+    """Return the minimum detectable effect of each pair of series, None where it is undefined."""
+    if statistic is mean_of_sums:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UndefinedMetricWarning)
+            labels = draws.labels(mask)
+            return [null(minimum_detectable_difference(a[0], b[0], labels)) for a, b in zip(one, other, strict=True)]
+    # Scores of pooled counts have no units whose variance could be taken; their standard error is the bootstrap's.
+    terms, resamples = one.shape[1], draws.of(mask)
+    distribution = bootstrap_distribution(
+        np.concatenate([one, other], axis=1),
+        resamples,
+        statistic=lambda sums, n: statistic(sums[..., :terms], n) - statistic(sums[..., terms:], n),
+    )
+    effects: list[float | None] = []
+    for both, row in zip(~np.isnan(one[:, 0] + other[:, 0]), distribution, strict=True):
+        known, clusters = row[~np.isnan(row)], len(np.unique(resamples.clusters[both]))
+        # Resamples of few clusters vary too little, by the factor that a variance over n - 1 has.
+        error = float(np.std(known)) * sqrt(clusters / (clusters - 1)) if len(known) and clusters > 1 else 0.0
+        effects.append(REACH * error if error > 0 else None)
+    return effects

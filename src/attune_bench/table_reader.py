@@ -1,0 +1,220 @@
+"""Anybody's per-item results as scores: a table with the columns ``model, unit, metric, value``.
+
+Optional columns are ``condition``, ``cluster`` and any number of traits of the units. A TOML file of the same name
+beside the table says what its metrics and units are called:
+
+.. code-block:: toml
+
+    unit = "question"
+    primary = "accuracy"
+
+    [metrics.accuracy]
+    label = "Accuracy"
+    low = 0
+    high = 1
+"""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from math import isinf
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from attune_bench.entries import metric_entries
+from attune_bench.score_table import KEYS, UNIT_KEYS, Provenance
+from attune_data.issues import SourceError
+from attune_data.text import meant, plural
+from attune_metrics.catalog import Metric
+from attune_metrics.errors import MetricInputError
+from attune_metrics.stats.statistics import STATISTICS
+
+__all__ = ["read_description", "read_table", "table_parts"]
+
+_REQUIRED = ("model", "unit", "metric", "value")
+_OPTIONAL = ("condition", "cluster")
+_WORDS = ("title", "unit", "cluster", "condition", "primary")
+
+Parts = tuple[pl.DataFrame, pl.DataFrame, dict[str, Metric], Provenance]
+
+
+def table_parts(
+    frame: pl.DataFrame,
+    *,
+    metrics: Mapping[str, Any] | None = None,
+    words: Mapping[str, str] | None = None,
+    name: str = "the table",
+    first_row: int = 1,
+) -> Parts:
+    """Return the values, units, entries and provenance of a table of per-item results.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        ``model, unit, metric, value``, optional ``condition, cluster``, and traits of units. ``value`` is a number, or
+        text that holds one; null, empty and nan are undefined.
+    metrics : mapping of str to mapping or Metric, optional
+        As for `attune_bench.entries.metric_entries`. A metric that is not named there is a mean, higher is better.
+    words : mapping of str to str, optional
+        ``title``, ``unit``, ``cluster``, ``condition``: what they are called; ``primary``: the main metric.
+    name : str
+        What errors call the table.
+    first_row : int
+        The number of the first row, as the file counts.
+
+    Raises
+    ------
+    MetricInputError
+        Where a column is missing, ``value`` is text or infinite, a row names no model, unit or metric, two rows are of
+        one model, unit, metric and condition, or a unit has two clusters or two values of a trait. The text names the
+        row, the column and the value.
+    """
+    checked = _checked(frame, name, first_row)
+    known = metric_entries(metrics or {}, place=f"{name}: metrics")
+    for metric in known.values():
+        if metric.statistic not in STATISTICS:
+            statistics = meant(metric.statistic, STATISTICS)
+            raise MetricInputError(f"{name}: metrics.{metric.name}.statistic: no {metric.statistic!r}; {statistics}")
+    found = checked["metric"].unique(maintain_order=True).to_list()
+    for unknown in known.keys() - set(found):
+        raise MetricInputError(f"{name}: metrics.{unknown}: the table has no such metric; {meant(unknown, found)}")
+    entries = {metric: known.get(metric) or Metric(name=metric, label=metric) for metric in [*known, *found]}
+    named = dict(words or {})
+    primary = named.get("primary", "")
+    if primary and primary not in entries:
+        raise MetricInputError(f"{name}: primary: no metric {primary!r}; {meant(primary, entries)}")
+    values = checked.pivot(on="metric", index=list(KEYS), values="value", maintain_order=True)
+    values = values.select(*KEYS, *entries)
+    traits = [column for column in checked.columns if column not in (*_REQUIRED, *_OPTIONAL, "_row")]
+    units = checked.select(*UNIT_KEYS, *traits).unique("unit", maintain_order=True).sort("unit")
+    assumed = [metric for metric in found if metric not in known]
+    note = f"{plural(len(assumed), 'metric')} without a description ({', '.join(assumed)}): mean, higher is better."
+    provenance = Provenance(**{"title": "Scores", **named}, notes=(note,) if assumed else ())
+    return values, units, entries, provenance
+
+
+def _checked(frame: pl.DataFrame, name: str, first_row: int) -> pl.DataFrame:
+    """Return the table with text keys and numbers as values; raise at the first row that is wrong."""
+    for column in _REQUIRED:
+        if column not in frame.columns:
+            near = meant(column, [other for other in frame.columns if other not in (*_REQUIRED, *_OPTIONAL)])
+            raise MetricInputError(f"{name}: no column {column!r}; {near}")
+    if frame.is_empty():
+        raise MetricInputError(f"{name}: no rows")
+    table = frame.with_columns(pl.int_range(pl.len()).alias("_row") + first_row)
+    for column in _OPTIONAL:
+        if column not in table.columns:
+            table = table.with_columns(pl.lit(None, dtype=pl.String).alias(column))
+    table = table.with_columns(pl.col("model", "unit", "metric", *_OPTIONAL).cast(pl.String))
+    for column in ("model", "unit", "metric"):
+        empty = table.filter(pl.col(column).fill_null("").str.strip_chars() == "")
+        for row in empty.head(1).iter_rows(named=True):
+            raise MetricInputError(
+                f"{name}, row {row['_row']}: {column} is empty; every row names model, unit and metric"
+            )
+    table = _numbers(table, name)
+    _check_repeats(table, name)
+    traits = [column for column in frame.columns if column not in (*_REQUIRED, "condition")]
+    for column in traits:
+        _check_of_unit(table, column, name)
+    return table
+
+
+def _numbers(table: pl.DataFrame, name: str) -> pl.DataFrame:
+    """Return the table with ``value`` as floats, null where it is empty or nan."""
+    given = table["value"]
+    if given.dtype == pl.String:
+        text = given.str.strip_chars()
+        given = pl.Series("value", [None if value in ("", None) else value for value in text], pl.String)
+    elif not (given.dtype.is_numeric() or given.dtype in (pl.Boolean, pl.Null)):
+        raise MetricInputError(f"{name}: value is of type {given.dtype}; expected numbers")
+    numbers = given.cast(pl.Float64, strict=False)
+    wrong = (numbers.is_null() & given.is_not_null()) | numbers.is_infinite().fill_null(value=False)
+    for row in wrong.arg_true().head(1).to_list():
+        value, number = given[row], numbers[row]
+        why = "is infinite" if number is not None and isinf(number) else "is no number"
+        raise MetricInputError(
+            f"{name}, row {table['_row'][row]}: value {value!r:.60} of metric {table['metric'][row]!r} {why}; "
+            "leave it empty where it is undefined"
+        )
+    return table.with_columns(numbers.fill_nan(None).alias("value"))
+
+
+def _check_repeats(table: pl.DataFrame, name: str) -> None:
+    keys = ["model", "condition", "unit", "metric"]
+    repeated = table.filter(pl.struct(keys).is_duplicated()).sort(*keys, "_row")
+    if repeated.is_empty():
+        return
+    first, second = repeated.head(2).iter_rows(named=True)
+    under = f", condition {first['condition']!r}" if first["condition"] is not None else ""
+    raise MetricInputError(
+        f"{name}, rows {first['_row']} and {second['_row']}: both are model {first['model']!r}, unit "
+        f"{first['unit']!r}, metric {first['metric']!r}{under}, with the values {first['value']} and {second['value']};
+        leave one out, or " "average repeats before"
+    )
+
+
+def _check_of_unit(table: pl.DataFrame, column: str, name: str) -> None:
+    """Raise where two rows of one unit say different things of it."""
+    kinds = table.group_by("unit").agg(pl.col(column).n_unique().alias("kinds")).filter(pl.col("kinds") > 1)
+    if kinds.is_empty():
+        return
+    unit = kinds["unit"].min()
+    rows = table.filter(unit=unit).unique(column, keep="first", maintain_order=True).sort("_row").head(2)
+    first, second = rows.select(column, "_row").rows()
+    raise MetricInputError(
+        f"{name}, rows {first[1]} and {second[1]}: {column} of unit {unit!r} is {first[0]!r} and {second[0]!r}; "
+        f"{'a unit is in one cluster' if column == 'cluster' else 'a trait is the same in all rows of a unit'}"
+    )
+
+
+def read_table(path: str | os.PathLike[str]) -> tuple[pl.DataFrame, int]:
+    """Read a CSV, JSONL or Parquet table; return it, and the number that the file gives its first row.
+
+    Raises
+    ------
+    SourceError
+        Where the file cannot be read, or is none of these.
+    """
+    target = Path(path)
+    ending = target.suffix.lower()
+    try:
+        if ending == ".csv":
+            # As text, so that the first value that is no number is found by its row.
+            return pl.read_csv(target, infer_schema=False, missing_utf8_is_empty_string=False), 2
+        if ending in {".jsonl", ".ndjson"}:
+            return pl.read_ndjson(target, infer_schema_length=None), 1
+        if ending == ".parquet":
+            return pl.read_parquet(target), 1
+    except OSError as error:
+        raise SourceError(f"{path} cannot be read: {error.strerror or error}") from None
+    except pl.exceptions.PolarsError as error:
+        raise SourceError(f"{path} cannot be read as a table: {str(error).splitlines()[0]:.200}") from None
+    raise SourceError(f"{path} is no table of scores; expected a name in .csv, .jsonl or .parquet")
+
+
+def read_description(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Read the TOML file that describes a table: its metrics, and what its units are called.
+
+    Raises
+    ------
+    SourceError
+        Where the file cannot be read, or has another key.
+    """
+    try:
+        content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SourceError(f"{path} cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise SourceError(f"{path} is no TOML: {error}") from None
+    metrics = content.pop("metrics", {})
+    if not isinstance(metrics, dict):
+        raise SourceError(f"{path}: metrics is {metrics!r:.60}; expected a table [metrics.NAME] for each metric")
+    for key, value in content.items():
+        if key not in _WORDS:
+            raise SourceError(f"{path}: {key}: no such key; {meant(key, ('metrics', *_WORDS))}")
+        if not isinstance(value, str) or not value:
+            raise SourceError(f"{path}: {key}: {value!r:.60} is no text")
+    return metrics, content
