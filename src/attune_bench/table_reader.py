@@ -151,8 +151,8 @@ def _check_repeats(table: pl.DataFrame, name: str) -> None:
     under = f", condition {first['condition']!r}" if first["condition"] is not None else ""
     raise MetricInputError(
         f"{name}, rows {first['_row']} and {second['_row']}: both are model {first['model']!r}, unit "
-        f"{first['unit']!r}, metric {first['metric']!r}{under}, with the values {first['value']} and {second['value']};
-        leave one out, or " "average repeats before"
+        f"{first['unit']!r}, metric {first['metric']!r}{under}, with the values "
+        f"{first['value']} and {second['value']}; leave one out, or average repeats before"
     )
 
 

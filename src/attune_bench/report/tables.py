@@ -255,8 +255,8 @@ def comparison_tables(table: ScoreTable, comparisons: pl.DataFrame) -> list[Tabl
         metric, condition = count["metric"], count["condition"]
         title = (
             f"{label(table.metrics[metric])}{_under(table, condition)}: pairs that differ {count['significant']} of "
-            f"{count['pairs']} (Holm p < 0.05, family of {count['family']}), {count['interval_excludes_0']} by interval
-            " "alone"
+            f"{count['pairs']} (Holm p < 0.05, family of {count['family']}), "
+            f"{count['interval_excludes_0']} by interval alone"
         )
         own = [row for row in rows if (row["metric"], row["condition"]) == (metric, condition)]
         tables.append(Table("comparisons", title, columns, own, None if tables else comparisons))
