@@ -171,8 +171,9 @@ def _comparison_note(scores: Scores) -> str:
     held = scores.provenance
     return (
         f"A minus B with its [95% interval] by resampling {held.cluster}s. p: exchanging A and B within "
-        f"{held.cluster}s. Holm p: corrected for the pairs of the table; they differ where it is below 0.05. mde: minimum detectable "
-        f"effect, the smallest true difference found with 80% power at an uncorrected 0.05. n: {held.unit}s of both."
+        f"{held.cluster}s. Holm p: corrected for the pairs of the table; they differ where it is below 0.05. mde: "
+        "minimum detectable effect, the smallest true difference found with 80% power at an uncorrected 0.05. "
+        f"n: {held.unit}s of both."
     )
 
 
