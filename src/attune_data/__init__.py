@@ -9,12 +9,14 @@ predictions beside annotations. All are asked for subgroups alike: ``where(diagn
 published dialogues of SAGE.
 """
 
+from attune_data.attunebench.codebook import load_codebook
 from attune_data.attunebench.conversation import Conversation, Turn
 from attune_data.attunebench.loading import load, load_runs, load_tables
 from attune_data.attunebench.run import Run, RunTurn
 from attune_data.attunebench.run_tables import RunTables
 from attune_data.attunebench.tables import Tables
-from attune_data.codebook import Codebook, CodebookError, load_codebook
+from attune_data.attunebench.vocabulary import Codebook
+from attune_data.codebook import CodebookError
 from attune_data.collection import Collection
 from attune_data.eibench.loading import load_episodes, load_sage, load_scenarios
 from attune_data.eibench.scenario import Episode, Scenario

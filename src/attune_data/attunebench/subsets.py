@@ -5,7 +5,7 @@ from difflib import get_close_matches
 from functools import partial
 from pathlib import Path, PurePosixPath
 
-from attune_data.codebook import load_codebook
+from attune_data.attunebench.codebook import load_codebook
 from attune_data.io.documents import FILES
 from attune_data.io.hub_address import is_address, parse_address
 from attune_data.io.rows import is_dataset
