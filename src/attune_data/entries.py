@@ -48,14 +48,14 @@ T = TypeVar("T")
 # Aliases of fields that no file gives. Files are read by alias only, and no key of ours has a bracket.
 OWN_NAME = "[name]"
 NOT_IN_FILE = "[none]"
-# The value of a mistake that is about something missing.
+# The value of a mistake about something missing.
 ABSENT = object()
 
 
 class Named(Mapping[str, T]):
     """A read-only mapping whose `KeyError` names the nearest known key.
 
-    As the type of a model's field it reads a table; the entries of the table learn the name that they have in it.
+    As the type of a model's field it reads a table. An entry with a field of the alias `OWN_NAME` gets its key there.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def _has_own_name(kind: Any) -> bool:
 
 
 def _with_names(needed: bool, table: Any) -> Any:
-    """Return a table as a dict, each row with the name that it has in it where that is needed."""
+    """Return a table as a dict; where that is needed, with the key of each row in the row."""
     if isinstance(table, Named):
         table = dict(table)
     if not needed or not isinstance(table, dict):
@@ -150,7 +150,7 @@ _OURS = "codebook"
 
 
 def refuse(findings: Iterable[Finding]) -> None:
-    """Raise what pydantic takes for the errors of the value that is being validated, where there are findings."""
+    """Raise a pydantic error with these findings about the value that is being validated, if there are any."""
     errors = [_error(_OURS, place, value, {"message": message}) for place, value, message in findings]
     if errors:
         raise ValidationError.from_exception_data(_OURS, errors)
@@ -162,7 +162,7 @@ def _error(kind: str, place: tuple[str | int, ...], value: Any, context: dict[st
 
 
 def _validated(value: Any, handler: ValidatorFunctionWrapHandler, findings: Iterable[Finding]) -> Any:
-    """Validate a value of which some mistakes are known already, and raise those with all others."""
+    """Validate a value; raise the mistakes that are known already together with all others."""
     try:
         result = handler(value)
     except ValidationError as error:
@@ -181,7 +181,7 @@ class RefersTo:
     table: str
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Check the name against the file that is being read; what is made in Python is free."""
+        """Check the name against the file that is read; a model made in Python is not checked."""
         return core_schema.with_info_after_validator_function(self._check, handler(source))
 
     def _check(self, name: str, info: ValidationInfo) -> str:
@@ -193,7 +193,7 @@ class RefersTo:
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """Annotation of a table: it has an entry under each of these names, and under no other."""
+    """Annotation of a table: its keys are these names, all of them and no others."""
 
     known: tuple[str, ...]
 
@@ -214,7 +214,7 @@ class Keys:
         return _validated(known, handler, [*others, *missing])
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        """Say which names there are."""
+        """Add the names to the schema."""
         return {**handler(schema), "propertyNames": {"enum": list(self.known)}, "required": list(self.known)}
 
 

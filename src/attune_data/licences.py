@@ -17,9 +17,9 @@ from attune_data.record import Record
 __all__ = [
     "Benchmark",
     "Canary",
-    "Filed",
     "Licence",
     "Publishing",
+    "RecordsWithFiles",
     "canary",
     "find_licence",
     "licences",
@@ -33,8 +33,8 @@ Demand = Literal["notice", "attribution", "non-commercial", "share-alike", "no-d
 Reference = Annotated[Text, RefersTo("licences")]
 
 
-class Filed(Protocol):
-    """Records that know the files they came from, as a collection does."""
+class RecordsWithFiles(Protocol):
+    """Records and the files they came from, as a collection has them."""
 
     def __iter__(self) -> Iterator[Any]: ...
 
@@ -44,7 +44,7 @@ class Filed(Protocol):
 
 
 class Licence(Entry):
-    """A licence; `id` is the one that the Hub lists it under.
+    """A licence, named by its id on the Hugging Face Hub.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class Benchmark(Entry):
 
 @dataclass(frozen=True, slots=True)
 class Canary:
-    """The texts by which a model can be found to have seen the data, and whether the records hold them."""
+    """The texts by which a model can be found to have seen the data, and whether they come from the records."""
 
     texts: tuple[str, ...]
     is_own: bool
@@ -95,7 +95,7 @@ def _spellings(licence: Licence) -> set[str]:
     return {_folded(text) for text in (licence.id, licence.title, licence.url, licence.spelling or licence.id)}
 
 
-def _told_apart(known: Named[Licence]) -> Named[Licence]:
+def _spelt_differently(known: Named[Licence]) -> Named[Licence]:
     found: dict[str, str] = {}
     mistakes: list[Finding] = []
     for name, licence in known.items():
@@ -108,7 +108,7 @@ def _told_apart(known: Named[Licence]) -> Named[Licence]:
     return known
 
 
-def _of_one_each(benchmarks: Named[Benchmark]) -> Named[Benchmark]:
+def _with_records_of_their_own(benchmarks: Named[Benchmark]) -> Named[Benchmark]:
     found: dict[str, str] = {}
     refuse(
         ((name, "records", place), record, f"{found[record]!r} has these records too")
@@ -123,11 +123,11 @@ class Publishing(Entry):
     """The file ``codebook/publishing.toml``: licences, whose data a benchmark's records are, the canary."""
 
     canary: Text = Field(description="The text by which a model can be found to have seen data without a canary.")
-    benchmarks: Annotated[Named[Benchmark], AfterValidator(_of_one_each)] = Field(
+    benchmarks: Annotated[Named[Benchmark], AfterValidator(_with_records_of_their_own)] = Field(
         description="Whose data a record is that neither states a licence nor says that it was generated, by name."
     )
-    licences: Annotated[Named[Licence], AfterValidator(_told_apart)] = Field(
-        description="The licences by the id that the Hub lists them under."
+    licences: Annotated[Named[Licence], AfterValidator(_spelt_differently)] = Field(
+        description="The licences by their id on the Hugging Face Hub."
     )
 
 
@@ -143,7 +143,7 @@ def licences() -> Mapping[str, Licence]:
 
 
 def find_licence(text: str) -> Licence | None:
-    """Return the licence that an id, a title or an address stands for, in any letter case, or None.
+    """Return the licence that an id, a title or an address names, in any letter case, or None.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def find_licence(text: str) -> Licence | None:
     return _by_spelling().get(_folded(text))
 
 
-def permitted(records: Filed, licence: str) -> tuple[Licence, tuple[Benchmark, ...]]:
+def permitted(records: RecordsWithFiles, licence: str) -> tuple[Licence, tuple[Benchmark, ...]]:
     """Return the licence that records are to be published under, and the benchmarks that they are known to be of.
 
     A record is under the licence that it states under the key ``licence`` or ``license`` (or ``data_licence``,
@@ -166,7 +166,7 @@ def permitted(records: Filed, licence: str) -> tuple[Licence, tuple[Benchmark, .
 
     Parameters
     ----------
-    records : Filed
+    records : RecordsWithFiles
         What is to be published, a collection for instance.
     licence : str
         As for `find_licence`.
@@ -174,7 +174,7 @@ def permitted(records: Filed, licence: str) -> tuple[Licence, tuple[Benchmark, .
     Raises
     ------
     PublishError
-        Where this licence or one that a record states is not in the codebook, or that of a record does not allow it.
+        This licence, or one that a record states, is not in the codebook, or a record's licence does not allow it.
     """
     wanted = find_licence(str(licence))
     if wanted is None:
@@ -191,7 +191,7 @@ def permitted(records: Filed, licence: str) -> tuple[Licence, tuple[Benchmark, .
     return wanted, tuple(source for source in sources if isinstance(source, Benchmark))
 
 
-def _refuse(records: Filed, sources: Mapping[Licence | Benchmark, Record], wanted: Licence) -> None:
+def _refuse(records: RecordsWithFiles, sources: Mapping[Licence | Benchmark, Record], wanted: Licence) -> None:
     under = {source: source.licence if isinstance(source, Benchmark) else source for source in sources}
     for source, own in under.items():
         if own.allows(wanted):
@@ -199,7 +199,7 @@ def _refuse(records: Filed, sources: Mapping[Licence | Benchmark, Record], wante
         place = _place(records, sources[source])
         if "no-derivatives" in own.demands:
             raise PublishError(
-                f"{place}: {own.id} allows nothing but the unchanged work, so these tables of it not at all"
+                f"{place}: {own.id} allows nothing but the unchanged work, and these are tables made of it"
             )
         fitting = [other.id for other in licences().values() if all(each.allows(other) for each in under.values())]
         accepted = "no one licence fits all of the records"
@@ -212,14 +212,14 @@ def _refuse(records: Filed, sources: Mapping[Licence | Benchmark, Record], wante
         raise PublishError(f"{place}: {said} {own.id}, which does not allow publishing under {wanted.id!r}; {accepted}")
 
 
-def _sources(record: Record, records: Filed) -> Iterator[Licence | Benchmark]:
-    """Yield what tells a record's licence."""
+def _sources(record: Record, records: RecordsWithFiles) -> Iterator[Licence | Benchmark]:
+    """Yield the licences that a record states, else its benchmark."""
     stated = _stated(record)
     for item in stated:
         found = find_licence(item) if isinstance(item, str) else None
         if found is None:
             raise PublishError(
-                f"{_place(records, record)}: it states the licence {shown(item)}, of which nothing is known here;"
+                f"{_place(records, record)}: it states the licence {shown(item)}, which is not in the codebook;"
                 f" use an id of {', '.join(licences())}"
             )
         yield found
@@ -257,7 +257,7 @@ def named_licences(records: Iterable[Record]) -> list[str]:
 
 
 def canary(records: Sequence[Record]) -> Canary:
-    """Return the canaries that records hold under a key with ``canary`` in it, else the fixed one of the codebook.
+    """Return the canaries that records have under a key with ``canary`` in it, else the fixed one of the codebook.
 
     Examples
     --------
@@ -294,7 +294,7 @@ def _items(value: Any) -> list[Any]:
     return [item for item in items if item is not None and not (isinstance(item, str) and not item.strip())]
 
 
-def _place(records: Filed, record: Any) -> str:
+def _place(records: RecordsWithFiles, record: Any) -> str:
     file = records.files.get(record.id)
     return f"{file}: record {shown(record.id)}" if file else f"record {shown(record.id)}"
 

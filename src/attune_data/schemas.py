@@ -43,7 +43,7 @@ def json_schema(kind: str) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        There is no such kind.
+        The kind is not one of these.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def json_schema(kind: str) -> dict[str, Any]:
 
 
 class _Generator(GenerateJsonSchema):
-    """Leaves out what only Python needs: titles made of names, defaults that stand for absence, examples of code."""
+    """Leaves out what only Python needs: titles made of names, defaults of absent keys, examples of code."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002  # what the base class asks
         return False
@@ -120,7 +120,7 @@ def table_schema(kind: str) -> dict[str, dict[str, dict[str, Any]]]:
     Raises
     ------
     ValueError
-        There is no such kind.
+        The kind is not one of these.
 
     Examples
     --------

@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from attune_data.attunebench.own_codebook import read_own_codebook
+from attune_data.attunebench.annotation_codebook import read_annotation_codebook
 from attune_data.attunebench.vocabulary import Codebook, Subset
 from attune_data.codebook import CodebookError, checked, codebook_folder, read_toml
 from attune_data.entries import Named
@@ -31,13 +31,13 @@ def load_codebook(path: str | os.PathLike[str] | None = None) -> Codebook:
     -------
     Codebook
         A codebook in our layout is complete. What a file of another layout does not give is taken from the bundled
-        codebook, and `issues` says so.
+        codebook and listed in `issues`.
 
     Raises
     ------
     CodebookError
-        The file is neither TOML nor JSON, has mistakes, all of which the message lists, or has no question and no
-        option list.
+        The file is neither TOML nor JSON, has mistakes, or has no question and no option list. The message lists every
+        mistake.
     OSError
         The file cannot be read.
 
@@ -53,7 +53,7 @@ def load_codebook(path: str | os.PathLike[str] | None = None) -> Codebook:
         return read_toml(file, Codebook)
     document, repeated = _parse_json(file)
     if not _is_ours(document):
-        return read_own_codebook(document, str(file), _bundled())
+        return read_annotation_codebook(document, str(file), _bundled())
     if repeated:
         raise CodebookError(f"{file}: {', '.join(map(shown, repeated))}: twice in one object; which of the two counts?")
     return checked(document, Codebook, str(file))

@@ -78,7 +78,7 @@ def diagnosis_groups(raw: Iterable[str]) -> tuple[str, ...]:
     -------
     tuple of str
         Every group of ``codebook/diagnoses.toml`` that an answer fits, and ``other`` where one fits none;
-        ``("none",)`` where the only answer is `None of the above`; ``("unknown",)`` where there is no answer.
+        ``("none",)`` where the only answer is `None of the above`; ``("unknown",)`` without an answer.
 
     Examples
     --------

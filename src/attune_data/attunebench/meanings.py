@@ -49,7 +49,7 @@ def conversation_columns() -> dict[str, dict[str, Column]]:
     }
 
 
-# The columns of annotations that have a value where there is only a prediction, too.
+# The columns of annotations that have a value in rows of predictions alone, too.
 _ALWAYS = {
     "conversations": ("diagnosis_groups",),
     "turns": ("turn_number",),
@@ -85,7 +85,7 @@ def run_columns() -> dict[str, dict[str, Column]]:
             name if name.startswith("em_") else f"em_{name}": column for name, column in columns_of(RunTurn).items()
         },
         "mood_tags": {"em_intensity": Column("Predicted intensity, 1-7.")},
-        "binary": {name: Column(RunTurn.model_fields[name].description or "") for name in ANSWER_FIELDS},
+        "binary": {name: _one_answer(name) for name in ANSWER_FIELDS},
         "pairwise": {"em_winner": Column("Predicted choice.")},
         "panas": {"em_rating": Column("Predicted rating, 1-7.")},
         "conversation_wide": {
@@ -100,3 +100,9 @@ def run_columns() -> dict[str, dict[str, Column]]:
         }
         for table, columns in conversation_columns().items()
     }
+
+
+def _one_answer(name: str) -> Column:
+    """Return the column of one answer of a field that has them by question."""
+    text = (RunTurn.model_fields[name].description or "").removeprefix("By question: ")
+    return Column(text[:1].upper() + text[1:])

@@ -79,22 +79,22 @@ class RunTurn(Record):
         "", alias="emotion_reasoning", description="Why it predicted these emotions; verbose modes only."
     )
     em_binary_om_assessment: Answers = Field(
-        {}, alias="em_binary_om_assessment", description="Did the response do it? By question, asked as of an outsider."
+        {}, alias="em_binary_om_assessment", description="By question: did the response do it? Asked as of an observer."
     )
     em_binary_human_prediction: Answers = Field(
         {},
         alias="em_binary_human_prediction",
-        description="Would the person have wanted it? By question, asked as of an outsider.",
+        description="By question: would the person have wanted it? Asked as of an observer.",
     )
     em_binary_om_assessment_hp: Answers = Field(
         {},
         alias="em_binary_om_assessment_hp",
-        description="Did the response do it? By question, asked as of the person.",
+        description="By question: did the response do it? Asked as of the person.",
     )
     em_binary_human_prediction_hp: Answers = Field(
         {},
         alias="em_binary_human_prediction_hp",
-        description="Would the person have wanted it? By question, asked as of the person.",
+        description="By question: would the person have wanted it? Asked as of the person.",
     )
     em_pairwise_selections: ByKey[Winner | None] = Field(
         {},
@@ -116,7 +116,7 @@ class RunTurn(Record):
     em_draft_binary_assessment: Answers = Field(
         {},
         alias="em_draft_binary_assessment",
-        description="The judges' answers about the draft, by question.",
+        description="By question: did the draft do it? Answered by the judges.",
     )
     em_draft_binary_assessment_by_model: ByKey[Any] = Field(
         {},

@@ -34,7 +34,7 @@ Subset = UniqueSet[Annotated[int, Strict(), Field(ge=0)]]
 
 
 class Emotion(Entry):
-    """One of the 20 PANAS words, in title case, with its place on the 0-1 valence and arousal scales."""
+    """An emotion word: its PANAS scale, and its place on scales of valence and arousal from 0 to 1."""
 
     word: str = Field(alias=OWN_NAME)
     affect: Literal["positive", "negative"] = Field(description="The PANAS scale that the word belongs to.")
@@ -43,27 +43,24 @@ class Emotion(Entry):
 
 
 class BinaryQuestion(Entry):
-    """A yes/no question about a response, once as asked of the HP and once as asked of an observer."""
+    """A yes/no question about a response, in the words for the participant (HP) and for an observer."""
 
     id: str = Field(alias=OWN_NAME)
     category: Annotated[Text, RefersTo("categories")] = Field(description="A name in `categories`.")
     extended: bool = Field(description="Whether the question was added to the 20 core questions.")
     text: Text = Field(description="The question to the participant, about `your message`.")
-    observer_text: Text = Field(description="The question to an outsider, about `the HP's message`.")
+    observer_text: Text = Field(description="The question to an observer, about `the HP's message`.")
 
 
 class PairwiseQuestion(Entry):
-    """A question that compares two responses; `text` is None where no codebook at hand gives it."""
+    """A question that compares two responses."""
 
     id: str = Field(alias=OWN_NAME)
     text: Text | None = Field(None, description="The question to the participant; absent where the text is not known.")
 
 
 class WideQuestion(Entry):
-    """A question about the whole conversation; `id` is its field in the data.
-
-    After an answer in `negative` the follow-up question is asked.
-    """
+    """A question about the whole conversation, under the name of its field in the data."""
 
     id: str = Field(alias=OWN_NAME)
     text: Text = Field(description="The question to the participant.")
@@ -92,6 +89,8 @@ def _by_lower_word(emotions: Named[Emotion]) -> Named[Emotion]:
 class Codebook(Entry):
     """The vocabulary of AttuneBench.
 
+    `emotions` are by lower-case word, everything else by the name that a file gives it.
+
     Examples
     --------
     >>> from attune_data import load_codebook
@@ -105,7 +104,7 @@ class Codebook(Entry):
     """
 
     emotions: Annotated[Named[Emotion], AfterValidator(_by_lower_word)] = Field(
-        description="The emotion words, in title case; `Codebook.emotions` has them by lower-case word."
+        description="The emotions, by word in title case."
     )
     categories: Named[Text] = Field(description="What a category of binary questions is about, by name.")
     binary: Named[BinaryQuestion] = Field(description="The yes/no questions about a response, by id.")
@@ -129,7 +128,7 @@ class Codebook(Entry):
     issues: tuple[str, ...] = Field(
         (),
         alias=NOT_IN_FILE,
-        description="What a data set's own codebook does not give, or what was not understood in it.",
+        description="What a data set's own codebook lacks, or what was not understood in it.",
     )
 
     @property

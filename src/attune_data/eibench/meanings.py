@@ -30,7 +30,10 @@ def episode_columns() -> dict[str, dict[str, Column]]:
         "episodes": {
             **nullable(columns_of(Scenario)),
             **episode,
-            "outcome": Column("How the episode ended, empty replies told apart.", null=True),
+            "outcome": Column(
+                "How the episode ended; unlike `ended_by`, it tells an empty reply from a stop of the simulator.",
+                null=True,
+            ),
             "n_turns": Column("Number of updates of the state."),
         },
         "turns": {

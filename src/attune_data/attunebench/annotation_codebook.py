@@ -8,10 +8,10 @@ from attune_data.attunebench.vocabulary import BinaryQuestion, Codebook, Pairwis
 from attune_data.codebook import CodebookError
 from attune_data.issues import shown
 
-__all__ = ["read_own_codebook"]
+__all__ = ["read_annotation_codebook"]
 
-# The layout of a data set's own codebook is not published, so entries are found by their ids, wherever they
-# stand. Keys are compared folded: lower case, letters and digits only.
+# The layout of a data set's own codebook is not published, so entries are found by their ids, at any place.
+# Keys are compared folded: lower case, letters and digits only.
 _ID_KEYS = ("id", "questionid", "code")
 _TEXT_KEYS = ("text", "hptext", "hp", "question", "questiontext", "prompt", "wording", "label", "description")
 _OBSERVER_KEYS = ("observertext", "observerquestion", "observerphrasing", "observerprompt", "observer")
@@ -32,7 +32,7 @@ def _fold(key: str) -> str:
 
 
 def _question_id(raw: object) -> str | None:
-    """Return the id that a spelling stands for."""
+    """Return the id that a spelling means."""
     if not isinstance(raw, str):
         return None
     if re.fullmatch(r"(b|pw)[0-9]+", raw.strip(), re.IGNORECASE):
@@ -121,11 +121,13 @@ class _Reader:
         rows = [{"option": item} | (item if isinstance(item, dict) else {}) for item in items]
         texts = [text for row in rows if (text := self.text(row, ("label", "text", "value", "option"), path))]
         repeated = {text for text in texts if texts.count(text) > 1}
-        self.issues += [f"{path}: the option {_short(text)} is there twice; kept once" for text in sorted(repeated)]
+        self.issues += [
+            f"{path}: the option {_short(text)} is in the list twice; kept once" for text in sorted(repeated)
+        ]
         return tuple(dict.fromkeys(texts))
 
 
-def read_own_codebook(document: object, file: str, base: Codebook) -> Codebook:
+def read_annotation_codebook(document: object, file: str, base: Codebook) -> Codebook:
     """Return the codebook of a data set, what its file does not give taken from another.
 
     Parameters
@@ -145,7 +147,7 @@ def read_own_codebook(document: object, file: str, base: Codebook) -> Codebook:
     Examples
     --------
     >>> from attune_data import load_codebook
-    >>> book = read_own_codebook({"B7": "Does it hedge?"}, "own.json", load_codebook())
+    >>> book = read_annotation_codebook({"B7": "Does it hedge?"}, "own.json", load_codebook())
     >>> book.binary["B7"].text, book.issues[0]
     ('Does it hedge?', 'B1: not in the file; bundled question used')
     """
