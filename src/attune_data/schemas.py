@@ -153,7 +153,7 @@ def _arrow_type(dtype: "pl.DataType") -> str:
 
     match dtype:
         case pl.List():
-            return f"large_list<item: {_arrow_type(dtype.inner)}>"  # type: ignore[arg-type]  # an instance, never a class
+            return f"large_list<{_arrow_type(dtype.inner)}>"  # type: ignore[arg-type]  # an instance, never a class
         case pl.Enum():
-            return "dictionary<values=large_string, indices=uint8, ordered=1>"
+            return "dictionary<large_string>"  # The type of the indices depends on the version of polars.
     return {pl.String: "large_string", pl.Float64: "double", pl.Boolean: "bool"}.get(type(dtype)) or str(dtype).lower()
