@@ -1,17 +1,17 @@
-"""Reading a data set's own `annotation_codebook.json`."""
+"""Reading a data set's own ``annotation_codebook.json``, whatever its layout."""
 
 import json
 import re
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-from attune_data.codebook import BinaryQuestion, Codebook, CodebookError, Named, PairwiseQuestion, WideQuestion
+from attune_data.attunebench.vocabulary import BinaryQuestion, Codebook, PairwiseQuestion, WideQuestion
+from attune_data.codebook import CodebookError
+from attune_data.issues import shown
 
-__all__ = ["read_codebook_file"]
+__all__ = ["read_annotation_codebook"]
 
-# The layout of a data set's own codebook is not published, so entries are found by their ids, wherever they
-# stand. Keys are compared folded: lower case, letters and digits only.
+# The layout of a data set's own codebook is not published, so entries are found by their ids, at any place.
+# Keys are compared folded: lower case, letters and digits only.
 _ID_KEYS = ("id", "questionid", "code")
 _TEXT_KEYS = ("text", "hptext", "hp", "question", "questiontext", "prompt", "wording", "label", "description")
 _OBSERVER_KEYS = ("observertext", "observerquestion", "observerphrasing", "observerprompt", "observer")
@@ -32,7 +32,7 @@ def _fold(key: str) -> str:
 
 
 def _question_id(raw: object) -> str | None:
-    """Return the id that a spelling stands for."""
+    """Return the id that a spelling means."""
     if not isinstance(raw, str):
         return None
     if re.fullmatch(r"(b|pw)[0-9]+", raw.strip(), re.IGNORECASE):
@@ -47,7 +47,7 @@ def _readable(value: object) -> str | None:
 
 
 def _short(value: object) -> str:
-    return ascii(value[:60] if isinstance(value, bytes) else value)[:60]
+    return ascii(value)[:60]
 
 
 class _Reader:
@@ -119,57 +119,100 @@ class _Reader:
         given: Any = next((entry[key] for key in _OPTION_KEYS if entry.get(key) is not None), [])
         items = given.values() if isinstance(given, dict) else given if isinstance(given, list) else [given]
         rows = [{"option": item} | (item if isinstance(item, dict) else {}) for item in items]
-        return tuple(filter(None, (self.text(row, ("label", "text", "value", "option"), path) for row in rows)))
+        texts = [text for row in rows if (text := self.text(row, ("label", "text", "value", "option"), path))]
+        repeated = {text for text in texts if texts.count(text) > 1}
+        self.issues += [
+            f"{path}: the option {_short(text)} is in the list twice; kept once" for text in sorted(repeated)
+        ]
+        return tuple(dict.fromkeys(texts))
 
 
-def read_codebook_file(path: Path, base: Codebook) -> Codebook:
-    raw = path.read_bytes()
+def read_annotation_codebook(document: object, file: str, base: Codebook) -> Codebook:
+    """Return the codebook of a data set, what its file does not give taken from another.
+
+    Parameters
+    ----------
+    document
+        The parsed JSON file.
+    file : str
+        What the error calls it.
+    base : Codebook
+        What the rest is taken from.
+
+    Raises
+    ------
+    CodebookError
+        The document has no question and no option list, or is nested too deeply.
+
+    Examples
+    --------
+    >>> from attune_data import load_codebook
+    >>> book = read_annotation_codebook({"B7": "Does it hedge?"}, "own.json", load_codebook())
+    >>> book.binary["B7"].text, book.issues[0]
+    ('Does it hedge?', 'B1: not in the file; bundled question used')
+    """
     reader = _Reader()
     try:
-        document = json.loads(raw)
         reader.walk(document, "$")
-    except (RecursionError, ValueError) as error:
-        hint = "is this one JSON document, not a web page, JSON Lines or a Git LFS pointer?"
-        raise CodebookError(f"{path}: {_short(raw)}: {error}; {hint}") from None
+    except RecursionError:
+        raise CodebookError(f"{file}: nested too deeply to be a codebook") from None
     first = document[0] if isinstance(document, list) and document else document
     if not reader.found or (isinstance(first, dict) and "conversationId" in first):
-        raise CodebookError(f"{path}: $, {_short(raw)}: no questions or options; is this a conversation file?")
-    return _over_bundled(reader.found, reader.issues, base)
+        raise CodebookError(f"{file}: $ = {shown(document)}: no questions or options; is this a conversation file?")
+    return _over(base, reader.found, reader.issues)
 
 
-def _over_bundled(found: dict[str, dict[str, Any]], issues: list[str], base: Codebook) -> Codebook:
-    """Lay what a file gives over the bundled codebook."""
-    categories = {_fold(question.category): question.category for question in base.binary.values()}
+def _over(base: Codebook, found: dict[str, dict[str, Any]], issues: list[str]) -> Codebook:
+    """Lay what a file gives over another codebook."""
+    categories = dict(base.categories)
+    spelt = {_fold(name): name for name in categories}
     questions: dict[str, BinaryQuestion | PairwiseQuestion | WideQuestion]
     questions = {**base.binary, **base.pairwise, **base.conversation_wide}
     issues += [f"{name}: not in the file; bundled question used" for name in questions if name not in found]
     for name, given in found.items():
         if "category" in given:
-            given["category"] = categories.get(_fold(given["category"]), given["category"])
-        if name not in questions:
+            given["category"] = spelt.get(_fold(given["category"]), given["category"])
+        if name in questions:
+            questions[name] = _changed(questions[name], given, issues)
+        else:
             issues.append(f"{name}: not in the bundled codebook; kept")
-            text = given.get("text") or given["observer_text"]
-            questions[name] = PairwiseQuestion(name, text)
-            if name.startswith("B"):
-                questions[name] = replace(BinaryQuestion(name, "unknown", True, text, text), **given)
-            continue
-        question = questions[name]
-        for key in ("text", "observer_text", "category", "options"):
-            if hasattr(question, key) and key not in given:
-                instead = "bundled wording used" if getattr(question, key) else "none bundled either"
-                issues.append(f"{name}: no {key}; {instead}")
-        if isinstance(question, WideQuestion) and question.options and "options" in given:
-            options = given["options"]
-            if {*map(str.casefold, options)} == {*map(str.casefold, question.options)}:
-                given["options"] = question.options
-            else:
-                issues.append(f"{name}: {_short(options)} are not the bundled options; the file's are used")
-                given["negative"] = options[-2:] if question.negative else ()
-        questions[name] = replace(question, **given)
-    return replace(
-        base,
-        binary=Named({name: q for name, q in questions.items() if isinstance(q, BinaryQuestion)}),
-        pairwise=Named({name: q for name, q in questions.items() if isinstance(q, PairwiseQuestion)}),
-        conversation_wide=Named({name: q for name, q in questions.items() if isinstance(q, WideQuestion)}),
-        issues=tuple(issues),
-    )
+            questions[name] = _new(name, given)
+        category = getattr(questions[name], "category", None)
+        if category is not None and category not in categories:
+            categories[category] = "What it is about is not known."
+            issues.append(f"{name}: the category {_short(category)} is not in the bundled codebook; kept")
+    kinds: dict[str, type] = {
+        "binary": BinaryQuestion,
+        "pairwise": PairwiseQuestion,
+        "conversation_wide": WideQuestion,
+    }
+    tables = {
+        table: {name: question for name, question in questions.items() if isinstance(question, kind)}
+        for table, kind in kinds.items()
+    }
+    return Codebook.model_validate({**dict(base), **tables, "categories": categories, "issues": tuple(issues)})
+
+
+def _new(name: str, given: dict[str, Any]) -> BinaryQuestion | PairwiseQuestion:
+    text = given.get("text") or given["observer_text"]
+    if not name.startswith("B"):
+        return PairwiseQuestion(id=name, text=text)
+    unknown = {"category": "unknown", "extended": True, "text": text, "observer_text": text}
+    return BinaryQuestion.model_validate({"id": name, **unknown, **given})
+
+
+def _changed(
+    question: BinaryQuestion | PairwiseQuestion | WideQuestion, given: dict[str, Any], issues: list[str]
+) -> BinaryQuestion | PairwiseQuestion | WideQuestion:
+    for key in ("text", "observer_text", "category", "options"):
+        if hasattr(question, key) and key not in given:
+            instead = "bundled wording used" if getattr(question, key) else "none bundled either"
+            issues.append(f"{question.id}: no {key}; {instead}")
+    if isinstance(question, WideQuestion) and question.options and "options" in given:
+        options = given["options"]
+        if {*map(str.casefold, options)} == {*map(str.casefold, question.options)}:
+            given["options"] = question.options
+        else:
+            issues.append(f"{question.id}: {_short(options)} are not the bundled options; the file's are used")
+            given["negative"] = options[-2:] if question.negative else ()
+    return question.model_validate({**dict(question), **given})
