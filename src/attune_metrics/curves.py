@@ -1,13 +1,15 @@
 """The shape of a curve: how high it ran, how deep it fell, how fast it rose."""
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import accumulate
 from math import inf, nan
 
 from attune_metrics.checks import check_list, check_number, warn_undefined
 from attune_metrics.errors import MetricInputError
+from attune_metrics.metric import Metric
 
-__all__ = ["emotion_curve_area", "largest_drop", "recovery_time", "turns_to_target"]
+__all__ = ["METRICS", "emotion_curve_area", "largest_drop", "recovery_time", "turns_to_target"]
 
 
 def _check_curve(curve: object) -> list[float]:
@@ -136,3 +138,34 @@ def _peak(values: list[float]) -> int:
 
 def _first(values: list[float], level: float) -> float:
     return next((float(turn) for turn, value in enumerate(values) if value >= level), inf)
+
+
+_entry = partial(Metric, low=0, digits=1, family="curves", source="Defined in attune_metrics.curves")
+
+METRICS: tuple[Metric, ...] = (
+    _entry(
+        name="emotion_curve_area",
+        label="Area under the emotion curve",
+        high=100,
+        function=emotion_curve_area,
+        nullable=True,
+    ),
+    _entry(name="largest_drop", label="Largest drop", high=100, higher_is_better=False, function=largest_drop),
+    _entry(
+        name="recovery_time",
+        label="Recovery time",
+        low=1,
+        higher_is_better=False,
+        statistic="median",
+        function=recovery_time,
+        nullable=True,
+    ),
+    _entry(
+        name="turns_to_target",
+        label="Turns to target",
+        higher_is_better=False,
+        statistic="median",
+        function=turns_to_target,
+    ),
+)
+"""The catalogue's entries of this module."""

@@ -1,28 +1,25 @@
-"""Trajectories: where a conversation with a simulated person led, and the way it took.
+"""EIBench: where a conversation with a simulated person led.
 
 Conventions
 -----------
-A simulated person has a state that each reply moves. EIBench [1]_ keeps two values from 0 to 100, anger (lower is
-better) and trust (higher is better), and scores the last ones against three anchors of the scenario: start, target and
-worst case. SAGE [2]_ keeps one emotion value from 0 to 100 and reports its mean at the end.
+A simulated person has a state that each reply moves: two values from 0 to 100, anger (lower is better) and trust
+(higher is better). The last state is scored against three anchors of the scenario: start, target and worst case [1]_.
 
-A curve is the state before the first reply and after each judged reply; turns are its steps. The shape metrics take
-curves in which higher is better: for anger, give ``100 - anger``.
+A curve is the state before the first reply and after each judged reply; `attune_metrics.curves` measures its shape.
 
 Metrics
 -------
 - Anchor score of an axis, and reward: how far the last state is from the start towards target or worst case.
-- Area under the curve, largest drop, recovery time, turns to target: the shape of the way.
-- `scene_means` and `sage_scores` summarise many conversations.
+- `scene_means`: means over all episodes, over those of each scene, and over scenes.
 
 References
 ----------
 .. [1] EIBench, arXiv:2606.15532, and its released evaluation.
-.. [2] SAGE, arXiv:2505.02847.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from math import fsum, isnan, nan
 from typing import Literal, NamedTuple, get_args
 
@@ -30,33 +27,28 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attune_metrics.checks import check_list, check_number
-from attune_metrics.curves import emotion_curve_area, largest_drop, recovery_time, turns_to_target
 from attune_metrics.errors import MetricInputError
-from attune_metrics.sage import SageScores, round_half_up, sage_scores
-from attune_metrics.stats.arrays import check_array
-from attune_metrics.stats.sums import Floats
+from attune_metrics.metric import Metric
+from attune_metrics.stats.arrays import Floats, check_array
 
 __all__ = [
+    "METRICS",
+    "SCENES",
     "Anchors",
     "Axis",
     "Rule",
-    "SageScores",
     "SceneMeans",
     "Treatment",
     "anchor_reward",
     "anchor_score",
     "clip_delta",
-    "emotion_curve_area",
-    "largest_drop",
-    "recovery_time",
-    "round_half_up",
-    "sage_scores",
     "scene_means",
     "score_anchors",
     "state_curve",
     "treat_failed",
-    "turns_to_target",
 ]
+
+SCENES = ("support", "defense", "repair", "charm")
 
 Axis = Literal["anger", "trust"]
 Rule = Literal["evaluation", "directed"]
@@ -397,3 +389,31 @@ def _mean(values: list[float]) -> float:
 def _check_choice(name: str, value: object, choices: object) -> None:
     if value not in get_args(choices):
         raise MetricInputError(f"unknown {name} {value!r}; expected {', '.join(get_args(choices))}")
+
+
+_entry = partial(Metric, digits=1, family="eibench", source="EIBench (arXiv:2606.15532), released evaluation")
+_score = partial(_entry, low=-1, high=1, scale=100)
+_state = partial(_entry, low=0, high=100, source="Last state of an episode, EIBench (arXiv:2606.15532)")
+
+METRICS: tuple[Metric, ...] = (
+    _score(name="reward", label="Reward", function=anchor_reward),
+    _score(name="anger_score", label="Anger score", function=partial(anchor_score, axis="anger")),
+    _score(name="trust_score", label="Trust score", function=partial(anchor_score, axis="trust")),
+    _state(name="final_anger", label="Final anger", higher_is_better=False),
+    _state(name="final_trust", label="Final trust"),
+    _score(
+        name="reward_macro",
+        label="Reward, macro",
+        short="macro",
+        level="model",
+        statistic="mean_of_means",
+        terms=tuple(f"{term}.{scene}" for scene in SCENES for term in ("reward", "n")),
+        nullable=True,
+        source="Mean of the scenes' mean rewards; EIBench (arXiv:2606.15532), released evaluation",
+    ),
+)
+"""The catalogue's entries of this module.
+
+The terms of ``reward_macro`` are ``reward.SCENE`` and ``n.SCENE`` for each scene: of an episode of the scene its reward
+and 1, of another episode 0 and 0. Where data lack a scene, leave its two terms out.
+"""

@@ -19,14 +19,18 @@ References
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from math import comb, nan
 from typing import NamedTuple
 
+from attune_metrics.attunebench._entries import turn_entry, with_mean
 from attune_metrics.checks import check_list, defined
 from attune_metrics.errors import MetricInputError
+from attune_metrics.metric import Metric
 
 __all__ = [
+    "METRICS",
     "Choices",
     "Comparison",
     "PairwiseScores",
@@ -258,3 +262,23 @@ def pairwise_wins(reference: Sequence[Comparison | tuple[str, str, str | None]])
     {'alternate': 0, 'human': 1, 'original': 0}
     """
     return _check_comparisons(reference).wins
+
+
+_entry = partial(turn_entry, family="pairwise", coverage=("pairwise",))
+
+METRICS: tuple[Metric, ...] = (
+    *with_mean(
+        _entry(name="pairwise_accuracy", label="Pairwise accuracy", function=pairwise_accuracy), short="pair acc"
+    ),
+    *with_mean(
+        _entry(
+            name="pairwise_kendall_tau",
+            label="Pairwise Kendall tau",
+            low=-1,
+            function=pairwise_kendall_tau,
+            nullable=True,
+        ),
+        short="pair tau",
+    ),
+)
+"""The catalogue's entries of this module."""
