@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 from attune_bench.benchmarks.attunebench.records import null
 from attune_bench.stats.comparison import ALPHA, FEWEST, detectable_difference, warn_family
 from attune_bench.stats.series import Settings
-from attune_metrics import Interval, Resamples, draw_resamples, holm, paired_bootstrap, paired_permutation_test
+from attune_metrics.stats.comparison import paired_bootstrap, paired_permutation_test
+from attune_metrics.stats.multiplicity import holm
+from attune_metrics.stats.resampling import Interval, Resamples, draw_resamples
 
 if TYPE_CHECKING:
     import polars as pl
@@ -39,10 +41,10 @@ def compare_by_scenario(
     -------
     polars.DataFrame
         ``model_a, model_b, difference, low, high, p, p_holm, told_apart, n, detectable, reason``. ``difference`` is `a`
-        minus `b`, with the 95% interval of `attune_metrics.paired_bootstrap`; ``p`` is that of
-        `attune_metrics.paired_permutation_test`, ``p_holm`` corrected for all pairs, and below 0.05 where the models
-        are told apart. ``detectable`` is the smallest true difference that a comparison of this size finds with 80%
-        power at an uncorrected 0.05.
+        minus `b`, with the 95% interval of `attune_metrics.stats.comparison.paired_bootstrap`; ``p`` is that of
+        `attune_metrics.stats.comparison.paired_permutation_test`, ``p_holm`` corrected for all
+        pairs, and below 0.05 where the models are told apart. ``detectable`` is the smallest true difference that a
+        comparison of this size finds with 80% power at an uncorrected 0.05.
 
     Warns
     -----

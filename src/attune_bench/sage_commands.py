@@ -99,7 +99,7 @@ _BOARD_NOTE = (
 
 def _sign_dialogues(dialogues: "Collection[SageDialogue]", resamples: int, seed: int) -> str:
     from attune_bench.stats.signing import fingerprint
-    from attune_metrics import Signature
+    from attune_metrics.signature import Signature
 
     signature = Signature(
         attune=__version__,

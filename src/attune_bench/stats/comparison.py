@@ -22,21 +22,14 @@ from typing_extensions import Unpack
 
 from attune_bench.benchmarks.attunebench.records import TASKS, null
 from attune_bench.stats.series import Draws, Options, ScoreSeries, Settings, by_mode, statistic_of
-from attune_metrics import (
-    REACH,
-    Floats,
-    Interval,
-    Resamples,
-    Statistic,
-    bootstrap,
-    bootstrap_distribution,
-    holm,
-    mean_of_sums,
-    minimum_detectable_difference,
-    paired_bootstrap,
-    paired_permutation_test,
-)
 from attune_metrics.errors import MetricInputError, UndefinedMetricWarning
+from attune_metrics.stats.arrays import Floats
+from attune_metrics.stats.comparison import paired_bootstrap, paired_permutation_test
+from attune_metrics.stats.multiplicity import holm
+from attune_metrics.stats.power import MDE_FACTOR, minimum_detectable_effect
+from attune_metrics.stats.resampling import Interval, Resamples, bootstrap, bootstrap_distribution
+from attune_metrics.stats.statistics import mean_of_sums
+from attune_metrics.stats.sums import Statistic
 
 if TYPE_CHECKING:
     import polars as pl
@@ -167,8 +160,9 @@ def compare(scores: "Scores", a: str, b: str, **options: Unpack[Options]) -> "pl
     -------
     polars.DataFrame
         ``model_a, model_b, mode, metric, difference, low, high, p, p_holm, n, participants, detectable, reason``.
-        ``difference`` is `a` minus `b`; ``p`` is that of `attune_metrics.paired_permutation_test`. ``detectable`` is
-        the smallest true difference that a comparison of this size finds with 80% power at an uncorrected 0.05.
+        ``difference`` is `a` minus `b`; ``p`` is that of `attune_metrics.stats.comparison.paired_permutation_test`.
+        ``detectable`` is the smallest true difference that a comparison of this size finds with 80% power at an
+        uncorrected 0.05.
 
     Raises
     ------
@@ -347,7 +341,7 @@ def _detectable(
         known, clusters = row[~np.isnan(row)], len(np.unique(resamples.clusters[both]))
         # Resamples of few clusters vary too little, by the factor that a variance over n - 1 has.
         error = float(np.std(known)) * sqrt(clusters / (clusters - 1)) if len(known) and clusters > 1 else 0.0
-        reach.append(REACH * error if error > 0 else None)
+        reach.append(MDE_FACTOR * error if error > 0 else None)
     return reach
 
 
@@ -355,7 +349,7 @@ def detectable_difference(one: ArrayLike, other: ArrayLike, labels: Iterable[Has
     """Return the minimum detectable difference of means, or None where it is undefined."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndefinedMetricWarning)
-        return null(minimum_detectable_difference(one, other, labels))
+        return null(minimum_detectable_effect(one, other, labels))
 
 
 def warn_family(size: int, settings: Settings, family: str) -> None:

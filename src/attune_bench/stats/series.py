@@ -24,9 +24,12 @@ from attune_bench.benchmarks.attunebench.aggregates import MEANS, POOLED, values
 from attune_bench.benchmarks.attunebench.records import CELLS, COUNTS
 from attune_data.matching import text_key
 from attune_data.text import meant
-from attune_metrics import Floats, Resamples, Statistic, draw_resamples, mean_of_sums
 from attune_metrics.checks import check_level, check_whole
 from attune_metrics.errors import MetricInputError
+from attune_metrics.stats.arrays import Floats
+from attune_metrics.stats.resampling import Resamples, draw_resamples
+from attune_metrics.stats.statistics import mean_of_sums
+from attune_metrics.stats.sums import Statistic
 
 if TYPE_CHECKING:
     from attune_bench.scores import Scores
@@ -92,7 +95,7 @@ class Settings:
         What is drawn: participants with all their conversations, or each conversation as if by a participant of its
         own.
     interval : {"percentile-expanded", "percentile", "bca"}
-        Which interval; `attune_metrics.bootstrap` defines them.
+        Which interval; `attune_metrics.stats.resampling.bootstrap` defines them.
 
     Raises
     ------

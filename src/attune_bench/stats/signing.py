@@ -13,7 +13,7 @@ from attune_bench.stats.series import Options, ScoreSeries, Settings
 from attune_data import Episode, Scenario
 from attune_data.codebook import codebook_folder
 from attune_data.record import Record
-from attune_metrics import Signature, hash_records
+from attune_metrics.signature import Signature, hash_records
 
 if TYPE_CHECKING:
     from attune_bench.scores import Scores
@@ -67,8 +67,8 @@ def sign(
     Returns
     -------
     str
-        A line that `attune_metrics.Signature.parse` reads back. ``n`` counts the conversations with a value of any of
-        the metrics, ``clusters`` what is drawn, ``excluded`` the conversations without such a value.
+        A line that `attune_metrics.signature.Signature.parse` reads back. ``n`` counts the conversations with
+        a value of any of the metrics, ``clusters`` what is drawn, ``excluded`` the conversations without such a value.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def sign_episodes(
     Returns
     -------
     str
-        A line that `attune_metrics.Signature.parse` reads back. ``n`` is the number of episodes that count,
+        A line that `attune_metrics.signature.Signature.parse` reads back. ``n`` is the number of episodes that count,
         ``clusters`` that of their scenarios, ``excluded`` that of the other episodes.
     """
     from attune_bench.benchmarks.eibench.scoring import score_episodes

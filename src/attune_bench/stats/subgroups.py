@@ -30,9 +30,11 @@ from attune_bench.stats.series import Draws, Options, ScoreSeries, Settings, sta
 from attune_data.attunebench.diagnoses import UNKNOWN
 from attune_data.matching import NO_ANSWER
 from attune_data.text import plural
-from attune_metrics import Floats, Interval, Statistic, bootstrap, bootstrap_distribution, holm
 from attune_metrics.errors import MetricInputError
-from attune_metrics.stats.resampling import symmetric_levels
+from attune_metrics.stats.arrays import Floats
+from attune_metrics.stats.multiplicity import holm
+from attune_metrics.stats.resampling import Interval, bootstrap, bootstrap_distribution, symmetric_levels
+from attune_metrics.stats.sums import Statistic
 
 if TYPE_CHECKING:
     import polars as pl

@@ -20,7 +20,9 @@ from attune_bench.stats.signing import fingerprint
 from attune_data import Episode, Scenario
 from attune_data.eibench.scenario import SCENES
 from attune_data.text import plural
-from attune_metrics import Anchors, Floats, bootstrap, draw_resamples, scene_means, score_anchors, treat_failed
+from attune_metrics.eibench import Anchors, scene_means, score_anchors, treat_failed
+from attune_metrics.stats.arrays import Floats
+from attune_metrics.stats.resampling import bootstrap, draw_resamples
 
 if TYPE_CHECKING:
     import polars as pl

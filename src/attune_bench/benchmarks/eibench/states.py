@@ -14,7 +14,7 @@ from attune_bench.stats.series import Settings
 from attune_data import Episode, Scenario
 from attune_data.eibench.scenario import SCENES
 from attune_data.eibench.tables import episode_builder
-from attune_metrics import bootstrap, draw_resamples
+from attune_metrics.stats.resampling import bootstrap, draw_resamples
 
 if TYPE_CHECKING:
     import polars as pl

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from attune_bench.by_scenario import compare_by_scenario, scenario_ends
 from attune_bench.stats.series import Settings
 from attune_data import SageDialogue
-from attune_metrics import bootstrap, draw_resamples, round_half_up, sage_scores
 from attune_metrics.errors import MetricInputError
+from attune_metrics.sage import round_half_up, sage_scores
+from attune_metrics.stats.resampling import bootstrap, draw_resamples
 
 if TYPE_CHECKING:
     import polars as pl

@@ -9,11 +9,14 @@ from numpy.typing import NDArray
 from attune_bench.benchmarks.attunebench.records import null
 from attune_bench.stats.comparison import FEWEST, ends, warn_family
 from attune_bench.stats.series import METRICS, Draws, ScoreSeries, Settings
-from attune_metrics import Floats, Statistic, holm, mean_of_sums, paired_bootstrap, paired_permutation_test
 from attune_metrics.catalog import CATALOG
 from attune_metrics.errors import MetricInputError
+from attune_metrics.stats.arrays import Floats
+from attune_metrics.stats.comparison import paired_bootstrap, paired_permutation_test
+from attune_metrics.stats.multiplicity import holm
 from attune_metrics.stats.resampling import symmetric_levels
-from attune_metrics.stats.sums import ROUNDING, evaluate
+from attune_metrics.stats.statistics import mean_of_sums
+from attune_metrics.stats.sums import ROUNDING, Statistic, evaluate
 
 __all__ = [
     "Paired",

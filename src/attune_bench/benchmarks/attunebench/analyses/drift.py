@@ -15,8 +15,8 @@ from attune_bench.benchmarks.attunebench.aggregates import IN_COMPOSITE
 from attune_bench.benchmarks.attunebench.analyses._common import aggregates, corrected, paired
 from attune_bench.benchmarks.attunebench.records import CELLS, TurnScore, null
 from attune_bench.stats.series import METRICS, Draws, Options, ScoreSeries, Settings, statistic_of
-from attune_metrics import Floats
 from attune_metrics.errors import MetricInputError
+from attune_metrics.stats.arrays import Floats
 
 if TYPE_CHECKING:
     import polars as pl

@@ -19,8 +19,8 @@ from attune_bench.benchmarks.attunebench.analyses._common import (
 from attune_bench.benchmarks.attunebench.records import null
 from attune_bench.stats.comparison import ends
 from attune_bench.stats.series import Draws, Options, ScoreSeries, Settings, by_mode, statistic_of
-from attune_metrics import bootstrap, bootstrap_distribution
 from attune_metrics.stats.correlation import spearman_rho_rows
+from attune_metrics.stats.resampling import bootstrap, bootstrap_distribution
 
 if TYPE_CHECKING:
     import polars as pl

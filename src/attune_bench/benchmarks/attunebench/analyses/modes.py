@@ -18,8 +18,8 @@ from attune_bench.benchmarks.attunebench.analyses._common import (
     paired,
 )
 from attune_bench.stats.series import Draws, Options, ScoreSeries, Settings, by_mode, statistic_of
-from attune_metrics import bootstrap_distribution
 from attune_metrics.stats.arrays import average_ranks
+from attune_metrics.stats.resampling import bootstrap_distribution
 
 if TYPE_CHECKING:
     import polars as pl
@@ -60,8 +60,8 @@ def mode_differences(scores: "Scores", **options: Unpack[Options]) -> "pl.DataFr
     polars.DataFrame
         ``model, mode, reference, metric, value, value_reference, difference, low, high, p, p_holm, n, participants,
         reason``; no row where every model has one mode. ``difference`` is that of `mode` minus `reference`; ``p`` is
-        that of `attune_metrics.paired_permutation_test`, ``p_holm`` Holm's over the models for one metric and two
-        modes.
+        that of `attune_metrics.stats.comparison.paired_permutation_test`, ``p_holm`` Holm's over the
+        models for one metric and two modes.
 
     Raises
     ------

@@ -16,10 +16,10 @@ from attune_bench.stats.comparison import ends
 from attune_bench.stats.series import Draws, Sampling, ScoreSeries, Settings
 from attune_data import Conversation, Run, RunTurn
 from attune_data.codebook import load_codebook
-from attune_metrics import bootstrap
 from attune_metrics.attunebench.binary import Answers, PreparedAnswers
 from attune_metrics.attunebench.protocol import get_protocol
 from attune_metrics.errors import MetricInputError
+from attune_metrics.stats.resampling import bootstrap
 
 if TYPE_CHECKING:
     import polars as pl

@@ -19,7 +19,8 @@ from attune_bench.benchmarks.attunebench.analyses._common import per_conversatio
 from attune_bench.benchmarks.attunebench.records import null
 from attune_bench.stats.comparison import ends
 from attune_bench.stats.series import Draws, Options, ScoreSeries, Settings, by_mode
-from attune_metrics import Floats, Interval, Resamples, bootstrap
+from attune_metrics.stats.arrays import Floats
+from attune_metrics.stats.resampling import Interval, Resamples, bootstrap
 
 if TYPE_CHECKING:
     import polars as pl
