@@ -16,8 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from attune_metrics.checks import check_number
 from attune_metrics.errors import MetricInputError
-from attune_metrics.stats.arrays import check_array
-from attune_metrics.stats.sums import Floats
+from attune_metrics.stats.arrays import Floats, check_array
 
 __all__ = ["process_rewards", "trace_advantages", "turn_advantages"]
 
