@@ -22,6 +22,7 @@ __all__ = ["Declared", "check_metric"]
 
 _ROUNDING = 1e-12
 _REPEATABLE = "the same input gives the same value"
+_ORDER = "the order of items does not matter"
 
 
 class Declared(TypedDict, total=False):
@@ -68,7 +69,7 @@ def check_metric(
     ignores_case : bool
         Declares that the letter case of texts does not matter; keys of mappings keep theirs.
     examples : int
-        How many inputs each property is tried on.
+        How many of each strategy's calls are tried.
     seed : int
         The same seed tries the same inputs.
     **declared
@@ -83,6 +84,8 @@ def check_metric(
     TypeError
         If the first argument is not a metric, what an entry declares is given once more, or there is no best value for
         a perfect prediction.
+    ValueError
+        If the order is unknown.
 
     Notes
     -----
@@ -110,21 +113,26 @@ def check_metric(
     entry, function = _declaration(metric, declared)
     if perfect is not None and (entry.higher_is_better is None or isinf(_best(entry))):
         raise TypeError(f"{entry.name} declares no best value: a perfect prediction needs a direction and a range")
+    if order not in (None, "each", "together"):
+        raise ValueError(f"unknown order {order!r}; expected each, together or None")
     properties = _Properties(replace(entry, nullable=entry.nullable or undefined is not None), function)
-    searches: list[tuple[Callable[[Call, Random], None], SearchStrategy[Call] | None]] = [
-        (properties.value_in_range, inputs),
-        (properties.nan_with_warning, inputs),
-        (properties.input_unchanged, inputs),
-        (properties.repeatable, inputs),
-        (properties.symmetric, inputs if entry.symmetric else None),
-        (partial(properties.order_free, together=order == "together"), inputs if order else None),
-        (properties.case_free, inputs if ignores_case else None),
-        (properties.best_value, perfect),
-        (properties.undefined, undefined),
+    of_inputs: list[Callable[[Call, Random], None]] = [
+        properties.value_in_range,
+        properties.nan_with_warning,
+        properties.input_unchanged,
+        properties.repeatable,
     ]
-    for breaks, strategy in searches:
-        if strategy is not None:
-            _search(entry.name, breaks, strategy, examples, seed)
+    if entry.symmetric:
+        of_inputs.append(properties.symmetric)
+    if order is not None:
+        of_inputs.append(properties.order_free if order == "each" else properties.order_free_together)
+    if ignores_case:
+        of_inputs.append(properties.case_free)
+    _search(entry.name, of_inputs, inputs, examples, seed)
+    if perfect is not None:
+        _search(entry.name, [properties.best_value], perfect, examples, seed)
+    if undefined is not None:
+        _search(entry.name, [properties.undefined], undefined, examples, seed)
     for call in malformed:
         properties.malformed(call)
 
@@ -147,9 +155,13 @@ def _best(entry: Metric) -> float:
 
 
 def _search(
-    name: str, breaks: Callable[[Call, Random], None], strategy: "SearchStrategy[Call]", examples: int, seed: int
+    name: str,
+    properties: list[Callable[[Call, Random], None]],
+    strategy: "SearchStrategy[Call]",
+    examples: int,
+    seed: int,
 ) -> None:
-    """Try a property on random calls; raise what it says of the smallest call that breaks it."""
+    """Try properties on random calls; raise what one of them says of the smallest call that breaks it."""
     import hypothesis
     from hypothesis import strategies as st
     from hypothesis.errors import Flaky
@@ -166,7 +178,8 @@ def _search(
     @hypothesis.seed(seed)
     @hypothesis.given(strategy, st.randoms(use_true_random=False))
     def search(call: Call, random: Random) -> None:
-        breaks(call, random)
+        for check in properties:
+            check(call, random)
 
     try:
         search()
@@ -217,9 +230,11 @@ class _Properties:
         turned = Call(second, first, *others, **call.options)
         self._compare("reference and prediction can change places", call, turned)
 
-    def order_free(self, call: Call, random: Random, *, together: bool) -> None:
-        shuffled = _shuffled_together(call, random) if together else _replaced(call, partial(_shuffled, random=random))
-        self._compare("the order of items does not matter", call, shuffled)
+    def order_free(self, call: Call, random: Random) -> None:
+        self._compare(_ORDER, call, _replaced(call, partial(_shuffled, random=random)))
+
+    def order_free_together(self, call: Call, random: Random) -> None:
+        self._compare(_ORDER, call, _shuffled_together(call, random))
 
     def case_free(self, call: Call, _: Random) -> None:
         for spell in (str.upper, str.lower):
