@@ -1,4 +1,10 @@
-"""The shape of a curve: how high it ran, how deep it fell, how fast it rose."""
+"""The shape of an emotion curve: its mean level, its largest drop, how fast it recovers and reaches a target.
+
+Conventions
+-----------
+A curve is the state of a simulated person before the first reply and after each judged reply, 0 to 100, higher is
+better (for anger, give ``100 - anger``); turns are its steps.
+"""
 
 from collections.abc import Sequence
 from functools import partial
@@ -37,7 +43,7 @@ def emotion_curve_area(curve: Sequence[float]) -> float:
     Raises
     ------
     MetricInputError
-        If the curve is empty or a state is no number from 0 to 100.
+        If the curve is empty or a state is not a number from 0 to 100.
 
     Examples
     --------
@@ -114,7 +120,7 @@ def turns_to_target(curve: Sequence[float], *, target: float) -> float:
     Raises
     ------
     MetricInputError
-        As `emotion_curve_area`, and if the target is no number from 0 to 100.
+        As `emotion_curve_area`, and if the target is not a number from 0 to 100.
 
     Examples
     --------

@@ -81,7 +81,7 @@ def clip_delta(value: object) -> int:
     Parameters
     ----------
     value : object
-        A number, or text that holds one, as a simulated person's model wrote it.
+        A number, or text such as ``"+2"``, as the model that plays the person wrote it.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def clip_delta(value: object) -> int:
     Raises
     ------
     MetricInputError
-        If it is no finite number. EIBench's evaluation goes on with 0 then; whoever does so counts it.
+        If it is not a finite number. EIBench's evaluation goes on with 0 then; a harness that does so has to count it.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def state_curve(initial: float, deltas: Iterable[object]) -> list[float]:
     Raises
     ------
     MetricInputError
-        If the start is out of range or a change is no finite number.
+        If the start is out of range or a change is not a finite number.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def score_anchors(anchors: Anchors, final: ArrayLike, *, axis: Axis, rule: Rule 
     anchors : Anchors
         Initial, target and worst, each a number for all episodes or an array with one for each.
     final : array of float, shape (episodes,)
-        Last states; nan where there is none.
+        Last states; nan where one is missing.
     axis, rule
         As for `anchor_score`.
 
@@ -223,7 +223,7 @@ def anchor_score(anchors: Anchors, final: float, *, axis: Axis, rule: Rule = "ev
     Raises
     ------
     MetricInputError
-        If a state is no number from 0 to 100, or the axis or rule is unknown.
+        If a state is not a number from 0 to 100, or the axis or rule is unknown.
 
     Notes
     -----
@@ -276,7 +276,7 @@ def treat_failed(
     Parameters
     ----------
     values : array of float, shape (episodes,)
-        Scores or final states as recorded; nan where there is none.
+        Scores or final states as recorded; nan where one is missing.
     failed : array of bool, shape (episodes,)
         Which episodes failed.
     treatment : {"exclude", "start", "worst"}
@@ -293,7 +293,7 @@ def treat_failed(
     Raises
     ------
     MetricInputError
-        If the two differ in length, a value is no number, a mark is not true or false, or the treatment is unknown.
+        If the two differ in length, a value is not a number, a mark is not true or false, or the treatment is unknown.
 
     Examples
     --------
@@ -355,7 +355,7 @@ def scene_means(scenes: Iterable[str], values: ArrayLike) -> SceneMeans:
     Raises
     ------
     MetricInputError
-        If a scene is no text, a value is no number, or they are not equally many.
+        If a scene is not a text, a value is not a number, or the two differ in length.
 
     Examples
     --------
@@ -373,12 +373,12 @@ def scene_means(scenes: Iterable[str], values: ArrayLike) -> SceneMeans:
     for label, score in zip(labels, scores.tolist(), strict=True):
         if not isinstance(label, str):
             raise MetricInputError(f"scene {label!r:.60} is not a text")
-        held = grouped.setdefault(label, [])
+        of_scene = grouped.setdefault(label, [])
         if not isnan(score):
-            held.append(score)
+            of_scene.append(score)
     by_scene = {scene: _mean(grouped[scene]) for scene in sorted(grouped)}
     n_by_scene = {scene: len(grouped[scene]) for scene in by_scene}
-    overall = _mean([score for held in grouped.values() for score in held])
+    overall = _mean([score for of_scene in grouped.values() for score in of_scene])
     return SceneMeans(overall, _mean(list(by_scene.values())), sum(n_by_scene.values()), by_scene, n_by_scene)
 
 

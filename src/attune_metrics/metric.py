@@ -37,12 +37,12 @@ class Metric:
     terms : tuple of str
         The columns that the statistic takes; empty where it takes one column, named as the metric.
     coverage : tuple of str
-        The tasks whose questions it depends on; the lowest share of them that was answered is reported beside it.
+        The tasks whose questions it depends on; the lowest share of them that was answered is reported with it.
     group : str
         The heading under which reports list it; reports leave out a metric without one.
     function : callable, optional
-        The checked function; None where the value is no function of a reference and a prediction, and `source` says
-        where it comes from.
+        The checked function; None where no function of one reference and one prediction gives the value, and
+        `source` says where it comes from.
     symmetric : bool
         Whether reference and prediction can change places.
     nullable : bool

@@ -111,7 +111,7 @@ def sage_scores(finals: Iterable[float], *, level: float = 0.95) -> SageScores:
     Raises
     ------
     MetricInputError
-        If a value is no number from 0 to 100 or the level is out of range.
+        If a value is not a number from 0 to 100 or the level is out of range.
 
     Examples
     --------

@@ -17,6 +17,7 @@ from attune_metrics.attunebench.panas import Panas, prepare_panas
 from attune_metrics.attunebench.response import prepare_responses
 from attune_metrics.eibench import Anchors
 from attune_metrics.testing import Call
+from attune_metrics.testing.checking import _same
 
 TAGS, GUESSED_TAGS = [("Upset", 5), ("Afraid", 3.0), ("Upset", None)], [("upset", 3), ("Guilty", 2)]
 TRUE, GUESSED = {"B1": "yes", "B2": "no", "B3": "na"}, {"B1": "yes", "B2": "yes"}
@@ -170,4 +171,4 @@ def test_a_scoring_function_is_pure(module: str, name: str) -> None:
         warnings.simplefilter("ignore", UndefinedMetricWarning)
         results = [pickle.dumps(function(*given.arguments, **given.options)) for _ in range(2)]
     assert results[0] == results[1]
-    assert repr(given) == repr(call)
+    assert _same((given.arguments, given.options), (call.arguments, call.options))

@@ -77,13 +77,13 @@ def score_tags(reference: PreparedTags, predicted: PreparedTags) -> EmotionScore
 
     # Mean over the matched pairs times coverage min/max is the matched sum over the longer list.
     few, many = sorted((reference, predicted), key=lambda tags: len(tags.words))
-    alike = [[SIMILARITY.get((a, b), 0.0) for b in many.words] for a in few.words]
+    similar = [[SIMILARITY.get((a, b), 0.0) for b in many.words] for a in few.words]
     blended = [
         [
             0.7 * value + (0.0 if i is None or j is None else 0.3 * (1 - abs(i - j) / 6))
             for value, j in zip(row, many.intensities, strict=True)
         ]
-        for row, i in zip(alike, few.intensities, strict=True)
+        for row, i in zip(similar, few.intensities, strict=True)
     ]
     return EmotionScores(
         hit_rate=recall,
@@ -92,7 +92,7 @@ def score_tags(reference: PreparedTags, predicted: PreparedTags) -> EmotionScore
         f1=f1,
         f1_intensity=f1 * (1 - mae / 6) if gaps else 0.0,
         intensity_mae=mae,
-        va_score=_best_assignment(alike) / len(many.words),
+        va_score=_best_assignment(similar) / len(many.words),
         va_intensity_score=_best_assignment(blended) / len(many.words),
     )
 

@@ -164,8 +164,8 @@ def q3_model_fit_ordinal_distance(reference: str | None, predicted: str | None) 
     Returns
     -------
     float
-        0, 1, 2 or 3 steps, lower is better. A missing text or one that is no option is unknown: both unknown 0, one
-        unknown 3.
+        0, 1, 2 or 3 steps, lower is better. A missing text, or one that is not an option, is unknown: both unknown 0,
+        one unknown 3.
 
     Raises
     ------
@@ -248,7 +248,7 @@ def score_four_branch(reference: Branches, predicted: Branches) -> FourBranchSco
 def four_branch_scores(reference: Branches, predicted: Branches) -> FourBranchScores:
     """Error of the predicted ratings of the four branches.
 
-    ``MAE = mean |truth - prediction|``, ``normalized = max(0, 1 - MAE / 6)``.
+    ``MAE = mean |reference - prediction|``, ``normalized = max(0, 1 - MAE / 6)``.
 
     Parameters
     ----------
@@ -289,7 +289,7 @@ def _check_branches(ratings: object, side: str) -> dict[str, float]:
 
 
 def four_branch_mae(reference: Branches, predicted: Branches) -> float:
-    """Mean absolute error over the four branches: ``mean |truth - prediction|``.
+    """Mean absolute error over the four branches: ``mean |reference - prediction|``.
 
     Takes and raises what `four_branch_scores` does.
 
@@ -359,7 +359,7 @@ METRICS: tuple[Metric, ...] = (
         name="avg_four_branch_mae",
         function=None,
         nullable=True,
-        source=f"The same number as four_branch_mae, beside the means over turns; {_BRANCH_MAE.source}",
+        source=f"The same number as four_branch_mae; {_BRANCH_MAE.source}",
     ),
     *(
         replace(

@@ -3,7 +3,7 @@
 Conventions
 -----------
 The Positive and Negative Affect Schedule [1]_ has ten positive and ten negative items, here rated 1 to 7, so each total
-is 10 to 70. A `Panas` may lack items and totals; which total counts where there are both is a choice of the protocol.
+is 10 to 70. A `Panas` may lack items and totals; which total counts if both are given is a choice of the protocol.
 
 Metrics
 -------
@@ -58,7 +58,7 @@ __all__ = [
     "score_panas",
 ]
 
-_UNDEFINED = "what it needs is missing, or nothing changed since the baseline"
+_UNDEFINED = "items or totals are missing, or nothing changed since the baseline"
 
 
 def _score(

@@ -335,7 +335,7 @@ def draft_binary_alignment(reference: Answers, predicted: Answers) -> float:
 
     Notes
     -----
-    Unlike `attune_metrics.binary_accuracy`, a missing or ``na`` assessment is wrong also where the reference is no.
+    Unlike in `binary_accuracy`, a missing or ``na`` assessment is wrong also where the reference is no.
 
     Examples
     --------

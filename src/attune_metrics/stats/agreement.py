@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 KappaWeights = Literal["linear", "quadratic"]
-# A list of texts with None among them is no ArrayLike.
+# ArrayLike does not include a list of texts with None among them.
 Ratings = ArrayLike | Sequence[object]
 MeasurementLevel = Literal["nominal", "ordinal", "interval", "ratio"]
 
@@ -64,14 +64,14 @@ def cohen_kappa(reference: Ratings, predicted: Ratings, *, weights: KappaWeights
     reference, predicted : array_like, shape (units,)
         The category that each side gives a unit, a number or a text; no missing ones.
     weights : {"linear", "quadratic"}, optional
-        How far two categories disagree: by the distance of the numbers, or its square. Without weights all different
-        categories disagree alike.
+        How far two categories disagree: by the distance of the numbers, or its square. Without weights, every two
+        different categories disagree by 1.
 
     Returns
     -------
     float
-        At most 1, higher is better, 0 is chance; symmetric. nan, with `UndefinedMetricWarning`, if there is no unit or
-        both sides use one and the same category only.
+        At most 1, higher is better, 0 is chance; symmetric. nan, with `UndefinedMetricWarning`, without units or
+        where both sides use only one and the same category.
 
     Raises
     ------
@@ -80,8 +80,8 @@ def cohen_kappa(reference: Ratings, predicted: Ratings, *, weights: KappaWeights
 
     Notes
     -----
-    Distances are those of the numbers themselves. Where categories are no evenly spaced scale, give their positions;
-    then the value is that of scikit-learn, which takes positions among the categories that occur.
+    Distances are those of the numbers themselves. Where categories are not an evenly spaced scale, give their
+    positions; then the value is that of scikit-learn, which takes positions among the categories that occur.
 
     Examples
     --------
@@ -151,8 +151,8 @@ def fleiss_kappa(ratings: Ratings) -> float:
     Returns
     -------
     float
-        At most 1, higher is better, 0 is chance. nan, with `UndefinedMetricWarning`, if there is no unit, only one
-        rating a unit, or one category only.
+        At most 1, higher is better, 0 is chance. nan, with `UndefinedMetricWarning`, without units, with
+        one rating a unit, or with one category only.
 
     Raises
     ------

@@ -2,7 +2,7 @@
 
 Conventions
 -----------
-`a` and `b` hold the same units in the same order; a unit counts where both have a value. Units of one cluster stay
+`a` and `b` have the same units in the same order; a unit counts where both have a value. Units of one cluster stay
 together, as in `resampling`, which says what values and statistics are. Differences are ``statistic(a) -
 statistic(b)``.
 
@@ -113,15 +113,15 @@ class PermutationTest:
     difference : float
         ``statistic(a) - statistic(b)``, the estimate of `paired_bootstrap`; nan where undefined.
     p_value : float
-        Two-sided, uncorrected; nan where there is no test.
+        Two-sided, uncorrected; nan without a test.
     n, clusters : int
         Units that both sides have, and clusters with such a unit.
     exchanges : int
         How many exchanges were evaluated; 0 without a test.
     exact : bool
-        Whether those were all there are.
+        Whether those were all possible exchanges.
     reason : str or None
-        Why there is no p-value.
+        Why the p-value is nan.
     """
 
     difference: float
@@ -142,7 +142,7 @@ def paired_permutation_test(
     n_permutations: int = 9_999,
     seed: int = 0,
 ) -> list[PermutationTest]:
-    """Test whether `a` and `b` could change places, for each pair of series.
+    """Test by exchanging `a` and `b` whether they differ, for each pair of series.
 
     In every cluster, all units of both sides change places or none does, and the statistic is computed again from the
     exchanged sums; for a mean this flips signs of differences. Clusters in which the sides are equal change nothing.
@@ -188,7 +188,7 @@ def paired_permutation_test(
     differ = _differ(sums)
     number = differ.sum(axis=0)
     observed = point_estimate(pairs, statistic=_difference(statistic))
-    observed[(number == 0) & ~np.isnan(observed)] = 0  # equal but for rounding, as in `paired_bootstrap`
+    observed[(number == 0) & ~np.isnan(observed)] = 0  # equal up to rounding, as in `paired_bootstrap`
     generator = np.random.default_rng(check_whole(seed, "seed", 0))
     rows = check_whole(n_permutations, "n_permutations", 1)
     many, few = np.flatnonzero(number > _MOST_EXACT).tolist(), np.flatnonzero(number <= _MOST_EXACT).tolist()

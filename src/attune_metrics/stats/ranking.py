@@ -2,7 +2,7 @@
 
 Conventions
 -----------
-A row holds the scores of one model, all rows for the same units in the same order; nan is a unit without a score. Rank
+A row has the scores of one model, all rows for the same units in the same order; nan is a unit without a score. Rank
 1 and the highest strength are the best, for the highest scores: give the negative of an error.
 
 Statistics

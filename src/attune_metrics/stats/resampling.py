@@ -92,7 +92,7 @@ class Interval:
 
 
 def draw_resamples(clusters: Iterable[Hashable], *, n_resamples: int = 10_000, seed: int = 0) -> Resamples:
-    """Draw clusters with replacement, as many as there are, `n_resamples` times.
+    """Draw all clusters with replacement, `n_resamples` times.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def draw_resamples(clusters: Iterable[Hashable], *, n_resamples: int = 10_000, s
     index = cluster_index(clusters)
     size = int(index.max(initial=-1)) + 1
     rows = check_whole(n_resamples, "n_resamples", 1)
-    # A byte holds every count: one cluster is drawn 256 times with a chance below 1 in 256!.
+    # A byte is enough for a count: one cluster is drawn 256 times with a chance below 1 in 256!.
     counts = np.zeros((rows, size), dtype=np.uint8)
     generator = np.random.default_rng(check_whole(seed, "seed", 0))
     for start in range(0, rows if size else 0, BLOCK):
@@ -270,7 +270,7 @@ def bootstrap(
 
 
 def _refuse(n: float, clusters: int, estimate: float, known: Floats, drawn: int, level: float) -> str | None:
-    """Return why there is no interval, or None where there is one."""
+    """Return the reason against an interval, or None."""
     if not n:
         return "no unit has a value"
     if clusters == 1:

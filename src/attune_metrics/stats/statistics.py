@@ -143,7 +143,7 @@ def point_estimate(values: ArrayLike, *, statistic: Statistic = mean_of_sums) ->
     Raises
     ------
     MetricInputError
-        If the values are infinite or no numbers, or the statistic gives another shape.
+        If the values are infinite or not numbers, or the statistic gives another shape.
 
     Examples
     --------

@@ -25,7 +25,7 @@ __all__ = [
 
 Statistic = Callable[[Floats, Floats], Floats]
 
-ROUNDING = 1e-12  # what differs by less than this part of the largest value is equal but for rounding
+ROUNDING = 1e-12  # what differs by less than this part of the largest value is equal up to rounding
 BLOCK = 512  # resamples that are worked on at one time
 
 
@@ -47,7 +47,7 @@ def cluster_index(clusters: Iterable[Hashable]) -> NDArray[np.intp]:
 def as_terms(values: ArrayLike, units: int | None = None, name: str = "values") -> Floats:
     """Return `values` as floats of shape (series, terms, units); one or two dimensions are series of one term.
 
-    `units` is how many the clusters say there are, None where there are no clusters.
+    `units` is the number that the clusters demand, None without clusters.
     """
     terms = as_floats(values, name)
     if terms.ndim not in {1, 2, 3}:
@@ -100,7 +100,7 @@ def _fsum(values: list[float]) -> float:
     try:
         return fsum(values)
     except OverflowError:
-        return inf  # of which no statistic is finite
+        return inf  # which `evaluate` makes nan
 
 
 def products(weights: NDArray[np.uint8], *parts: Floats) -> Iterator[tuple[slice, list[Floats]]]:

@@ -48,7 +48,7 @@ def check_metric(
     seed: int = 0,
     **declared: Unpack[Declared],
 ) -> None:
-    """Search for input on which a metric is not what it declares to be.
+    """Search for input that breaks what a metric declares.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def check_metric(
         Input that breaks the metric's contract: it raises `MetricInputError` and nothing else.
     order : {"each", "together"}, optional
         Declares that order does not matter: of the items of every list and mapping by itself (``each``, as for sets of
-        tags), or of the places of all lists alike (``together``, as for lists with one item for each unit). A tuple
+        tags), or of the places of all lists together (``together``, as for lists with one item for each unit). A tuple
         keeps its order.
     ignores_case : bool
         Declares that the letter case of texts does not matter; keys of mappings keep theirs.
@@ -82,14 +82,14 @@ def check_metric(
     ImportError
         If hypothesis is not installed.
     TypeError
-        If the first argument is not a metric, what an entry declares is given once more, or there is no best value for
-        a perfect prediction.
+        If the first argument is not a metric, what an entry declares is given again, or `perfect` is given for a metric
+        without a best value.
     ValueError
         If the order is unknown.
 
     Notes
     -----
-    These properties hold for every metric: each value is a float within the range; nan comes with
+    These properties every metric has: each value is a float within the range; nan comes with
     `UndefinedMetricWarning`, only from a metric that is ``nullable``, and the warning only with nan; the input is not
     changed; the same input gives the same value. Values are compared with a tolerance of 1e-12.
 
