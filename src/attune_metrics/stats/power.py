@@ -21,7 +21,7 @@ from attune_metrics.stats.sums import ROUNDING, as_terms, cluster_index, cluster
 __all__ = ["MDE_FACTOR", "clustered_standard_error", "minimum_detectable_effect", "units_needed"]
 
 MDE_FACTOR = NormalDist().inv_cdf(0.975) + NormalDist().inv_cdf(0.8)
-"""The standard errors in a true difference that is found with 80% power at an uncorrected, two-sided 0.05."""
+"""A minimum detectable effect in standard errors, for 80% power at an uncorrected, two-sided 0.05."""
 
 
 def clustered_standard_error(values: ArrayLike, clusters: Iterable[Hashable]) -> float:
@@ -103,13 +103,13 @@ def minimum_detectable_effect(a: ArrayLike, b: ArrayLike, clusters: Iterable[Has
     >>> round(minimum_detectable_effect([5, 4, 3, 4], [4, 1, 1, 2], range(4)), 4)
     1.1437
     """
-    return _detectable("minimum_detectable_effect", a, b, clusters)[0]
+    return _effect("minimum_detectable_effect", a, b, clusters)[0]
 
 
 def units_needed(a: ArrayLike, b: ArrayLike, clusters: Iterable[Hashable], *, difference: float) -> float:
     """Compute with how many units a paired comparison finds `difference` with 80% power.
 
-    ``n (minimum detectable difference / difference)^2``, rounded up: more clusters of the same sizes, since more units
+    ``n (minimum detectable effect / difference)^2``, rounded up: more clusters of the same sizes, since more units
     from the same participants narrow an interval less.
 
     Parameters
@@ -136,12 +136,12 @@ def units_needed(a: ArrayLike, b: ArrayLike, clusters: Iterable[Hashable], *, di
     """
     if check_number(difference, "difference", -inf, inf) <= 0:
         raise MetricInputError(f"difference {difference} is not above 0; give its size, whatever the direction")
-    detectable, n = _detectable("units_needed", a, b, clusters)
+    effect, n = _effect("units_needed", a, b, clusters)
     # A unit more for a difference in the last bits would be rounding.
-    return detectable if np.isnan(detectable) else float(ceil(n * (detectable / difference) ** 2 * (1 - ROUNDING)))
+    return effect if np.isnan(effect) else float(ceil(n * (effect / difference) ** 2 * (1 - ROUNDING)))
 
 
-def _detectable(name: str, a: ArrayLike, b: ArrayLike, clusters: Iterable[Hashable]) -> tuple[float, int]:
+def _effect(name: str, a: ArrayLike, b: ArrayLike, clusters: Iterable[Hashable]) -> tuple[float, int]:
     index = cluster_index(clusters)
     first, second = paired_terms(a, b, len(index))
     error, n = _standard_error(first - second, index)

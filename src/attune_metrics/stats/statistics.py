@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attune_metrics.stats.arrays import Floats
+from attune_metrics.stats.arrays import Floats, ratio
 from attune_metrics.stats.sums import Statistic, as_terms, evaluate, exact_sums
 
 __all__ = ["STATISTICS", "mean_of_means", "mean_of_sums", "point_estimate"]
@@ -95,7 +95,7 @@ def mean_of_means(sums: Floats, n: Floats) -> Floats:  # noqa: ARG001 - of the s
     >>> mean_of_means(np.array([2.0, 2.0, 4.0, 1.0]), np.array(3.0))
     np.float64(2.5)
     """
-    means = sums[..., 0::2] / sums[..., 1::2]
+    means = ratio(sums[..., 0::2], sums[..., 1::2])
     # Rounded once, so that the order of the groups does not show in the last bit.
     total = np.array([fsum(row) for row in means.reshape(-1, means.shape[-1]).tolist()])
     mean: Floats = total.reshape(means.shape[:-1]) / means.shape[-1]

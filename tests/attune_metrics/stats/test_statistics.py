@@ -116,6 +116,12 @@ def test_a_mean_of_means_by_hand() -> None:
     assert resampled.tolist() == [[2.5], [2.75]]
 
 
+def test_leaving_out_the_last_unit_of_a_group_leaves_no_mean_of_means() -> None:
+    # 0.1 + 0.2 - 0.3 is not quite 0; without units it counts for nothing.
+    left = np.array([0.1 + 0.2 - 0.3, 0.0, 1.0, 1.0])
+    assert isnan(mean_of_means(left, np.array(1.0)))
+
+
 def test_mean_and_share_are_the_mean_of_one_term() -> None:
     assert STATISTICS["mean"] is STATISTICS["share"] is mean_of_sums
     assert point_estimate([[1, 0, nan, 1], [nan, nan, nan, nan]], statistic=STATISTICS["share"])[0] == 2 / 3
