@@ -14,7 +14,7 @@ from attune_bench.benchmarks.eibench.comparison import compare_episodes, model_b
 from attune_bench.benchmarks.eibench.states import mean_states
 from attune_bench.report.eibench_html import eibench_report
 from attune_data import Episode, Scenario, load_scenarios
-from attune_metrics import Signature
+from attune_metrics.signature import Signature
 
 Call = Callable[..., tuple[int, str, str]]
 

@@ -12,7 +12,7 @@ from attune_bench import Scores, score
 from attune_bench.benchmarks.attunebench.baselines import BASELINES
 from attune_bench.report.html import html_report
 from attune_data import Collection, Conversation, Run, load, load_runs
-from attune_metrics import Signature
+from attune_metrics.signature import Signature
 
 Call = Callable[..., tuple[int, str, str]]
 EVIL = "<img src=x onerror=alert(1)>"

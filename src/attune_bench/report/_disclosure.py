@@ -13,7 +13,7 @@ from attune_bench.stats.comparison import FEWEST
 from attune_bench.stats.series import ScoreSeries
 from attune_data.attunebench.diagnoses import NO_DIAGNOSIS, UNKNOWN
 from attune_data.matching import NO_ANSWER
-from attune_metrics import Floats
+from attune_metrics.stats.arrays import Floats
 from attune_metrics.stats.sums import cluster_index
 
 if TYPE_CHECKING:

@@ -5,18 +5,13 @@ from typing import Any
 
 import pytest
 
-from attune_metrics import (
+from attune_metrics import MetricInputError, binary_accuracy, binary_f1, binary_mcc, binary_precision, binary_recall
+from attune_metrics.attunebench.binary import (
     BinaryCounts,
-    MetricInputError,
-    binary_accuracy,
     binary_counts,
-    binary_f1,
-    binary_mcc,
-    binary_precision,
-    binary_recall,
     count_answers,
-    observed_truth,
-    preferred_truth,
+    hp_reference,
+    om_reference,
     prepare_answers,
 )
 
@@ -84,13 +79,13 @@ def test_mcc_keeps_its_digits_in_large_pools() -> None:
 
 
 def test_truth_falls_back_from_none_only() -> None:
-    assert observed_truth("no", "yes") == "no"
-    assert observed_truth("na", "yes") == "na"
-    assert observed_truth(None, "yes") == "yes"
-    assert observed_truth(None) is None
-    assert preferred_truth("no", "yes") == "no"
-    assert preferred_truth("na", "yes") == "na"
-    assert preferred_truth(None, "yes") == "yes"
+    assert om_reference("no", "yes") == "no"
+    assert om_reference("na", "yes") == "na"
+    assert om_reference(None, "yes") == "yes"
+    assert om_reference(None) is None
+    assert hp_reference("no", "yes") == "no"
+    assert hp_reference("na", "yes") == "na"
+    assert hp_reference(None, "yes") == "yes"
 
 
 def test_prepared_truth_serves_many_predictions() -> None:

@@ -5,20 +5,22 @@ from typing import Any
 import pytest
 
 from attune_metrics import (
-    MODEL_FIT_OPTIONS,
-    RELEASED,
-    FourBranchScores,
     MetricInputError,
     four_branch_mae,
     four_branch_normalized,
-    four_branch_scores,
     q1_looking_for_score,
     q2_emotion_clarity_match,
     q3_follow_up_score,
     q3_model_fit_match,
     q3_model_fit_ordinal_distance,
+)
+from attune_metrics.attunebench.holistic import (
+    MODEL_FIT_OPTIONS,
+    FourBranchScores,
+    four_branch_scores,
     score_four_branch,
 )
+from attune_metrics.attunebench.protocol import RELEASED
 
 
 @pytest.mark.parametrize(

@@ -14,17 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from attune_metrics import (
-    KappaWeights,
-    Level,
-    MetricInputError,
-    UndefinedMetricWarning,
-    cohen_kappa,
-    fleiss_kappa,
-    krippendorff_alpha,
-)
+from attune_metrics import MetricInputError, UndefinedMetricWarning
+from attune_metrics.stats.agreement import KappaWeights, MeasurementLevel, cohen_kappa, fleiss_kappa, krippendorff_alpha
 
-LEVELS: tuple[Level, ...] = get_args(Level)
+LEVELS: tuple[MeasurementLevel, ...] = get_args(MeasurementLevel)
 quick = settings(deadline=None)
 sides = st.integers(1, 9).flatmap(
     lambda n: st.tuples(*[st.lists(st.integers(1, 4), min_size=n, max_size=n) for _ in range(2)])
@@ -84,7 +77,7 @@ def test_fleiss_1971() -> None:
         ("interval", 0.8491071428571428), ("ratio", 0.7974027747116121),
     ],
 )  # fmt: skip
-def test_krippendorff_2011(level: Level, alpha: float) -> None:
+def test_krippendorff_2011(level: MeasurementLevel, alpha: float) -> None:
     assert krippendorff_alpha(OBSERVERS, level=level) == pytest.approx(alpha, abs=1e-12)
 
 
@@ -132,7 +125,7 @@ def test_fleiss_by_definition(ratings: list[list[int]]) -> None:
 def test_alpha_by_definition(ratings: list[list[int | None]]) -> None:
     rows = [row for row in ([a for a in row if a is not None] for row in ratings) if len(row) > 1]
     everything = [rating for row in rows for rating in row]
-    distances: dict[Level, Callable[[int, int], Fraction]] = {
+    distances: dict[MeasurementLevel, Callable[[int, int], Fraction]] = {
         "nominal": lambda a, b: Fraction(a != b),
         "ordinal": lambda a, b: (
             sum((Fraction(min(a, b) <= c <= max(a, b)) for c in everything), Fraction(0))
@@ -152,7 +145,9 @@ def test_alpha_by_definition(ratings: list[list[int | None]]) -> None:
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(LEVELS), st.integers(2, 30), st.integers(2, 6), st.integers(2, 8))
 @quick
-def test_alpha_is_that_of_krippendorff(seed: int, level: Level, units: int, raters: int, values: int) -> None:
+def test_alpha_is_that_of_krippendorff(
+    seed: int, level: MeasurementLevel, units: int, raters: int, values: int
+) -> None:
     random = np.random.default_rng(seed)
     ratings = random.integers(0, values, size=(units, raters)) * 0.7 + 0.1
     ratings[random.random(ratings.shape) < 0.3] = nan
@@ -214,7 +209,7 @@ def test_levels_differ() -> None:
 
 @pytest.mark.parametrize("ratings", [np.empty((0, 3)), [[2, 2], [2, 2]], [[nan, nan]], [[nan, 1], [2, nan]]])
 @pytest.mark.parametrize("level", LEVELS)
-def test_undefined_alpha(ratings: Any, level: Level) -> None:
+def test_undefined_alpha(ratings: Any, level: MeasurementLevel) -> None:
     with pytest.warns(UndefinedMetricWarning, match="^undefined: krippendorff_alpha; it needs units"):
         assert isnan(krippendorff_alpha(ratings, level=level))
 

@@ -10,11 +10,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
 from attune_metrics import (
-    NEGATIVE_AFFECT,
-    POSITIVE_AFFECT,
-    VALENCE_AROUSAL,
     MetricInputError,
-    Tag,
     UndefinedMetricWarning,
     emotion_f1,
     emotion_f1_intensity,
@@ -22,14 +18,20 @@ from attune_metrics import (
     emotion_intensity_mae,
     emotion_precision,
     emotion_recall,
-    emotion_scores,
-    emotion_similarity,
     emotion_va_intensity_score,
     emotion_va_score,
+)
+from attune_metrics.attunebench._emotion_score import _best_assignment
+from attune_metrics.attunebench.emotion import (
+    NEGATIVE_AFFECT,
+    POSITIVE_AFFECT,
+    VALENCE_AROUSAL,
+    Tag,
+    emotion_scores,
+    emotion_similarity,
     prepare_tags,
     score_tags,
 )
-from attune_metrics.attunebench.emotion import _best_assignment
 
 
 def test_vocabulary_is_ten_and_ten_words_with_a_place_each() -> None:

@@ -15,11 +15,10 @@ from attune_metrics.attunebench.composite import (
     equal_weight_composite,
     evaluation_quality,
     holistic,
-    hp_perspective_alignment,
-    hp_perspective_gap,
     panas01,
     turn_level_average,
 )
+from attune_metrics.attunebench.phrasing import hp_perspective_alignment, hp_perspective_gap
 
 
 def test_pillars() -> None:

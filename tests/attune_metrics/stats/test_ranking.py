@@ -11,15 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from attune_metrics import (
-    MetricInputError,
-    Resamples,
-    UndefinedMetricWarning,
-    bradley_terry,
-    draw_resamples,
-    rank_intervals,
-    win_rates,
-)
+from attune_metrics import MetricInputError, UndefinedMetricWarning
+from attune_metrics.stats.ranking import bradley_terry, rank_intervals, win_rates
+from attune_metrics.stats.resampling import Resamples, draw_resamples
 
 quick = settings(deadline=None)
 scores = st.integers(1, 8).flatmap(

@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from attune_metrics import (
+from attune_metrics import MetricInputError
+from attune_metrics.stats.resampling import (
     Interval,
-    MetricInputError,
     Resamples,
     bootstrap,
     bootstrap_distribution,
     draw_resamples,
-    mean_of_sums,
 )
+from attune_metrics.stats.statistics import mean_of_sums
 
 # Efron & Tibshirani (1993), table 3.1: mean LSAT score and mean GPA of 15 law schools.
 LSAT = np.array([576, 635, 558, 578, 666, 580, 555, 661, 651, 605, 653, 575, 545, 572, 594]) / 100
@@ -293,9 +293,14 @@ def test_odd_options(options: Any, message: str) -> None:
 
 def test_statistics_run_without_the_slow_part_of_scipy() -> None:
     program = (
-        "import sys, attune_metrics as am; w = am.draw_resamples(range(9)); x = [*range(9)]; "
-        "[am.bootstrap(x, w, method=m) for m in ('expanded', 'bca')]; am.paired_permutation_test(x, x[::-1], x); "
-        "am.clopper_pearson_interval(3, 9); am.mcnemar_test(3, 9); am.holm([0.1]); "
+        "import sys; "
+        "from attune_metrics.stats.comparison import paired_permutation_test; "
+        "from attune_metrics.stats.multiplicity import holm; "
+        "from attune_metrics.stats.proportions import clopper_pearson_interval, mcnemar_test; "
+        "from attune_metrics.stats.resampling import bootstrap, draw_resamples; "
+        "w = draw_resamples(range(9)); x = [*range(9)]; "
+        "[bootstrap(x, w, method=m) for m in ('expanded', 'bca')]; paired_permutation_test(x, x[::-1], x); "
+        "clopper_pearson_interval(3, 9); mcnemar_test(3, 9); holm([0.1]); "
         "print([n for n in ('scipy.stats', 'scipy.optimize') if n in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attune_metrics import Anchors, MetricInputError, anchor_reward, anchor_score, score_anchors
-from attune_metrics.eibench import Axis, Rule
+from attune_metrics import MetricInputError, anchor_reward, anchor_score
+from attune_metrics.eibench import Anchors, Axis, Rule, score_anchors
 
 ANGER, TRUST = Anchors(70, 25, 90), Anchors(15, 50, 0)
 RULES: list[Rule] = ["evaluation", "directed"]

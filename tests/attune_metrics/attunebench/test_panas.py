@@ -6,12 +6,7 @@ from typing import Any
 import pytest
 
 from attune_metrics import (
-    NEGATIVE_AFFECT,
-    POSITIVE_AFFECT,
-    RELEASED,
     MetricInputError,
-    Panas,
-    PanasTotals,
     UndefinedMetricWarning,
     panas_baseline_adjusted,
     panas_item_baseline_adjusted,
@@ -25,11 +20,10 @@ from attune_metrics import (
     panas_pa_baseline_adjusted,
     panas_pa_mae,
     panas_pa_normalized,
-    panas_scores,
-    panas_totals,
-    prepare_panas,
-    score_panas,
 )
+from attune_metrics.attunebench.emotion import NEGATIVE_AFFECT, POSITIVE_AFFECT
+from attune_metrics.attunebench.panas import Panas, PanasTotals, panas_scores, panas_totals, prepare_panas, score_panas
+from attune_metrics.attunebench.protocol import RELEASED
 
 THREES = dict.fromkeys(POSITIVE_AFFECT, 3)  # sum 30
 

@@ -10,24 +10,21 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attune_metrics import (
-    Interval,
+from attune_metrics import MetricInputError, UndefinedMetricWarning
+from attune_metrics.stats.agreement import (
     KappaWeights,
-    Level,
-    MetricInputError,
-    Resamples,
-    UndefinedMetricWarning,
+    MeasurementLevel,
     cohen_kappa,
     cohen_kappa_interval,
-    draw_resamples,
     fleiss_kappa,
     fleiss_kappa_interval,
     krippendorff_alpha,
     krippendorff_alpha_interval,
 )
+from attune_metrics.stats.resampling import Interval, Resamples, draw_resamples
 
 Table = NDArray[np.float64]
-LEVELS: tuple[Level, ...] = get_args(Level)
+LEVELS: tuple[MeasurementLevel, ...] = get_args(MeasurementLevel)
 PEOPLE = [f"p{number % 17}" for number in range(40)]
 
 
@@ -49,7 +46,7 @@ def cohen_case(weights: KappaWeights | None) -> "Case":
     return draw_ratings(0), measure, interval
 
 
-def alpha_case(level: Level) -> "Case":
+def alpha_case(level: MeasurementLevel) -> "Case":
     return (
         draw_ratings(0.2),
         partial(krippendorff_alpha, level=level),
@@ -116,7 +113,7 @@ def test_text_ratings() -> None:
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_no_interval(level: Level) -> None:
+def test_no_interval(level: MeasurementLevel) -> None:
     # No warning: the reason is in the result.
     def interval(ratings: Any, people: Any) -> Interval:
         with warnings.catch_warnings():

@@ -5,16 +5,8 @@ from typing import Any
 
 import pytest
 
-from attune_metrics import (
-    Comparison,
-    MetricInputError,
-    UndefinedMetricWarning,
-    pairwise_accuracy,
-    pairwise_kendall_tau,
-    pairwise_wins,
-    prepare_comparisons,
-    score_comparisons,
-)
+from attune_metrics import MetricInputError, UndefinedMetricWarning, pairwise_accuracy, pairwise_kendall_tau
+from attune_metrics.attunebench.pairwise import Comparison, pairwise_wins, prepare_comparisons, score_comparisons
 
 # Wins: original 2, human 1, alternate 0.
 TURN = [

@@ -8,15 +8,9 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from attune_metrics import (
-    MetricInputError,
-    PermutationTest,
-    bootstrap,
-    bootstrap_distribution,
-    draw_resamples,
-    paired_bootstrap,
-    paired_permutation_test,
-)
+from attune_metrics import MetricInputError
+from attune_metrics.stats.comparison import PermutationTest, paired_bootstrap, paired_permutation_test
+from attune_metrics.stats.resampling import bootstrap, bootstrap_distribution, draw_resamples
 
 
 def ratio(sums: Any, n: Any) -> Any:

@@ -8,15 +8,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from attune_metrics import (
-    Interval,
-    bootstrap,
-    bootstrap_distribution,
-    clustered_standard_error,
-    draw_resamples,
-    paired_bootstrap,
-    paired_permutation_test,
-)
+from attune_metrics.stats.comparison import paired_bootstrap, paired_permutation_test
+from attune_metrics.stats.power import clustered_standard_error
+from attune_metrics.stats.resampling import Interval, bootstrap, bootstrap_distribution, draw_resamples
 
 METHODS = ("expanded", "percentile", "bca")
 few = settings(deadline=None, max_examples=40)
