@@ -93,7 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(130)
     except BrokenPipeError:
         # The reader, `head` for instance, has seen enough; nothing may be flushed into the closed pipe at exit.
-        sys.stdout = None  # type: ignore[assignment]  # what the interpreter accepts for a closed stream
+        sys.stdout = None  # what the interpreter accepts for a closed stream
         sys.exit(1)
     except (ValueError, ImportError) as error:
         if not _is_mistake(error):

@@ -211,6 +211,7 @@ def rank(scores: Path, metric: tuple[str, ...], format: str, **given: Any) -> No
 @click.pass_context
 def subset(
     ctx: click.Context,
+    /,
     scores: Path,
     data: str | None,
     where: tuple[str, ...],
@@ -317,7 +318,7 @@ def analyze(
     for asked in name:
         if asked not in known:
             raise UserError(f"no analysis {asked!r}; {meant(asked, known)}")
-    sources = {"data": data, "results": results}
+    sources: dict[str, Any] = {"data": data, "results": results}
     flags = {"data": "--data", "results": "--results"}
     lacking = {
         key: " and ".join(flags[need] for need in analysis.needs if sources[need] is None)
@@ -333,7 +334,7 @@ def analyze(
     if format == "csv" and len(chosen) != 1:
         raise UserError(f"--format csv is of one analysis; name one of {', '.join(chosen)}")
     needed = {need for key in chosen for need in known[key].needs}
-    inputs = {need: _records(read, sources[need], need, flags[need]) for need in needed}
+    inputs: dict[str, Any] = {need: _records(read, sources[need], need, flags[need]) for need in needed}
     documents = {key: _analysis(read, key, known[key], inputs, metric, given) for key in chosen}
     left_out = {key: f"needs {needs}" for key, needs in lacking.items()}
     if format == "json":

@@ -32,6 +32,7 @@ __all__ = ["demo", "score"]
 @click.pass_context
 def score(
     ctx: click.Context,
+    /,
     results: tuple[str, ...],
     data: str | None,
     output: Path | None,

@@ -17,7 +17,7 @@ from attune_bench.report.columns import (
 )
 from attune_bench.report.tables import label
 from attune_bench.score_table import ScoreTable
-from attune_metrics.catalog import Metric
+from attune_metrics.metric import Metric
 
 __all__ = ["analysis_tables"]
 

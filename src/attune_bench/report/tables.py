@@ -27,7 +27,7 @@ from attune_bench.stats.options import FEW, MIN_CLUSTERS
 from attune_bench.stats.series import ScoreSeries
 from attune_bench.stats.summary import coverage, points, z_scores
 from attune_data.text import plural, printable
-from attune_metrics.catalog import Metric
+from attune_metrics.metric import Metric
 from attune_metrics.stats.statistics import STATISTICS
 
 __all__ = [

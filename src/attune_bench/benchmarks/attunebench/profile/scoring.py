@@ -11,7 +11,7 @@ from textwrap import fill
 from typing import Any
 
 from attune_bench.benchmarks.attunebench.profile.asking import CHOICES, LISTS, SCORES, ProfilePrediction, profile_values
-from attune_bench.report import WIDTH
+from attune_bench.report.render import WIDTH
 from attune_data import Conversation
 from attune_data.text import grid
 from attune_metrics.attunebench.tokens import jaccard
