@@ -17,20 +17,18 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import IO, Generic, TypeVar, cast
 
+from attune_data.io import limits
 from attune_data.io.documents import (
-    ALL_LIMIT,
     FILES,
-    RECORD_LIMIT,
-    Budget,
     Choice,
     Document,
     Selection,
-    TooLargeError,
     reason,
     records,
     select,
     shown_name,
 )
+from attune_data.io.limits import Budget, TooLargeError
 from attune_data.issues import SourceError
 
 __all__ = ["members"]
@@ -200,7 +198,7 @@ def _tar(path: Path, choose: Choice | None, prefer: str | None) -> Iterator[Docu
             if found == name:  # Where the archive is in name order no member is held.
                 yield from records(shown_name(name), member, budget)
                 return
-            waiting[found] = member.read(RECORD_LIMIT + 1 if found.lower().endswith(".json") else ALL_LIMIT)
+            waiting[found] = member.read(limits.RECORD_LIMIT + 1 if found.lower().endswith(".json") else limits.ALL_LIMIT)
         held = io.BufferedReader(io.BytesIO(waiting.pop(name)))
         yield from records(shown_name(name), held, budget)
 
@@ -299,5 +297,5 @@ class _Forwards:
         return data
 
     def _allow(self, position: int) -> None:
-        if position > ALL_LIMIT:
+        if position > limits.ALL_LIMIT:
             Budget().spend(position)
