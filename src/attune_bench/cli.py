@@ -231,10 +231,9 @@ def describe(source: str, /, *, as_json: Annotated[bool, Parameter(name="--json"
     as_json
         Print the counts as JSON.
     """
-    from attune_bench.benchmarks.attunebench.description import describe as count
-    from attune_bench.benchmarks.attunebench.description import description_text
     from attune_bench.progress import progress
-    from attune_data import load
+    from attune_data import describe as count
+    from attune_data import description_text, load
 
     with progress() as phase:
         conversations = load(source, progress=phase("reading conversations", None))

@@ -1,6 +1,8 @@
 """The commands `attune-bench compare` and `subset`."""
 
 from collections.abc import Sequence
+from functools import reduce
+from operator import or_
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -213,7 +215,9 @@ def subset(
     if not (given or screen or filter is not None or by):
         raise UsageError("which conversations? Choose some, for instance --diagnosis ADHD, or use --by TRAIT")
     with mistakes():
-        part = conversations.where(**given, **({"screen": screen} if screen else {}))
+        part = conversations.where(**given)
+        if screen:  # Positive on any of them.
+            part = reduce(or_, (part.where(**{f"{name}_screen": True}) for name in screen))
         if filter is not None:
             part = part.filter(filter)
     question = ", ".join(part._filters[len(conversations._filters) :])
@@ -256,10 +260,8 @@ _DIFFERENCE_NOTE = (
 
 def _known(conversations: "Collection[Conversation]", screen: Sequence[str]) -> "Collection[Conversation]":
     """Return the conversations of whom it is known whether they are screen-positive: a complement has no others."""
-    from attune_data import none_of
-
     for name in screen:
-        conversations = conversations.where(screen=name) | conversations.where(screen=none_of(name))
+        conversations = conversations.where(**{f"{name}_screen": [True, False]})
     return conversations
 
 

@@ -6,16 +6,22 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from attune_data.codebook import codebook_folder
 from attune_data.issues import PublishError, shown
 from attune_data.record import Record
 
-if TYPE_CHECKING:
-    from attune_data.collection import Collection
-
 __all__ = ["Benchmark", "Canary", "Licence", "canary", "find_licence", "licences", "named_licences", "permitted"]
+
+
+class Records(Protocol):
+    """Records, and the file that each came from by its id, as a collection has them."""
+
+    @property
+    def files(self) -> Mapping[str, str]: ...
+    def __iter__(self) -> Iterator[Any]: ...
+
 
 _LICENCE_KEYS = {"licence", "license", "datalicence", "datalicense"}
 
@@ -89,7 +95,7 @@ def find_licence(text: str) -> Licence | None:
     return _codebook()[1].get(_folded(text))
 
 
-def permitted(records: "Collection[Any]", licence: str) -> tuple[Licence, tuple[Benchmark, ...]]:
+def permitted(records: Records, licence: str) -> tuple[Licence, tuple[Benchmark, ...]]:
     """Return the licence that records are to be published under, and the benchmarks that they are known to be of.
 
     A record is under the licence that it states under the key ``licence`` or ``license`` (or ``data_licence``,
@@ -124,7 +130,7 @@ def permitted(records: "Collection[Any]", licence: str) -> tuple[Licence, tuple[
     return wanted, tuple(source for source in sources if isinstance(source, Benchmark))
 
 
-def _refuse(records: "Collection[Any]", sources: Mapping[Licence | Benchmark, Record], wanted: Licence) -> None:
+def _refuse(records: Records, sources: Mapping[Licence | Benchmark, Record], wanted: Licence) -> None:
     under = {source: source.licence if isinstance(source, Benchmark) else source for source in sources}
     for source, own in under.items():
         if own.allows(wanted):
@@ -145,7 +151,7 @@ def _refuse(records: "Collection[Any]", sources: Mapping[Licence | Benchmark, Re
         raise PublishError(f"{place}: {said} {own.id}, which does not allow publishing under {wanted.id!r}; {accepted}")
 
 
-def _sources(record: Record, records: "Collection[Any]") -> Iterator[Licence | Benchmark]:
+def _sources(record: Record, records: Records) -> Iterator[Licence | Benchmark]:
     """Yield what tells a record's licence."""
     stated = _stated(record)
     for item in stated:
@@ -227,7 +233,7 @@ def _items(value: Any) -> list[Any]:
     return [item for item in items if item is not None and not (isinstance(item, str) and not item.strip())]
 
 
-def _place(records: "Collection[Any]", record: Any) -> str:
+def _place(records: Records, record: Any) -> str:
     file = records.files.get(record.id)
     return f"{file}: record {shown(record.id)}" if file else f"record {shown(record.id)}"
 

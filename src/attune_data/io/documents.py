@@ -4,7 +4,7 @@ import gzip
 import io
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, cast
@@ -131,10 +131,10 @@ class Selection:
         return choose(self.names) if choose else self.names
 
 
-def select(source: Path | str, names: Iterable[str], prefer: str | None, *, may_be_empty: bool) -> Selection:
+def select(source: Path | str, names: Iterable[str], prefer: Sequence[str], *, may_be_empty: bool) -> Selection:
     """Select the files of a folder, an archive or an address on the Hub that hold records.
 
-    These are the files that match `prefer`, else every JSON file, else every JSONL file, else every
+    These are the files that match one of `prefer`, else every JSON file, else every JSONL file, else every
     ``records.parquet``, else every Parquet file. What lies beside a ``records.parquet`` are tables of those records.
 
     Raises
@@ -146,7 +146,7 @@ def select(source: Path | str, names: Iterable[str], prefer: str | None, *, may_
     candidates = [name for name in every if PurePosixPath(name).name.lower() != "annotation_codebook.json"]
     kinds = (".json", _LINES, _RECORDS, ".parquet")
     of_kinds = ([name for name in candidates if f"/{name}".lower().endswith(kind)] for kind in kinds)
-    preferred = [name for name in candidates if prefer and PurePosixPath(name.lower()).match(prefer)]
+    preferred = [name for name in candidates if any(map(PurePosixPath(name.lower()).match, prefer))]
     selected = preferred or next(filter(None, of_kinds), [])
     if not selected and not may_be_empty:
         packed = [name for name in every if name.lower().endswith(ARCHIVES)]
