@@ -15,15 +15,20 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any, TypeVar
 
 from pairs import Ratio, compare
 
 from attune_bench import score
 from attune_bench.benchmarks.attunebench.run_files import write_runs
-from attune_data import Conversation, Issue
+from attune_data import Conversation, Kind
+from attune_data.attunebench.kinds import CONVERSATION, RUN
 from attune_data.attunebench.synthetic.generator import SimulatedModel, conversations, runs
 from attune_data.io.sources import Document
-from attune_data.reading import CONVERSATION, RUN, AnyRecord, Kind, read_document
+from attune_data.reading import Reader
+from attune_data.record import Record
+
+R = TypeVar("R", bound=Record)
 
 CONVERSATIONS = 200
 MODELS = 11
@@ -80,14 +85,14 @@ def _parse(documents: list[Document]) -> Callable[[], object]:
     return lambda: [json.loads(document.data) for document in documents]
 
 
-def _load(kind: Kind[AnyRecord], documents: list[Document]) -> list[AnyRecord]:
+def _load(kind: Kind[R, Any], documents: list[Document]) -> list[R]:
     """Load from memory, so that both sides are timed without the disk."""
-    found: list[Issue] = []
-    return [record for document in documents if (record := read_document(kind, document, found=found))]
+    reader = Reader(kind)
+    return [record for document in documents if (record := reader.read(document))]
 
 
-def _loading(kind: Kind[AnyRecord], documents: list[Document]) -> Ratio:
-    name = f"loading a {kind.name}: bytes to checked record, against json.loads"
+def _loading(kind: Kind[Any, Any], documents: list[Document]) -> Ratio:
+    name = f"loading a {kind.noun}: bytes to checked record, against json.loads"
     return compare(name, lambda: _load(kind, documents), _parse(documents), bound=2)
 
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from attune_bench import Scores, score
 from attune_bench.benchmarks.attunebench.analyses import diagnosis_groups, turn_drift
 from attune_bench.stats.comparison import compare
-from attune_data import Collection, Conversation
+from attune_data import Conversations
 from attune_data.attunebench.synthetic.generator import Effects, SimulatedModel, conversations, runs
 
 SEEDS, CONVERSATIONS, PARTICIPANTS = 200, 200, 120
@@ -41,9 +41,9 @@ class World:
     first: SimulatedModel
     second: SimulatedModel
 
-    def draw(self, seed: int) -> tuple[Collection[Conversation], Scores]:
+    def draw(self, seed: int) -> tuple[Conversations, Scores]:
         """Return the conversations of a seed and the scores of both models on them."""
-        drawn = conversations(CONVERSATIONS, participants=PARTICIPANTS, seed=seed, effects=self.effects)
+        drawn = Conversations(conversations(CONVERSATIONS, participants=PARTICIPANTS, seed=seed, effects=self.effects))
         return drawn, score(drawn, runs(drawn, [self.first, self.second], seed=seed))
 
 

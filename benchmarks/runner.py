@@ -83,7 +83,7 @@ async def bare(data: list[Conversation], url: str) -> float:
 
 def main() -> int:
     """Measure and print."""
-    data = list(conversations(CONVERSATIONS, seed=1))
+    data = conversations(CONVERSATIONS, seed=1)
     with served(0.0) as url:
         seen = run(data, url)
         rate = seen[-1][1] / (seen[-1][0] - seen[0][0])

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hub_server import HubServer
 
-from attune_data import Collection, Conversation, Run, load, load_runs
+from attune_data import Collection, Conversations, Runs, load, load_runs
 
 Json = dict[str, Any]
 Triple = tuple[str, str, str]
@@ -263,27 +263,27 @@ def _read(records: Collection[Any]) -> tuple[Json, list[Triple]]:
 
 
 @pytest.fixture
-def load_conversation(save: Callable[[Any, str], Path]) -> Callable[[Any], Collection[Conversation]]:
+def load_conversation(save: Callable[[Any, str], Path]) -> Callable[[Any], Conversations]:
     """Return the function that loads one conversation from a JSON value or bytes."""
     return lambda value: load(save(value, "conversation_1.json"))
 
 
 @pytest.fixture
-def load_run(save: Callable[[Any, str], Path]) -> Callable[[Any], Collection[Run]]:
+def load_run(save: Callable[[Any, str], Path]) -> Callable[[Any], Runs]:
     """Return the function that loads one run from a JSON value or bytes."""
     return lambda value: load_runs(save(value, "run_1.json"))
 
 
 @pytest.fixture
 def read_conversation(
-    load_conversation: Callable[[Any], Collection[Conversation]],
+    load_conversation: Callable[[Any], Conversations],
 ) -> Callable[[Any], tuple[Json, list[Triple]]]:
     """Return the function from a conversation to what is written back and its issues (path, rule, severity)."""
     return lambda value: _read(load_conversation(value))
 
 
 @pytest.fixture
-def read_run(load_run: Callable[[Any], Collection[Run]]) -> Callable[[Any], tuple[Json, list[Triple]]]:
+def read_run(load_run: Callable[[Any], Runs]) -> Callable[[Any], tuple[Json, list[Triple]]]:
     """Return the function from a run to what is written back and its issues (path, rule, severity)."""
     return lambda value: _read(load_run(value))
 

@@ -8,17 +8,11 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from attune_data.attunebench.conversation import Conversation
-from attune_data.attunebench.run import Run
-from attune_data.attunebench.tables import Tables
-from attune_data.eibench.scenario import Episode, Scenario
-from attune_data.eibench.tables import EpisodeTables, SageTables, ScenarioTables
 from attune_data.frames import Frames
+from attune_data.kind import Kind
 from attune_data.licences import Benchmark, Licence, canary
 from attune_data.matching import count_people
 from attune_data.meanings import RECORDS_TABLE
-from attune_data.sage.dialogue import SageDialogue
-from attune_data.schema_kinds import RECORDS
 from attune_data.text import plural, printable
 
 if TYPE_CHECKING:
@@ -27,25 +21,10 @@ if TYPE_CHECKING:
 
 __all__ = ["dataset_card"]
 
-_TABLES: dict[type, type[Frames]] = {
-    Conversation: Tables,
-    Scenario: ScenarioTables,
-    Episode: EpisodeTables,
-    SageDialogue: SageTables,
-}
-_LOADERS: dict[type, str] = {
-    Conversation: "load",
-    Run: "load_runs",
-    Scenario: "load_scenarios",
-    Episode: "load_episodes",
-    SageDialogue: "load_sage",
-}
-_ANNOTATIONS = ("mood_tags", "binary", "pairwise", "panas")
-_FIRST = ("conversations", "episodes", "scenarios", "records")
-
 
 def dataset_card(
     repo_id: str,
+    kind: Kind[Any, Any],
     records: Sequence[Any],
     frames: "Mapping[str, pl.LazyFrame]",
     licence: Licence,
@@ -57,6 +36,8 @@ def dataset_card(
     ----------
     repo_id : str
         ``owner/name``.
+    kind : Kind
+        What the records are.
     records : sequence
         What is published.
     frames : mapping of str to polars.LazyFrame
@@ -71,7 +52,7 @@ def dataset_card(
 
     rows = {name: frame.select(pl.len()).collect().item() for name, frame in frames.items()}
     name = repo_id.partition("/")[2]
-    default = next(name for name in _FIRST if name in rows)
+    default = next(name for name in (*(kind.tables.names if kind.tables else ()), "records") if name in rows)
     # The library datasets cannot load a config without a row.
     filled = [config for config in rows if rows[config]]
     configs: list[dict[str, Any]] = [{"config_name": config, "data_files": f"{config}.parquet"} for config in filled]
@@ -85,13 +66,13 @@ def dataset_card(
     )
     body = [
         f"# {name}",
-        _summary(records, rows),
+        _summary(kind, records, rows),
         *_synthetic(records),
-        *_request(records),
+        *_request(kind, records),
         *_licence(licence, benchmarks),
-        *_contents(type(records[0]), rows),
-        *_use(repo_id, records, default),
-        *_fields(type(records[0]), frames),
+        *_contents(kind.tables, rows),
+        *_use(repo_id, kind, default),
+        *_fields(kind.tables, frames),
     ]
     return DatasetCard(f"---\n{data.to_yaml()}\n---\n\n" + "\n\n".join(body) + "\n")
 
@@ -111,16 +92,13 @@ def _size(rows: int) -> str:
     return next(between, "n>10M")
 
 
-def _summary(records: Sequence[Any], rows: Mapping[str, int]) -> str:
-    parts = [plural(len(records), type(records[0]).__name__.removeprefix("Sage").lower())]
+def _summary(kind: Kind[Any, Any], records: Sequence[Any], rows: Mapping[str, int]) -> str:
+    parts = [plural(len(records), kind.noun, kind.plural)]
     people = count_people(getattr(record, "participant_id", None) for record in records)
     if people:
         parts.append(plural(people, "participant"))
-    if "turns" in rows:
-        parts.append(plural(rows["turns"], "turn"))
-    annotations = sum(rows[name] for name in _ANNOTATIONS if name in rows)
-    if annotations and isinstance(records[0], Conversation):
-        parts.append(f"{plural(annotations, 'annotation')} (mood tags, yes/no judgements, comparisons, PANAS ratings)")
+    counted = kind.tables.counted if kind.tables else {}
+    parts += [plural(rows[table], noun) for table, noun in counted.items() if rows.get(table)]
     return f"{', '.join(parts)}. Made with the library attune-bench."
 
 
@@ -132,18 +110,16 @@ def _synthetic(records: Sequence[Any]) -> list[str]:
     return [f"**Synthetic data.** {which} of itself that it was generated: no person wrote or annotated it."]
 
 
-def _request(records: Sequence[Any]) -> list[str]:
-    if not isinstance(records[0], Conversation | Run):  # The others' authors ask nothing of the kind.
+def _request(kind: Kind[Any, Any], records: Sequence[Any]) -> list[str]:
+    if kind.request is None:
         return []
     found = canary(records)
     longest = max(map(len, re.findall("`+", "".join(found.texts))), default=0)
     fence = "`" * max(3, longest + 1)
-    which = "The canary of the data" if found.is_own else "The data hold no canary of their own; this one stands for it"
+    which = "The canary of the data" if found.is_own else "The data have no canary of their own; this one stands in"
     return [
         "## Please do not train on these data",
-        "The authors of the benchmark ask everybody not to train models on its data, and not to show a model the "
-        "annotations while it is evaluated. This is a request, not a condition of the licence. The data are for "
-        "research evaluation only: not a clinical tool, and no statement about a person.",
+        kind.request,
         f"{which}:",
         "\n".join([f"{fence}text", *map(printable, found.texts), fence]),
     ]
@@ -160,21 +136,21 @@ def _licence(licence: Licence, benchmarks: Sequence[Benchmark]) -> list[str]:
     return ["## Licence", f"[{licence.title}]({licence.url}). {own}", *sources]
 
 
-def _contents(kind: type, rows: Mapping[str, int]) -> list[str]:
-    lines = [f"| `{name}` | {count:,} | {_about(kind, name)} |" for name, count in rows.items() if count]
+def _contents(tables: type[Frames] | None, rows: Mapping[str, int]) -> list[str]:
+    lines = [f"| `{name}` | {count:,} | {_about(tables, name)} |" for name, count in rows.items() if count]
     table = "\n".join(["| config | rows | content |", "| --- | ---: | --- |", *lines])
     empty = ", ".join(f"`{name}.parquet`" for name, count in rows.items() if not count)
     return ["## Configs", table, *([f"Without a row, and so no config: {empty}."] if empty else [])]
 
 
-def _about(kind: type, table: str) -> str:
+def _about(tables: type[Frames] | None, table: str) -> str:
     if table == "records":
         return "One row a record: all of it, as JSON, nothing left out."
-    return (getattr(_TABLES[kind], table, None).__doc__ or "").partition("\n")[0]
+    return (getattr(tables, table).__doc__ or "").partition("\n")[0]
 
 
-def _use(repo_id: str, records: Sequence[Any], default: str) -> list[str]:
-    loader = _LOADERS[type(records[0])]
+def _use(repo_id: str, kind: Kind[Any, Any], default: str) -> list[str]:
+    loader = kind.loader
     code = [
         "```python",
         f"from attune_data import {loader}  # pip install attune-bench",
@@ -189,10 +165,9 @@ def _use(repo_id: str, records: Sequence[Any], default: str) -> list[str]:
     return ["## Use", "\n".join(code)]
 
 
-def _fields(kind: type, frames: "Mapping[str, pl.LazyFrame]") -> list[str]:
+def _fields(tables: type[Frames] | None, frames: "Mapping[str, pl.LazyFrame]") -> list[str]:
     parts = ["## Fields"]
-    (described,) = [record for record in RECORDS.values() if record.model is kind]
-    meanings = {**described.columns(), "records": RECORDS_TABLE}
+    meanings = {**(tables.meanings() if tables else {}), "records": RECORDS_TABLE}
     for table, frame in frames.items():
         lines = [
             f"| `{column}` | {_type(dtype)} | {meanings[table][column].description} |"

@@ -1,34 +1,23 @@
-"""What a user holds after loading: the good records, in order, and what was noticed about the rest."""
+"""What loading gives: the good records, in order, and what was noticed about the rest."""
 
 import os
+from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Generic, Never, Protocol, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar, cast, overload
 
-from attune_data.attunebench.conversation import Conversation
-from attune_data.attunebench.run import Run
-from attune_data.attunebench.run_tables import RunTables, join_runs
-from attune_data.attunebench.tables import Tables, build_table
-from attune_data.eibench.scenario import SCENES, Episode, Scenario
-from attune_data.eibench.tables import (
-    EpisodeTables,
-    SageTables,
-    ScenarioTables,
-    episode_builder,
-    sage_builder,
-    scenario_builder,
-)
+from attune_data.display.collection import collection_html
 from attune_data.export import Exportable
 from attune_data.frames import Frames
 from attune_data.io.files import write_whole
 from attune_data.issues import Issue
-from attune_data.matching import count_people
+from attune_data.kind import Kind
+from attune_data.matching import Traits, count_people
 from attune_data.query import Queryable, either, repeated
-from attune_data.sage.dialogue import SageDialogue
 from attune_data.text import plural
 
 if TYPE_CHECKING:
@@ -44,41 +33,14 @@ class _Writable(Protocol):
 
 
 T = TypeVar("T", bound=_Writable)
-
-
-class _TablesOf:
-    """The attribute `tables`, of the class that goes with the kind of record."""
-
-    @overload
-    def __get__(self, instance: None, owner: object) -> "_TablesOf": ...
-    @overload
-    def __get__(self, instance: "Collection[Conversation]", owner: object) -> Tables: ...
-    @overload
-    def __get__(self, instance: "Collection[Scenario]", owner: object) -> ScenarioTables: ...
-    @overload
-    def __get__(self, instance: "Collection[Episode]", owner: object) -> EpisodeTables: ...
-    @overload
-    def __get__(self, instance: "Collection[SageDialogue]", owner: object) -> SageTables: ...
-    @overload
-    def __get__(self, instance: "Collection[Run]", owner: object) -> Never: ...
-    def __get__(self, instance: "Collection[Any] | None", owner: object) -> "Frames | _TablesOf":
-        return self if instance is None else instance._tables
-
-
-_BUILDERS: dict[type, tuple[type[Frames], Callable[[Any], "Callable[[str], pl.DataFrame]"]]] = {
-    Conversation: (Tables, lambda records: partial(build_table, records=records)),
-    Scenario: (ScenarioTables, scenario_builder),
-    Episode: (EpisodeTables, episode_builder),
-    SageDialogue: (SageTables, sage_builder),
-}
-
-
-def _all(records: Iterable[object], kind: type) -> bool:
-    return all(isinstance(record, kind) for record in records)
+F = TypeVar("F", bound=Frames)
+M = TypeVar("M")
 
 
 class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
-    """An immutable sequence of records that also finds them by id, and conversations by trait.
+    """An immutable sequence of records of one kind that also finds them by id, and by trait.
+
+    Each kind has a subclass, which says its `kind`: `Conversations`, `Runs`, `Scenarios`, `Episodes`, `Dialogues`.
 
     Parameters
     ----------
@@ -92,18 +54,11 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
         What was asked for to come here, for the repr.
     root : Collection, optional
         What this is a part of; its values are those that a query may name.
-    kind : type, optional
-        Class of the records, where there may be none.
-
-    Attributes
-    ----------
-    tables : Tables, ScenarioTables, EpisodeTables or SageTables
-        The records as tidy frames, each built once, when first asked for; `joined` gives those of runs.
 
     Raises
     ------
     TypeError
-        Where conversations stand beside other records.
+        Where a record is of another kind.
 
     Examples
     --------
@@ -122,18 +77,22 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
         *,
         files: Mapping[str, str] | None = None,
         filters: Sequence[str] = (),
-        root: "Collection[T] | None" = None,
-        kind: type[T] | None = None,
+        root: Self | None = None,
     ) -> None:
         self._records = tuple(records)
-        if len({issubclass(kind, Conversation) for kind in {type(record) for record in self._records}}) > 1:
-            raise TypeError("a collection holds conversations or runs, not both; see runs.joined(conversations)")
+        kind = self.kind
+        for other in {type(record) for record in self._records}:
+            if not issubclass(other, kind.model):
+                raise TypeError(f"a collection of {kind.plural} takes no {other.__name__}; each kind has its own")
         self._found = tuple(found)
         self._files = dict(files or {})
         self._filters = tuple(filters)
         self._root = root
-        first = type(self._records[0]) if self._records else None
-        self._kind: type | None = kind or (root._kind if root else None) or first
+
+    @property
+    @abstractmethod
+    def kind(self) -> Kind[Any, Any]:
+        """What the records are."""
 
     @property
     def files(self) -> Mapping[str, str]:
@@ -143,8 +102,8 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
     @overload
     def __getitem__(self, key: int | str) -> T: ...
     @overload
-    def __getitem__(self, key: slice) -> "Collection[T]": ...
-    def __getitem__(self, key: int | str | slice) -> "T | Collection[T]":
+    def __getitem__(self, key: slice) -> Self: ...
+    def __getitem__(self, key: int | str | slice) -> T | Self:
         """Return the record at a position or with an id, or a collection of a slice, which keeps all issues."""
         if isinstance(key, slice):
             return self._part(self._records[key], self._filters)
@@ -170,23 +129,27 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
     def _by_id(self) -> dict[str, T]:
         return {record.id: record for record in self._records}
 
-    tables = _TablesOf()
+    @property
+    def tables(self) -> Frames:
+        """The records as tidy frames, each built once, when first asked for; a TypeError where a kind has none."""
+        raise TypeError(f"{self.kind.plural} have no tables")
 
-    @cached_property
-    def _tables(self) -> Frames:
-        kind = self._kind_with_tables
-        if kind is None:
-            raise TypeError(
-                "runs, and records of several kinds, have no tables; those of runs are in joined(conversations)"
-            )
-        frames, build = _BUILDERS[kind]
-        root = None if self._root is None else self._root._tables
+    def _made(self, frames: type[F]) -> F:
+        """Return the tables of the records, for the property of a subclass."""
+        build = self.kind.build
+        if build is None:
+            raise TypeError(f"the kind {self.kind.noun} does not say how its tables are built")
+        root = None if self._root is None else cast("F", self._root.tables)
         return frames(build(self._records), self._found, self._filters, root)
 
-    @property
-    def _kind_with_tables(self) -> type | None:
-        kind = next((kind for kind in _BUILDERS if issubclass(self._kind or Conversation, kind)), None)
-        return kind if kind and _all(self._records, kind) else None
+    def _beside(self, others: Iterable[M], model: type[M], plural: str) -> tuple[list[M], tuple[Issue, ...]]:
+        """Return what the records are joined with, and what was noticed about both."""
+        given: list[Any] = list(others) if hasattr(others, "__iter__") else [others]
+        if not all(isinstance(other, model) for other in given):
+            what = self.kind.plural
+            raise TypeError(f"{what} are joined with {plural}, as their loader gives them: {what}.joined({plural})")
+        noticed = others.found if isinstance(others, Collection) else ()
+        return given, tuple(dict.fromkeys((*self._found, *noticed)))
 
     def _frames(self) -> "Iterator[tuple[str, pl.DataFrame]]":
         import polars as pl
@@ -197,69 +160,28 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
             "record": [record.to_line().decode() for record in self],
         }
         yield "records", pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
-        if self._kind_with_tables:
-            yield from self._tables._frames()
+        if self.kind.tables is not None:
+            yield from self.tables._frames()
 
-    @overload
-    def joined(self: "Collection[Run]", truth: Iterable[Conversation]) -> RunTables: ...
-    @overload
-    def joined(self: "Collection[Episode]", truth: Iterable[Scenario]) -> EpisodeTables: ...
-    def joined(self, truth: Iterable[Any]) -> RunTables | EpisodeTables:
-        """Return runs beside the conversations, or episodes beside the scenarios, that they are of, as tidy frames.
+    def _table(self) -> Traits:
+        return self.tables._table()
 
-        Parameters
-        ----------
-        truth : iterable of Conversation or of Scenario
-            What `load` or `load_scenarios` gives. A run or an episode whose conversation or scenario is not there keeps
-            its rows, without it.
-
-        Raises
-        ------
-        TypeError
-            Where the collection does not hold runs with conversations, or episodes with scenarios, only.
-
-        Examples
-        --------
-        >>> from attune_data import load, load_runs
-        >>> tables = load_runs("demo").joined(load("demo"))
-        >>> tables.where(em_model="synthetic/hasty", category="Health")
-        <RunTables of 6 runs, 6 participants; em_model=synthetic/hasty, category=Health>
-        """
-        others: list[Any] = list(truth) if hasattr(truth, "__iter__") else [truth]
-        noticed = truth.found if isinstance(truth, Collection) else ()
-        found = tuple(dict.fromkeys((*self._found, *noticed)))
-        if self._are(Run) and _all(others, Conversation):
-            return RunTables(join_runs(cast("Any", self._records), others), found, self._filters)
-        if self._are(Episode) and _all(others, Scenario):
-            return EpisodeTables(episode_builder(cast("Any", self._records), others), found, self._filters)
-        raise TypeError(
-            "only runs are joined with conversations, load_runs(...).joined(load(...)),"
-            " and only episodes with scenarios, load_episodes(...).joined(load_scenarios(...))"
-        )
-
-    def _are(self, kind: type) -> bool:
-        """Tell whether the records are of a kind; of none at all, what they would be."""
-        return issubclass(self._kind or kind, kind) and _all(self._records, kind)
-
-    def _traits(self) -> "pl.DataFrame":
-        return self._tables._traits()
-
-    def _origin(self) -> "Collection[T]":
+    def _origin(self) -> Self:
         return self if self._root is None else self._root
 
-    def _keep(self, rows: Sequence[int], *labels: str) -> "Collection[T]":
+    def _keep(self, rows: Sequence[int], *labels: str) -> Self:
         records = [self._records[row] for row in rows]
         return self._part(records, (*self._filters, *labels))
 
-    def _part(self, records: Sequence[T], filters: Sequence[str]) -> "Collection[T]":
-        return Collection(records, self._found, files=self.files, filters=filters, root=self._origin())
+    def _part(self, records: Sequence[T], filters: Sequence[str]) -> Self:
+        return type(self)(records, self._found, files=self.files, filters=filters, root=self._origin())
 
-    def __or__(self, other: "Collection[T]") -> "Collection[T]":
+    def __or__(self, other: Self) -> Self:
         """Return the records of both, those of `self` first.
 
         Of two with one id that of `self` counts; where they differ, the other is an issue.
         """
-        if not isinstance(other, Collection):
+        if type(other) is not type(self):
             return NotImplemented
         records = list(self)
         differing: list[Issue] = []
@@ -269,16 +191,14 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
                 records.append(record)
             elif first != record:
                 files = self._files.get(record.id), other._files.get(record.id)
-                differing.append(repeated(type(record).__name__.lower(), record.id, *files))
+                differing.append(repeated(self.kind.duplicate_rule, record.id, *files))
         found = tuple(dict.fromkeys((*self._found, *other._found, *differing)))
         filters = either(self._filters, other._filters)
-        root = self._common_origin(other)
-        return Collection(
-            records, found, files={**other.files, **self.files}, filters=filters, root=root, kind=self._kind
-        )
+        where = {**other.files, **self.files}
+        return type(self)(records, found, files=where, filters=filters, root=self._common_origin(other))
 
     def to_jsonl(self, path: str | os.PathLike[str]) -> None:
-        """Write the records to a JSONL file, which `load` or `load_runs` reads back as equal records.
+        """Write the records to a JSONL file, which their loader reads back as equal records.
 
         The file appears when it is complete: it is written beside its place and renamed, so that nobody reads half
         of it and a failure leaves an older file as it was.
@@ -309,71 +229,22 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
             raise ValueError(f"to_jsonl writes one record a line: {target.name!r} has to end in .jsonl")
         write_whole(target, (record.to_line() + b"\n" for record in self))
 
-    def publish(self, repo_id: str, *, licence: str, private: bool = True) -> str:
-        """Publish the collection as a data set of the Hugging Face Hub, in one commit.
-
-        The repository holds what `to_parquet` writes, every table as a config that ``datasets.load_dataset(repo_id,
-        "turns")`` loads, the default being the first table, and ``records``, from which `load` or `load_runs` of
-        ``hf://owner/name`` gives equal records; and a card: fields, counts, licence, how to load it, the request not to
-        train on the data and their canary, else one of the library. The token is that of ``hf auth login`` or
-        ``HF_TOKEN``; ``HF_ENDPOINT`` is asked if it is set.
-
-        Parameters
-        ----------
-        repo_id : str
-            ``owner/name``. It is created if it is not there; else the card and the tables are replaced, tables of an
-            earlier publication that are not written any more are deleted, and other files stay.
-        licence : str
-            What the data are published under: an id of the Hub, for instance ``cc-by-4.0``, that
-            ``codebook/publishing.toml`` describes.
-        private : bool
-            Who sees a repository that is created: its owner, or everybody. With True an existing one that is public
-            is refused; an existing private one stays private.
-
-        Returns
-        -------
-        str
-            ``hf://owner/name@commit``, which `load` takes.
-
-        Raises
-        ------
-        PublishError
-            Where the licence that a record states, or that of its benchmark, does not allow this one (see
-            `attune_data.licences.permitted`), or the repository cannot be written.
-
-        Examples
-        --------
-        >>> from attune_data import PublishError, load
-        >>> own = load("demo")[0].model_copy(update={"licence": "CC BY-NC 4.0"})
-        >>> try:
-        ...     Collection([own]).publish("owner/name", licence="mit")
-        ... except PublishError as error:
-        ...     print(str(error).partition(": ")[2].partition(";")[0])
-        it is under cc-by-nc-4.0, which does not allow publishing under 'mit'
-        """
-        from attune_data.publish import publish
-
-        return publish(self, repo_id, licence=licence, private=private)
-
     def _summary(self) -> str:
-        kind = type(self._records[0]).__name__.removeprefix("Sage").lower() if self._records else "record"
+        kind = self.kind
         people = count_people(getattr(record, "participant_id", None) for record in self._records)
         participants = [plural(people, "participant")] if people else []
         counts = Counter(issue.severity for issue in self._found)
         listed = [plural(counts[severity], severity) for severity in ("error", "warning", "note") if counts[severity]]
-        return ", ".join([plural(len(self), kind) + self._by_scene(), *participants, *(listed or ["no issues"])])
+        noted = listed or ["no issues"]
+        return ", ".join([plural(len(self), kind.noun, kind.plural) + self._detail(), *participants, *noted])
 
-    def _by_scene(self) -> str:
-        """Return how many records there are of each scene, where they are of scenes."""
-        counts = Counter(record.scene for record in self._records if isinstance(record, Scenario | Episode))
-        known = sorted(counts, key=lambda scene: (*SCENES, scene).index(scene))
-        return f" ({', '.join(f'{counts[scene]} {scene}' for scene in known)})" if counts else ""
+    def _detail(self) -> str:
+        """Return what a kind's collections say of themselves beyond their number."""
+        return ""
 
     def __repr__(self) -> str:
         filters = f"; {self._asked()}" if self._filters else ""
         return f"<Collection of {self._summary()}{filters}>"
 
     def _repr_html_(self) -> str:
-        from attune_data.display.collection import collection_html
-
-        return collection_html(self._records, self._summary(), self._asked())
+        return collection_html(self._records, self.kind.overview, self._summary(), self._asked())

@@ -1,12 +1,13 @@
 """Building blocks of the second stage of loading: functions that mend one kind of JSON value each.
 
 A `Fix` takes a parsed value, its JSON path and a `Report`; it returns the value in current form and reports every
-change. What it cannot mend it returns as it was, for the model's own validation to name.
+change. What it cannot mend it returns as it was, for the model's own validation to name. `respelled` goes the other
+way: from a value in current form to one that an older file may have in its place.
 """
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,14 +15,18 @@ from attune_data.issues import Issue, Severity, shown
 from attune_data.record import LARGEST
 
 __all__ = [
+    "Choose",
     "Fix",
     "Report",
+    "Reversible",
     "closed",
     "each",
     "keep",
     "number",
     "record",
     "rename",
+    "respelled",
+    "scored",
     "text",
     "texts",
     "values",
@@ -48,6 +53,31 @@ class Report:
 
 
 Fix = Callable[[Any, str, Report], Any]
+Choose = Callable[[Sequence[Any]], Any]
+"""Picks one of several spellings, of which the first is the current one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reversible:
+    """A fix that also knows how an older file may spell a value: `older` takes a current value and a `Choose`."""
+
+    fix: Fix
+    older: Callable[[Any, Choose], Any]
+
+    def __call__(self, value: Any, path: str, report: Report) -> Any:
+        """Return the value in current form."""
+        return self.fix(value, path, report)
+
+
+def respelled(fix: Fix, value: Any, choose: Choose) -> Any:
+    """Return a value of current form as an older file may spell it; fixing it gives the value again.
+
+    Examples
+    --------
+    >>> respelled(closed({"y": "yes", "yes": "yes"}, "yes"), "yes", lambda spellings: spellings[-1])
+    'y'
+    """
+    return fix.older(value, choose) if isinstance(fix, Reversible) else value
 
 
 def number(low: int | None = None, high: int | None = None, *, whole: bool = True, clamps_always: bool = False) -> Fix:
@@ -84,7 +114,26 @@ def number(low: int | None = None, high: int | None = None, *, whole: bool = Tru
             )
         return clamped
 
-    return fix
+    def older(value: Any, choose: Choose) -> Any:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return value
+        spellings = [value, f"{value}", f" {value}"]
+        return choose([*spellings, float(value)] if whole and abs(value) < LARGEST else spellings)
+
+    return Reversible(fix, older)
+
+
+def scored(low: int, high: int) -> Fix:
+    """Fix a number that is scored: out of range it costs the record, and it is never rounded."""
+    fix_number = number(low, high)
+
+    def fix(value: Any, path: str, report: Report) -> Any:
+        """Fix a value, or leave it to be refused."""
+        if isinstance(value, float) and not value.is_integer():
+            return value
+        return fix_number(value, path, Report(report.file, strict=True, issues=report.issues))
+
+    return Reversible(fix, lambda value, choose: respelled(fix_number, value, choose))
 
 
 def closed(accepted: Mapping[str, str], expected: str, default: str | None = None) -> Fix:
@@ -102,19 +151,31 @@ def closed(accepted: Mapping[str, str], expected: str, default: str | None = Non
         report.unknown(path, value, expected, "read as null" if default is None else f"read as {default}")
         return default
 
-    return fix
+    def older(value: Any, choose: Choose) -> Any:
+        spellings = [key for key, current in accepted.items() if current == value and key != value]
+        return choose([value, *spellings, *(key.upper() for key in spellings)])
+
+    return Reversible(fix, older)
 
 
-def text(value: Any, path: str, report: Report) -> Any:
-    """Fix a text: a number is written out, what is neither is null, as are infinity and nan."""
+def _text(value: Any, path: str, report: Report) -> Any:
     if _is_number(value):
         report.add(path, "number-where-text", "note", value, "text belongs here", f"read as {str(value)[:40]!r}")
         return str(value)[:400]
     return value if value is None or isinstance(value, str) else report.unknown(path, value, "text")
 
 
-def texts(value: Any, path: str, report: Report) -> Any:
-    """Fix a list of texts: a bare string is a list of one, what is no text is left out."""
+def _number_for(value: Any, choose: Choose) -> Any:
+    """Return a text that is the writing of a whole number, or that number."""
+    is_whole = isinstance(value, str) and re.fullmatch("0|[1-9][0-9]{0,14}", value)
+    return choose([value, int(value)]) if is_whole else value
+
+
+text: Fix = Reversible(_text, _number_for)
+"""Fix a text: a number is written out, what is neither is null, as are infinity and nan."""
+
+
+def _texts(value: Any, path: str, report: Report) -> Any:
     if isinstance(value, str) or _is_number(value):
         report.add(path, "bare-string", "note", value, "a list belongs here", "read as a list of one")
         value = [value]
@@ -127,6 +188,17 @@ def texts(value: Any, path: str, report: Report) -> Any:
         else:
             report.unknown(f"{path}[{index}]", item, "text", "item left out")
     return kept
+
+
+def _bare(value: Any, choose: Choose) -> Any:
+    if not isinstance(value, list):
+        return value
+    spelt = [_number_for(item, choose) for item in value]
+    return choose([spelt, spelt[0]]) if len(spelt) == 1 else spelt
+
+
+texts: Fix = Reversible(_texts, _bare)
+"""Fix a list of texts: a bare string is a list of one, what is no text is left out."""
 
 
 def _is_number(value: Any) -> bool:
@@ -158,7 +230,12 @@ def each(fix: Fix, required: str | None = None, *, needed: bool = False) -> Fix:
                 report.unknown(item_path, item, f"an object with a text {required!r}", "item left out")
         return kept
 
-    return fix_all
+    def older(value: Any, choose: Choose) -> Any:
+        spelt = [respelled(fix, item, choose) for item in value] if isinstance(value, list) else value
+        bare = isinstance(spelt, list) and len(spelt) == 1 and isinstance(spelt[0], str) and spelt[0].strip()
+        return choose([spelt, spelt[0]]) if bare else spelt
+
+    return Reversible(fix_all, older)
 
 
 def values(fix: Fix) -> Fix:
@@ -169,7 +246,12 @@ def values(fix: Fix) -> Fix:
             return value if value is None else report.unknown(path, value, "an object")
         return {key: fix(item, f"{path}.{key}", report) for key, item in value.items()}
 
-    return fix_all
+    def older(value: Any, choose: Choose) -> Any:
+        if not isinstance(value, dict):
+            return value
+        return {key: respelled(fix, item, choose) for key, item in value.items()}
+
+    return Reversible(fix_all, older)
 
 
 def keep(value: Any, path: str, report: Report) -> Any:  # noqa: ARG001 - a Fix like the others
@@ -202,4 +284,13 @@ def record(fixes: Mapping[str, Fix], renames: Mapping[str, str] | None = None) -
         renamed = rename(value, renames, path, report) if renames else value
         return {key: fixes.get(key, keep)(item, f"{path}.{key}", report) for key, item in renamed.items()}
 
-    return fix
+    def older(value: Any, choose: Choose) -> Any:
+        if not isinstance(value, dict):
+            return value
+        spelt: dict[str, Any] = {}
+        for key, item in value.items():
+            names = [old for old, current in (renames or {}).items() if current == key and old not in value]
+            spelt[choose([key, *names])] = respelled(fixes.get(key, keep), item, choose)
+        return spelt
+
+    return Reversible(fix, older)

@@ -1,22 +1,34 @@
 """Frames that belong together: one table with a row a unit, by which the rows of all are asked for."""
 
-from collections.abc import Callable, Iterator, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from attune_data.export import Exportable
-from attune_data.issues import Issue
+from attune_data.issues import Issue, SourceError
+from attune_data.matching import Traits
+from attune_data.meanings import Column
 from attune_data.query import Queryable, either, repeated
 from attune_data.text import plural
+from attune_data.traits import Trait, Unit
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Frames"]
+__all__ = ["Frames", "Schema"]
+
+Schema = dict[str, "pl.DataType"]
+"""The columns of a table and their dtypes."""
 
 
 class Frames(Queryable, Exportable):
     """Frames under the names of properties, the first with a row a unit, joined by keys that every one has.
+
+    A subclass says what its tables are: their `names`, what a row of the first is (`unit`), their columns (`schemas`),
+    their meanings (`meanings`), the traits that are not just a column (`special`); and for the card of a published data
+    set which tables' rows it counts (`counted`, by name of the table what a row is).
 
     Parameters
     ----------
@@ -31,8 +43,8 @@ class Frames(Queryable, Exportable):
     """
 
     names: ClassVar[tuple[str, ...]]
-    _unit: ClassVar[str]
-    _keys: ClassVar[tuple[str, ...]]
+    unit: ClassVar[Unit]
+    counted: ClassVar[Mapping[str, str]] = {}
 
     def __init__(
         self,
@@ -48,11 +60,45 @@ class Frames(Queryable, Exportable):
         # What these rows are chosen from: a row of filters makes the frames of no part on its way.
         self._whole: Self | None = None
 
+    @classmethod
+    @abstractmethod
+    def schemas(cls) -> Mapping[str, Schema]:
+        """Return the columns of every table and their dtypes."""
+
+    @classmethod
+    @abstractmethod
+    def meanings(cls) -> Mapping[str, Mapping[str, Column]]:
+        """Return what every column of every table means."""
+
+    @classmethod
+    def special(cls) -> Mapping[str, Trait]:
+        """Return the traits that are not just a column, by the name they are asked for."""
+        return {}
+
+    @classmethod
+    def are_in(cls, folder: Path) -> bool:
+        """Tell whether a folder has every table of this class, as `to_parquet` writes them."""
+        import polars as pl
+
+        for name, schema in cls.schemas().items():
+            try:
+                found = pl.read_parquet_schema(folder / f"{name}.parquet")
+            except (OSError, pl.exceptions.PolarsError):
+                return False
+            if found != schema:
+                return False
+        return True
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        """Return the tables that `to_parquet` wrote to a folder, each read when first asked for."""
+        return cls(partial(_read, folder))
+
     def _frames(self) -> "Iterator[tuple[str, pl.DataFrame]]":
         return ((name, getattr(self, name)) for name in self.names)
 
     def _keys_of(self, frame: "pl.DataFrame") -> list[str]:
-        return [key for key in self._keys if key in frame.columns]
+        return [key for key in self.unit.keys if key in frame.columns]
 
     def _on(self, frame: "pl.DataFrame") -> "list[pl.Expr]":
         """Return what rows of a frame have in common with their unit; a null in a key equals another."""
@@ -60,9 +106,8 @@ class Frames(Queryable, Exportable):
 
         return [pl.col(key).cast(pl.String).fill_null("") for key in self._keys_of(frame)]
 
-    def _traits(self) -> "pl.DataFrame":
-        frame: pl.DataFrame = getattr(self, self.names[0])
-        return frame
+    def _table(self) -> Traits:
+        return Traits(getattr(self, self.names[0]), self.unit, self.special())
 
     def _origin(self) -> Self:
         return self if self._root is None else self._root
@@ -88,7 +133,7 @@ class Frames(Queryable, Exportable):
         """
         if type(other) is not type(self):
             return NotImplemented
-        differing = [repeated(self._unit, name) for name in self._differing(other)]
+        differing = [repeated(self.unit.duplicate_rule, name) for name in self._differing(other)]
         found = dict.fromkeys((*self._found, *other._found, *differing))
         filters = either(self._filters, other._filters)
         return type(self)(partial(self._with, other), tuple(found), filters, self._common_origin(other))
@@ -119,8 +164,18 @@ class Frames(Queryable, Exportable):
         return self._traits().height
 
     def _summary(self) -> str:
-        return plural(len(self), self._unit)
+        return plural(len(self), self.unit.noun)
 
     def __repr__(self) -> str:
         filters = f"; {self._asked()}" if self._filters else ""
         return f"<{type(self).__name__} of {self._summary()}{filters}>"
+
+
+def _read(folder: Path, name: str) -> "pl.DataFrame":
+    import polars as pl
+
+    path = folder / f"{name}.parquet"
+    try:
+        return pl.read_parquet(path, glob=False, hive_partitioning=False)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise SourceError(f"{path} cannot be read: {str(error).partition(chr(10))[0]}") from None

@@ -10,7 +10,10 @@ from attune_data.text import plural
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Issue", "LoadError", "PublishError", "Severity", "SourceError", "issues_frame", "shown"]
+__all__ = ["LEFT_OUT", "Issue", "LoadError", "PublishError", "Severity", "SourceError", "issues_frame", "shown"]
+
+LEFT_OUT = "record left out"
+"""What the library did about a record that cannot be used."""
 
 Severity = Literal["error", "warning", "note"]
 
@@ -66,11 +69,9 @@ def issues_frame(issues: Iterable[Issue]) -> "pl.DataFrame":
     """Return issues as a polars frame, one row each, the columns being the fields of `Issue`."""
     import polars as pl
 
-    from attune_data.display.issues import IssueFrame
-
     names = [field.name for field in fields(Issue)]
     rows = [astuple(issue) for issue in issues]
-    return IssueFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
+    return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
 
 
 class SourceError(ValueError):

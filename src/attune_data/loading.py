@@ -1,48 +1,262 @@
-"""What every loader does alike: progress, errors, and the collection at the end."""
+"""Loading: a source into a collection of checked records, with an issue for everything that was noticed."""
 
 import gc
-from collections.abc import Callable, Iterator, Sequence
+import os
+import re
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Literal
+from itertools import islice
+from pathlib import PurePosixPath
+from typing import Any, Literal, TypeVar, overload
 
 from attune_data.collection import Collection
-from attune_data.io.sources import Document
-from attune_data.issues import Issue, LoadError
-from attune_data.reading import AnyRecord, Kind
+from attune_data.fixes import Report
+from attune_data.io.documents import FILES
+from attune_data.io.rows import is_dataset
+from attune_data.io.sources import Choice, Document, Source, documents
+from attune_data.issues import LEFT_OUT, Issue, LoadError, SourceError, shown
+from attune_data.kind import Kind, OtherFile, Place
+from attune_data.kinds import KINDS, kind_of_document, other_file
+from attune_data.reading import Reader, parse_object
+from attune_data.record import Record
+from attune_data.text import plural
 
-__all__ = ["OnError", "collect", "counted", "gc_paused", "strictness"]
+__all__ = ["Keep", "OnError", "Progress", "gc_paused", "load_chosen", "load_records", "recognise", "records_of"]
+
+R = TypeVar("R", bound=Record)
+C = TypeVar("C")
 
 OnError = Literal["report", "raise"]
+Progress = Callable[[int], object] | None
+Keep = Callable[[R, Document], bool]
+
+_FEW = 20
 
 
-def counted(found: Iterator[Document], progress: Callable[[int], object] | None) -> Iterator[Document]:
-    """Yield the documents, telling `progress` how many were read."""
-    for count, document in enumerate(found, start=1):
-        yield document
-        if progress:
-            progress(count)
+@overload
+def load_records(
+    source: Source, kind: None = None, *, on_error: OnError = "report", progress: Progress = None
+) -> Collection[Any]: ...
+@overload
+def load_records(source: Source, kind: Kind[R, C], *, on_error: OnError = "report", progress: Progress = None) -> C: ...
+def load_records(
+    source: Source, kind: Kind[Any, Any] | None = None, *, on_error: OnError = "report", progress: Progress = None
+) -> Any:
+    """Load records of any kind.
+
+    Parameters
+    ----------
+    source : str, path-like or datasets.Dataset
+        ``"demo"``, a ``.json`` file, a ``.jsonl`` or ``.jsonl.gz`` file, a ``.parquet`` file with a column ``record``,
+        a folder (read recursively, in name order; also one that ``to_parquet`` wrote), a ``.zip``, ``.tar``,
+        ``.tar.gz``, ``.tgz``, ``.tar.bz2`` or ``.tar.xz`` archive, read as a folder,
+        ``hf://owner/name[@revision][/path]``, a data set on the Hugging Face Hub, read as a folder (``HF_TOKEN``,
+        ``HF_ENDPOINT``, ``HF_HOME`` and ``HF_HUB_OFFLINE`` are honoured), or a ``datasets.Dataset`` with one record a
+        row, as JSON text in a column ``record`` or as its columns, whose nulls count as absent.
+    kind : Kind, optional
+        What the records are, one of `attune_data.kinds.KINDS` or one of your own; by default it is recognised from the
+        first documents, see `recognise`.
+    on_error : {"report", "raise"}
+        ``"report"`` leaves a bad record out and lists it in ``.issues``; ``"raise"`` raises one error that lists all of
+        it.
+    progress : callable, optional
+        Called with the number of records read so far.
+
+    Returns
+    -------
+    Collection
+        The good records, in the collection of their kind: `Conversations`, `Runs`, `Scenarios`, `Episodes`,
+        `Dialogues`. ``.issues`` says what was wrong, changed or contradictory.
+
+    Raises
+    ------
+    SourceError
+        Where the source does not exist, cannot be reached or has nothing to read; where all that it has is of another
+        kind, with what reads that.
+    LoadError
+        With ``on_error="raise"``, where any record had to be left out.
+    ValueError
+        Where `on_error` is neither choice.
+
+    Examples
+    --------
+    >>> from attune_data.kinds import SCENARIO
+    >>> load_records("demo")
+    <Collection of 40 conversations, 24 participants, no issues>
+    >>> load_records("demo", SCENARIO)
+    <Collection of 16 scenarios (4 support, 4 defense, 4 repair, 4 charm), no issues>
+    """
+    return load_chosen(source, recognise(source) if kind is None else kind, on_error=on_error, progress=progress)
 
 
-def strictness(on_error: str) -> bool:
-    """Tell whether `on_error` asks for an error; raise where it is neither choice."""
+def recognise(source: Source) -> Kind[Any, Any]:
+    """Tell of what kind the records of a source are, from its first documents.
+
+    Parameters
+    ----------
+    source : str, path-like or datasets.Dataset
+        As for `load_records`. Several kinds have demonstration data; ``"demo"`` stands for conversations here.
+
+    Returns
+    -------
+    Kind
+        That of the first document that is a record.
+
+    Raises
+    ------
+    SourceError
+        Where the source cannot be read, or none of its first 20 documents is a record of a known kind.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from attune_data import load_scenarios
+    >>> with TemporaryDirectory() as folder:
+    ...     load_scenarios("demo").to_parquet(Path(folder, "written"))
+    ...     recognise(Path(folder, "written"))
+    <Kind scenario>
+    """
+    if source == "demo":
+        return KINDS[0]
+    prefer = tuple(kind.prefer for kind in KINDS if kind.prefer)
+    columns = [kind.columns for kind in KINDS]
+    found = documents(source, lambda names: names[:_FEW], prefer=prefer, columns=columns)
+    other: OtherFile | None = None
+    problem = ""
+    for document in islice(found, _FEW):
+        parsed = parse_object(document.data)
+        if parsed is None:
+            problem = problem or (document.problem or "") * (document.severity == "error")
+        elif (kind := kind_of_document(parsed)) is not None:
+            return kind
+        else:
+            other = other or other_file(parsed)
+    known = ", ".join(kind.plural for kind in KINDS)
+    why = f"it is {other.noun}; {other.hint}" if other else problem or f"none of {known} is among its records"
+    raise SourceError(f"{_name(source)} is of no known kind: {why}")
+
+
+def load_chosen(
+    source: Source,
+    kind: Kind[R, C],
+    *,
+    choose: Choice | None = None,
+    keep: Keep[R] | None = None,
+    issues: list[Issue] | None = None,
+    on_error: OnError = "report",
+    progress: Progress = None,
+) -> C:
+    """Load records of a kind: `load_records` with a choice among files and records.
+
+    Parameters
+    ----------
+    source, kind, on_error, progress
+        As for `load_records`.
+    choose : callable, optional
+        Picks among the names of a folder's files before any is read.
+    keep : callable, optional
+        Tells of a record and its document whether it is wanted.
+    issues : list of Issue, optional
+        Where findings are added, those of `choose` and `keep` too.
+    """
     if on_error not in ("report", "raise"):
         raise ValueError(f"on_error is {on_error!r}; expected 'report' or 'raise'")
-    return on_error == "raise"
+    reader = Reader(kind, [] if issues is None else issues, on_error == "raise")
+    kept: dict[object, tuple[R, Document]] = {}
+    with gc_paused():
+        for record, document in records_of(source, reader, choose=choose, progress=progress):
+            if keep is not None and not keep(record, document):
+                continue
+            first = kept.setdefault(kind.key(record), (record, document))
+            if first[1] is not document:
+                kept[kind.key(record)] = _counting(kind, first, (record, document), reader.issues)
+    records = [record for record, _ in kept.values()]
+    report = Report(_name(source))
+    kind.check_all(records, len({_file(document) for _, document in kept.values()}), report)
+    reader.issues += report.issues
+    if on_error == "raise" and any(issue.severity == "error" for issue in reader.issues):
+        raise LoadError(reader.issues)
+    files = {_id(record): document.name for record, document in kept.values()}
+    return kind.collection(records, reader.issues, files=files)
 
 
-def collect(
-    kind: Kind[AnyRecord], records: Sequence[tuple[AnyRecord, Document]], found: Sequence[Issue], strict: bool
-) -> Collection[AnyRecord]:
-    """Return the records as a collection, or raise where one had to be left out and `strict` forbids it."""
-    if strict and any(issue.severity == "error" for issue in found):
-        raise LoadError(found)
-    files = {record.id: document.name for record, document in records}
-    return Collection([record for record, _ in records], found, files=files, kind=kind.model)
+def records_of(
+    source: Source, reader: Reader[R], *, choose: Choice | None = None, progress: Progress = None
+) -> Iterator[tuple[R, Document]]:
+    """Yield every good record of a source with its document, repeated ones too; findings go to the reader.
+
+    Raises
+    ------
+    SourceError
+        At the end, where all that the source has is of another kind.
+    """
+    kind = reader.kind
+    prefer = (kind.prefer,) if kind.prefer else ()
+    found = documents(source, choose, prefer=prefer, demo=kind.demo, columns=[kind.columns])
+    for count, document in enumerate(found, start=1):
+        record = reader.read(document)
+        if progress:
+            progress(count)
+        if record is not None:
+            yield kind.place(record, _place(source, document)), document
+    if not reader.own and reader.others:
+        raise SourceError(_of_another_kind(source, reader))
+
+
+def _counting(
+    kind: Kind[R, Any], first: tuple[R, Document], second: tuple[R, Document], issues: list[Issue]
+) -> tuple[R, Document]:
+    """Return the record that counts, of two with one key read in this order; the other is an issue."""
+    duplicate = kind.duplicate(first[0], second[0])
+    counts, other = (second, first) if duplicate.second_counts else (first, second)
+    message = f"{counts[1].name} has the same {kind.identity}, and counts{duplicate.why}"
+    value = shown(_id(other[0]))
+    issues.append(Issue(other[1].name, "$", kind.duplicate_rule, duplicate.severity, value, message, LEFT_OUT))
+    return counts
+
+
+def _of_another_kind(source: Source, reader: Reader[Any]) -> str:
+    """Say what a source has in the place of the kind of record that was asked for, and what reads that."""
+    counted, readers = [], []
+    for other, count in reader.others.most_common():
+        if isinstance(other, Kind):
+            counted.append(plural(count, other.noun, other.plural))
+            readers.append(f"{other.loader} reads {other.plural}")
+        else:
+            counted.append(other.noun if count == 1 else f"{count} times {other.noun}")
+            readers.append(other.hint)
+    return f"{_name(source)} contains {' and '.join(counted)} and no {reader.kind.noun}; {', '.join(readers)}"
+
+
+def _id(record: Any) -> str:
+    found: str = record.id
+    return found
+
+
+def _name(source: Source) -> str:
+    return "the Dataset" if is_dataset(source) else os.fspath(source)
+
+
+def _place(source: Source, document: Document) -> Place | None:
+    """Return where a record's file is; its folder may be known by the source only."""
+    if is_dataset(source):
+        return None
+    file = _file(document)
+    if len(file.parts) > 1:
+        return Place(file, file.parts[-2])
+    path = PurePosixPath(os.fspath(source).replace(os.sep, "/"))
+    return Place(file, path.parent.name if path.name.lower().endswith(FILES) else path.name)
+
+
+def _file(document: Document) -> PurePosixPath:
+    """Return the path of a record's file within the source, without the number of its line."""
+    return PurePosixPath(re.sub(r":\d+$", "", document.name))
 
 
 @contextmanager
 def gc_paused() -> Iterator[None]:
-    """Keep the cyclic collector off during a bulk load: it would rescan a growing heap that holds no garbage."""
+    """Keep the cyclic collector off during a bulk load: it would rescan a growing heap without any garbage."""
     was_on = gc.isenabled()
     gc.disable()
     try:

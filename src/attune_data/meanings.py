@@ -1,9 +1,9 @@
 """What the columns of tables mean: a description of each, and whether null occurs in it, as the record models say."""
 
 from types import NoneType
-from typing import Any, NamedTuple, get_args
+from typing import NamedTuple, cast, get_args
 
-from attune_data.attunebench.tables import column_paths
+from attune_data.columns import column_paths
 from attune_data.record import Record
 
 __all__ = ["RECORDS_TABLE", "Column", "columns_of", "nullable"]
@@ -29,24 +29,22 @@ def columns_of(model: type[Record]) -> dict[str, Column]:
 
     Examples
     --------
-    >>> from attune_data.attunebench.conversation import MoodShiftTag
+    >>> from attune_data.attunebench.parts import MoodShiftTag
     >>> columns_of(MoodShiftTag)["intensity"]
     Column(description='Intensity, 1-7, or null where it was not given.', null=True)
     """
-    return {name: _column(model, name, path) for name, path in column_paths(model).items()}
+    return {name: _column(model, path) for name, path in column_paths(model).items()}
 
 
-def _column(model: type[Record], name: str, path: str) -> Column:
+def _column(model: type[Record], path: str) -> Column:
     first, *inner = path.split(".")
     field = model.model_fields[first]
     text = field.description or ""
     if not inner:
         return Column(text, NoneType in get_args(field.annotation))
-    annotation: Any = field.annotation
-    below = _column(annotation, name, ".".join(inner))
+    below = _column(cast("type[Record]", field.annotation), ".".join(inner))
     # Where a prefix tells apart the columns of two records of one model, so does the text.
-    prefix = name.removesuffix(inner[-1])
-    return Column(f"{text} {below.description}", below.null) if prefix and prefix in first else below
+    return Column(f"{text} {below.description}", below.null) if first in model.column_prefixes else below
 
 
 def nullable(columns: dict[str, Column]) -> dict[str, Column]:

@@ -1,12 +1,11 @@
 """Queries: subgroups of conversations by trait, by expression, by stratum, by participant.
 
-Scenarios and episodes are asked for alike: their traits are the columns of the ``scenarios`` or ``episodes`` table, and
-a scenario is drawn and split as a whole with all of its episodes, as a participant is with all of theirs.
+Other records are asked for alike: the traits of scenarios and episodes are the columns of the ``scenarios`` or
+``episodes`` table, and a scenario is drawn and split as a whole with all of its episodes, as a participant is with all
+of theirs.
 
-What can be asked for is every column of the ``conversations`` table, ``diagnosis`` (a group of
-``codebook/diagnoses.toml``, else an answer as given), ``diagnosis_group``, and what
-`attune_data.attunebench.instruments` publishes of a score: ``screen``, ``<score>_screen`` such as ``asrs_6_screen``,
-``<score>_band`` such as ``promis_sleep_t_band``.
+What can be asked for is every column of that table, and what its class says of further traits: of conversations
+``diagnosis`` (a group of ``codebook/diagnoses.toml``, else an answer as given) and ``diagnosis_group``.
 """
 
 import random
@@ -16,11 +15,11 @@ from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, Self
 
-from attune_data.attunebench.groups import Bins
-from attune_data.issues import Issue, issues_frame, shown
-from attune_data.matching import Match, Value, check_trait, cluster_name, matching, people, shares, strata
-from attune_data.reading import LEFT_OUT
-from attune_data.text import plural, printable
+from attune_data.bins import Bins
+from attune_data.display.issues import IssueReport
+from attune_data.issues import LEFT_OUT, Issue, issues_frame, shown
+from attune_data.matching import Match, Traits, Value, matching, shares, strata
+from attune_data.text import meant, plural, printable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -47,8 +46,7 @@ def all_of(*values: Value) -> Match:
 def none_of(*values: Value) -> Match:
     """Match a conversation that has none of these values of a trait; one without an answer matches too.
 
-    Of screens and bands it does not: who has no valid score is in no group. ``screen=none_of("asrs_6")`` is who is
-    screen-negative.
+    Of screens and bands it does not: who has no valid score is in no group.
 
     Examples
     --------
@@ -76,13 +74,27 @@ class Queryable(ABC):
         """What loading noticed, one row each: file, path, rule, severity, value, message, consequence."""
         return issues_frame(self._found)
 
+    def issue_report(self) -> IssueReport:
+        """Return what loading noticed as whole messages by rule, for a terminal and a notebook.
+
+        Examples
+        --------
+        >>> from attune_data import load
+        >>> load("demo").issue_report()
+        no issues
+        """
+        return IssueReport(self._found)
+
     @abstractmethod
+    def _table(self) -> Traits:
+        """Return the table that is asked, one row a unit, and what is known of its traits."""
+
     def _traits(self) -> "pl.DataFrame":
-        """Return the table of conversations."""
+        return self._table().frame
 
     @abstractmethod
     def _keep(self, rows: Sequence[int], *labels: str) -> Self:
-        """Return the conversations at these positions, which are in order."""
+        """Return the units at these positions, which are in order."""
 
     @abstractmethod
     def _origin(self) -> Self:
@@ -90,7 +102,7 @@ class Queryable(ABC):
 
     @abstractmethod
     def __or__(self, other: Self) -> Self:
-        """Return the conversations of both."""
+        """Return the units of both."""
 
     def _common_origin(self, other: Self) -> Self | None:
         """Return what both are parts of; None where neither is a part."""
@@ -116,15 +128,14 @@ class Queryable(ABC):
         **traits
             Trait to a value, to a list of which any matches, to ``all_of(...)`` or to ``none_of(...)``. None is no
             answer, and so is the text ``no answer``. Text matches in any case and without outer blanks. ``diagnosis``
-            is a group of ``codebook/diagnoses.toml``, else an answer as it was given. ``screen`` is an instrument on
-            which the participant is screen-positive; a T-score also takes bands, ``"moderate"`` or ``"moderate+"``. A
-            score that is missing or outside its instrument's range is in no such group, nor in the opposite one.
+            is a group of ``codebook/diagnoses.toml``, else an answer as it was given. Published screens and bands of a
+            score are columns too: ``asrs_6_screen=True`` is who is screen-positive, and a score that is missing or
+            outside its instrument's range is in no such group, nor in the opposite one.
 
         Raises
         ------
         ValueError
-            Where no trait has this name, no conversation of the data that was loaded has this value, or nobody
-            published such a screen or band.
+            Where no trait has this name, or no conversation of the data that was loaded has this value.
         TypeError
             Where a value is neither text, a number nor None.
 
@@ -133,17 +144,18 @@ class Queryable(ABC):
         >>> from attune_data import load
         >>> load("demo").where(diagnosis="adhd", category=["Family", "Health"])
         <Collection of 4 conversations, 2 participants, no issues; diagnosis=adhd, category=Family or Health>
-        >>> load("demo").where(screen="who_5", promis_anxiety_t="mild+")
-        <Collection of 6 conversations, 3 participants, no issues; screen=who_5, promis_anxiety_t=mild+>
+        >>> load("demo").where(who_5_screen=True, promis_anxiety_t_band=["mild", "moderate", "severe"])
+        <Collection of 6 conversations, 3 participants, no issues; who_5_screen=True, promis_anxiety_t_band=mild or
+        moderate or severe>
         >>> load("demo").where(categroy="Health")
         Traceback (most recent call last):
         ValueError: no trait 'categroy'; did you mean 'category'?
         """
-        own = self._traits()
+        own = self._table()
         matches = {trait: _match(condition) for trait, condition in traits.items()}
-        rows = set(range(own.height))
+        rows = set(range(own.frame.height))
         for trait, match in matches.items():
-            rows &= set(matching(own, self._origin()._traits(), trait, match))
+            rows &= set(matching(own, self._origin()._table(), trait, match))
         return self._keep(sorted(rows), *(f"{trait}={match}" for trait, match in matches.items()))
 
     def filter(self, condition: "pl.Expr | str") -> Self:
@@ -153,7 +165,7 @@ class Queryable(ABC):
         ----------
         condition : polars expression or str
             On columns of the ``conversations`` table, and no others; a text is an SQL expression. It gives true, false
-            or, which counts as false, null.
+            or, which counts as false, null. Bands are in order: ``"promis_anxiety_t_band >= 'moderate'"``.
 
         Raises
         ------
@@ -181,7 +193,8 @@ class Queryable(ABC):
             raise TypeError(f"a condition is a polars expression or an SQL text, not {type(condition).__name__}")
         traits = self._traits()
         for name in expression.meta.root_names():
-            check_trait(name, traits.columns)
+            if name not in traits.columns:
+                raise ValueError(f"no trait {name!r}; {meant(name, traits.columns)}")
         try:
             # Unlike select, this refuses an answer of another length; unlike filter, it gives positions.
             answers = traits.with_columns(condition=expression)["condition"]
@@ -202,8 +215,7 @@ class Queryable(ABC):
         Parameters
         ----------
         trait : str
-            Column of the ``conversations`` table, ``diagnosis_group``, or a published grouping of a score:
-            ``asrs_6_screen``, ``promis_sleep_t_band``.
+            Column of the ``conversations`` table, or ``diagnosis_group``.
         bins : {"median", "tertile"}, optional
             Split the numbers of a trait there instead. The cuts are those of the participants in this collection,
             each counting once, with the median of their conversations; tertiles interpolate linearly. A value equal to
@@ -213,8 +225,8 @@ class Queryable(ABC):
         -------
         dict of str to part
             By the value as it was first spelt; sorted, no answer last. Diagnosis groups and bands in the codebook's
-            order. Bins by their cut, ``"<= 8"`` and ``"> 8"``. A score outside its instrument's range is, in
-            groupings and bins, no answer.
+            order, screens as ``screen-positive`` and ``screen-negative``. Bins by their cut, ``"<= 8"`` and ``"> 8"``.
+            A score outside its instrument's range is, in screens, bands and bins, no answer.
 
         Raises
         ------
@@ -229,7 +241,7 @@ class Queryable(ABC):
         >>> {name: len(part) for name, part in load("demo").stratify("tipi_openness", bins="median").items()}
         {'<= 9.5': 20, '> 9.5': 17, 'no answer': 3}
         """
-        found = strata(self._traits(), trait, bins)
+        found = strata(self._table(), trait, bins)
         return {name: self._keep(rows, f"{trait}={name}") for name, rows in found.items()}
 
     def sample(self, participants: int, seed: int, *, by: str | None = None) -> Self:
@@ -258,11 +270,11 @@ class Queryable(ABC):
         >>> load("demo").sample(6, seed=1)
         <Collection of 8 conversations, 6 participants, no issues; sample of 6 participants, seed 1>
         """
-        traits = self._traits()
-        rows_of = people(traits)
+        traits = self._table()
+        rows_of, cluster = traits.clusters(), traits.unit.cluster
         if participants not in range(len(rows_of) + 1):
-            raise ValueError(f"cannot sample {participants!r} {cluster_name(traits)}s of {len(rows_of)}")
-        values_of = {row: set[str]() for row in range(traits.height)}
+            raise ValueError(f"cannot sample {participants!r} {cluster}s of {len(rows_of)}")
+        values_of = {row: set[str]() for row in range(traits.frame.height)}
         for name, rows in strata(traits, by).items() if by else ():
             for row in rows:
                 values_of[row].add(name)
@@ -272,7 +284,7 @@ class Queryable(ABC):
         chance = random.Random(seed)  # noqa: S311  # sampling, nothing to guess
         share_of = zip(cells.values(), shares([len(cell) for cell in cells.values()], participants), strict=True)
         drawn = [person for cell, share in share_of for person in chance.sample(cell, share)]
-        label = f"sample of {plural(participants, cluster_name(traits))}{f' by {by}' if by else ''}, seed {seed}"
+        label = f"sample of {plural(participants, cluster)}{f' by {by}' if by else ''}, seed {seed}"
         return self._keep(sorted(row for person in drawn for row in rows_of[person]), label)
 
     def split(self, *parts: float, seed: int) -> tuple[Self, ...]:
@@ -306,7 +318,7 @@ class Queryable(ABC):
         if not valid:
             example = "expected positive numbers that sum to 1, such as split(0.8, 0.2, seed=1)"
             raise ValueError(f"the shares are {parts}; {example}")
-        rows_of = people(self._traits())
+        rows_of = self._table().clusters()
         order = list(rows_of)
         random.Random(seed).shuffle(order)  # noqa: S311  # sampling, nothing to guess
         bounds = [0, *(round(share * len(order)) for share in accumulate(parts))]
@@ -330,9 +342,8 @@ def either(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
     return (" | ".join(f"({', '.join(filters) or 'all'})" for filters in (first, second)),)
 
 
-def repeated(unit: str, record_id: str, before: str | None = None, file: str | None = None) -> Issue:
+def repeated(rule: str, record_id: str, before: str | None = None, file: str | None = None) -> Issue:
     """Return the issue of a record that a union leaves out: another, in the file `before`, has its id and counts."""
-    rule = f"duplicate-{unit if unit in ('conversation', 'run') else 'record'}"
     message = f"{before or 'the left of |'} has the same id and counts, and its content differs"
     return Issue(file or "the right of |", "$", rule, "error", shown(record_id), message, LEFT_OUT)
 

@@ -6,165 +6,114 @@ issue) and validated again.
 """
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections import Counter
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
-from attune_data.attunebench.conversation import Conversation
-from attune_data.attunebench.rules import check_conversation, check_run
-from attune_data.attunebench.run import Run
-from attune_data.attunebench.spellings import conversation_is_old, fix_conversation, fix_run, run_is_old
-from attune_data.eibench.rules import check_episode, check_scenario, fix_episode, fix_scenario
-from attune_data.eibench.scenario import Episode, Scenario
-from attune_data.fixes import Fix, Report
-from attune_data.io.sources import Document
-from attune_data.issues import Issue
-from attune_data.sage.dialogue import SageDialogue
-from attune_data.sage.rules import check_dialogue, fix_dialogue
+from attune_data.fixes import Report
+from attune_data.io.documents import Document
+from attune_data.issues import LEFT_OUT, Issue
+from attune_data.kind import Kind, OtherFile
+from attune_data.kinds import kind_of_document, other_file
+from attune_data.record import Record
+from attune_data.text import without_surrogates
 
-__all__ = [
-    "CONVERSATION",
-    "DIALOGUE",
-    "EPISODE",
-    "LEFT_OUT",
-    "RUN",
-    "SCENARIO",
-    "AnyRecord",
-    "Kind",
-    "read_document",
-    "without_surrogates",
-]
+__all__ = ["Reader", "parse_object"]
 
-AnyRecord = TypeVar("AnyRecord", Conversation, Run, Scenario, Episode, SageDialogue)
+R = TypeVar("R", bound=Record)
 
-LEFT_OUT = "record left out"
 _MOST_ERRORS = 20
 
 
-def _never(_: Any) -> bool:
-    return False
+@dataclass
+class Reader(Generic[R]):
+    """Reads the documents of one kind of record, and notes every finding and what else it was given.
 
-
-@dataclass(frozen=True, slots=True)
-class Kind(Generic[AnyRecord]):
-    """One kind of record: its model, how files of it are mended, and the rules it is held to.
-
-    A document that has none of `keys`, or that `is_other` tells to be of another kind, is something else. `is_old`
-    tells that a valid record is to be mended all the same.
+    Attributes
+    ----------
+    kind : Kind
+        What the documents should be.
+    issues : list of Issue
+        What was noticed.
+    strict : bool
+        Whether a number outside its range costs the record.
+    others : Counter
+        How many documents are of another kind, or known to be no record, by what they are.
+    own : int
+        How many documents are of this kind, broken ones included.
     """
 
-    model: type[AnyRecord]
-    fix: Fix
-    check: Callable[[AnyRecord, Report], None]
-    name: str
-    loader: str
-    keys: frozenset[str]
-    is_old: Callable[[AnyRecord], bool] = _never
-    is_other: Callable[[Mapping[str, Any]], bool] = _never
+    kind: Kind[R, Any]
+    issues: list[Issue] = field(default_factory=list)
+    strict: bool = False
+    others: Counter[Kind[Any, Any] | OtherFile] = field(default_factory=Counter)
+    own: int = 0
 
+    def read(self, document: Document) -> R | None:
+        """Return the record of a document, or None where it cannot be used."""
+        kind = self.kind
+        if document.problem is not None:
+            severity = document.severity
+            consequence = document.consequence or (LEFT_OUT if severity == "error" else "passed over")
+            self.issues.append(
+                Issue(document.name, "$", document.rule, severity, "null", document.problem, consequence)
+            )
+            return None
+        report = Report(document.name, self.strict)
+        record: R | None
+        try:
+            record = kind.model.model_validate_json(document.data, by_alias=True, by_name=False)
+            old = kind.is_old(record)
+        except ValidationError:
+            old = True
+        if old:
+            record = self._fixed(document, report)
+        if record is not None:
+            self.own += 1
+            kind.check(record, report)
+        self.issues += report.issues
+        return record
 
-_CONVERSATION_ONLY = frozenset(("participant_profile", "prePanas", "postPanas", "conversationWideQuestions"))
-
-
-def _is_run(keys: Mapping[str, Any]) -> bool:
-    return isinstance(keys.get("em_model"), str) and _CONVERSATION_ONLY.isdisjoint(keys)
-
-
-def _is_conversation(keys: Mapping[str, Any]) -> bool:
-    return "em_model" not in keys and not _CONVERSATION_ONLY.isdisjoint(keys)
-
-
-CONVERSATION = Kind(
-    Conversation,
-    fix_conversation,
-    check_conversation,
-    "conversation",
-    "load",
-    frozenset(("conversationId", "turns")),
-    conversation_is_old,
-    _is_run,
-)
-RUN = Kind(
-    Run,
-    fix_run,
-    check_run,
-    "run file",
-    "load_runs",
-    frozenset(("conversationId", "em_model", "turns")),
-    run_is_old,
-    _is_conversation,
-)
-SCENARIO = Kind(
-    Scenario,
-    fix_scenario,
-    check_scenario,
-    "scenario",
-    "load_scenarios",
-    frozenset(("aggressor_profile", "initial_calibration", "rub_goals", "worst_case", "row")),
-)
-EPISODE = Kind(Episode, fix_episode, check_episode, "episode", "load_episodes", frozenset(("profile_id",)))
-DIALOGUE = Kind(
-    SageDialogue,
-    fix_dialogue,
-    check_dialogue,
-    "SAGE dialogue",
-    "load_sage",
-    frozenset(("emo_point", "emo_state")),
-)
-_KINDS: tuple[Kind[Any], ...] = (CONVERSATION, RUN, SCENARIO, EPISODE, DIALOGUE)
-
-
-def read_document(
-    kind: Kind[AnyRecord], document: Document, *, found: list[Issue], strict: bool = False
-) -> AnyRecord | None:
-    """Return the record of a document, or None; findings go to `found`."""
-    if document.problem is not None:
-        severity = document.severity
-        consequence = document.consequence or (LEFT_OUT if severity == "error" else "passed over")
-        found.append(Issue(document.name, "$", document.rule, severity, "null", document.problem, consequence))
+    def _fixed(self, document: Document, report: Report) -> R | None:
+        """Take a document through the second stage."""
+        kind = self.kind
+        try:
+            parsed = _parse(document.data, report)
+            if not isinstance(parsed, dict) or not kind.reads(parsed):
+                report.add("$", "not-a-record", "error", _outline(parsed), self._guess(parsed), LEFT_OUT)
+                return None
+            record = kind.model.model_validate(kind.fix(parsed, "$", report), by_alias=True, by_name=False)
+            record.to_json()  # The lenient parser takes deeper nesting than can be written.
+        except json.JSONDecodeError as error:
+            _report_syntax(error, report)
+        except ValidationError as error:
+            self.own += 1
+            _report_invalid(error, report)
+        except (RecursionError, PydanticSerializationError):
+            report.add("$", "invalid-json", "error", None, "nested too deeply to be a record", LEFT_OUT)
+        except (ValueError, OverflowError) as error:
+            report.add("$", "invalid-json", "error", None, str(error), LEFT_OUT)
+        else:
+            if not any(issue.severity == "error" for issue in report.issues):
+                return record
+            self.own += 1
         return None
-    report = Report(document.name, strict)
-    try:
-        record = kind.model.model_validate_json(document.data, by_alias=True, by_name=False)
-        # A run file is a valid conversation with extra keys; the second stage tells whether it is meant to be one.
-        old = kind.is_old(record) or "em_model" in (record.model_extra or ())
-    except ValidationError:
-        old = True
-    if old:
-        mended = _mend(kind, document, report)
-        if mended is None:
-            found.extend(report.issues)
-            return None
-        record = mended
-    kind.check(record, report)
-    found.extend(report.issues)
-    return record
 
-
-def _mend(kind: Kind[AnyRecord], document: Document, report: Report) -> AnyRecord | None:
-    """Take a document through the second stage."""
-    try:
-        parsed = _parse(document.data, report)
-        if not isinstance(parsed, dict) or kind.keys.isdisjoint(parsed) or kind.is_other(parsed):
-            report.add("$", "not-a-record", "error", _outline(parsed), _guess(kind, parsed), LEFT_OUT)
-            return None
-        record = kind.model.model_validate(kind.fix(parsed, "$", report), by_alias=True, by_name=False)
-        record.to_json()  # The lenient parser takes deeper nesting than can be written.
-    except json.JSONDecodeError as error:
-        _report_syntax(error, report)
-    except ValidationError as error:
-        _report_invalid(error, report)
-    except (RecursionError, PydanticSerializationError):
-        report.add("$", "invalid-json", "error", None, "nested too deeply to be a record", LEFT_OUT)
-    except (ValueError, OverflowError) as error:
-        report.add("$", "invalid-json", "error", None, str(error), LEFT_OUT)
-    else:
-        rejected = any(issue.severity == "error" for issue in report.issues)
-        return None if rejected else record
-    return None
+    def _guess(self, parsed: Any) -> str:
+        """Say what a JSON document that is no record of this kind may be instead."""
+        noun = _with_article(self.kind.noun)
+        if isinstance(parsed, list):
+            return f"a list; expected one {self.kind.noun} a file, or one a line in a .jsonl file"
+        if isinstance(parsed, dict) and (known := other_file(parsed)) is not None:
+            self.others[known] += 1
+            return f"{known.noun}, not {noun}; {known.hint}"
+        if isinstance(parsed, dict) and (other := kind_of_document(parsed)) is not None:
+            self.others[other] += 1
+            return f"not {noun}; is it {_with_article(other.noun)}, which {other.loader} reads?"
+        return f"not {noun}: it has none of {', '.join(sorted(self.kind.keys))}"
 
 
 def _report_syntax(error: json.JSONDecodeError, report: Report) -> None:
@@ -224,35 +173,18 @@ def _parse(data: bytes, report: Report) -> Any:
     return parsed
 
 
-def without_surrogates(value: Any) -> Any:
-    """Replace halves of surrogate pairs in the texts of a parsed JSON value by U+FFFD."""
-    if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, list):
-        return [without_surrogates(item) for item in value]
-    if isinstance(value, dict):
-        return {without_surrogates(key): without_surrogates(item) for key, item in value.items()}
-    return value
+def parse_object(data: bytes) -> dict[str, Any] | None:
+    """Return the object that a document is, or None where it is none; nothing is reported."""
+    try:
+        parsed = _parse(data, Report(""))
+    except (ValueError, RecursionError):
+        return None
+    return parsed if isinstance(parsed, dict) else None
 
 
 def _outline(parsed: Any) -> Any:
     return list(parsed)[:8] if isinstance(parsed, dict) else parsed
 
 
-def _guess(kind: Kind[AnyRecord], parsed: Any) -> str:
-    """Say what a JSON document that is no record of this kind may be instead."""
-    if isinstance(parsed, list):
-        return f"a list; expected one {kind.name} a file, or one a line in a .jsonl file"
-    if isinstance(parsed, dict) and {"conversations", "aggregates"} <= parsed.keys():
-        return f"a file of scores, not {_with_article(kind.name)}"
-    if isinstance(parsed, dict) and {"overall", "by_scene"} <= parsed.keys():
-        return f"a summary, not {_with_article(kind.name)}; the episodes are in the results.jsonl beside it"
-    if isinstance(parsed, dict):
-        for other in _KINDS:
-            if other is not kind and not other.keys.isdisjoint(parsed) and not other.is_other(parsed):
-                return f"not {_with_article(kind.name)}; is it {_with_article(other.name)}, which {other.loader} reads?"
-    return f"not {_with_article(kind.name)}: it has none of {', '.join(sorted(kind.keys))}"
-
-
-def _with_article(name: str) -> str:
-    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+def _with_article(noun: str) -> str:
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"

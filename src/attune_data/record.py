@@ -1,5 +1,6 @@
 """What every record of the library is: a frozen pydantic model that keeps unknown keys and writes back what it read."""
 
+from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, cast
@@ -53,6 +54,9 @@ class Record(BaseModel):
 
     # What a loader takes from the place of a file where the record does not say it.
     from_place: ClassVar[frozenset[str]] = frozenset()
+    # In tables: the column of a field that is called otherwise, and what the columns of a nested record begin with.
+    column_names: ClassVar[Mapping[str, str]] = {}
+    column_prefixes: ClassVar[Mapping[str, str]] = {}
 
     @classmethod
     def null(cls) -> Self:

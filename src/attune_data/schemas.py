@@ -1,13 +1,15 @@
 """Schemas to take away: JSON Schema of files, and the columns of tables, for readers in any language."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
+from attune_data.kinds import KINDS
+from attune_data.licences import Publishing
 from attune_data.meanings import RECORDS_TABLE, Column
-from attune_data.schema_kinds import CODEBOOK_FILES, RECORDS
 from attune_data.text import meant
 
 if TYPE_CHECKING:
@@ -15,10 +17,16 @@ if TYPE_CHECKING:
 
 __all__ = ["SCHEMA_KINDS", "TABLE_SCHEMA_KINDS", "json_schema", "table_schema"]
 
-SCHEMA_KINDS = (*RECORDS, *CODEBOOK_FILES)
+_MODELS: Mapping[str, Any] = {
+    **{kind.noun: kind.model for kind in KINDS},
+    **{name: model for kind in KINDS for name, model in kind.codebook_files.items()},
+    "publishing": Publishing,
+}
+
+SCHEMA_KINDS = tuple(_MODELS)
 """What `json_schema` describes: kinds of record, then files of the codebook."""
 
-TABLE_SCHEMA_KINDS = tuple(RECORDS)
+TABLE_SCHEMA_KINDS = tuple(kind.noun for kind in KINDS)
 """What `table_schema` describes."""
 
 
@@ -55,8 +63,7 @@ def json_schema(kind: str) -> dict[str, Any]:
     """
     if kind not in SCHEMA_KINDS:
         raise ValueError(f"no schema of {kind!r}; {meant(kind, SCHEMA_KINDS)}")
-    model = RECORDS[kind].model if kind in RECORDS else CODEBOOK_FILES[kind]
-    schema = TypeAdapter(model).json_schema(schema_generator=_Generator)
+    schema = TypeAdapter(_MODELS[kind]).json_schema(schema_generator=_Generator)
     return {"$schema": GenerateJsonSchema.schema_dialect, **_plain(schema)}
 
 
@@ -127,15 +134,19 @@ def table_schema(kind: str) -> dict[str, dict[str, dict[str, Any]]]:
     >>> table_schema("conversation")["mood_tags"]["intensity"]
     {'type': 'int8', 'null': True, 'description': 'Intensity, 1-7, or null where it was not given.'}
     """
-    if kind not in RECORDS:
+    if kind not in TABLE_SCHEMA_KINDS:
         raise ValueError(f"no tables of {kind!r}; {meant(kind, TABLE_SCHEMA_KINDS)}")
     import polars as pl
 
-    columns = RECORDS[kind].columns()
     records = {name: _described(pl.String(), column) for name, column in RECORDS_TABLE.items()}
+    (known,) = [one for one in KINDS if one.noun == kind]
+    of = known.tables or known.joined
+    if of is None:
+        return {"records": records}
+    meanings = of.meanings()
     tables = {
-        table: {name: _described(dtype, columns[table][name]) for name, dtype in dtypes.items()}
-        for table, dtypes in RECORDS[kind].dtypes().items()
+        table: {name: _described(dtype, meanings[table][name]) for name, dtype in dtypes.items()}
+        for table, dtypes in of.schemas().items()
     }
     return {"records": records, **tables}
 

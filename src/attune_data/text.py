@@ -1,24 +1,29 @@
 """Text for terminals: what can be shown safely, how wide it is, and how it is wrapped and aligned."""
 
 import shutil
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from difflib import get_close_matches
+from typing import Any
 
 __all__ = [
     "columns_of_terminal",
     "grid",
+    "labelled",
     "lines",
     "listed",
     "meant",
     "pad",
     "plural",
     "printable",
+    "ruled",
     "shortened",
     "width",
+    "without_surrogates",
     "wrapped",
 ]
 
 _WIDEST = 100
+_LABEL = 14
 # Emoji and several scripts are wrong without the zero-width joiner and non-joiner, and neither moves anything.
 _JOINERS = "\u200c\u200d"
 
@@ -132,3 +137,36 @@ def grid(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
         rows.append("  ".join([pad(cells[0], widths[0]), *others]).rstrip())
     rows.insert(1, "-" * (sum(widths) + 2 * (len(widths) - 1)))
     return "\n".join(rows)
+
+
+def ruled(heading: str, columns: int) -> str:
+    """Return a heading with a line after it, to a width."""
+    return f"{heading} {'-' * (columns - width(heading) - 1)}"
+
+
+def labelled(rows: Iterable[tuple[str, str]], columns: int, *, hanging: Collection[str] = ()) -> list[str]:
+    """Return rows of a label and a wrapped value beside it; an empty value leaves the row out.
+
+    Examples
+    --------
+    >>> labelled([("topic", "one two three"), ("none", "")], 28)
+    ['  topic         one two', '                three']
+    """
+    found: list[str] = []
+    for label, value in rows:
+        if not value.strip():
+            continue
+        for number, line in enumerate(wrapped(value, columns - _LABEL - 2, hang=2 * (label in hanging))):
+            found.append(f"  {pad('' if number else label, _LABEL)}{line}".rstrip())
+    return found
+
+
+def without_surrogates(value: Any) -> Any:
+    """Replace halves of surrogate pairs in the texts of a parsed JSON value by U+FFFD."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [without_surrogates(item) for item in value]
+    if isinstance(value, dict):
+        return {without_surrogates(key): without_surrogates(item) for key, item in value.items()}
+    return value

@@ -8,7 +8,7 @@ import pytest
 from attune_bench import Scores, score
 from attune_bench.benchmarks.attunebench.analyses import diagnosis_groups, question_agreement
 from attune_bench.stats.subgroups import by
-from attune_data import Collection, Conversation, Run, load, load_runs
+from attune_data import Collection, Conversation, Conversations, Run, load, load_runs
 from attune_metrics import MetricInputError
 
 Json = dict[str, Any]
@@ -17,7 +17,7 @@ VA = "avg_emotion_va_score"
 
 
 def _people(make_conversation: Build, diagnoses: Mapping[str, Sequence[str]]) -> Collection[Conversation]:
-    return Collection(
+    return Conversations(
         [
             make_conversation(
                 conversationId=unit,

@@ -10,7 +10,7 @@ from attune_bench import Scores, score
 from attune_bench.benchmarks.attunebench.analyses import ANALYSES, diagnosis_groups, turn_drift
 from attune_bench.stats.comparison import compare
 from attune_bench.stats.series import METRICS
-from attune_data import Collection, Conversation, Run
+from attune_data import Collection, Conversation, Conversations, Run
 from attune_data.attunebench.synthetic.generator import Effects, SimulatedModel, conversations, runs
 
 Json = dict[str, Any]
@@ -35,7 +35,7 @@ class Case:
 
 
 def _case(count: int, participants: int, models: str, modes: tuple[Any, ...] = ("default",)) -> Case:
-    data = conversations(count, participants=participants, seed=1, effects=Effects(diagnosis_rate=0.6))
+    data = Conversations(conversations(count, participants=participants, seed=1, effects=Effects(diagnosis_rate=0.6)))
     chosen = [SimulatedModel(name, emotion=0.3 + place / 9, pairwise=0.6) for place, name in enumerate(models)]
     return Case(data, [run for mode in modes for run in runs(data, chosen, seed=2, mode=mode)])
 
@@ -143,7 +143,7 @@ def test_what_is_planted_is_found_in_its_direction() -> None:
     # Only the direction, of one seed; benchmarks/recovery.py looks at 200.
     better = SimulatedModel("better", emotion=0.8, binary_om=0.8, pairwise=0.7, unclear_loss=0.9, drift=-0.1)
     worse = SimulatedModel("worse", unclear_loss=0.9)
-    data = conversations(80, participants=48, seed=1, effects=Effects(clarity_loss_diagnosed=0.6))
+    data = Conversations(conversations(80, participants=48, seed=1, effects=Effects(clarity_loss_diagnosed=0.6)))
     scores = score(data, runs(data, [better, worse], seed=1))
     gap = diagnosis_groups(scores, data=data, metrics=["avg_emotion_va_score"], **QUICK).filter(group="any")
     assert (gap["difference"] < 0).all()

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from attune_bench.benchmarks.attunebench.description import describe, description_text
-from attune_data import load
+from attune_data import describe, description_text, load
 
 Call = Callable[..., tuple[int, str, str]]
 Spawn = Callable[..., subprocess.CompletedProcess[bytes]]
@@ -103,8 +102,8 @@ def test_describe_counts_traits_and_spread(tmp_path: Path) -> None:
     assert counts["traits"]["diagnoses"] == {"ADHD": two, "Depression": one, "no answer": nobody}
     assert counts["traits"]["diagnosis_group"] == {"AnxDep": one, "ADHD": two, "unknown": nobody}
     text = description_text(counts)
-    assert text.startswith("3 conversations by 1 participant, 1 without a participant, ")
-    assert "overlap" in text
+    assert text.startswith("3 conversations, 1 participant, 1 without a participant, ")
+    assert "One with several values of a trait counts in each." in text
 
 
 def test_nothing_has_no_spread() -> None:
@@ -116,8 +115,8 @@ def test_describe(call: Call, files: Files) -> None:
     status, out, err = call("describe", files[0])
     assert (status, err) == (0, "")
     assert out == f"{description_text(describe(load(files[0])))}\n"
-    # Each column as wide as its heading: turns and annotations, total, with any, min, median, max.
-    assert f"\n{'binary judgements':<21}  {12:>5}  {2:>8}  {6:>3}  {6:>6}  {6:>3}\n" in out
+    # Each column as wide as its heading, the first as "pairwise comparisons": total, with any, min, median, max.
+    assert f"\n{'binary judgements':<20}  {12:>5}  {2:>8}  {6:>3}  {6:>6}  {6:>3}\n" in out
 
 
 def test_describe_json(call: Call, files: Files) -> None:

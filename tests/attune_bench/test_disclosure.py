@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from attune_bench import Scores, score
 from attune_bench.report._disclosure import _few_follow, withheld
 from attune_bench.report.html import html_report
-from attune_data import Collection, Conversation, load, load_runs
+from attune_data import Conversations, load, load_runs
 
 
 def away(parts: Mapping[str, str], *public: str) -> set[str]:
@@ -91,17 +91,17 @@ def test_what_is_public_counts() -> None:
 
 
 @pytest.fixture(scope="module")
-def conversations() -> Collection[Conversation]:
+def conversations() -> Conversations:
     return load("demo")
 
 
 @pytest.fixture(scope="module")
-def scores(conversations: Collection[Conversation]) -> Scores:
+def scores(conversations: Conversations) -> Scores:
     return score(conversations, load_runs("demo"))
 
 
 @pytest.fixture(scope="module")
-def page(scores: Scores, conversations: Collection[Conversation]) -> str:
+def page(scores: Scores, conversations: Conversations) -> str:
     return html_report(scores, data=conversations, resamples=50)
 
 
@@ -118,7 +118,7 @@ def shown(page: str, heading: str, model: str) -> dict[str, tuple[float, float, 
 
 
 def test_a_hidden_category_does_not_follow_from_the_others(
-    page: str, scores: Scores, conversations: Collection[Conversation]
+    page: str, scores: Scores, conversations: Conversations
 ) -> None:
     frame = scores.by("category", data=conversations, metrics=["composite_score"], resamples=10)
     for model in frame["model"].unique():
@@ -168,7 +168,7 @@ def test_why_a_figure_is_missing(scores_of: Callable[..., Scores]) -> None:
         assert "hold nothing to show" not in page
 
 
-def test_a_part_of_the_data(scores: Scores, conversations: Collection[Conversation]) -> None:
+def test_a_part_of_the_data(scores: Scores, conversations: Conversations) -> None:
     part = conversations.where(category=["Family", "Health", "Money", "Relationships", "Work"])
     lacking = len(conversations) - len(part)
     assert lacking > 1
@@ -179,7 +179,7 @@ def test_a_part_of_the_data(scores: Scores, conversations: Collection[Conversati
     assert not any(one.id in page for one in conversations)
 
 
-def test_a_part_of_the_runs(scores: Scores, conversations: Collection[Conversation]) -> None:
+def test_a_part_of_the_runs(scores: Scores, conversations: Conversations) -> None:
     page = html_report(scores, data=conversations, runs=list(load_runs("demo"))[1:], resamples=20)
     assert "<li>Agreement by question: The run files are not all those that were scored</li>" in page
     assert not any(one.id in page for one in conversations)

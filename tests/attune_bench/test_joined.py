@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from attune_bench import score
-from attune_data import Collection, Conversation, Run, load, load_runs
+from attune_data import Conversation, Run, Runs, load, load_runs
 from attune_data.attunebench.run_tables import RunTables
 
 KEYS = ["conversation_id", "em_model", "mode", "turn_number"]
@@ -22,7 +22,7 @@ def scored(tables: RunTables, name: str) -> pl.DataFrame:
 
 
 def assert_agree(runs: Sequence[Run], conversations: Sequence[Conversation]) -> None:
-    tables = Collection(runs).joined(conversations)
+    tables = Runs(runs).joined(conversations)
     scores = {(r["conversationId"], r["em_model"], r["mode"]): r for r in score(conversations, runs).records}
     binary = scored(tables, "binary").with_columns(
         om=pl.coalesce("observed_behavior", "llm_value").cast(pl.String),

@@ -206,7 +206,7 @@ def test_an_empty_subset_is_a_row(call: Call, demo_scores: Path) -> None:
         (["--filter", "gender > 3"], "the condition gender > 3 does not fit its columns: cannot compare string"),
         (["--filter", "n_turn > 3"], "no trait 'n_turn'; did you mean 'n_turns'?"),
         (["--by", "categry"], "no trait 'categry'; did you mean 'category'?"),
-        (["--screen", "who_6"], "no screen 'who_6'; did you mean 'who_5'?"),
+        (["--screen", "who_6"], "no trait 'who_6_screen'; did you mean 'who_5_screen'?"),
     ],
 )
 def test_mistakes_in_subset(call: Call, demo_scores: Path, arguments: list[str], message: str) -> None:

@@ -8,7 +8,7 @@ from scipy import stats
 
 from attune_bench import Scores
 from attune_bench.stats.subgroups import by, overlap, subgroups
-from attune_data import Collection, Conversation
+from attune_data import Collection, Conversation, Conversations
 from attune_metrics.errors import MetricInputError
 
 Make = Callable[..., dict[str, Any]]
@@ -38,7 +38,7 @@ def build(make_record: Make) -> Callable[..., Scores]:
 @pytest.fixture(scope="session")
 def talks(make_conversation: Talk) -> Callable[..., Collection[Conversation]]:
     """Return the function from lists of diagnoses to conversations c000, c001, ... with them."""
-    return lambda diagnoses: Collection(
+    return lambda diagnoses: Conversations(
         [
             make_conversation(
                 conversationId=f"c{i:03}",
@@ -210,7 +210,7 @@ def test_order_never_shows(build: Callable[..., Scores], talks: Callable[..., Co
     other = Scores.of(shuffled, protocol="documented", synthetic=False)
     options: Any = {"metrics": M, "compare": True, "resamples": 500}
     found = scores.by("diagnosis", data=data, **options)
-    assert found.equals(other.by("diagnosis", data=Collection(list(data)[::-1]), **options))
+    assert found.equals(other.by("diagnosis", data=Conversations(list(data)[::-1]), **options))
     assert found.filter(pl.col("p").is_null()).height == 0
 
 

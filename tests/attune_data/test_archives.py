@@ -294,8 +294,8 @@ def test_record_too_large_costs_only_itself(name: str, record: Record, tmp_path:
 @pytest.mark.parametrize("name", ["a.zip", "a.tar.gz", "a.jsonl.gz"])
 def test_limit_of_all_stops_reading(name: str, record: Record, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     size = len(record("0"))
-    monkeypatch.setattr("attune_data.io.documents.ALL_LIMIT", 5 * size)
-    monkeypatch.setattr("attune_data.io.archives.ALL_LIMIT", 5 * size)
+    monkeypatch.setattr("attune_data.io.limits.ALL_LIMIT", 5 * size)
+    monkeypatch.setattr("attune_data.io.limits.ALL_LIMIT", 5 * size)
     numbers = [str(number) for number in range(10)]
     if name == "a.jsonl.gz":
         (tmp_path / name).write_bytes(gzip.compress(b"".join(record(number) + b"\n" for number in numbers)))

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from attune_data import Codebook, CodebookError, load_codebook
-from attune_data.attunebench.conversation import ConversationWideQuestions, FourBranchScores
 from attune_data.attunebench.diagnoses import Diagnoses
 from attune_data.attunebench.instruments import Instruments
+from attune_data.attunebench.parts import ConversationWideQuestions, FourBranchScores
 from attune_data.attunebench.vocabulary import Subset
 from attune_data.codebook import checked, codebook_folder, read_toml
 from attune_data.eibench.scenes import Scenes

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from attune_data import Collection, Conversation, Issue, load, load_runs
+from attune_data import Collection, Conversation, Conversations, Issue, load, load_runs
 
 Json = dict[str, Any]
 Save = Callable[[Any, str], Path]
@@ -28,7 +28,7 @@ def records() -> list[Conversation]:
 
 
 def test_sequence(records: list[Conversation]) -> None:
-    collection = Collection(records)
+    collection = Conversations(records)
     assert isinstance(collection, Sequence)
     assert len(collection) == 3
     assert list(collection) == records
@@ -41,7 +41,7 @@ def test_sequence(records: list[Conversation]) -> None:
 
 
 def test_records_are_found_by_id(records: list[Conversation]) -> None:
-    collection = Collection(records)
+    collection = Conversations(records)
     assert collection["vase"] is records[1]
     inside: list[object] = ["vase", records[1]]
     outside: list[object] = ["jar", record("jar"), None, 3]
@@ -52,7 +52,7 @@ def test_records_are_found_by_id(records: list[Conversation]) -> None:
 @pytest.mark.parametrize(("wrong", "hint"), [("vasse", "did you mean 'vase'"), ("qqqq", "among 3 records")])
 def test_unknown_id_names_the_nearest(wrong: str, hint: str, records: list[Conversation]) -> None:
     with pytest.raises(KeyError, match=hint):
-        Collection(records)[wrong]
+        Conversations(records)[wrong]
 
 
 def test_runs_are_found_by_conversation_model_and_mode(run: Json, save: Save) -> None:
@@ -61,7 +61,7 @@ def test_runs_are_found_by_conversation_model_and_mode(run: Json, save: Save) ->
 
 
 def test_slice_is_a_collection_with_the_same_issues(records: list[Conversation]) -> None:
-    part = Collection(records, [issue("note")])[1:]
+    part = Conversations(records, [issue("note")])[1:]
     assert isinstance(part, Collection)
     assert list(part) == records[1:]
     with pytest.raises(KeyError, match="no record with id 'kiln'"):
@@ -70,7 +70,7 @@ def test_slice_is_a_collection_with_the_same_issues(records: list[Conversation])
 
 
 def test_later_changes_of_the_list_do_not_reach_it(records: list[Conversation]) -> None:
-    collection = Collection(records)
+    collection = Conversations(records)
     records.clear()
     assert len(collection) == 3
 
@@ -95,14 +95,14 @@ def test_frame_without_issues_has_the_same_columns(conversation: Json, save: Sav
 @pytest.mark.parametrize(
     ("names", "severities", "expected"),
     [
-        ("", (), "<Collection of 0 records, no issues>"),
+        ("", (), "<Collection of 0 conversations, no issues>"),
         ("a", (), "<Collection of 1 conversation, no issues>"),
         ("ab", ("note", "note"), "<Collection of 2 conversations, 2 notes>"),
         ("ab", ("note", "error", "warning"), "<Collection of 2 conversations, 1 error, 1 warning, 1 note>"),
     ],
 )
 def test_representation_counts_records_and_issues(names: str, severities: tuple[str, ...], expected: str) -> None:
-    assert repr(Collection([record(name) for name in names], [issue(s) for s in severities])) == expected
+    assert repr(Conversations([record(name) for name in names], [issue(s) for s in severities])) == expected
 
 
 def test_issue_reads_as_a_sentence() -> None:

@@ -8,7 +8,17 @@ from typing import Any
 import polars as pl
 import pytest
 
-from attune_data import Collection, Episode, EpisodeTables, Scenario, SourceError, load, load_episodes, load_scenarios
+from attune_data import (
+    Collection,
+    Episode,
+    Episodes,
+    EpisodeTables,
+    Scenario,
+    SourceError,
+    load,
+    load_episodes,
+    load_scenarios,
+)
 
 Json = dict[str, Any]
 Save = Callable[[Any, str], Path]
@@ -59,7 +69,7 @@ def rules(loaded: Collection[Episode]) -> list[tuple[str, str, str]]:
 
 
 def turns(*records: Json) -> pl.DataFrame:
-    return Collection([Episode.model_validate(record) for record in records]).tables.turns
+    return Episodes([Episode.model_validate(record) for record in records]).tables.turns
 
 
 # Reading and writing.
@@ -134,8 +144,9 @@ def test_roles_of_a_training_history_are_translated(save: Save) -> None:
 
 def test_a_summary_is_told_from_episodes(save: Save) -> None:
     summary = {"model": "vendor/model", "n": 1, "overall": {"reward": 0.5}, "by_scene": {}}
-    (issue,) = load_episodes(save(summary, "summary.json")).found
-    assert issue.message == "a summary, not an episode; the episodes are in the results.jsonl beside it"
+    expected = "contains a summary of episodes and no episode; load_episodes reads the results.jsonl beside it"
+    with pytest.raises(SourceError, match=expected):
+        load_episodes(save(summary, "summary.json"))
 
 
 def test_there_is_no_demo_of_episodes() -> None:
@@ -316,7 +327,7 @@ def test_a_person_who_goes_on_answers_no_reply() -> None:
 def test_joined_with_scenarios() -> None:
     demo = load_scenarios("demo")
     record = official(profile_id="demo_charm_01", scene_tag="charm", history=[REPLY, person("Mm.", 20, 30)])
-    episodes = Collection([Episode.model_validate(one) for one in (record, official())])
+    episodes = Episodes([Episode.model_validate(one) for one in (record, official())])
     tables = episodes.joined(demo)
     assert isinstance(tables, EpisodeTables)
     names = ["title", "initial_anger", "target_trust", "worst_anger", "outcome", "n_turns"]
@@ -325,7 +336,7 @@ def test_joined_with_scenarios() -> None:
         (None, 70, None, None, "simulator_stop", 2),
     ]
     assert tables.where(scene="charm").turns.select(STEPS).rows() == [(25, -5, 20, 25, 5, 30)]
-    with pytest.raises(TypeError, match="only episodes with scenarios"):
+    with pytest.raises(TypeError, match="episodes are joined with scenarios"):
         episodes.joined(load("demo"))  # type: ignore[arg-type]
 
 
@@ -337,7 +348,7 @@ def test_filters_by_scene_split_model_and_outcome() -> None:
     ]
     records = [official(profile_id=name, model=who, scene_tag="support") for name in "st" for who in ("a", "b")]
     records[3] |= {"ended_by": "max_rounds", "scene_tag": "charm"}
-    tables = Collection([Episode.model_validate(record) for record in records]).joined(scenarios)
+    tables = Episodes([Episode.model_validate(record) for record in records]).joined(scenarios)
     assert [len(tables.where(**{key: value})) for key, value in (
         ("scene", "support"), ("split", "train"), ("model", ["a", "b"]), ("outcome", "max_rounds"),
     )] == [3, 2, 4, 1]  # fmt: skip
@@ -353,7 +364,7 @@ def test_filters_by_scene_split_model_and_outcome() -> None:
     assert len(tables.sample(1, seed=1)) == 2
     with pytest.raises(ValueError, match="cannot sample 3 scenarios of 2"):
         tables.sample(3, seed=1)
-    with pytest.raises(ValueError, match="no record has model 'c'"):
+    with pytest.raises(ValueError, match="no episode has model 'c'"):
         tables.where(model="c")
     with pytest.raises(ValueError, match="no trait 'diagnosis'"):
         tables.where(diagnosis="ADHD")
@@ -366,13 +377,13 @@ def test_parts_with_nothing_in_them_keep_their_tables(save: Save) -> None:
     assert (none.tables.episodes.height, none.tables.turns.height) == (0, 0)
     assert none.tables.turns.schema == turns(official()).schema
     assert load_episodes(save(b"{}", "b.json")).tables.episodes.height == 0
-    both = Collection([Episode.model_validate(official(model=who)) for who in "ab"]).tables
+    both = Episodes([Episode.model_validate(official(model=who)) for who in "ab"]).tables
     assert (both.where(model="a") | both.where(model="b")).turns.height == 4
 
 
 def test_in_a_notebook_text_is_data() -> None:
     hostile = official(model="<script>", profile_id="<b>")
-    html = Collection([Episode.model_validate(hostile)])._repr_html_()
+    html = Episodes([Episode.model_validate(hostile)])._repr_html_()
     assert "<script>" not in html
     assert "&lt;b&gt;" in html
     assert "simulator_stop" in html

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from attune_data import LoadError, SourceError, load, load_runs, load_tables
-from attune_data.attunebench import loading
+from attune_data import LoadError, SourceError, load, load_runs, load_tables, loading
+from attune_data.attunebench import loading as tables_loading
 from attune_data.attunebench.tables import build_table
 from attune_data.io.sources import Document, documents
-from attune_data.reading import read_document
+from attune_data.reading import Reader
 
 Json = dict[str, Any]
 Save = Callable[[Any, str], Path]
@@ -46,12 +46,13 @@ def test_it_is_off_while_records_are_read_and_then_as_before(
     loader: Loader, collector: bool, source: Callable[[Loader], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[bool] = []
+    read = Reader.read
 
-    def watched(*args: Any, **kwargs: Any) -> Any:
+    def watched(reader: Reader[Any], document: Document) -> Any:
         seen.append(gc.isenabled())
-        return read_document(*args, **kwargs)
+        return read(reader, document)
 
-    monkeypatch.setattr(loading, "read_document", watched)
+    monkeypatch.setattr(Reader, "read", watched)
     assert loader(source(loader)).found == ()
     assert seen == [False] * 3
     assert gc.isenabled() is collector
@@ -76,13 +77,9 @@ def test_it_is_as_before_after_an_error_of_the_source(
     assert gc.isenabled() is collector
 
 
-@pytest.mark.parametrize("cache", [False, True])
-def test_it_is_as_before_after_tables_of_no_file(
-    cache: bool, collector: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("ATTUNE_CACHE", str(tmp_path / "cache"))
+def test_it_is_as_before_after_tables_of_no_file(collector: bool, tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="no such file"):
-        load_tables(tmp_path / "none.json", cache=cache)
+        load_tables(tmp_path / "none.json")
     assert gc.isenabled() is collector
 
 
@@ -108,13 +105,15 @@ def test_it_is_as_before_after_a_failure_in_the_middle_and_the_source_is_let_go(
         finally:
             let_go.append(gc.isenabled())
 
-    def read(kind: Any, document: Document, **kwargs: Any) -> Any:
+    whole = Reader.read
+
+    def read(reader: Reader[Any], document: Document) -> Any:
         if place == "the record" and document.name == "b.json":
             raise error
-        return read_document(kind, document, **kwargs)
+        return whole(reader, document)
 
     monkeypatch.setattr(loading, "documents", watched)
-    monkeypatch.setattr(loading, "read_document", read)
+    monkeypatch.setattr(Reader, "read", read)
     with pytest.raises(error) as raised:
         loader(source(loader))
     assert gc.isenabled() is collector
@@ -144,7 +143,7 @@ def test_it_is_as_before_after_a_failure_of_building(
             raise KeyboardInterrupt
         return build_table(name, records)
 
-    monkeypatch.setattr(loading, "build_table", build)
+    monkeypatch.setattr(tables_loading, "build_table", build)
     with pytest.raises(KeyboardInterrupt):
         load_tables(source(load_tables))
     assert gc.isenabled() is collector

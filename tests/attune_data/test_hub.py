@@ -264,7 +264,6 @@ def test_repository_of_parquet(
     conversation: Json,
     save: Callable[[Any, str], Path],
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     packed = tmp_path / "packed"
     load(save(conversation, "conversation_1.json")).to_parquet(packed)
@@ -274,6 +273,4 @@ def test_repository_of_parquet(
     assert [json.loads(record.to_json()) for record in loaded] == [conversation]
     assert loaded.found == ()
     assert hub.downloaded == ["records.parquet"]
-    monkeypatch.setenv("ATTUNE_CACHE", str(tmp_path / "cache"))
-    for _ in range(2):
-        assert load_tables("hf://lab/data", cache=True).turns.equals(loaded.tables.turns)
+    assert load_tables("hf://lab/data").turns.equals(loaded.tables.turns)

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from attune_data import Collection, Conversation
-from attune_data.attunebench.conversation import ComputedScores
+from attune_data import Conversations
 from attune_data.attunebench.instruments import Instrument, instruments
+from attune_data.attunebench.parts import ComputedScores
 
 Json = dict[str, Any]
-Load = Callable[[Any], Collection[Conversation]]
+Load = Callable[[Any], Conversations]
 
 DOCS = Path(__file__).parents[2] / "docs" / "instruments.md"
 SCORES = "$.participant_profile.computed_scores"

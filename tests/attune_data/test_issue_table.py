@@ -6,6 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 RULE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+|unreadable|encoding|fraction")
+NAMES = ("rule", "duplicate_rule")
 
 
 def _reported() -> set[str]:
@@ -20,9 +21,9 @@ def _reported() -> set[str]:
                 argument = node.args[at] if at is not None and len(node.args) > at else None
                 if isinstance(argument, ast.Constant):
                     rules.add(str(argument.value))
-            elif isinstance(node, ast.keyword) and node.arg == "rule" and isinstance(node.value, ast.Constant):
+            elif isinstance(node, ast.keyword) and node.arg in NAMES and isinstance(node.value, ast.Constant):
                 rules.add(str(node.value.value))
-            elif isinstance(node, ast.AnnAssign) and getattr(node.target, "id", "") == "rule":
+            elif isinstance(node, ast.AnnAssign) and getattr(node.target, "id", "") in NAMES:
                 rules |= {str(node.value.value)} if isinstance(node.value, ast.Constant) else set()
             elif isinstance(node, ast.Tuple) and len(node.elts) == 3 and path.name == "scoring.py":
                 rules |= {str(e.value) for e in node.elts[1:2] if isinstance(e, ast.Constant)}

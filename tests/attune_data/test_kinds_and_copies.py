@@ -33,14 +33,19 @@ def test_a_conversation_may_have_a_key_of_runs(conversation: Json, save: Save) -
 def test_each_kind_is_told_from_the_other(conversation: Json, run: Json, save: Save, tmp_path: Path) -> None:
     save(conversation, "conversation_1.json")
     save(run, "run.json")
-    (wrong,) = load_runs(tmp_path / "conversation_1.json").found
-    assert (wrong.rule, wrong.message) == ("not-a-record", "not a run file; is it a conversation, which load reads?")
-    (wrong,) = load(tmp_path / "run.json").found
-    assert (wrong.rule, wrong.message) == (
+    with pytest.raises(SourceError, match="contains 1 conversation and no run; load reads conversations"):
+        load_runs(tmp_path / "conversation_1.json")
+    with pytest.raises(SourceError, match="contains 1 run and no conversation; load_runs reads runs"):
+        load(tmp_path / "run.json")
+    # In a mixed folder each file is reported by itself.
+    runs = load_runs(tmp_path)
+    assert [record.em_model for record in runs] == [run["em_model"]]
+    (wrong,) = runs.found
+    assert (wrong.file, wrong.rule, wrong.message) == (
+        "conversation_1.json",
         "not-a-record",
-        "not a conversation; is it a run file, which load_runs reads?",
+        "not a run; is it a conversation, which load reads?",
     )
-    assert [record.em_model for record in load_runs(tmp_path)] == [run["em_model"]]
 
 
 def test_the_same_conversation_twice_is_a_note_and_another_of_its_id_an_error(
@@ -53,7 +58,7 @@ def test_the_same_conversation_twice_is_a_note_and_another_of_its_id_an_error(
     assert len(loaded) == 1
     duplicate = "duplicate-conversation"
     assert _rules(loaded.found) == [("b.json", duplicate, "note"), ("c.json", duplicate, "error")]
-    assert "a.json was read before" in loaded.found[1].message
+    assert loaded.found[1].message == "a.json has the same conversationId, and counts"
     assert loaded.files == {conversation["conversationId"]: "a.json"}
 
 

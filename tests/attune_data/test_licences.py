@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from attune_data import Collection, Conversation, PublishError, Run, load, load_runs
+from attune_data import Conversations, PublishError, Runs, load, load_runs
 from attune_data.codebook import codebook_folder, read_toml
+from attune_data.kinds import KINDS
 from attune_data.licences import Publishing, canary, find_licence, licences, permitted
-from attune_data.schema_kinds import RECORDS
 
 Json = dict[str, Any]
 Put = Callable[[Json, str, Any], Json]
-LoadOne = Callable[[Any], Collection[Conversation]]
+LoadOne = Callable[[Any], Conversations]
 
 CODEBOOK = codebook_folder() / "publishing.toml"
 
@@ -119,7 +119,7 @@ def test_a_stated_licence_is_found_wherever_it_stands(
     assert permitted(records, "cc-by-nc-sa-4.0")[1] == ()
 
 
-def test_a_run_states_its_licence_too(run: Json, load_run: Callable[[Any], Collection[Run]]) -> None:
+def test_a_run_states_its_licence_too(run: Json, load_run: Callable[[Any], Runs]) -> None:
     assert permitted(load_run(run), "mit")[0].id == "mit"
     with pytest.raises(PublishError, match=r'^run_1\.json: record ".*/default": it is under odbl, '):
         permitted(load_run({**run, "licence": "ODbL-1.0"}), "mit")
@@ -130,13 +130,13 @@ def test_a_run_states_its_licence_too(run: Json, load_run: Callable[[Any], Colle
 def test_every_kind_of_record_but_runs_is_of_one_benchmark() -> None:
     book = read_toml(CODEBOOK, Publishing)
     named = [record for benchmark in book.benchmarks.values() for record in benchmark.records]
-    assert sorted([*named, "Run"]) == sorted(kind.model.__name__ for kind in RECORDS.values())
+    assert sorted([*named, "Run"]) == sorted(kind.model.__name__ for kind in KINDS)
 
 
 def test_one_record_among_many_is_enough() -> None:
     demo = load("demo")
     other = demo[7].model_copy(update={"licence": "cc-by-nc-4.0"})
-    mixed = Collection([*demo[:7], other, *demo[8:]], files=demo.files)
+    mixed = Conversations([*demo[:7], other, *demo[8:]], files=demo.files)
     with pytest.raises(PublishError, match=re.escape(f'demo.jsonl:8: record "{other.id}": it is under cc-by-nc-4.0')):
         permitted(mixed, "cc-by-4.0")
     assert permitted(mixed, "cc-by-nc-4.0")
@@ -149,17 +149,17 @@ def test_the_accepted_licence_fits_every_record() -> None:
         for record, name in zip(demo[:2], ("cc-by-4.0", "cc-by-nc-4.0"), strict=True)
     ]
     with pytest.raises(PublishError, match=r"cc-by-4\.0, which .* 'mit'; licence='cc-by-nc-2\.0' would be accepted"):
-        permitted(Collection(stated), "mit")
+        permitted(Conversations(stated), "mit")
     stated[0] = stated[0].model_copy(update={"licence": "cc-by-sa-4.0"})
     with pytest.raises(PublishError, match="no one licence fits all of the records"):
-        permitted(Collection(stated), "cc-by-nc-4.0")
+        permitted(Conversations(stated), "cc-by-nc-4.0")
 
 
 def test_no_derivatives_are_not_published_at_all() -> None:
     record = load("demo")[0].model_copy(update={"licence": "cc-by-nd-4.0"})
     for wanted in ("cc-by-nd-4.0", "cc-by-4.0"):
         with pytest.raises(PublishError, match=r"cc-by-nd-4\.0 allows nothing but the unchanged work"):
-            permitted(Collection([record]), wanted)
+            permitted(Conversations([record]), wanted)
 
 
 def test_a_conversation_without_a_licence_is_of_the_benchmark(conversation: Json, load_conversation: LoadOne) -> None:

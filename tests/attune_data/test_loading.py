@@ -139,7 +139,7 @@ def test_first_of_two_files_with_one_id_counts(conversation: Json, save: Save, t
     loaded = load(tmp_path)
     assert [record.metadata.model for record in loaded] == ["a"]
     assert [(issue.file, issue.path, issue.rule, issue.severity) for issue in loaded.found] == [
-        (name, "$.conversationId", "duplicate-conversation", "error") for name in ("b.json", "c.json")
+        (name, "$", "duplicate-conversation", "error") for name in ("b.json", "c.json")
     ]
 
 

@@ -15,7 +15,7 @@ import pytest
 from hub_server import CUT, HANG, TOKEN, Failure, HubServer
 from huggingface_hub import DatasetCard
 
-from attune_data import Collection, Conversation, PublishError, Run, load, load_runs
+from attune_data import Conversation, Conversations, PublishError, Runs, load, load_runs, publish
 from attune_data.attunebench.tables import TABLES, table_schemas
 
 Json = dict[str, Any]
@@ -45,7 +45,7 @@ def card_of(hub: HubServer, name: str = "lab/data") -> DatasetCard:
 
 def test_published_and_loaded_by_this_library(writer: HubServer) -> None:
     demo = load("demo")
-    address = demo.publish("lab/data", licence="cc-by-4.0")
+    address = publish(demo, "lab/data", licence="cc-by-4.0")
     repository = writer.repositories["lab/data"]
     assert address == f"hf://lab/data@{repository.refs['main']}"
     assert repository.private
@@ -59,7 +59,7 @@ def test_published_and_loaded_by_this_library(writer: HubServer) -> None:
 
 def test_published_runs_come_back(writer: HubServer) -> None:
     runs = load_runs("demo")
-    runs.publish("lab/runs", licence="cc-by-4.0", private=False)
+    publish(runs, "lab/runs", licence="cc-by-4.0", private=False)
     assert not writer.repositories["lab/runs"].private
     assert list(load_runs("hf://lab/runs")) == list(runs)
     card = card_of(writer, "lab/runs")
@@ -69,7 +69,7 @@ def test_published_runs_come_back(writer: HubServer) -> None:
 
 def test_plain_datasets_loads_every_config(writer: HubServer, tmp_path: Path) -> None:
     demo = load("demo")
-    demo.publish("lab/data", licence="cc-by-4.0")
+    publish(demo, "lab/data", licence="cc-by-4.0")
     (shown,) = re.findall(r"```python\n(.*?)```", card_of(writer).text, re.DOTALL)
     command = [sys.executable, "-c", shown + PLAIN, str(tmp_path), *TABLES, "records"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=dict(os.environ))
@@ -82,21 +82,21 @@ def test_plain_datasets_loads_every_config(writer: HubServer, tmp_path: Path) ->
 
 
 def test_unknown_keys_nulls_and_odd_text_come_back(
-    writer: HubServer, conversation: Json, load_conversation: Callable[[Any], Collection[Conversation]]
+    writer: HubServer, conversation: Json, load_conversation: Callable[[Any], Conversations]
 ) -> None:
     conversation["metadata"]["text"] = None
     conversation["turns"][0]["userMessage"] = "\u2028--- \x00 | `</script>` {{ 7*7 }} \U0001f3fa"
     conversation["odd"] = {"big": 10**30, "list": [None, {}, []]}
     del conversation["prePanas"]
     records = load_conversation(conversation)
-    again = load(records.publish("lab/odd", licence="cc-by-4.0"))
+    again = load(publish(records, "lab/odd", licence="cc-by-4.0"))
     assert json.loads(again[0].to_json()) == conversation
     assert "7*7" not in card_of(writer, "lab/odd").content
 
 
 def test_the_card_is_what_the_hub_reads(writer: HubServer) -> None:
     demo = load("demo")
-    demo.publish("lab/data", licence="CC BY 4.0")
+    publish(demo, "lab/data", licence="CC BY 4.0")
     card = card_of(writer)
     configs = [{"config_name": name, "data_files": f"{name}.parquet"} for name in (*TABLES, "records")]
     data: Json = card.data.to_dict()  # type: ignore[no-untyped-call]
@@ -112,9 +112,14 @@ def test_the_card_is_what_the_hub_reads(writer: HubServer) -> None:
     # 40 conversations of 24 people; what they hold is counted from the records.
     turns = [turn for record in demo for turn in record.turns]
     marked = [(turn.mood_shift_tags, turn.annotations) for turn in turns]
-    count = sum(len(tags) + len(a.binary_judgements) + len(a.pairwise_comparisons) for tags, a in marked)
-    count += sum(len(record.pre_panas.responses) + len(record.post_panas.responses) for record in demo)
-    assert f"40 conversations, 24 participants, {len(turns)} turns, {count:,} annotations" in card.text
+    counts = {
+        "mood tags": sum(len(tags) for tags, _ in marked),
+        "yes/no judgements": sum(len(noted.binary_judgements) for _, noted in marked),
+        "comparisons": sum(len(noted.pairwise_comparisons) for _, noted in marked),
+        "PANAS ratings": sum(len(record.pre_panas.responses) + len(record.post_panas.responses) for record in demo),
+    }
+    told = ", ".join(f"{count:,} {name}" for name, count in counts.items())
+    assert f"40 conversations, 24 participants, {len(turns)} turns, {told}." in card.text
     assert "**Synthetic data.** Every record says of itself that it was generated" in card.text
     assert "This is a request, not a condition of the licence" in card.text
     assert "https://creativecommons.org/licenses/by/4.0/" in card.text
@@ -122,11 +127,11 @@ def test_the_card_is_what_the_hub_reads(writer: HubServer) -> None:
 
 
 def test_a_table_without_rows_is_no_config(
-    writer: HubServer, conversation: Json, load_conversation: Callable[[Any], Collection[Conversation]]
+    writer: HubServer, conversation: Json, load_conversation: Callable[[Any], Conversations]
 ) -> None:
     for turn in conversation["turns"]:
         turn["moodShiftTags"], turn["annotations"]["binaryJudgements"] = [], []
-    load_conversation(conversation).publish("lab/data", licence="cc-by-4.0")
+    publish(load_conversation(conversation), "lab/data", licence="cc-by-4.0")
     card = card_of(writer)
     data: Json = card.data.to_dict()  # type: ignore[no-untyped-call]
     named = [config["config_name"] for config in data["configs"]]
@@ -136,7 +141,7 @@ def test_a_table_without_rows_is_no_config(
 
 
 def test_the_card_says_what_every_column_means(writer: HubServer) -> None:
-    load("demo").publish("lab/data", licence="cc-by-4.0")
+    publish(load("demo"), "lab/data", licence="cc-by-4.0")
     fields = card_of(writer).text.partition("## Fields")[2]
     columns = {name: list(schema) for name, schema in table_schemas().items()} | {"records": ["id", "file", "record"]}
     for name, expected in columns.items():
@@ -148,14 +153,14 @@ def test_the_card_says_what_every_column_means(writer: HubServer) -> None:
 
 
 def test_the_card_gives_credit_and_no_text_of_the_data(
-    writer: HubServer, conversation: Json, load_conversation: Callable[[Any], Collection[Conversation]]
+    writer: HubServer, conversation: Json, load_conversation: Callable[[Any], Conversations]
 ) -> None:
     hostile = "x\n---\nlicense: mit\n---\n```\n# Owned <script>alert(1)</script> | {{ 1 }}"
     conversation["metadata"] = dict.fromkeys(("model", "category", "subtopic", "text"), hostile)
     conversation["participant_profile"]["participant_id"] = hostile
     conversation["conversationId"] = hostile
     conversation["canary"] = f"BENCHMARK DATA ```` GUID 26b5\n{hostile}"
-    load_conversation(conversation).publish("lab/data", licence="cc-by-sa-4.0")
+    publish(load_conversation(conversation), "lab/data", licence="cc-by-sa-4.0")
     card = card_of(writer)
     assert card.data.get("license") == "cc-by-sa-4.0"
     assert "Synthetic" not in card.text
@@ -171,11 +176,11 @@ def test_the_card_gives_credit_and_no_text_of_the_data(
 def test_publishing_again_replaces_what_is_ours_only(writer: HubServer) -> None:
     demo = load("demo")
     writer.add("lab/data", {"README.md": b"old", "paper.pdf": b"%PDF", "panas.parquet": b"PAR1"}, private=True)
-    demo.publish("lab/data", licence="cc-by-4.0")
+    publish(demo, "lab/data", licence="cc-by-4.0")
     assert writer.files("lab/data")["paper.pdf"] == b"%PDF"
-    demo[:5].publish("lab/data", licence="cc-by-4.0")
+    publish(demo[:5], "lab/data", licence="cc-by-4.0")
     assert list(load("hf://lab/data")) == list(demo[:5])
-    load_runs("demo").publish("lab/data", licence="cc-by-4.0")
+    publish(load_runs("demo"), "lab/data", licence="cc-by-4.0")
     files = writer.files("lab/data")
     assert "records.parquet" in files
     assert not files.keys() & {f"{name}.parquet" for name in ("binary", "conversation_wide", "mood_tags")}
@@ -184,8 +189,8 @@ def test_publishing_again_replaces_what_is_ours_only(writer: HubServer) -> None:
 
 
 def test_equal_input_gives_equal_files(writer: HubServer) -> None:
-    load("demo").publish("lab/one", licence="cc-by-4.0")
-    load("demo").publish("other/one", licence="cc-by-4.0")
+    publish(load("demo"), "lab/one", licence="cc-by-4.0")
+    publish(load("demo"), "other/one", licence="cc-by-4.0")
     one, other = writer.files("lab/one"), writer.files("other/one")
     assert {**one, "README.md": b""} == {**other, "README.md": b""}
     assert one["README.md"].replace(b"lab/", b"other/") == other["README.md"]
@@ -194,20 +199,20 @@ def test_equal_input_gives_equal_files(writer: HubServer) -> None:
 def test_a_refused_licence_reaches_no_hub(writer: HubServer) -> None:
     record = load("demo")[0].model_copy(update={"license": "CC BY-NC 4.0"})
     with pytest.raises(PublishError, match="does not allow publishing under 'mit'"):
-        Collection([record]).publish("lab/data", licence="mit")
+        publish(Conversations([record]), "lab/data", licence="mit")
     with pytest.raises(PublishError, match="unknown licence"):
-        load("demo").publish("lab/data", licence="gratis")
+        publish(load("demo"), "lab/data", licence="gratis")
     with pytest.raises(TypeError, match="licence"):
-        load("demo").publish("lab/data")  # type: ignore[call-arg]
+        publish(load("demo"), "lab/data")  # type: ignore[call-arg]
     assert writer.requests == []
 
 
 def test_nothing_becomes_public_unasked(writer: HubServer) -> None:
     writer.add("lab/open", {"README.md": b""})
     with pytest.raises(PublishError, match="lab/open is public: private=False publishes there"):
-        load("demo").publish("lab/open", licence="cc-by-4.0")
+        publish(load("demo"), "lab/open", licence="cc-by-4.0")
     assert writer.files("lab/open") == {"README.md": b""}
-    load("demo").publish("lab/open", licence="cc-by-4.0", private=False)
+    publish(load("demo"), "lab/open", licence="cc-by-4.0", private=False)
     assert "turns.parquet" in writer.files("lab/open")
 
 
@@ -226,25 +231,25 @@ def test_nothing_becomes_public_unasked(writer: HubServer) -> None:
 def test_what_is_no_name(writer: HubServer, name: str, hint: str) -> None:
     expected = f"{json.dumps(name)} is not the name of a repository, owner/name{hint}"
     with pytest.raises(PublishError, match=f"^{re.escape(expected)}$"):
-        load("demo").publish(name, licence="cc-by-4.0")
+        publish(load("demo"), name, licence="cc-by-4.0")
     assert writer.requests == []
 
 
 def test_a_name_that_the_hub_does_not_take(writer: HubServer) -> None:
     with pytest.raises(PublishError, match="lab/a--b was not published: Cannot have -- or "):
-        load("demo").publish("lab/a--b", licence="cc-by-4.0")
+        publish(load("demo"), "lab/a--b", licence="cc-by-4.0")
     assert writer.requests == []
 
 
 def test_an_empty_collection_is_not_published(writer: HubServer) -> None:
     with pytest.raises(PublishError, match="nothing to publish as lab/data"):
-        Collection[Run]([]).publish("lab/data", licence="cc-by-4.0")
+        publish(Runs(()), "lab/data", licence="cc-by-4.0")
     assert writer.requests == []
 
 
 def test_without_a_token(hub: HubServer) -> None:
     with pytest.raises(PublishError, match="needs a token of the Hub: hf auth login, or set HF_TOKEN"):
-        load("demo").publish("lab/data", licence="cc-by-4.0")
+        publish(load("demo"), "lab/data", licence="cc-by-4.0")
     assert hub.requests == []
 
 
@@ -252,7 +257,7 @@ def test_without_a_token(hub: HubServer) -> None:
 def test_a_wrong_token(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_TOKEN", "hf_wrongtoken")
     with pytest.raises(PublishError, match="the Hub does not accept the token") as raised:
-        load("demo").publish("lab/data", licence="cc-by-4.0")
+        publish(load("demo"), "lab/data", licence="cc-by-4.0")
     assert "hf_wrong" not in str(raised.value)
 
 
@@ -274,7 +279,7 @@ def test_a_refusal_at_any_step_is_one_error(writer: HubServer, step: str, status
     writer.fail = fail
     start = time.monotonic()
     with pytest.raises(PublishError) as raised:
-        load("demo")[:2].publish("lab/data", licence="cc-by-4.0")
+        publish(load("demo")[:2], "lab/data", licence="cc-by-4.0")
     assert str(raised.value) == f"lab/data was not published: {REASONS[status]}"
     assert time.monotonic() - start < 10
     assert TOKEN not in str(raised.value)
@@ -288,18 +293,18 @@ def test_a_hub_that_breaks_off(writer: HubServer, monkeypatch: pytest.MonkeyPatc
     writer.add("lab/data", {}, private=True)
     writer.fail = lambda _method, _path: failure
     with pytest.raises(PublishError, match=f"lab/data was not published: the Hub at {writer.url} {why}"):
-        load("demo")[:2].publish("lab/data", licence="cc-by-4.0")
+        publish(load("demo")[:2], "lab/data", licence="cc-by-4.0")
 
 
 @pytest.mark.parametrize("step", ["/api/repos/create", "/api/validate-yaml", "/commit/"])
 def test_a_hub_that_hangs_later(writer: HubServer, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     from huggingface_hub import get_session
 
-    monkeypatch.setattr("attune_data.publish._ANY_ANSWER", 0.5)
+    monkeypatch.setattr("attune_data.publishing._ANY_ANSWER", 0.5)
     writer.fail = lambda _method, path: HANG if step in path else None
     before = get_session().timeout
     with pytest.raises(PublishError, match="does not answer"):
-        load("demo")[:2].publish("lab/data", licence="cc-by-4.0")
+        publish(load("demo")[:2], "lab/data", licence="cc-by-4.0")
     assert get_session().timeout == before
 
 
@@ -308,8 +313,8 @@ def test_no_network(writer: HubServer, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(
         PublishError, match=r"^lab/data was not published: the Hub at http://127\.0\.0\.1:9 cannot be reached: "
     ):
-        load("demo")[:2].publish("lab/data", licence="cc-by-4.0")
+        publish(load("demo")[:2], "lab/data", licence="cc-by-4.0")
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(PublishError, match="lab/data needs the network, and HF_HUB_OFFLINE is set"):
-        load("demo")[:2].publish("lab/data", licence="cc-by-4.0")
+        publish(load("demo")[:2], "lab/data", licence="cc-by-4.0")
     assert writer.requests == []

@@ -12,11 +12,13 @@ from hub_server import TOKEN, HubServer
 from attune_data import (
     Collection,
     PublishError,
+    SourceError,
     load,
     load_episodes,
     load_runs,
     load_sage,
     load_scenarios,
+    publish,
 )
 
 Json = dict[str, Any]
@@ -69,7 +71,7 @@ def writer(hub: HubServer, monkeypatch: pytest.MonkeyPatch) -> HubServer:
 def test_published_and_loaded_back(kind: str, loaded: Collection[Any], writer: HubServer) -> None:
     loader, _, licence = LOADERS[kind]
     assert loaded.found == ()
-    address = loaded.publish("lab/data", licence=licence)
+    address = publish(loaded, "lab/data", licence=licence)
     again = loader(address)
     assert list(again) == list(loaded)
     assert again.found == ()
@@ -87,16 +89,16 @@ def test_published_and_loaded_back(kind: str, loaded: Collection[Any], writer: H
 
 
 def test_another_kind_takes_the_place_of_what_was_published(writer: HubServer) -> None:
-    load("demo").publish("lab/data", licence="cc-by-4.0")
-    load_scenarios("demo").publish("lab/data", licence="cc-by-4.0")
+    publish(load("demo"), "lab/data", licence="cc-by-4.0")
+    publish(load_scenarios("demo"), "lab/data", licence="cc-by-4.0")
     assert writer.files("lab/data").keys() == {"README.md", "records.parquet", "scenarios.parquet"}
     assert len(load_scenarios("hf://lab/data")) == 16
-    messages = [issue.message for issue in load_runs("hf://lab/data").found]
-    assert set(messages) == {"not a run file; is it a scenario, which load_scenarios reads?"}
+    with pytest.raises(SourceError, match="hf://lab/data contains 16 scenarios and no run; load_scenarios reads"):
+        load_runs("hf://lab/data")
 
 
 def test_data_of_eibench_are_not_published_freely(tmp_path: Path, writer: HubServer) -> None:
     (tmp_path / "results.jsonl").write_text(json.dumps(EPISODE))
     with pytest.raises(PublishError, match=r"taken to be of EIBench, which is under cc-by-nc-4\.0"):
-        load_episodes(tmp_path).publish("lab/data", licence="cc-by-4.0")
+        publish(load_episodes(tmp_path), "lab/data", licence="cc-by-4.0")
     assert not writer.repositories

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from attune_data import Collection, Conversation, all_of, load, none_of
+from attune_data import Conversation, Conversations, all_of, load, none_of
 from attune_data.attunebench.diagnoses import diagnosis_groups
 from attune_data.attunebench.synthetic.generator import conversations
 from attune_data.attunebench.tables import TABLES
 from attune_data.query import Condition
 
-Records = Collection[Conversation]
+Records = Conversations
 Reader = Callable[[Conversation], Any]
 
 READ: dict[str, Reader] = {
@@ -58,7 +58,7 @@ def collections(draw: st.DrawFn) -> Records:
         records.append(
             Conversation.model_validate({**content, "conversationId": str(number), "participant_profile": changed})
         )
-    return Collection(records)
+    return Conversations(records)
 
 
 def values(record: Conversation, trait: str) -> set[Any]:
@@ -143,7 +143,7 @@ def test_sample_keeps_participants_whole(records: Records, data: st.DataObject, 
 
 
 def test_sample_by_a_trait_keeps_its_shares() -> None:
-    records = conversations(60, participants=60, seed=1)
+    records = Conversations(conversations(60, participants=60, seed=1))
     sizes = {name: len(part) for name, part in records.stratify("country").items()}
     for name, part in records.sample(30, seed=2, by="country").stratify("country").items():
         assert abs(len(part) - sizes[name] / 2) < 1
@@ -177,7 +177,7 @@ def test_every_frame_of_a_part_is_that_of_its_records(records: Records, group: s
     assert len(set(ids(part))) == len(part) == len(tables)
     lazy = tables.lazy()
     for name in TABLES:
-        expected = getattr(Collection(list(part)).tables, name)
+        expected = getattr(Conversations(list(part)).tables, name)
         assert_frame_equal(getattr(tables, name), expected)
         assert_frame_equal(getattr(part.tables, name), expected)
         assert_frame_equal(getattr(lazy, name).collect(), expected)
@@ -190,10 +190,10 @@ def test_every_frame_of_a_part_is_that_of_its_records(records: Records, group: s
         ({"categroy": "Family"}, "no trait 'categroy'; did you mean 'category'"),
         ({"zzz": 1}, "no trait 'zzz'; expected one of conversation_id, om_model"),
         ({"category": "Famly"}, "no conversation has category 'Famly'; did you mean 'Family'"),
-        ({"category": ["Family", "qqq"]}, "no conversation has category 'qqq'; it holds Family, Health"),
+        ({"category": ["Family", "qqq"]}, "no conversation has category 'qqq'; expected one of Family, Health"),
         ({"category": none_of("Famly")}, "did you mean 'Family'"),
         ({"diagnosis": "ADDH"}, "no conversation has diagnosis 'ADDH'; did you mean 'ADHD'"),
-        ({"who_5": "14"}, "who_5 holds numbers, not '14'"),
+        ({"who_5": "14"}, "who_5 is a number, not '14'"),
         ({"category": 3}, "no conversation has category 3"),
     ],
 )

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from attune_data import Collection, Conversation, Run, Turn
+from attune_data import Conversation, Conversations, Run, Runs, Turn
 from attune_data.record import Record
 
 Json = dict[str, Any]
@@ -108,7 +108,7 @@ def test_unknown_key_named_like_a_python_attribute_is_only_a_key(
 
 
 def test_numbers_that_json_has_no_word_for_are_kept_in_unknown_keys(
-    load_conversation: Callable[[Any], Collection[Conversation]],
+    load_conversation: Callable[[Any], Conversations],
 ) -> None:
     text = b'{"conversationId":"c","turns":[{"turnNumber":1,"z":NaN}],"y":[Infinity,-Infinity,-0.0]}'
     written = json.loads(load_conversation(text)[0].to_json())
@@ -117,7 +117,7 @@ def test_numbers_that_json_has_no_word_for_are_kept_in_unknown_keys(
 
 
 def test_nested_unknown_key_that_could_be_read_can_be_written(
-    load_conversation: Callable[[Any], Collection[Conversation]],
+    load_conversation: Callable[[Any], Conversations],
 ) -> None:
     depth = 300
     nested = b"[" * depth + b"]" * depth
@@ -134,7 +134,7 @@ def test_nested_unknown_key_that_could_be_read_can_be_written(
 )
 def test_copy_writes_the_same_as_the_record(
     copied: Callable[[Conversation], Conversation],
-    load_conversation: Callable[[Any], Collection[Conversation]],
+    load_conversation: Callable[[Any], Conversations],
 ) -> None:
     empty = {"turnNumber": 1, "userMessage": None, "moodShiftTags": None, "annotations": None}
     record = load_conversation({"conversationId": "c", "metadata": None, "turns": [empty]})[0]
@@ -142,7 +142,7 @@ def test_copy_writes_the_same_as_the_record(
 
 
 def test_null_and_absent_both_read_as_empty(
-    load_conversation: Callable[[Any], Collection[Conversation]],
+    load_conversation: Callable[[Any], Conversations],
 ) -> None:
     null = {"turnNumber": 1, "userMessage": None, "moodShiftTags": None, "annotations": None}
     loaded = load_conversation({"conversationId": "c", "turns": [null, {"turnNumber": 2}]})
@@ -153,16 +153,14 @@ def test_null_and_absent_both_read_as_empty(
     assert loaded[0].participant_id is None
 
 
-def test_indented_json_is_the_same_json(
-    conversation: Json, load_conversation: Callable[[Any], Collection[Conversation]]
-) -> None:
+def test_indented_json_is_the_same_json(conversation: Json, load_conversation: Callable[[Any], Conversations]) -> None:
     record = load_conversation(conversation)[0]
     assert b"\n    " in record.to_json(indent=4)
     assert b"\n" not in record.to_json()
     assert json.loads(record.to_json(indent=4)) == conversation
 
 
-def test_record_is_frozen(conversation: Json, load_conversation: Callable[[Any], Collection[Conversation]]) -> None:
+def test_record_is_frozen(conversation: Json, load_conversation: Callable[[Any], Conversations]) -> None:
     record = load_conversation(conversation)[0]
     with pytest.raises(ValidationError, match="frozen"):
         record.conversation_id = "other"  # type: ignore[misc]
@@ -176,7 +174,7 @@ def test_records_can_be_built_with_python_names() -> None:
 
 
 def test_python_names_are_unknown_keys_in_a_file(
-    load_conversation: Callable[[Any], Collection[Conversation]],
+    load_conversation: Callable[[Any], Conversations],
 ) -> None:
     turn = load_conversation({"conversationId": "c", "turns": [{"turnNumber": 1, "user_message": "x"}]})[0].turns[0]
     assert turn.user_message == ""
@@ -191,7 +189,7 @@ def test_synthetic_says_what_the_metadata_say(
     expected: bool,
     conversation: Json,
     put: Put,
-    load_conversation: Callable[[Any], Collection[Conversation]],
+    load_conversation: Callable[[Any], Conversations],
 ) -> None:
     if value is not None:
         put(conversation, "$.metadata.synthetic", value)
@@ -204,7 +202,7 @@ def test_synthetic_says_what_the_metadata_say(
     ids=["null", "empty", "a null field", "an unknown key"],
 )
 def test_run_is_complete_when_its_last_part_holds_anything(
-    post: Json | None, expected: bool, run: Json, load_run: Callable[[Any], Collection[Run]]
+    post: Json | None, expected: bool, run: Json, load_run: Callable[[Any], Runs]
 ) -> None:
     run["post_conversation"] = post
     assert load_run(run)[0].complete is expected

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from attune_data import Collection, Conversation, Run, RunTables, load, load_runs
+from attune_data import Conversation, Conversations, Run, Runs, RunTables, load, load_runs
 from attune_data.attunebench.run_tables import run_table_schemas
 from attune_data.attunebench.tables import TABLES, table_schemas
 from attune_data.issues import Issue
@@ -220,7 +220,7 @@ run_lists = st.lists(
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(run_lists, conversation_lists)
 def test_rows_are_those_of_a_naive_join(runs: list[Json], conversations: list[Json]) -> None:
-    tables = Collection([Run.model_validate(run) for run in runs]).joined(
+    tables = Runs([Run.model_validate(run) for run in runs]).joined(
         [Conversation.model_validate(one) for one in conversations]
     )
     for name in ("turns", "mood_tags", "binary", "pairwise", "panas"):
@@ -233,7 +233,7 @@ def test_rows_are_those_of_a_naive_join(runs: list[Json], conversations: list[Js
     assert len(tables) == tables.conversation_wide.height == len(runs)
 
 
-def test_order_and_spelling_by_hand(make: Callable[..., tuple[Collection[Run], list[Conversation]]]) -> None:
+def test_order_and_spelling_by_hand(make: Callable[..., tuple[Runs, list[Conversation]]]) -> None:
     runs, conversations = make()
     tables = runs.joined(conversations)
     first = tables.mood_tags.filter(pl.col("turn_number") == 1)
@@ -257,18 +257,18 @@ def test_order_and_spelling_by_hand(make: Callable[..., tuple[Collection[Run], l
 
 
 def test_of_what_repeats_the_first_record_counts(
-    make: Callable[..., tuple[Collection[Run], list[Conversation]]],
+    make: Callable[..., tuple[Runs, list[Conversation]]],
 ) -> None:
     runs, conversations = make()
     other = Conversation(conversation_id=conversations[0].id)
     later = Run(conversation_id=runs[0].conversation_id, em_model=runs[0].em_model)
-    tables = Collection([runs[0], later]).joined([*conversations, other])
+    tables = Runs([runs[0], later]).joined([*conversations, other])
     assert_frame_equal(tables.binary, runs.joined(conversations).binary)
     assert len(tables) == 1
 
 
 def test_a_missing_conversation_or_ending_leaves_nulls(
-    make: Callable[..., tuple[Collection[Run], list[Conversation]]],
+    make: Callable[..., tuple[Runs, list[Conversation]]],
 ) -> None:
     runs, conversations = make(post_conversation=None)
     alone = runs.joined([])
@@ -287,9 +287,9 @@ def test_a_missing_conversation_or_ending_leaves_nulls(
 
 
 @pytest.fixture
-def make(conversation: Json, run: Json) -> Callable[..., tuple[Collection[Run], list[Conversation]]]:
+def make(conversation: Json, run: Json) -> Callable[..., tuple[Runs, list[Conversation]]]:
     return lambda **changes: (
-        Collection([Run.model_validate_json(json.dumps({**run, **changes}))]),
+        Runs([Run.model_validate_json(json.dumps({**run, **changes}))]),
         [Conversation.model_validate_json(json.dumps(conversation))],
     )
 
@@ -302,7 +302,7 @@ def test_every_frame_of_a_part_is_that_of_its_runs() -> None:
     tables = runs.joined(conversations)
     part = tables.where(em_model="synthetic/hasty", diagnosis="ADHD")
     kept = {c.id for c in conversations.where(diagnosis="ADHD")}
-    expected = Collection([r for r in runs if r.em_model == "synthetic/hasty" and r.conversation_id in kept])
+    expected = Runs([r for r in runs if r.em_model == "synthetic/hasty" and r.conversation_id in kept])
     both = part | tables.where(em_model="synthetic/attentive", diagnosis="ADHD")
     reordered = [r for m in ("synthetic/hasty", "synthetic/attentive") for r in runs
                  if r.em_model == m and r.conversation_id in kept]  # fmt: skip
@@ -312,13 +312,13 @@ def test_every_frame_of_a_part_is_that_of_its_runs() -> None:
         frame = getattr(expected.joined(conversations), name)
         assert_frame_equal(getattr(part, name), frame)
         assert_frame_equal(getattr(lazy, name).collect(), frame)
-        assert_frame_equal(getattr(both, name), getattr(Collection(reordered).joined(conversations), name))
+        assert_frame_equal(getattr(both, name), getattr(Runs(reordered).joined(conversations), name))
     assert repr(part) == "<RunTables of 8 runs, 6 participants; em_model=synthetic/hasty, diagnosis=ADHD>"
 
 
 def test_participants_stay_whole_also_without_a_name() -> None:
     bare = [Conversation(conversation_id=str(n)) for n in range(6)]
-    runs = Collection([Run(conversation_id=str(n), em_model=m) for m in ("m", "n") for n in range(6)])
+    runs = Runs([Run(conversation_id=str(n), em_model=m) for m in ("m", "n") for n in range(6)])
     parts = runs.joined(bare).split(0.5, 0.5, seed=1)
     assert [len(part) for part in parts] == [6, 6]
     first, second = (set(part.conversations["conversation_id"]) for part in parts)
@@ -327,7 +327,7 @@ def test_participants_stay_whole_also_without_a_name() -> None:
 
 def test_issues_of_both_sides_and_frames_built_once() -> None:
     one, two = (Issue(name, "$", "invalid-json", "error", "{", "broken", "left out") for name in ("a", "b"))
-    tables = Collection(list(load_runs("demo"))[:2], [one]).joined(Collection(list(load("demo")), [two, one]))
+    tables = Runs(list(load_runs("demo"))[:2], [one]).joined(Conversations(list(load("demo")), [two, one]))
     assert tables.where(mode="default").found == (one, two)
     assert tables.binary is tables.binary
     assert isinstance(tables.where(mode="default"), RunTables)
@@ -335,7 +335,7 @@ def test_issues_of_both_sides_and_frames_built_once() -> None:
 
 def test_only_runs_are_joined_and_only_with_their_kind_united() -> None:
     demo = load("demo")
-    with pytest.raises(TypeError, match="only runs are joined with conversations"):
-        demo.joined(demo)  # type: ignore[misc]
+    with pytest.raises(TypeError, match=r"runs are joined with conversations, .*: runs\.joined\(conversations\)"):
+        load_runs("demo").joined(load_runs("demo"))  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="unsupported operand"):
         demo.tables | load_runs("demo").joined(demo)

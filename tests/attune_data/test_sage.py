@@ -9,7 +9,15 @@ from typing import Any
 import polars as pl
 import pytest
 
-from attune_data import Collection, Run, SageDialogue, Scenario, load, load_sage, load_scenarios
+from attune_data import (
+    Collection,
+    Dialogues,
+    Runs,
+    SageDialogue,
+    Scenarios,
+    load_sage,
+    load_scenarios,
+)
 from attune_data.licences import permitted
 
 Json = dict[str, Any]
@@ -164,25 +172,24 @@ def test_tables(save: Save, tmp_path: Path) -> None:
 
 def test_the_first_dialogue_tells_the_scenario() -> None:
     both = [SageDialogue.model_validate(dialogue(model=name, topic=topic)) for name, topic in (("a", "x"), ("b", "y"))]
-    assert Collection(both).tables.scenarios["topic"].to_list() == ["x"]
+    assert Dialogues(both).tables.scenarios["topic"].to_list() == ["x"]
 
 
 def test_a_person_who_goes_on_answers_no_reply() -> None:
     goes_on = [*dialogue()["history"], {"role": "user", "content": "Wait.", "emotion-point": 35}]
-    frame = Collection([SageDialogue.model_validate(dialogue(history=goes_on))]).tables.turns
+    frame = Dialogues([SageDialogue.model_validate(dialogue(history=goes_on))]).tables.turns
     assert frame["model_reply"].to_list() == ["When?", "Buy one.", None]
 
 
 def test_licence_and_kinds() -> None:
-    one = Collection([SageDialogue.model_validate(dialogue())])
+    one = Dialogues([SageDialogue.model_validate(dialogue())])
     assert [benchmark.name for benchmark in permitted(one, "mit")[1]] == ["SAGE"]
-    mixed: Collection[Any] = Collection([*one, *load_scenarios("demo")])
-    with pytest.raises(TypeError, match="have no tables; those of runs"):
-        _ = mixed.tables
-    with pytest.raises(TypeError, match="only runs are joined"):
-        mixed.joined(load("demo"))
-    assert Collection[Run]([]).joined([]).turns.height == 0
-    assert len(Collection[Scenario]([], kind=Scenario).tables) == 0
+    with pytest.raises(TypeError, match="a collection of dialogues takes no Scenario"):
+        Dialogues([*one, *load_scenarios("demo")])
+    with pytest.raises(TypeError, match="runs have no tables of their own"):
+        _ = Runs(()).tables
+    assert Runs(()).joined([]).turns.height == 0
+    assert len(Scenarios(()).tables) == 0
 
 
 @pytest.mark.skipif(not SAMPLES.is_dir(), reason="the published results are not beside the repository")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from attune_data import Collection, Episode, SageDialogue, load_scenarios
+from attune_data import Dialogues, Episode, Episodes, SageDialogue, load_scenarios
 
 
 def episode(scenario: str, anger: int, **changes: Any) -> Episode:
@@ -26,8 +26,8 @@ def dialogue(scenario: str, model: str, end: int, topic: str = "keys") -> SageDi
 
 
 def test_episodes_without_a_simulator_are_one_where_scenario_and_model_are() -> None:
-    left = Collection([episode("s1", 40), episode("s2", 40)]).tables
-    right = Collection([episode("s2", 40), episode("s2", 40, simulator="x"), episode("s3", 40)]).tables
+    left = Episodes([episode("s1", 40), episode("s2", 40)]).tables
+    right = Episodes([episode("s2", 40), episode("s2", 40, simulator="x"), episode("s3", 40)]).tables
     both = left | right
     assert both.found == ()
     assert both.episodes.select("scenario_id", "simulator").rows() == [
@@ -38,7 +38,7 @@ def test_episodes_without_a_simulator_are_one_where_scenario_and_model_are() -> 
 
 @pytest.mark.parametrize("tables", [False, True])
 def test_of_two_that_differ_the_left_counts_and_the_other_is_an_issue(tables: bool) -> None:
-    left, right = Collection([episode("s1", 40)]), Collection([episode("s1", 30), episode("s2", 30)])
+    left, right = Episodes([episode("s1", 40)]), Episodes([episode("s1", 30), episode("s2", 30)])
     both: Any = left.tables | right.tables if tables else left | right
     [issue] = both.found
     assert (issue.rule, issue.severity, issue.value) == ("duplicate-record", "error", '"s1/m"')
@@ -47,8 +47,8 @@ def test_of_two_that_differ_the_left_counts_and_the_other_is_an_issue(tables: bo
 
 
 def test_dialogues_of_one_scenario_share_its_row() -> None:
-    left = Collection([dialogue("s1", "a", 50), dialogue("s2", "a", 50)]).tables
-    right = Collection([dialogue("s1", "b", 60), dialogue("s3", "b", 60)]).tables
+    left = Dialogues([dialogue("s1", "a", 50), dialogue("s2", "a", 50)]).tables
+    right = Dialogues([dialogue("s1", "b", 60), dialogue("s3", "b", 60)]).tables
     both = left | right
     assert both.found == ()
     assert both.scenarios["scenario_id"].to_list() == ["s1", "s2", "s3"]
@@ -62,7 +62,7 @@ def test_a_part_knows_the_values_of_its_whole() -> None:
     assert len(support.where(scene="repair")) == len(support.tables.where(scene="repair")) == 0
     assert len(support.tables | demo.where(scene="charm").tables) == 8
     # Unlike participants, scenarios are told apart by case.
-    assert len(Collection([episode("A", 1), episode("a", 1)]).sample(1, seed=0)) == 1
+    assert len(Episodes([episode("A", 1), episode("a", 1)]).sample(1, seed=0)) == 1
 
 
 @pytest.mark.parametrize(
@@ -70,8 +70,8 @@ def test_a_part_knows_the_values_of_its_whole() -> None:
     [
         load_scenarios("demo"),
         load_scenarios("demo").where(scene="support"),
-        Collection([episode("s1", 40)]),
-        Collection([dialogue("s1", "a", 50)]),
+        Episodes([episode("s1", 40)]),
+        Dialogues([dialogue("s1", "a", 50)]),
     ],
 )
 def test_collections_and_their_tables_can_be_copied(kept: Any) -> None:

@@ -11,7 +11,7 @@ import datasets
 import pytest
 from hub_server import HubServer
 
-from attune_data import Collection, LoadError, PublishError, Scenario, SourceError, load_runs, load_scenarios
+from attune_data import Collection, LoadError, PublishError, Scenario, Scenarios, SourceError, load_runs, load_scenarios
 from attune_data.eibench.scenario import SCENES
 from attune_data.eibench.scenes import scenes
 from attune_data.licences import permitted
@@ -334,10 +334,10 @@ def test_an_id_that_comes_twice(scenario: Json, save: Save) -> None:
 
 
 def test_another_kind_of_record_is_named(run: Json, scenario: Json, save: Save) -> None:
-    (issue,) = load_scenarios(save(run, "run.json")).found
-    assert issue.message == "not a scenario; is it a run file, which load_runs reads?"
-    (issue,) = load_runs(save(scenario, "scenario.json")).found
-    assert issue.message == "not a run file; is it a scenario, which load_scenarios reads?"
+    with pytest.raises(SourceError, match="contains 1 run and no scenario; load_runs reads runs"):
+        load_scenarios(save(run, "run.json"))
+    with pytest.raises(SourceError, match="contains 1 scenario and no run; load_scenarios reads scenarios"):
+        load_runs(save(scenario, "scenario.json"))
 
 
 def test_rows_of_a_dataset(scenario: Json) -> None:
@@ -372,7 +372,7 @@ def test_the_codebook_describes_every_scene() -> None:
 
 def test_only_the_demo_may_be_published_under_a_free_licence(scenario: Json) -> None:
     assert permitted(load_scenarios("demo"), "cc-by-4.0")[1] == ()
-    own = Collection([Scenario.model_validate(scenario)])
+    own = Scenarios([Scenario.model_validate(scenario)])
     with pytest.raises(
         PublishError, match=r"of EIBench, which is under cc-by-nc-4.0, which does not allow .* 'cc-by-4.0'"
     ):

@@ -13,11 +13,17 @@ from schema_files import FOLDER, contents
 
 from attune_data import CodebookError, Conversation, Scenario, json_schema, load, load_runs, load_scenarios
 from attune_data.codebook import checked, codebook_folder
-from attune_data.schema_kinds import CODEBOOK_FILES, RECORDS
+from attune_data.kinds import KINDS
+from attune_data.licences import Publishing
 from attune_data.schemas import SCHEMA_KINDS
 
 Json = dict[str, Any]
 
+MODELS = {kind.noun: kind.model for kind in KINDS}
+CODEBOOK_FILES = {
+    **{name: model for kind in KINDS for name, model in kind.codebook_files.items()},
+    "publishing": Publishing,
+}
 FILES = {
     "codebook": "attunebench",
     "subsets": "subsets",
@@ -56,8 +62,8 @@ def validator(kind: str) -> Draft202012Validator:
 def reads(kind: str, document: Any) -> bool:
     """Tell whether a model takes a document as it is, without mending."""
     try:
-        if kind in RECORDS:
-            RECORDS[kind].model.model_validate_json(json.dumps(document), by_alias=True, by_name=False)
+        if kind in MODELS:
+            MODELS[kind].model_validate_json(json.dumps(document), by_alias=True, by_name=False)
         else:
             checked(document, CODEBOOK_FILES[kind], "file")
     except (ValidationError, CodebookError):
@@ -90,7 +96,7 @@ def test_a_schema_says_its_dialect_and_describes_every_field(kind: str) -> None:
     assert [found for found in ("``", "Examples", ">>>") if found in text] == []
 
 
-@pytest.mark.parametrize("kind", RECORDS)
+@pytest.mark.parametrize("kind", MODELS)
 def test_records_may_have_other_keys(kind: str) -> None:
     schema = json_schema(kind)
     assert all(one["additionalProperties"] is True for one in (schema, *schema["$defs"].values()))
@@ -165,7 +171,7 @@ def leaves(errors: Iterable[Any]) -> Iterator[Any]:
         yield from leaves(error.context) if error.context else (error,)
 
 
-@pytest.mark.parametrize("kind", RECORDS)
+@pytest.mark.parametrize("kind", MODELS)
 def test_a_schema_accepts_what_the_model_reads_as_it_is(kind: str) -> None:
     """Every key dropped, and every value replaced by one of each type: the two judge alike."""
     check = validator(kind)
@@ -180,7 +186,7 @@ def test_a_schema_accepts_what_the_model_reads_as_it_is(kind: str) -> None:
     assert min(sum(one for one, _ in judged), sum(not one for one, _ in judged)) > 200
 
 
-@pytest.mark.parametrize("kind", RECORDS)
+@pytest.mark.parametrize("kind", MODELS)
 def test_unknown_keys_are_accepted_at_every_place(kind: str) -> None:
     check = validator(kind)
     full = example(check.schema)

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 from archive_files import Loader, both_loaders, brief, ids
 
-from attune_data import Collection, Conversation, SourceError, load, load_runs
+from attune_data import Conversation, Conversations, SourceError, load, load_runs
 
 Json = dict[str, Any]
 Save = Callable[[Any, str], Path]
@@ -236,23 +236,23 @@ def test_written_runs_come_back_equal(run: Json, save: Save, tmp_path: Path) -> 
 
 def test_failure_of_writing_leaves_the_older_file(tmp_path: Path) -> None:
     path = tmp_path / "out.jsonl"
-    Collection([Conversation(conversation_id="old")]).to_jsonl(path)
+    Conversations([Conversation(conversation_id="old")]).to_jsonl(path)
     before = path.read_bytes()
     bad = Conversation.model_construct(conversation_id="half \ud83c")
     with pytest.raises(ValueError, match=r"surrogate|utf-8"):
-        Collection([Conversation(conversation_id="new"), bad]).to_jsonl(path)
+        Conversations([Conversation(conversation_id="new"), bad]).to_jsonl(path)
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_written_file_has_the_usual_permissions(tmp_path: Path) -> None:
     (tmp_path / "plain").touch()
-    Collection([Conversation(conversation_id="a")]).to_jsonl(tmp_path / "x.jsonl")
+    Conversations([Conversation(conversation_id="a")]).to_jsonl(tmp_path / "x.jsonl")
     assert (tmp_path / "x.jsonl").stat().st_mode == (tmp_path / "plain").stat().st_mode
 
 
 def test_missing_folder_is_named_and_no_temporary_file(tmp_path: Path) -> None:
-    records = Collection([Conversation(conversation_id="a")])
+    records = Conversations([Conversation(conversation_id="a")])
     for write, name in ((records.to_jsonl, "x.jsonl"), (records.to_parquet, "x")):
         with pytest.raises(FileNotFoundError) as raised:
             write(tmp_path / "none" / name)
@@ -262,5 +262,5 @@ def test_missing_folder_is_named_and_no_temporary_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["x.json", "x.jsonl.gz", "x"])
 def test_name_of_another_kind_is_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=rf"'{name}' has to end in \.jsonl"):
-        Collection([Conversation(conversation_id="a")]).to_jsonl(tmp_path / name)
+        Conversations([Conversation(conversation_id="a")]).to_jsonl(tmp_path / name)
     assert list(tmp_path.iterdir()) == []

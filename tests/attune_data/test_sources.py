@@ -246,21 +246,20 @@ def test_json_that_is_no_record(value: Any, load_conversation: Load, load_run: L
 
 def test_scores_are_named_as_such(load_conversation: Load, load_run: Load) -> None:
     for loader in (load_conversation, load_run):
-        assert "scores" in loader({"metadata": {}, "conversations": [], "aggregates": []}).found[0].message
+        with pytest.raises(
+            SourceError, match=r"contains a file of scores and no .*; attune_bench\.Scores\.read reads it"
+        ):
+            loader({"metadata": {}, "conversations": [], "aggregates": []})
 
 
 def test_run_file_is_no_conversation(run: Json, load_conversation: Load) -> None:
-    loaded = load_conversation(run)
-    assert len(loaded) == 0
-    assert [(issue.path, issue.severity) for issue in loaded.found] == [("$", "error")]
-    assert "load_runs" in str(loaded.found[0])
+    with pytest.raises(SourceError, match="contains 1 run and no conversation; load_runs reads runs"):
+        load_conversation(run)
 
 
 def test_conversation_is_no_run_file(conversation: Json, load_run: Load) -> None:
-    loaded = load_run(conversation)
-    assert len(loaded) == 0
-    assert [(issue.path, issue.severity) for issue in loaded.found] == [("$", "error")]
-    assert "a conversation" in str(loaded.found[0])
+    with pytest.raises(SourceError, match="contains 1 conversation and no run; load reads conversations"):
+        load_run(conversation)
 
 
 @pytest.mark.parametrize("name", ["0.json", "conversation_0.json"])

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from attune_data import Conversation, Run, load, load_runs
+from attune_data import Conversation, Conversations, Run, Runs, load, load_runs
 from attune_data.attunebench.synthetic import generator as synthetic
 from attune_data.attunebench.synthetic.generator import Effects, SimulatedModel
 
@@ -155,14 +155,14 @@ def test_runs_load_without_an_issue(tmp_path: Path, options: dict[str, float]) -
     path.write_bytes(b"".join(run.to_json() + b"\n" for run in simulated))
     loaded = load_runs(path, on_error="raise")
     assert loaded.issues.is_empty()
-    assert list(loaded) == list(simulated)
+    assert list(loaded) == simulated
     assert all(run.complete and run.turns[0].emotion_reasoning for run in loaded)
 
 
 def test_a_run_does_not_depend_on_what_else_is_simulated() -> None:
     truths = load("demo")
     alone = synthetic.runs(truths[5:6], [CHANCE], seed=1)[0]
-    among = synthetic.runs(truths, [PERFECT, CHANCE], seed=1)[alone.id]
+    among = Runs(synthetic.runs(truths, [PERFECT, CHANCE], seed=1))[alone.id]
     assert alone.to_json() == among.to_json()
     assert alone.to_json() != synthetic.runs(truths[5:6], [CHANCE], seed=2)[0].to_json()
 
@@ -208,7 +208,8 @@ def test_missing_bias_drift_and_phrasing_show() -> None:
 
 
 def test_unclear_and_diagnosed_participants_are_read_worse_when_planted() -> None:
-    truths = synthetic.conversations(150, seed=6, effects=Effects(clarity_loss_diagnosed=0.5, diagnosis_rate=0.5))
+    effects = Effects(clarity_loss_diagnosed=0.5, diagnosis_rate=0.5)
+    truths = Conversations(synthetic.conversations(150, seed=6, effects=effects))
     model = SimulatedModel("m", emotion=0.9, binary_om=0.7, unclear_loss=0.8, diagnosed_om_shift=0.25)
     hits: dict[bool, list[bool]] = {False: [], True: []}
     accuracy: dict[bool, list[bool]] = {False: [], True: []}

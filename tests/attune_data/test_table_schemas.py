@@ -13,14 +13,16 @@ from episodes import episodes_of
 from pydantic import ValidationError
 from schema_examples import example, places, replaced, without
 
-from attune_data import Collection, json_schema, load, load_runs, load_scenarios, table_schema
+from attune_data import json_schema, load, load_runs, load_scenarios, table_schema
 from attune_data.export import Exportable
+from attune_data.kinds import EPISODE, KINDS, RUN
 from attune_data.record import Record
-from attune_data.schema_kinds import RECORDS
 from attune_data.schemas import TABLE_SCHEMA_KINDS
 
 Json = dict[str, Any]
 Tables = dict[str, dict[str, Json]]
+
+KIND_OF = {kind.noun: kind for kind in KINDS}
 
 
 def types(schema: pa.Schema) -> dict[str, str]:
@@ -70,7 +72,7 @@ def variants(kind: str, **ids: str) -> list[Any]:
     found: list[Any] = []
     for document in [*documents, bare]:
         try:
-            record: Record = RECORDS[kind].model.model_validate(document, by_alias=True, by_name=False)
+            record: Record = KIND_OF[kind].model.model_validate(document, by_alias=True, by_name=False)
         except ValidationError:
             continue
         found.append(record.model_copy(update={name: text.format(len(found)) for name, text in ids.items()}))
@@ -89,16 +91,16 @@ def exported(kind: str) -> list[Exportable]:
         # A selection under a key that no comparison can have.
         odd = first.turns[0].model_copy(update={"em_pairwise_selections": {"first": "A"}})
         runs += [first.model_copy(update={"em_model": "odd", "turns": (odd,)})]
-        both = Collection(runs)
+        both = RUN.collection(runs)
         return [both, both.joined(conversations)]
     if kind == "episode":
         scenarios = variants("scenario", scenario_id="s{}")
         episodes = variants("episode", model="m{}", scenario_id="s0")
         episodes += [episodes[0].model_copy(update={"scenario_id": f"s{place}"}) for place in range(1, len(scenarios))]
-        whole = Collection(episodes)
+        whole = EPISODE.collection(episodes)
         return [whole, whole.joined(scenarios)]
     name = {"conversation": "conversation_id", "scenario": "scenario_id", "dialogue": "scenario_id"}[kind]
-    return [Collection(variants(kind, **{name: "r{}"}))]
+    return [KIND_OF[kind].collection(variants(kind, **{name: "r{}"}))]
 
 
 def frames(kind: str) -> list[tuple[str, pl.DataFrame]]:
@@ -156,7 +158,7 @@ def test_values_of_closed_lists_are_those_of_the_column(kind: str) -> None:
 
 def test_the_demo_has_no_null_where_none_occurs() -> None:
     conversations, runs, scenarios = load("demo"), load_runs("demo"), load_scenarios("demo")
-    episodes = Collection(episodes_of(scenarios, failures=["invented/rash"]))
+    episodes = EPISODE.collection(episodes_of(scenarios, failures=["invented/rash"]))
     demo: Mapping[str, list[Exportable]] = {
         "conversation": [conversations],
         "run": [runs, runs.joined(conversations)],

@@ -11,9 +11,10 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from attune_data import Conversation, Tables, load, load_runs, load_tables
-from attune_data.attunebench.synthetic.generator import conversations
+from attune_data import Conversation, Conversations, Tables, load, load_runs, load_tables
 from attune_data.attunebench.tables import TABLES, table_schemas
+from attune_data.kinds import CONVERSATION
+from attune_data.testing import synthetic
 
 Json = dict[str, Any]
 Save = Callable[[Any, str], Path]
@@ -21,6 +22,7 @@ ODD = Path(__file__).parents[1] / "golden" / "vectors" / "odd" / "data"
 
 ANSWER = pl.Enum(["yes", "no", "na"])
 LABEL = pl.Enum(["original", "alternate", "human"])
+BAND = pl.Enum(["within normal limits", "mild", "moderate", "severe"])
 TEXT, TEXTS, WHOLE, RATING = pl.String, pl.List(pl.String), pl.Int64, pl.Int8
 IN_TURN = {"conversation_id": TEXT, "turn_number": WHOLE}
 SCHEMAS: dict[str, dict[str, Any]] = {
@@ -38,6 +40,8 @@ SCHEMAS: dict[str, dict[str, Any]] = {
         "attitude": TEXT,
         **{f"{moment}_total_{sign}_affect": RATING for moment in ("pre", "post") for sign in ("positive", "negative")},
         "diagnosis_groups": TEXTS,
+        **dict.fromkeys(["who_5_screen", "asrs_6_screen", "aq_10_screen"], pl.Boolean),
+        **{f"promis_{d}_t_band": BAND for d in ("anxiety", "depression", "sleep")},
         "n_turns": WHOLE,
     },
     "turns": {
@@ -105,7 +109,7 @@ def expected_rows(name: str, records: list[Json]) -> list[tuple[Any, ...]]:
 @pytest.mark.parametrize("name", TABLES)
 def test_schema_is_the_documented_one(name: str) -> None:
     assert list(table_schemas()[name].items()) == list(SCHEMAS[name].items())
-    for tables in (load("demo").tables, conversations(3)[:0].tables):
+    for tables in (load("demo").tables, Conversations(()).tables):
         assert dict(getattr(tables, name).schema) == SCHEMAS[name]
 
 
@@ -117,7 +121,7 @@ def test_every_table_is_a_documented_property_of_both_kinds() -> None:
 
 @pytest.mark.parametrize("name", [name for name in TABLES if name != "conversations"])
 def test_rows_are_what_the_records_hold(name: str) -> None:
-    records = conversations(8, seed=4)
+    records = synthetic(CONVERSATION, 8, seed=4)
     rows = expected_rows(name, [json.loads(record.to_json()) for record in records])
     assert len(rows) >= 8
     assert getattr(records.tables, name).rows() == rows
@@ -126,6 +130,7 @@ def test_rows_are_what_the_records_hold(name: str) -> None:
 def test_a_conversation_row_holds_every_trait(conversation: Json, save: Save) -> None:
     row = load(save(conversation, "a.json")).tables.conversations.row(0, named=True)
     absent = {"aq_10", "promis_depression", "promis_depression_t", "promis_sleep", "promis_sleep_t"}
+    absent |= {"aq_10_screen", "promis_depression_t_band", "promis_sleep_t_band"}
     assert {name for name, value in row.items() if value is None} == absent | {n for n in row if n[:4] == "tipi"}
     profile = conversation["participant_profile"]
     for name, value in {**profile["demographics"], **profile["computed_scores"]}.items():
@@ -141,9 +146,8 @@ def test_nulls_and_odd_values_are_rows_too() -> None:
         '{"conversationId": "a", "participant_profile": null, "prePanas": {"responses": {"proud": null}},'
         '"turns": [{"turnNumber": 1000000000000000, "userMessage": null, "annotations": null}]}'
     )
-    from attune_data import Collection
 
-    tables = Collection([record]).tables
+    tables = Conversations([record]).tables
     assert tables.turns.rows() == [("a", 10**15, "", "", "", "", [])]
     assert tables.panas.rows() == [("a", "pre", "proud", None)]
     row = tables.conversations.row(0, named=True)
@@ -192,7 +196,7 @@ def test_load_tables_needs_a_chunk() -> None:
 
 
 def test_runs_have_no_tables(run: Json, save: Save) -> None:
-    with pytest.raises(TypeError, match="have no tables; those of runs"):
+    with pytest.raises(TypeError, match="runs have no tables of their own"):
         load_runs(save(run, "run.json")).tables  # noqa: B018
 
 

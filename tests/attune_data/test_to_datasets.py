@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from attune_data import Collection, Conversation, load, load_runs
+from attune_data import Conversation, Conversations, load, load_runs
 from attune_data.attunebench.tables import TABLES, table_schemas
 
 
@@ -21,7 +21,12 @@ def test_every_table_is_there_with_its_values() -> None:
         assert found[name].to_polars().equals(expected.cast({pl.Enum: pl.String})), name
         # Each dtype once, in the words of `datasets`; an Enum is a string.
         for column, dtype in table_schemas()[name].items():
-            known: dict[type[pl.DataType], str] = {pl.Int64: "int64", pl.Int8: "int8", pl.Float64: "float64"}
+            known: dict[type[pl.DataType], str] = {
+                pl.Int64: "int64",
+                pl.Int8: "int8",
+                pl.Float64: "float64",
+                pl.Boolean: "bool",
+            }
             feature: Any = found[name].features[column]
             inner = feature.feature if isinstance(dtype, pl.List) else feature
             assert inner.dtype == known.get(type(dtype), "large_string"), (name, column)
@@ -48,7 +53,7 @@ def test_a_part_of_it() -> None:
 
 
 def test_an_empty_collection_keeps_the_columns() -> None:
-    found = Collection[Conversation]([]).to_datasets()
+    found = Conversations(()).to_datasets()
     assert {name: found[name].column_names for name in TABLES} == {
         name: list(schema) for name, schema in table_schemas().items()
     }

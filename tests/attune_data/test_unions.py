@@ -3,11 +3,12 @@
 import copy
 import pickle
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from attune_data import Collection, Conversation, Issue, Run, load, load_runs, load_tables
+from attune_data import Conversation, Conversations, Issue, Run, Runs, load, load_runs, load_tables
 from attune_data.attunebench.tables import TABLES
 
 
@@ -26,15 +27,15 @@ def test_a_union_knows_the_values_of_the_whole() -> None:
         with pytest.raises(ValueError, match="no conversation has category 'Helth'; did you mean 'Health'"):
             part.where(category="Helth")
     # Of two loads: what either has held.
-    peru = Collection([record("a", "Peru"), record("b", "Chile")]).where(country="Chile")
-    kenya = Collection([record("c", "Kenya"), record("d", "Ghana")])[1:]
+    peru = Conversations([record("a", "Peru"), record("b", "Chile")]).where(country="Chile")
+    kenya = Conversations([record("c", "Kenya"), record("d", "Ghana")])[1:]
     for both in (peru | kenya, peru.tables | kenya.tables):
         assert (len(both), len(both.where(country=["Peru", "Kenya"])), len(both.where(country="Ghana"))) == (2, 0, 1)
 
 
 def test_records_that_differ_under_one_id_are_an_issue() -> None:
-    left = Collection([record("a", "Peru"), record("b")], files={"a": "left.json"})
-    right = Collection([record("a", "Chile"), record("b"), record("c")], files={"a": "right.json"})
+    left = Conversations([record("a", "Peru"), record("b")], files={"a": "left.json"})
+    right = Conversations([record("a", "Chile"), record("b"), record("c")], files={"a": "right.json"})
     both = left | right
     assert [(one.id, one.participant_profile.demographics.country) for one in both] == [
         ("a", "Peru"), ("b", None), ("c", None),
@@ -49,7 +50,7 @@ def test_records_that_differ_under_one_id_are_an_issue() -> None:
 
 def test_runs_that_differ_under_one_key_are_an_issue() -> None:
     runs = load_runs("demo")
-    other = Collection([runs[0].model_copy(update={"turns": ()})])
+    other = Runs([runs[0].model_copy(update={"turns": ()})])
     assert [(issue.rule, issue.value) for issue in (runs | other).found] == [("duplicate-run", f'"{runs[0].id}"')]
     truth = load("demo")
     joined = runs.joined(truth) | other.joined(truth)
@@ -59,38 +60,39 @@ def test_runs_that_differ_under_one_key_are_an_issue() -> None:
 
 @pytest.mark.parametrize("changed", [record("b", "Peru", 2), record("b", turns=1), record("b", turns=3)])
 def test_tables_that_differ_under_one_id_are_an_issue(changed: Conversation) -> None:
-    left, right = Collection([record("a"), record("b", turns=2)]), Collection([record("c"), changed])
+    left, right = Conversations([record("a"), record("b", turns=2)]), Conversations([record("c"), changed])
     both = left.tables | right.tables
     assert [(issue.rule, issue.severity, issue.value) for issue in both.found] == [
         ("duplicate-conversation", "error", '"b"')
     ]
     assert both.conversations["conversation_id"].to_list() == ["a", "b", "c"]
     assert both.turns.height == 2
-    same = left.tables | Collection([record("b", turns=2), record("a")]).tables
+    same = left.tables | Conversations([record("b", turns=2), record("a")]).tables
     assert same.found == ()
 
 
 def test_conversations_and_runs_do_not_mix() -> None:
     conversations, runs = load("demo"), load_runs("demo")
+    with pytest.raises(TypeError, match="a collection of conversations takes no Run; each kind has its own"):
+        Conversations([*conversations, *runs])
     mixes: list[Callable[[], Any]] = [
-        lambda: Collection([*conversations, *runs]),
         lambda: conversations | runs,  # type: ignore[operator]
         lambda: runs | conversations,  # type: ignore[operator]
     ]
     for mix in mixes:
-        with pytest.raises(TypeError, match="conversations or runs, not both"):
+        with pytest.raises(TypeError, match="unsupported operand"):
             mix()
     assert len(conversations[:0] | conversations) == 40
 
     class Own(Conversation):
         pass
 
-    assert len(Collection([*conversations, Own(conversation_id="own")])) == 41
+    assert len(Conversations([*conversations, Own(conversation_id="own")])) == 41
 
 
 @pytest.mark.parametrize("wrong", ["demo", None, ["demo"], load("demo").tables, load_runs("demo")])
 def test_runs_are_joined_with_conversations_only(wrong: Any) -> None:
-    with pytest.raises(TypeError, match="only runs are joined with conversations"):
+    with pytest.raises(TypeError, match="runs are joined with conversations"):
         load_runs("demo").joined(wrong)
 
 
@@ -112,19 +114,18 @@ def test_collections_can_be_copied(part: Callable[[Any], Any]) -> None:
     for twin in copies(kept):
         assert list(twin) == list(kept)
         assert (repr(twin), twin.files, twin.found) == (repr(kept), kept.files, kept.found)
-        assert "_tables" not in vars(twin)
+        assert "tables" not in vars(twin)
         assert twin.tables.binary.equals(kept.tables.binary)
         assert len(twin.where(category="Health")) == len(kept.where(category="Health"))
     with pytest.raises(TypeError, match="does not support item assignment"):
         kept.files["a"] = "b"
 
 
-def test_tables_can_be_copied(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ATTUNE_CACHE", str(tmp_path))
+def test_tables_can_be_copied(tmp_path: Path) -> None:
     demo = load("demo")
     runs = load_runs("demo").joined(demo)
-    load_tables("demo", cache=True)
-    sources = [demo.tables, load_tables("demo"), load_tables("demo", cache=True), runs]
+    demo.to_parquet(tmp_path / "written")
+    sources = [demo.tables, load_tables("demo"), load_tables(tmp_path / "written"), runs]
     for tables in sources:
         family = tables.where(category="Family", n_turns=[4, 5, 6])
         for kept in (tables, family, family | tables.where(category="Money")):

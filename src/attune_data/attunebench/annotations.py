@@ -4,15 +4,15 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from attune_data.attunebench.codebook import load_codebook
-from attune_data.attunebench.conversation import (
+from attune_data.attunebench.diagnoses import diagnosis_groups
+from attune_data.attunebench.parts import (
     BinaryJudgement,
-    Conversation,
+    ConversationData,
     MoodShiftTag,
     PairwiseComparison,
     Panas,
     Turn,
 )
-from attune_data.attunebench.diagnoses import diagnosis_groups
 
 __all__ = [
     "JUDGED",
@@ -55,13 +55,13 @@ RESPONSES = {
 """The responses that were compared, by label."""
 
 
-def topic(conversation: Conversation) -> str:
+def topic(conversation: ConversationData) -> str:
     """Return the topic as ``category: subtopic``; empty where the file does not say."""
     metadata = conversation.metadata
     return metadata.text or ": ".join(filter(None, (metadata.category, metadata.subtopic)))
 
 
-def facts(conversation: Conversation) -> dict[str, str]:
+def facts(conversation: ConversationData) -> dict[str, str]:
     """Return what is known of the conversation and the participant, by heading; what is not known is left out."""
     profile = conversation.participant_profile
     person = profile.demographics
@@ -130,7 +130,7 @@ def _winner(pair: PairwiseComparison) -> str | None:
     return {"A": pair.response_a, "B": pair.response_b, None: None}[pair.winner]
 
 
-def affects(conversation: Conversation) -> Iterator[tuple[str, str, list[tuple[str, str]]]]:
+def affects(conversation: ConversationData) -> Iterator[tuple[str, str, list[tuple[str, str]]]]:
     """Yield positive and negative affect, then other items: a name, the recorded total, and item with rating.
 
     Totals and ratings are those before and after the conversation, with an arrow between.
@@ -160,7 +160,7 @@ def _change(before: int | None, after: int | None) -> str:
     return "->".join("-" if value is None else str(value) for value in (before, after))
 
 
-def answers_given(conversation: Conversation) -> Iterator[tuple[str, str]]:
+def answers_given(conversation: ConversationData) -> Iterator[tuple[str, str]]:
     """Yield each answer about the whole conversation, after its question in short."""
     wide = conversation.conversation_wide_questions
     branches = wide.four_branch_scores
@@ -177,7 +177,7 @@ def answers_given(conversation: Conversation) -> Iterator[tuple[str, str]]:
             yield question, answer
 
 
-def questions_of(conversation: Conversation) -> dict[str, str]:
+def questions_of(conversation: ConversationData) -> dict[str, str]:
     """Return the questions about single turns that were asked in a conversation, by id, with their texts."""
     turns = [turn.annotations for turn in conversation.turns]
     ids = {judgement.question_id for turn in turns for judgement in turn.binary_judgements}

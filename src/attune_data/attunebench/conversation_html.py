@@ -3,19 +3,19 @@
 from collections.abc import Iterator
 
 from attune_data.attunebench import annotations as said
-from attune_data.attunebench.conversation import Conversation, Turn
+from attune_data.attunebench.parts import ConversationData, Turn
 from attune_data.display.html import Html, details, page, table, tag
 from attune_data.text import plural
 
 __all__ = ["conversation_html"]
 
 
-def conversation_html(conversation: Conversation) -> str:
+def conversation_html(conversation: ConversationData) -> str:
     """Return a conversation as a piece of HTML for a notebook.
 
     Examples
     --------
-    >>> "&lt;b&gt;" in conversation_html(Conversation(conversation_id="<b>"))
+    >>> "&lt;b&gt;" in conversation_html(ConversationData(conversation_id="<b>"))
     True
     """
     synthetic = " (synthetic)" if conversation.synthetic else ""
@@ -69,7 +69,7 @@ def _asked(shown: str, name: str, answer: str = "") -> Html:
     return tag("li", tag("b", shown), Html(" "), said.question_text(name), tag("div", answer, kind="quiet"))
 
 
-def _after(conversation: Conversation) -> Iterator[Html]:
+def _after(conversation: ConversationData) -> Iterator[Html]:
     answers = [[question, answer] for question, answer in said.answers_given(conversation)]
     affects = list(said.affects(conversation))
     if answers or affects:

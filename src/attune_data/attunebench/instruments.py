@@ -13,7 +13,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, WithJsonSchema, model_validator
 
-from attune_data.attunebench.conversation import ComputedScores
+from attune_data.attunebench.parts import ComputedScores
 from attune_data.codebook import codebook_folder, read_toml
 from attune_data.entries import OWN_NAME, Entry, Finding, Items, Keys, Named, Number, RefersTo, Text, refuse
 

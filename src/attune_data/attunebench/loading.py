@@ -1,32 +1,30 @@
-"""Loading: a source into a collection of checked records, with an issue for everything that was noticed."""
+"""Loading conversations and runs of AttuneBench, and the tables of either."""
 
-from collections.abc import Callable, Iterable, Iterator
-from datetime import UTC, datetime
-from functools import partial
+from collections.abc import Iterator
 from itertools import islice
+from pathlib import Path
+from typing import Any, TypeVar, overload
 
 from attune_data.attunebench.conversation import Conversation
-from attune_data.attunebench.run import Run
+from attune_data.attunebench.kinds import CONVERSATION, RUN, Conversations, Runs
 from attune_data.attunebench.subsets import subset_choice
 from attune_data.attunebench.tables import TABLES, Tables, build_table
-from attune_data.collection import Collection
-from attune_data.io.sources import Document, Source, documents
-from attune_data.issues import Issue, Severity, shown
-from attune_data.loading import OnError, collect, counted, gc_paused, strictness
-from attune_data.reading import CONVERSATION, LEFT_OUT, RUN, read_document
+from attune_data.frames import Frames
+from attune_data.io.rows import is_dataset
+from attune_data.io.sources import Source, source_text
+from attune_data.issues import LEFT_OUT, Issue, SourceError, shown
+from attune_data.kinds import KINDS
+from attune_data.loading import OnError, Progress, gc_paused, load_chosen, load_records, records_of
+from attune_data.reading import Reader
 
 __all__ = ["load", "load_runs", "load_tables"]
 
-_PREFERRED = "conversation_*.json"
+F = TypeVar("F", bound=Frames)
 
 
 def load(
-    source: Source,
-    *,
-    subset: str | None = None,
-    on_error: OnError = "report",
-    progress: Callable[[int], object] | None = None,
-) -> Collection[Conversation]:
+    source: Source, *, subset: str | None = None, on_error: OnError = "report", progress: Progress = None
+) -> Conversations:
     """Load annotated conversations.
 
     Parameters
@@ -50,13 +48,13 @@ def load(
 
     Returns
     -------
-    Collection of Conversation
+    Conversations
         The good records; ``.issues`` says what was wrong, changed or contradictory.
 
     Raises
     ------
     SourceError
-        Where the source does not exist, cannot be reached or holds nothing to read.
+        Where the source does not exist, cannot be reached, has nothing to read or only records of another kind.
     LoadError
         With ``on_error="raise"``, where any record had to be left out.
     ValueError
@@ -68,108 +66,14 @@ def load(
     >>> conversations[0].metadata.category
     'Family'
     """
-    strict = strictness(on_error)
-    found: list[Issue] = []
-    choose = None if subset is None else subset_choice(source, subset, found)
-    records: dict[str, tuple[Conversation, Document]] = {}
-    with gc_paused():
-        for document in counted(documents(source, choose, prefer=_PREFERRED), progress):
-            conversation = read_document(CONVERSATION, document, found=found, strict=strict)
-            if conversation is None:
-                continue
-            first, where = records.setdefault(conversation.id, (conversation, document))
-            if where is not document:
-                found.append(_duplicate(document, conversation.id, where.name, same=first == conversation))
-    return collect(CONVERSATION, list(records.values()), found, strict)
+    if subset is None:
+        return load_records(source, CONVERSATION, on_error=on_error, progress=progress)
+    issues: list[Issue] = []
+    choose = subset_choice(source, subset, issues)
+    return load_chosen(source, CONVERSATION, choose=choose, issues=issues, on_error=on_error, progress=progress)
 
 
-def load_tables(source: Source, *, chunk: int = 1000, cache: bool = False) -> Tables:
-    """Load annotated conversations as frames, without keeping the records.
-
-    Gives what ``load(source).tables`` gives, for data that does not fit into memory as records.
-
-    Parameters
-    ----------
-    source : str, path-like or datasets.Dataset
-        As for `load`.
-    chunk : int
-        How many records are held at a time.
-    cache : bool
-        Whether to keep the tables and the issues as Parquet in the user's cache folder, and to take them from there
-        when the same source is loaded again, which gives the same. The folder is ``ATTUNE_CACHE``, else
-        ``attune-bench`` in ``XDG_CACHE_HOME`` or in the system's usual place, and may be deleted at any time. A source
-        whose content or file names have changed, or another version of the library, makes a new entry.
-
-    Returns
-    -------
-    Tables
-        ``.issues`` says what was wrong, changed or contradictory; a repeated id is an error whatever its content, which
-        is not kept for comparison.
-
-    Raises
-    ------
-    SourceError
-        Where the source does not exist, cannot be reached or holds nothing to read.
-    ValueError
-        Where `chunk` is no number from 1.
-
-    Examples
-    --------
-    >>> load_tables("demo").turns.equals(load("demo").tables.turns)
-    True
-    """
-    if not hasattr(chunk, "__index__") or chunk < 1:
-        raise ValueError(f"chunk is {chunk!r}; expected a number of records from 1")
-    read, build = partial(documents, source, prefer=_PREFERRED), partial(_tables, chunk=chunk)
-    if not cache:
-        return build(read())
-
-    from attune_data._tables_cache import cached_tables
-
-    return cached_tables(read, build)
-
-
-def _tables(read: Iterable[Document], chunk: int) -> Tables:
-    import polars as pl
-
-    found: list[Issue] = []
-    parts: dict[str, list[pl.DataFrame]] = {name: [build_table(name, ())] for name in TABLES}
-    records = _first_of_each(read, found)
-    while True:
-        with gc_paused():
-            held = list(islice(records, chunk))
-            for name, frames in parts.items():
-                frames.append(build_table(name, held))
-        if len(held) < chunk:
-            break
-    frames_of = {name: pl.concat(frames, rechunk=False) for name, frames in parts.items()}
-    return Tables(frames_of.__getitem__, found)
-
-
-def _first_of_each(read: Iterable[Document], found: list[Issue]) -> Iterator[Conversation]:
-    """Yield the good conversations, the first of each id; findings go to `found`."""
-    names: dict[str, str] = {}
-    for document in read:
-        conversation = read_document(CONVERSATION, document, found=found)
-        if conversation is None:
-            continue
-        if conversation.id in names:
-            found.append(_duplicate(document, conversation.id, names[conversation.id], same=False))
-        else:
-            names[conversation.id] = document.name
-            yield conversation
-
-
-def _duplicate(document: Document, conversation_id: str, before: str, *, same: bool) -> Issue:
-    message = f"{before} was read before and has the same id" + (", and the same content" if same else "")
-    severity: Severity = "note" if same else "error"
-    value, place = shown(conversation_id), "$.conversationId"
-    return Issue(document.name, place, "duplicate-conversation", severity, value, message, LEFT_OUT)
-
-
-def load_runs(
-    source: Source, *, on_error: OnError = "report", progress: Callable[[int], object] | None = None
-) -> Collection[Run]:
+def load_runs(source: Source, *, on_error: OnError = "report", progress: Progress = None) -> Runs:
     """Load the run files of evaluated models.
 
     Numbers outside their range are clamped and reported. Of two runs of one conversation, model and mode the later
@@ -186,13 +90,13 @@ def load_runs(
 
     Returns
     -------
-    Collection of Run
+    Runs
         One per conversation, model and mode, in the order in which each was first read.
 
     Raises
     ------
     SourceError
-        Where the source does not exist, cannot be reached or holds nothing to read.
+        Where the source does not exist, cannot be reached, has nothing to read or only records of another kind.
     LoadError
         With ``on_error="raise"``, where any record had to be left out.
     ValueError
@@ -203,43 +107,92 @@ def load_runs(
     >>> load_runs("demo")
     <Collection of 80 runs, no issues>
     """
-    strict = strictness(on_error)
-    found: list[Issue] = []
-    records: dict[tuple[str, str, str], tuple[Run, Document]] = {}
-    with gc_paused():
-        for document in counted(documents(source, demo="attunebench/demo_runs.jsonl"), progress):
-            run = read_document(RUN, document, found=found, strict=strict)
-            if run is None:
-                continue
-            earlier = records.get(run.key)
-            records[run.key] = (run, document) if earlier is None else _later(earlier, (run, document), found)
-    return collect(RUN, list(records.values()), found, strict)
+    return load_records(source, RUN, on_error=on_error, progress=progress)
 
 
-def _later(first: tuple[Run, Document], second: tuple[Run, Document], found: list[Issue]) -> tuple[Run, Document]:
-    """Return the run that counts, of two with one key read in this order; the other is an issue."""
-    before, after = _instant(first[0].run_timestamp), _instant(second[0].run_timestamp)
-    counts, other, why = second, first, "its timestamp is later"
-    if before == after:
-        why = "its name is later, the timestamps do not tell"
-    elif before is None or after is None:
-        counts, other = (second, first) if before is None else (first, second)
-        why = "it alone has a timestamp that can be read"
-    elif before > after:
-        counts, other = first, second
-    message = f"{counts[1].name} holds the same conversation, model and mode, and counts: {why}"
-    value = shown(other[0].run_timestamp)
-    found.append(Issue(other[1].name, "$", "duplicate-run", "error", value, message, LEFT_OUT))
-    return counts
+@overload
+def load_tables(source: Source, *, chunk: int = 1000) -> Tables: ...
+@overload
+def load_tables(source: Source, frames: type[F]) -> F: ...
+def load_tables(source: Source, frames: type[Frames] | None = None, *, chunk: int = 1000) -> Any:
+    """Load tables without keeping the records, for data that do not fit into memory as these.
+
+    Parameters
+    ----------
+    source : str, path-like or datasets.Dataset
+        A folder that ``to_parquet`` wrote: its tables, each read when first asked for. Else conversations, as for
+        `load`, of which this gives what ``load(source).tables`` gives.
+    frames : type, optional
+        Which tables such a folder has: `Tables`, `RunTables`, `ScenarioTables`, `EpisodeTables` or `SageTables`; by
+        default `Tables`.
+    chunk : int
+        How many conversations are in memory at a time.
+
+    Returns
+    -------
+    Tables
+        ``.issues`` says what was wrong, changed or contradictory in conversations; a repeated id is an error whatever
+        its content, which is not kept for comparison. A written folder has no issues.
+
+    Raises
+    ------
+    SourceError
+        Where the source does not exist, cannot be reached, has nothing to read, or has other tables.
+    ValueError
+        Where `chunk` is no number from 1.
+
+    Examples
+    --------
+    >>> load_tables("demo").turns.equals(load("demo").tables.turns)
+    True
+    """
+    if not hasattr(chunk, "__index__") or chunk < 1:
+        raise ValueError(f"chunk is {chunk!r}; expected a number of records from 1")
+    wanted = Tables if frames is None else frames
+    folder = None if is_dataset(source) else Path(source_text(source))
+    if folder is not None and source != "demo" and folder.is_dir():
+        written = next((known for known in _classes() if known.are_in(folder)), None)
+        if written is not None and issubclass(written, wanted):
+            return written.read(folder)
+        if written is not None:
+            raise SourceError(f"{folder} has the tables of {written.__name__}: load_tables(folder, {written.__name__})")
+    if not issubclass(Tables, wanted):
+        raise SourceError(f"{source} is no folder with the tables of {wanted.__name__}, as to_parquet writes them")
+    return _built(source, chunk)
 
 
-def _instant(timestamp: str | None) -> datetime | None:
-    """Return when a run ended, or None; a number is seconds since 1970, a time without a zone is UTC."""
-    try:
-        instant = datetime.fromisoformat(timestamp or "")
-    except ValueError:
-        try:
-            return datetime.fromtimestamp(float(timestamp or ""), UTC)
-        except (ValueError, OverflowError, OSError):
-            return None
-    return instant if instant.tzinfo else instant.replace(tzinfo=UTC)
+def _classes() -> list[type[Frames]]:
+    """Return every class of tables."""
+    found = [frames for kind in KINDS for frames in (kind.tables, kind.joined)]
+    return list(dict.fromkeys(frames for frames in found if frames is not None))
+
+
+def _built(source: Source, chunk: int) -> Tables:
+    import polars as pl
+
+    reader = Reader(CONVERSATION)
+    parts: dict[str, list[pl.DataFrame]] = {name: [build_table(name, ())] for name in TABLES}
+    records = _first_of_each(source, reader)
+    while True:
+        with gc_paused():
+            held = list(islice(records, chunk))
+            for name, frames in parts.items():
+                frames.append(build_table(name, held))
+        if len(held) < chunk:
+            break
+    frames_of = {name: pl.concat(frames, rechunk=False) for name, frames in parts.items()}
+    return Tables(frames_of.__getitem__, reader.issues)
+
+
+def _first_of_each(source: Source, reader: Reader[Conversation]) -> Iterator[Conversation]:
+    """Yield the good conversations, the first of each id."""
+    names: dict[str, str] = {}
+    for conversation, document in records_of(source, reader):
+        first = names.setdefault(conversation.id, document.name)
+        if first == document.name:
+            yield conversation
+            continue
+        message = f"{first} has the same {CONVERSATION.identity}, and counts"
+        value = shown(conversation.id)
+        issue = Issue(document.name, "$", CONVERSATION.duplicate_rule, "error", value, message, LEFT_OUT)
+        reader.issues.append(issue)

@@ -1,14 +1,15 @@
 """What the columns of the tables of conversations and of runs mean."""
 
-from attune_data.attunebench.conversation import (
+from attune_data.attunebench.conversation import Conversation
+from attune_data.attunebench.parts import (
     BinaryJudgement,
-    Conversation,
     ConversationWideQuestions,
     MoodShiftTag,
     PairwiseComparison,
     Turn,
 )
 from attune_data.attunebench.run import ANSWER_FIELDS, PostConversation, Run, RunTurn
+from attune_data.attunebench.traits import group_meanings
 from attune_data.meanings import Column, columns_of, nullable
 
 __all__ = ["conversation_columns", "run_columns"]
@@ -29,6 +30,7 @@ def conversation_columns() -> dict[str, dict[str, Column]]:
         "conversations": {
             **columns_of(Conversation),
             "diagnosis_groups": Column("Groups of the diagnoses; `none` and `unknown` are groups too."),
+            **group_meanings(),
             "n_turns": Column("Number of turns."),
         },
         "turns": {**_CONVERSATION, **columns_of(Turn)},

@@ -10,15 +10,9 @@ from operator import attrgetter
 from typing import Any, get_args
 
 from attune_data.attunebench.codebook import load_codebook
-from attune_data.attunebench.conversation import (
-    BinaryJudgement,
-    ComputedScores,
-    Conversation,
-    ConversationWideQuestions,
-    MoodShiftTag,
-    Turn,
-)
+from attune_data.attunebench.conversation import Conversation
 from attune_data.attunebench.instruments import instruments
+from attune_data.attunebench.parts import BinaryJudgement, ComputedScores, ConversationWideQuestions, MoodShiftTag, Turn
 from attune_data.attunebench.run import ANSWER_FIELDS, JudgeScores, PredictedConversationWide, Run, RunTurn
 from attune_data.fixes import Report
 from attune_data.record import Label

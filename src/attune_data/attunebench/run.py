@@ -4,11 +4,12 @@ Names are snake_case here and the file's own in JSON. Numbers are in range: `att
 not and reports it.
 """
 
-from typing import Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from attune_data.attunebench.conversation import FourBranchScores, MoodShiftTag
+from attune_data.attunebench.parts import FourBranchScores, MoodShiftTag
 from attune_data.record import (
     Answer,
     ByKey,
@@ -62,6 +63,8 @@ class JudgeScores(Record):
 
 class RunTurn(Record):
     """What the evaluated model drafted and predicted for one turn."""
+
+    column_prefixes: ClassVar[Mapping[str, str]] = {"em_draft_judge_scores": "draft_"}
 
     turn_number: Integer = Field(description="Number of the turn, from 1.")
     em_emotion_tags: Items[MoodShiftTag] = Field(

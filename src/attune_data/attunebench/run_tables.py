@@ -2,30 +2,27 @@
 
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from attune_data.attunebench.conversation import (
+from attune_data.attunebench.conversation import Conversation
+from attune_data.attunebench.diagnoses import UNKNOWN
+from attune_data.attunebench.meanings import run_columns
+from attune_data.attunebench.parts import (
     BinaryJudgement,
-    Conversation,
     ConversationWideQuestions,
     MoodShiftTag,
     PairwiseComparison,
     Turn,
 )
-from attune_data.attunebench.diagnoses import UNKNOWN
 from attune_data.attunebench.run import ANSWER_FIELDS, PostConversation, Run, RunTurn
-from attune_data.attunebench.tables import (
-    Columns,
-    Tables,
-    build_table,
-    dtypes_of,
-    frame_of,
-    spread,
-    table_schemas,
-    values_of,
-)
+from attune_data.attunebench.tables import Tables, build_table, table_schemas
+from attune_data.columns import Columns, dtypes_of, frame_of, spread, values_of
+from attune_data.frames import Schema
+from attune_data.meanings import Column
 from attune_data.record import LARGEST, Record
+from attune_data.traits import Unit
 
 if TYPE_CHECKING:
     import polars as pl
@@ -66,8 +63,17 @@ class RunTables(Tables):
     0.5854700854700855
     """
 
-    _unit = "run"
-    _keys = _KEYS
+    unit: ClassVar[Unit] = replace(Tables.unit, noun="run", keys=_KEYS, duplicate_rule="duplicate-run")
+
+    @classmethod
+    def schemas(cls) -> Mapping[str, Schema]:
+        """Return the columns of every table and their dtypes; `run_table_schemas` has an example."""
+        return run_table_schemas()
+
+    @classmethod
+    def meanings(cls) -> Mapping[str, Mapping[str, Column]]:
+        """Return what every column of every table means."""
+        return run_columns()
 
 
 def join_runs(runs: Iterable[Run], conversations: Iterable[Conversation]) -> "Callable[[str], pl.DataFrame]":

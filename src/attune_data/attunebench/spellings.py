@@ -4,9 +4,25 @@ from collections.abc import Callable, Mapping
 from operator import attrgetter
 from typing import Any, get_args
 
-from attune_data.attunebench.conversation import ComputedScores, Conversation, FourBranchScores
+from attune_data.attunebench.conversation import Conversation
+from attune_data.attunebench.parts import ComputedScores, FourBranchScores
 from attune_data.attunebench.run import ANSWER_FIELDS, JudgeScores, Run
-from attune_data.fixes import Fix, Report, closed, each, keep, number, record, rename, text, texts, values
+from attune_data.fixes import (
+    Choose,
+    Fix,
+    Report,
+    Reversible,
+    closed,
+    each,
+    keep,
+    number,
+    record,
+    rename,
+    respelled,
+    text,
+    texts,
+    values,
+)
 from attune_data.record import Mode, Strategy
 
 __all__ = ["conversation_is_old", "fix_conversation", "fix_run", "run_is_old"]
@@ -46,7 +62,13 @@ def words(fix: Fix, case: Callable[[str], str]) -> Fix:
         renames = {key: case(key.strip()) for key in value if key.strip().lower() in PANAS_WORDS}
         return values(fix)(rename(value, renames, path, report), path, report)
 
-    return fix_all
+    def older(value: Any, choose: Choose) -> Any:
+        if not isinstance(value, dict):
+            return value
+        known = {key: [key.upper(), f" {key}"] for key in value if key.lower() in PANAS_WORDS}
+        return {choose([key, *known.get(key, ())]): respelled(fix, item, choose) for key, item in value.items()}
+
+    return Reversible(fix_all, older)
 
 
 def _panas(items: str, case: Callable[[str], str], *, clamps_always: bool) -> Fix:
@@ -72,7 +94,14 @@ def _panas(items: str, case: Callable[[str], str], *, clamps_always: bool) -> Fi
             moved[items] = direct
         return record(fixes)(moved, path, report)
 
-    return fix
+    def older(value: Any, choose: Choose) -> Any:
+        spelt = respelled(record(fixes), value, choose)
+        inside = spelt.get(items) if isinstance(spelt, dict) else None
+        if not inside or any(key.strip().lower() not in PANAS_WORDS for key in inside):
+            return spelt
+        return choose([spelt, {key: item for key, item in spelt.items() if key != items} | inside])
+
+    return Reversible(fix, older)
 
 
 def _intensity(clamps_always: bool) -> Fix:
@@ -88,7 +117,11 @@ def _intensity(clamps_always: bool) -> Fix:
                 return known
         return fix_number(value, path, report)
 
-    return fix
+    def older(value: Any, choose: Choose) -> Any:
+        spelt = respelled(fix_number, value, choose)
+        return choose([spelt, *(word for word, number in INTENSITIES.items() if number == value)])
+
+    return Reversible(fix, older)
 
 
 def _tags(*, clamps_always: bool) -> Fix:
@@ -100,7 +133,11 @@ def _tags(*, clamps_always: bool) -> Fix:
             value = {"emotion": value}
         return fix_tag(value, path, report)
 
-    return each(fix, required="emotion")
+    def older(value: Any, choose: Choose) -> Any:
+        is_bare = isinstance(value, dict) and value.keys() == {"emotion"} and str(value["emotion"]).strip()
+        return choose([value, value["emotion"]]) if is_bare else respelled(fix_tag, value, choose)
+
+    return each(Reversible(fix, older), required="emotion")
 
 
 PREDICTED_TAGS = _tags(clamps_always=True)
@@ -125,9 +162,12 @@ _JUDGEMENT = record(
 _COMPARISON = record({"questionId": text, "responseA": LABEL, "responseB": LABEL, "winner": WINNER}, COMPARISON_KEYS)
 
 
-def _comparison(value: Any, path: str, report: Report) -> Any:
+def _or_empty(value: Any, path: str, report: Report) -> Any:
     """Fix a comparison; what is none stays as an empty one, since predictions are keyed by position."""
     return _COMPARISON(value, path, report) or {}
+
+
+_comparison = Reversible(_or_empty, lambda value, choose: respelled(_COMPARISON, value, choose))
 
 
 _ALTERNATES = record({"llmImproved": text, "humanEdited": text}, ALTERNATE_KEYS)
@@ -247,7 +287,10 @@ def _any_key(extra: Mapping[str, Any] | None, old: Mapping[str, str]) -> bool:
 
 
 def conversation_is_old(conversation: Conversation) -> bool:
-    """Tell whether a valid conversation still holds a key in an older spelling, which it keeps as an extra."""
+    """Tell whether a valid conversation has a key in an older spelling, which it keeps as an extra, or may be a run."""
+    # A run is a valid conversation with extra keys; the second stage tells whether it is meant to be one.
+    if "em_model" in (conversation.model_extra or ()):
+        return True
     wide = conversation.conversation_wide_questions
     if _any_key(wide.model_extra, WIDE_KEYS):
         return True

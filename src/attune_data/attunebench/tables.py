@@ -1,68 +1,37 @@
 """Tidy polars frames of conversations, each with a fixed schema that derives from the records, built when asked for."""
 
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
-from types import NoneType, UnionType
-from typing import (
-    TYPE_CHECKING,
-    Annotated,
-    Any,
-    ClassVar,
-    Literal,
-    TypeVar,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import TYPE_CHECKING, ClassVar
 
-from attune_data.attunebench.conversation import (
+from attune_data.attunebench.conversation import Conversation
+from attune_data.attunebench.diagnoses import diagnosis_groups
+from attune_data.attunebench.meanings import conversation_columns
+from attune_data.attunebench.parts import (
     BinaryJudgement,
-    Conversation,
     ConversationWideQuestions,
-    Metadata,
     MoodShiftTag,
     PairwiseComparison,
-    Panas,
-    ParticipantProfile,
     Turn,
 )
-from attune_data.attunebench.diagnoses import diagnosis_groups
-from attune_data.attunebench.run import JudgeScores
-from attune_data.eibench.scenario import Profile
-from attune_data.frames import Frames
+from attune_data.attunebench.traits import conversation_traits, group_columns, group_dtypes
+from attune_data.columns import Columns, column_paths, dtypes_of, frame_of, values_of
+from attune_data.frames import Frames, Schema
 from attune_data.matching import count_people
-from attune_data.record import Level, Rating, Record, Total
+from attune_data.meanings import Column
+from attune_data.record import Record
 from attune_data.text import plural
+from attune_data.traits import Trait, Unit
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = [
-    "TABLES",
-    "LazyTables",
-    "Tables",
-    "build_table",
-    "column_paths",
-    "dtypes_of",
-    "frame_of",
-    "spread",
-    "table_schemas",
-    "values_of",
-]
-
-T = TypeVar("T")
+__all__ = ["TABLES", "LazyTables", "Tables", "build_table", "table_schemas"]
 
 TABLES = ("conversations", "turns", "mood_tags", "binary", "pairwise", "panas", "conversation_wide")
-
-_RENAMED = {
-    (Metadata, "model"): "om_model",
-    (Metadata, "text"): "topic",
-    (ParticipantProfile, "conversation_topic_attitude"): "attitude",
-}
 
 
 @dataclass(frozen=True)
@@ -106,8 +75,36 @@ class Tables(Frames):
     """
 
     names: ClassVar[tuple[str, ...]] = TABLES
-    _unit = "conversation"
-    _keys: ClassVar[tuple[str, ...]] = ("conversation_id",)
+    unit: ClassVar[Unit] = Unit(
+        "conversation",
+        ("conversation_id",),
+        "participant",
+        own="conversation_id",
+        named_by="participant_id",
+        duplicate_rule="duplicate-conversation",
+    )
+    counted: ClassVar[Mapping[str, str]] = {
+        "turns": "turn",
+        "mood_tags": "mood tag",
+        "binary": "yes/no judgement",
+        "pairwise": "comparison",
+        "panas": "PANAS rating",
+    }
+
+    @classmethod
+    def schemas(cls) -> Mapping[str, Schema]:
+        """Return the columns of every table and their dtypes; `table_schemas` has an example."""
+        return table_schemas()
+
+    @classmethod
+    def meanings(cls) -> Mapping[str, Mapping[str, Column]]:
+        """Return what every column of every table means."""
+        return conversation_columns()
+
+    @classmethod
+    def special(cls) -> Mapping[str, Trait]:
+        """Return the traits that are not just a column: diagnoses by group, screens, bands, ranges of scores."""
+        return conversation_traits()
 
     @cached_property
     def conversations(self) -> "pl.DataFrame":
@@ -171,6 +168,7 @@ def table_schemas() -> "dict[str, dict[str, pl.DataType]]":
         "conversations": {
             **{name: dtype for name, dtype in dtypes_of(Conversation).items() if name not in wide},
             "diagnosis_groups": pl.List(pl.String()),
+            **group_dtypes(),
             "n_turns": pl.Int64(),
         },
         "turns": {**key, **dtypes_of(Turn)},
@@ -201,37 +199,18 @@ def build_table(name: str, records: Iterable[Conversation]) -> "pl.DataFrame":
     return frame_of(columns, table_schemas()[name])
 
 
-def frame_of(columns: Mapping[str, Sequence[Any]], schema: "Mapping[str, pl.DataType]") -> "pl.DataFrame":
-    """Return columns as a frame with a schema; what its dtypes cannot hold is null."""
-    import polars as pl
-
-    return pl.DataFrame([_series(name, columns[name], dtype) for name, dtype in schema.items()])
-
-
-def _series(name: str, values: Sequence[Any], dtype: "pl.DataType") -> "pl.Series":
-    import polars as pl
-
-    if not isinstance(dtype, pl.List) or None in values:
-        return pl.Series(name, values, dtype, strict=False)
-    # Polars converts one long list much faster than many short ones; a null holds the place of an empty one.
-    rows = [row for row, items in enumerate(values) for _ in items or (None,)]
-    flat = pl.Series(name, [item for items in values for item in items or (None,)], dtype.inner)
-    return (
-        pl.DataFrame([pl.Series("row", rows), flat])
-        .group_by("row", maintain_order=True)
-        .agg(pl.col(name).drop_nulls())[name]
-    )
-
-
-Columns = dict[str, Sequence[Any]]
 Records = tuple[Conversation, ...]
 
 
 def _conversations(records: Records) -> Columns:
-    wide = _columns(ConversationWideQuestions)
+    wide = column_paths(ConversationWideQuestions)
     traits = {name: values for name, values in values_of(Conversation, records).items() if name not in wide}
-    groups = [diagnosis_groups(answers) for answers in traits["diagnoses"]]
-    return {**traits, "diagnosis_groups": groups, "n_turns": [len(record.turns) for record in records]}
+    return {
+        **traits,
+        "diagnosis_groups": [diagnosis_groups(answers) for answers in traits["diagnoses"]],
+        **group_columns(traits),
+        "n_turns": [len(record.turns) for record in records],
+    }
 
 
 def _turns(records: Records) -> Columns:
@@ -287,73 +266,3 @@ _BUILDERS: dict[str, Callable[[Records], Columns]] = {
     "panas": _panas,
     "conversation_wide": _conversation_wide,
 }
-
-
-def dtypes_of(model: type[Record]) -> "dict[str, pl.DataType]":
-    """Return the columns of a record's plain fields and their dtypes."""
-    return {name: dtype for name, (_, dtype) in _columns(model).items()}
-
-
-def values_of(model: type[Record], records: Sequence[Record]) -> Columns:
-    """Return the columns of the plain fields of some records of one model."""
-    names, paths = zip(*((name, path) for name, (path, _) in _columns(model).items()), strict=True)
-    # One walk over the records, each of which is then in the processor's cache, is faster than one a column.
-    rows = map(attrgetter(*paths), records)
-    return dict(zip(names, zip(*rows, strict=True), strict=True)) if records else dict.fromkeys(names, ())
-
-
-def spread(values: Iterable[T], places: Iterable[object]) -> list[T | None]:
-    """Return the values, in order, at the places that are not None."""
-    following = iter(values)
-    return [None if place is None else next(following) for place in places]
-
-
-@functools.cache
-def _columns(model: type[Record]) -> "dict[str, tuple[str, pl.DataType]]":
-    """Return path and dtype of every plain field by column name, those of nested records included.
-
-    What is a list of records or goes by key has a table of its own.
-    """
-    found: dict[str, tuple[str, pl.DataType]] = {}
-    hints = get_type_hints(model, include_extras=True)
-    for field, info in model.model_fields.items():
-        # Pydantic takes the bounds off a number that may not be null.
-        kind = hints[field] if info.annotation is int else info.annotation
-        if isinstance(kind, type) and issubclass(kind, Record):
-            prefix = _prefix(field, kind)
-            found |= {prefix + name: (f"{field}.{path}", dtype) for name, (path, dtype) in _columns(kind).items()}
-        elif (dtype := _dtype(kind)) is not None:
-            found[_RENAMED.get((model, field), field)] = (field, dtype)
-    return found
-
-
-def _prefix(field: str, kind: type[Record]) -> str:
-    """Return what tells apart the columns of records of one model that are there twice."""
-    if kind is Panas:
-        return field.removesuffix("panas")
-    if kind is Profile:
-        return field.removesuffix("profile")
-    return "draft_" if kind is JudgeScores else ""
-
-
-def _dtype(annotation: Any) -> "pl.DataType | None":
-    """Return the dtype of a field's annotation; None for a list of records and for what goes by key."""
-    import polars as pl
-
-    union = get_origin(annotation) in (Union, UnionType)
-    kinds = [kind for kind in (get_args(annotation) if union else (annotation,)) if kind is not NoneType]
-    if len(kinds) > 1:  # an integer or a float
-        return pl.Float64()
-    kind = get_args(kinds[0])[0] if get_origin(kinds[0]) is Annotated else kinds[0]
-    if kind is int:
-        return pl.Int8() if kinds[0] in (Level, Rating, Total) else pl.Int64()
-    if get_origin(kind) is Literal:
-        return pl.Enum(get_args(kind))
-    if get_origin(kind) is tuple:
-        return pl.List(pl.String()) if get_args(kind)[0] is str else None
-    return pl.String() if kind is str else None
-
-
-def column_paths(model: type[Record]) -> dict[str, str]:
-    """Return the path in a record of every column that its table takes from it, by the column's name."""
-    return {name: path for name, (path, _) in _columns(model).items()}

@@ -3,18 +3,15 @@
 from collections.abc import Iterable, Iterator
 
 from attune_data.attunebench import annotations as said
-from attune_data.attunebench.conversation import BinaryJudgement, Conversation, Turn
-from attune_data.text import pad, wrapped
+from attune_data.attunebench.parts import BinaryJudgement, ConversationData, Turn
+from attune_data.text import labelled, ruled, wrapped
 
 __all__ = ["transcript"]
 
-Rows = Iterable[tuple[str, str]]
-
-_LABEL = 14
 _LISTS = ("choices", *said.TELLING)
 
 
-def transcript(conversation: Conversation, columns: int) -> str:
+def transcript(conversation: ConversationData, columns: int) -> str:
     """Return a conversation as text that is safe to print, wrapped to a number of columns.
 
     Parameters
@@ -45,22 +42,17 @@ def transcript(conversation: Conversation, columns: int) -> str:
       Well done.
     """
     synthetic = " (synthetic)" if conversation.synthetic else ""
-    blocks = [
-        [*wrapped(f"Conversation {conversation.id}{synthetic}", columns), *_rows(said.facts(conversation), columns)]
-    ]
+    facts = labelled(said.facts(conversation).items(), columns)
+    blocks = [[*wrapped(f"Conversation {conversation.id}{synthetic}", columns), *facts]]
     for turn in conversation.turns:
-        blocks += [[_ruled(f"TURN {turn.turn_number}", columns)], *_turn(turn, columns)]
+        blocks += [[ruled(f"TURN {turn.turn_number}", columns)], *_turn(turn, columns)]
     after = list(_after(conversation, columns))
     if after:
-        blocks += [[_ruled("THE CONVERSATION AS A WHOLE", columns)], *after]
+        blocks += [[ruled("THE CONVERSATION AS A WHOLE", columns)], *after]
     questions = said.questions_of(conversation)
     if questions:
-        blocks += [[_ruled("QUESTIONS", columns)], list(_rows(questions, columns)), _legend(columns)]
+        blocks += [[ruled("QUESTIONS", columns)], labelled(questions.items(), columns), _legend(columns)]
     return "\n\n".join("\n".join(block) for block in blocks)
-
-
-def _ruled(heading: str, columns: int) -> str:
-    return f"{heading} {'-' * (columns - len(heading) - 1)}"
 
 
 def _turn(turn: Turn, columns: int) -> Iterator[list[str]]:
@@ -78,7 +70,7 @@ def _turn(turn: Turn, columns: int) -> Iterator[list[str]]:
         ("alternate", alternates.llm_improved),
         ("human", alternates.human_edited),
     ]
-    annotated = list(_rows(rows, columns))
+    annotated = labelled(rows, columns, hanging=_LISTS)
     if annotated:
         yield annotated
 
@@ -92,8 +84,8 @@ def _listed(judgements: Iterable[BinaryJudgement]) -> str:
     return "\n".join(f"{said.asked(item)}: {said.question_text(item.question_id)}" for item in judgements)
 
 
-def _after(conversation: Conversation, columns: int) -> Iterator[list[str]]:
-    answers = list(_rows(said.answers_given(conversation), columns))
+def _after(conversation: ConversationData, columns: int) -> Iterator[list[str]]:
+    answers = labelled(said.answers_given(conversation), columns)
     if answers:
         yield answers
     rows = [
@@ -101,16 +93,7 @@ def _after(conversation: Conversation, columns: int) -> Iterator[list[str]]:
         for affect, total, ratings in said.affects(conversation)
     ]
     if rows:
-        yield ["PANAS, before->after", *_rows(rows, columns)]
-
-
-def _rows(rows: dict[str, str] | Rows, columns: int) -> Iterator[str]:
-    """Yield rows of a label and a wrapped value beside it; an empty value leaves the row out."""
-    for label, value in rows.items() if isinstance(rows, dict) else rows:
-        if not value.strip():
-            continue
-        for number, line in enumerate(wrapped(value, columns - _LABEL - 2, hang=2 * (label in _LISTS))):
-            yield f"  {pad('' if number else label, _LABEL)}{line}".rstrip()
+        yield ["PANAS, before->after", *labelled(rows, columns)]
 
 
 def _legend(columns: int) -> list[str]:

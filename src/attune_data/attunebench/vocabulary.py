@@ -26,11 +26,21 @@ __all__ = [
     "Emotion",
     "PairwiseQuestion",
     "Subset",
+    "Subsets",
     "WideQuestion",
 ]
 
 Unit = Annotated[float, Field(ge=0, le=1)]
 Subset = UniqueSet[Annotated[int, Strict(), Field(ge=0)]]
+
+Subsets = Annotated[
+    Named[Subset],
+    Field(
+        title="Subsets",
+        description="The numbers of the files of each subset, by its name: 7 means conversation_7.json.",
+    ),
+]
+"""What the file of the subsets is read as."""
 
 
 class Emotion(Entry):

@@ -1,22 +1,15 @@
-"""The frame of issues: a polars frame that shows whole messages, by rule, in a terminal and a notebook.
-
-Polars gives frames of this class back from some operations and plain ones from others. Both are right: there is no
-state beside the data, and what no longer has the columns of issues is shown as polars shows it.
-"""
+"""What was noticed, as whole messages by rule, in a terminal and a notebook."""
 
 from collections import Counter
-from dataclasses import dataclass, fields
-from typing import Any
-
-import polars as pl
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from attune_data.display.html import Html, details, page, tag
 from attune_data.issues import Issue
 from attune_data.text import columns_of_terminal, plural, printable, wrapped
 
-__all__ = ["IssueFrame"]
+__all__ = ["IssueReport"]
 
-_COLUMNS = [field.name for field in fields(Issue)]
 _SEVERITIES = ("error", "warning", "note")
 _FIRST = 3
 _MOST = 20
@@ -43,50 +36,37 @@ class _Rule:
         return found
 
 
-class IssueFrame(pl.DataFrame):
-    """Issues as a frame, one row each.
+class IssueReport:
+    """Issues by rule, errors first: printed as text, shown by a notebook as HTML.
+
+    Parameters
+    ----------
+    issues : iterable of Issue
+        What was noticed, for instance the ``found`` of a collection or a part of it.
 
     Examples
     --------
-    >>> issue = Issue("a.json", "$.turns", "no-turns", "warning", "[]", "there is no turn", "kept")
-    >>> IssueFrame([issue])
+    >>> IssueReport([Issue("a.json", "$.turns", "no-turns", "warning", "[]", "the record has no turns", "kept")])
     1 warning in 1 file
     <BLANKLINE>
     warning  no-turns, 1 in 1 file
-      there is no turn; kept
+      the record has no turns; kept
         a.json  $.turns  []
     """
 
-    def filter(self, *predicates: Any, **constraints: Any) -> "IssueFrame":
-        """Return the issues for which the conditions hold, as `polars.DataFrame.filter`."""
-        return IssueFrame(super().filter(*predicates, **constraints))
-
-    def sort(self, *by: Any, **options: Any) -> "IssueFrame":
-        """Return the issues in another order, as `polars.DataFrame.sort`."""
-        return IssueFrame(super().sort(*by, **options))
-
-    def __repr__(self) -> str:
-        rules = self._rules()
-        return super().__repr__() if rules is None else _text(rules, columns_of_terminal())
-
-    __str__ = __repr__
-
-    def _repr_html_(self, **options: Any) -> str:
-        rules = self._rules()
-        return super()._repr_html_(**options) if rules is None else _html(rules)
-
-    def _rules(self) -> list[_Rule] | None:
-        """Return the issues by rule, errors first; None where the rows are no issues."""
-        if self.columns != _COLUMNS or set(self.dtypes) != {pl.String}:
-            return None
+    def __init__(self, issues: Iterable[Issue]) -> None:
         found: dict[tuple[str, str], _Rule] = {}
-        values: tuple[Any, ...]
-        for values in self.fill_null("").iter_rows():
-            issue = Issue(*values)
+        for issue in issues:
             rule = found.setdefault((issue.severity, issue.rule), _Rule(issue.severity, issue.rule, []))
             rule.issues.append(issue)
         order = {severity: place for place, severity in enumerate(_SEVERITIES)}
-        return sorted(found.values(), key=lambda rule: order.get(rule.severity, len(order)))
+        self._rules = sorted(found.values(), key=lambda rule: order.get(rule.severity, len(order)))
+
+    def __repr__(self) -> str:
+        return _text(self._rules, columns_of_terminal())
+
+    def _repr_html_(self) -> str:
+        return page(_summary(self._rules), *(_rule_html(rule) for rule in self._rules))
 
 
 def _summary(rules: list[_Rule]) -> str:
@@ -116,12 +96,8 @@ def _text(rules: list[_Rule], columns: int) -> str:
                 found.append(f"    ... and {len(issues) - _FIRST} more")
         if len(messages) > _FIRST:
             left = sum(map(len, list(messages.values())[_FIRST:]))
-            found.append(f"  ... and {left} more; see .filter(rule={rule.name!r}).to_dicts()")
+            found.append(f"  ... and {left} more; see .issues.filter(rule={rule.name!r})")
     return "\n".join(map(printable, found))
-
-
-def _html(rules: list[_Rule]) -> str:
-    return page(_summary(rules), *(_rule_html(rule) for rule in rules))
 
 
 def _rule_html(rule: _Rule) -> Html:

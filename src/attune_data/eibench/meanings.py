@@ -2,8 +2,9 @@
 
 from attune_data.eibench.scenario import Episode, Scenario, State
 from attune_data.meanings import Column, columns_of, nullable
+from attune_data.states import step_meanings
 
-__all__ = ["episode_columns", "scenario_columns", "steps"]
+__all__ = ["episode_columns", "scenario_columns"]
 
 
 def scenario_columns() -> dict[str, dict[str, Column]]:
@@ -43,23 +44,6 @@ def episode_columns() -> dict[str, dict[str, Column]]:
             "model_reply": Column("What the model said.", null=True),
             "person_reply": Column("What the person said to it."),
             "parse_failed": Column("Whether the simulator's answer could not be read."),
-            **steps("anger"),
-            **steps("trust"),
+            **step_meanings(("anger", "trust")),
         },
-    }
-
-
-def steps(axis: str) -> dict[str, Column]:
-    """Return the columns of an axis of the state, before and after an update.
-
-    Examples
-    --------
-    >>> list(steps("trust"))
-    ['trust_before', 'trust_delta', 'trust_after']
-    """
-    name = axis.title()
-    return {
-        f"{axis}_before": Column(f"{name} before, 0-100.", null=True),
-        f"{axis}_delta": Column(f"{name} after less before, -100 to 100.", null=True),
-        f"{axis}_after": Column(f"{name} after, 0-100.", null=True),
     }

@@ -5,25 +5,26 @@ from typing import Any
 
 from attune_data.eibench.scenario import OUTCOMES, SCENES, Episode, Scenario
 from attune_data.eibench.scenes import scenes
-from attune_data.fixes import Fix, Report, closed, each, number, record, text, texts
+from attune_data.fixes import (
+    Choose,
+    Report,
+    Reversible,
+    closed,
+    each,
+    number,
+    record,
+    respelled,
+    scored,
+    text,
+    texts,
+)
+from attune_data.states import check_change
 
-__all__ = ["ANCHOR", "LEVEL", "check_change", "check_episode", "check_scenario", "fix_episode", "fix_scenario"]
-
-
-def strictly(fix: Fix) -> Fix:
-    """Fix a number that is scored: out of range it costs the record, and it is never rounded."""
-
-    def fix_or_leave(value: Any, path: str, report: Report) -> Any:
-        """Fix a value, or leave it to be refused."""
-        if isinstance(value, float) and not value.is_integer():
-            return value
-        return fix(value, path, Report(report.file, strict=True, issues=report.issues))
-
-    return fix_or_leave
+__all__ = ["check_episode", "check_scenario", "fix_episode", "fix_scenario"]
 
 
 LEVEL = number(0, 100)
-ANCHOR = strictly(LEVEL)
+ANCHOR = scored(0, 100)
 _SCENE = closed({name: name for name in SCENES}, f"one of {', '.join(SCENES)}")
 _CALIBRATION = record(dict.fromkeys(("initial_anger", "initial_trust"), ANCHOR))
 _PROFILE = record({"system_prompt": text, "opening_line": text})
@@ -46,12 +47,12 @@ _scenario = record(
 )
 
 
-def fix_scenario(value: Any, path: str, report: Report) -> Any:
-    """Mend a scenario, which may be wrapped, or hold its start at an older place."""
+def _fix_scenario(value: Any, path: str, report: Report) -> Any:
+    """Mend a scenario, which may be wrapped, or have its start at an older place."""
     # As the Hub's viewer gives rows, beside their number and what it cut off.
     if isinstance(value.get("row"), dict) and "id" not in value:
         report.add(f"{path}.row", "old-spelling", "note", list(value), "a record in a wrapper", "taken out of it")
-        return fix_scenario(value["row"], path, report)
+        return _fix_scenario(value["row"], path, report)
     older = value.get("meta_config")
     if "initial_calibration" not in value and isinstance(older, dict) and "initial_calibration" in older:
         place = f"{path}.meta_config.initial_calibration"
@@ -59,6 +60,15 @@ def fix_scenario(value: Any, path: str, report: Report) -> Any:
         report.add(place, "old-spelling", "note", start, "the start belongs at the top", "read from here")
         value = {**value, "initial_calibration": start}
     return _scenario(value, path, report)
+
+
+def _wrapped(value: Any, choose: Choose) -> Any:
+    spelt = respelled(_scenario, value, choose)
+    return choose([spelt, {"row_idx": 0, "row": spelt, "truncated_cells": []}])
+
+
+fix_scenario = Reversible(_fix_scenario, _wrapped)
+"""Mend a scenario, which may be wrapped, or have its start at an older place."""
 
 
 def check_scenario(scenario: Scenario, report: Report) -> None:
@@ -165,13 +175,3 @@ def check_episode(episode: Episode, report: Report) -> None:
                 f"$.history[{place}].meta.{axis}_delta",
                 report,
             )
-
-
-def check_change(step: tuple[int | None, int | None, int | None], path: str, report: Report) -> None:
-    """Report a change that does not lead from the state before to the one after, within 0-100."""
-    before, delta, after = step
-    if before is None or delta is None or after is None:
-        return
-    if min(max(before + delta, 0), 100) != after:
-        message = f"the state went from {before} to {after}"
-        report.add(path, "state-change", "warning", delta, message, "kept; the states count")

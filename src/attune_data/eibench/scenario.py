@@ -5,6 +5,7 @@ the person's state, 0-100; what they stand for depends on the scene (`attune_dat
 """
 
 import re
+from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal, get_args
 
 from pydantic import Field, Strict
@@ -88,6 +89,7 @@ class Scenario(SnakeCaseRecord):
     """
 
     from_place: ClassVar[frozenset[str]] = frozenset(("split",))
+    column_prefixes: ClassVar[Mapping[str, str]] = {"aggressor_profile": "aggressor_", "defender_profile": "defender_"}
 
     scenario_id: str = Field(min_length=1, alias="id", description="Id of the scenario.")
     scene: Scene = Field(alias="scene_tag", description="What kind of situation it is.")

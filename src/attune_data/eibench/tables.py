@@ -1,32 +1,24 @@
 """Tidy frames of scenarios, and of episodes turn by turn: state before, change, state after."""
 
-import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property, partial
-from itertools import pairwise
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, ClassVar
 
-from attune_data.attunebench.tables import Columns, dtypes_of, frame_of, spread, values_of
+from attune_data.columns import Columns, dtypes_of, frame_of, spread, values_of
+from attune_data.eibench.meanings import episode_columns, scenario_columns
 from attune_data.eibench.scenario import Episode, Scenario, State
-from attune_data.frames import Frames
-from attune_data.sage.dialogue import Planning, SageDialogue, SageMessage
+from attune_data.frames import Frames, Schema
+from attune_data.meanings import Column
+from attune_data.states import step_columns, step_dtypes
+from attune_data.traits import Unit
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = [
-    "EpisodeTables",
-    "SageTables",
-    "ScenarioTables",
-    "episode_builder",
-    "sage_builder",
-    "scenario_builder",
-    "scenario_table_schemas",
-]
+__all__ = ["EpisodeTables", "ScenarioTables", "episode_builder", "scenario_builder"]
 
 _AXES = ("anger", "trust")
 _OF_SCENARIO = ("title", "split", "initial", "target", "worst")
-Schema = dict[str, "pl.DataType"]
 
 
 class ScenarioTables(Frames):
@@ -40,13 +32,28 @@ class ScenarioTables(Frames):
     """
 
     names: ClassVar[tuple[str, ...]] = ("scenarios",)
-    _unit = "scenario"
-    _keys: ClassVar[tuple[str, ...]] = ("scenario_id",)
+    unit: ClassVar[Unit] = Unit("scenario", ("scenario_id",), "scenario", own="scenario_id")
 
     @cached_property
     def scenarios(self) -> "pl.DataFrame":
         """One row a scenario: its texts, and start, target and worst case of both axes."""
         return self._build("scenarios")
+
+    @classmethod
+    def schemas(cls) -> Mapping[str, Schema]:
+        """Return the columns of the table and their dtypes.
+
+        Examples
+        --------
+        >>> list(ScenarioTables.schemas()["scenarios"])[:4]
+        ['scenario_id', 'scene', 'split', 'title']
+        """
+        return {"scenarios": dtypes_of(Scenario)}
+
+    @classmethod
+    def meanings(cls) -> Mapping[str, Mapping[str, Column]]:
+        """Return what every column of every table means."""
+        return scenario_columns()
 
 
 class EpisodeTables(Frames):
@@ -56,8 +63,10 @@ class EpisodeTables(Frames):
     """
 
     names: ClassVar[tuple[str, ...]] = ("episodes", "turns")
-    _unit = "episode"
-    _keys: ClassVar[tuple[str, ...]] = ("scenario_id", "model", "simulator", "config_hash")
+    unit: ClassVar[Unit] = Unit(
+        "episode", ("scenario_id", "model", "simulator", "config_hash"), "scenario", own="scenario_id"
+    )
+    counted: ClassVar[Mapping[str, str]] = {"turns": "turn"}
 
     @cached_property
     def episodes(self) -> "pl.DataFrame":
@@ -74,97 +83,58 @@ class EpisodeTables(Frames):
         """
         return self._build("turns")
 
+    @classmethod
+    def schemas(cls) -> Mapping[str, Schema]:
+        """Return the columns of every table and their dtypes."""
+        return _episode_schemas()
 
-class SageTables(Frames):
-    """SAGE's dialogues as tidy frames, joined by scenario and model.
-
-    Examples
-    --------
-    >>> from attune_data import Collection, SageDialogue
-    >>> said = [{"role": "user", "emotion_point": 40}, {"role": "assistant"}, {"role": "user", "emotion_point": 35}]
-    >>> one = SageDialogue(scenario_id="s1", model="m", emo_point=35, history=said)
-    >>> Collection([one]).tables.turns.select("turn_number", "emotion_before", "emotion_delta", "emotion_after").rows()
-    [(1, 40, -5, 35)]
-    """
-
-    names: ClassVar[tuple[str, ...]] = ("episodes", "turns", "scenarios")
-    _unit = "episode"
-    _keys: ClassVar[tuple[str, ...]] = ("scenario_id", "model")
-
-    @cached_property
-    def episodes(self) -> "pl.DataFrame":
-        """One row a dialogue: scenario, model, final emotion, ``success``, ``failure`` or ``neither``."""
-        return self._build("episodes")
-
-    @cached_property
-    def turns(self) -> "pl.DataFrame":
-        """One row a reply of the person to the model: what was said, how the emotion changed, and why."""
-        return self._build("turns")
-
-    @cached_property
-    def scenarios(self) -> "pl.DataFrame":
-        """One row a scenario, as the first dialogue tells it: who the person is, what happened, what they want."""
-        return self._build("scenarios")
+    @classmethod
+    def meanings(cls) -> Mapping[str, Mapping[str, Column]]:
+        """Return what every column of every table means."""
+        return episode_columns()
 
 
-@functools.cache
-def scenario_table_schemas() -> dict[type[Frames], dict[str, Schema]]:
-    """Return the columns of every table of scenarios, episodes and dialogues, by the class of the tables.
-
-    Examples
-    --------
-    >>> list(scenario_table_schemas()[SageTables]["episodes"])
-    ['scenario_id', 'model', 'topic', 'emo_point', 'emo_state', 'outcome', 'n_turns']
-    """
+@cache
+def _episode_schemas() -> dict[str, Schema]:
     import polars as pl
 
-    text, count, level = pl.String(), pl.Int64(), pl.Int8()
-    scenario, episode, dialogue = dtypes_of(Scenario), dtypes_of(Episode), dtypes_of(SageDialogue)
+    scenario, episode = dtypes_of(Scenario), dtypes_of(Episode)
+    text, count = pl.String(), pl.Int64()
+    keys = {name: episode[name] for name in EpisodeTables.unit.keys}
     anchors = {name: dtype for name, dtype in scenario.items() if name.startswith(_OF_SCENARIO)}
-    ends: Schema = {"outcome": text, "n_turns": count}
-
-    def steps(axes: Iterable[str]) -> Schema:
-        return {f"{axis}_{moment}": level for axis in axes for moment in ("before", "delta", "after")}
-
-    keys = {name: episode[name] for name in EpisodeTables._keys}
-    said: Schema = {"turn_number": count, "model_reply": text, "person_reply": text}
     person = ("parse", "stop_reason", "reflection")
-    state = {name: dtype for name, dtype in dtypes_of(State).items() if name in person}
-    about = {name: dialogue[name] for name in ("topic", "task", "target", "player", "scene", "character")}
-    of_model = {name: dialogue[name] for name in ("scenario_id", "model")}
-    final = {name: dialogue[name] for name in ("emo_point", "emo_state")}
     return {
-        ScenarioTables: {"scenarios": scenario},
-        EpisodeTables: {
-            "episodes": {**keys, **episode, **anchors, **ends},
-            "turns": {**keys, **said, **steps(_AXES), "parse_failed": pl.Boolean(), **state},
-        },
-        SageTables: {
-            "episodes": {**of_model, "topic": text, **final, **ends},
-            "turns": {
-                **of_model,
-                **said,
-                **steps(["emotion"]),
-                "model_think": text,
-                "person_thinking": text,
-                **{name: text for name in dtypes_of(Planning) if name not in ("change", "content")},
-                "planning_content": text,
-            },
-            "scenarios": {"scenario_id": text, **about},
+        "episodes": {**keys, **episode, **anchors, "outcome": text, "n_turns": count},
+        "turns": {
+            **keys,
+            "turn_number": count,
+            "model_reply": text,
+            "person_reply": text,
+            **step_dtypes(_AXES),
+            "parse_failed": pl.Boolean(),
+            **{name: dtype for name, dtype in dtypes_of(State).items() if name in person},
         },
     }
 
 
 def scenario_builder(scenarios: Sequence[Scenario]) -> "Callable[[str], pl.DataFrame]":
     """Return the function from the name of a table to its frame, for `ScenarioTables`."""
-    return partial(_frame, ScenarioTables, {"scenarios": partial(values_of, Scenario)}, scenarios)
+    return partial(_scenarios, scenarios)
+
+
+def _scenarios(scenarios: Sequence[Scenario], name: str) -> "pl.DataFrame":
+    return frame_of(values_of(Scenario, scenarios), ScenarioTables.schemas()[name])
 
 
 def episode_builder(episodes: Sequence[Episode], scenarios: Iterable[Scenario] = ()) -> "Callable[[str], pl.DataFrame]":
     """Return the function from the name of a table to its frame, for `EpisodeTables`."""
     by_id = {scenario.id: scenario for scenario in scenarios}
     pairs = [(episode, by_id.get(episode.scenario_id)) for episode in episodes]
-    return partial(_frame, EpisodeTables, {"episodes": _episodes, "turns": _turns}, pairs)
+    return partial(_frame, pairs)
+
+
+def _frame(pairs: "Pairs", name: str) -> "pl.DataFrame":
+    return frame_of({"episodes": _episodes, "turns": _turns}[name](pairs), EpisodeTables.schemas()[name])
 
 
 Pairs = Sequence[tuple[Episode, Scenario | None]]
@@ -221,7 +191,7 @@ def _turns(pairs: Pairs) -> Columns:
     ]
     states = [state for *_, state in rows]
     columns: Columns = {
-        **{name: [getattr(episode, name) for episode, *_ in rows] for name in EpisodeTables._keys},
+        **{name: [getattr(episode, name) for episode, *_ in rows] for name in EpisodeTables.unit.keys},
         "turn_number": [number for _, number, *_ in rows],
         "model_reply": [reply for _, _, reply, _, _ in rows],
         "person_reply": [said for _, _, _, said, _ in rows],
@@ -233,78 +203,5 @@ def _turns(pairs: Pairs) -> Columns:
             [_start(episode, scenario)[axis], *(getattr(state, axis) for *_, state in _updates(episode))]
             for episode, scenario in pairs
         ]
-        columns |= _steps(axis, paths)
+        columns |= step_columns(axis, paths)
     return columns
-
-
-def _steps(axis: str, paths: Iterable[Sequence[int | None]]) -> Columns:
-    """Return before, change and after of every step of every path of states."""
-    steps = [step for path in paths for step in pairwise(path)]
-    return {
-        f"{axis}_before": [before for before, _ in steps],
-        f"{axis}_delta": [None if before is None or after is None else after - before for before, after in steps],
-        f"{axis}_after": [after for _, after in steps],
-    }
-
-
-def sage_builder(dialogues: Sequence[SageDialogue]) -> "Callable[[str], pl.DataFrame]":
-    """Return the function from the name of a table to its frame, for `SageTables`."""
-    return partial(_frame, SageTables, {"episodes": _dialogues, "turns": _replies, "scenarios": _told}, dialogues)
-
-
-def _frame(
-    kind: type[Frames], columns: Mapping[str, Callable[..., Columns]], given: object, name: str
-) -> "pl.DataFrame":
-    return frame_of(columns[name](given), scenario_table_schemas()[kind][name])
-
-
-def _dialogues(dialogues: Sequence[SageDialogue]) -> Columns:
-    return {
-        **values_of(SageDialogue, dialogues),
-        "outcome": [dialogue.outcome for dialogue in dialogues],
-        "n_turns": [len(_answers(dialogue)) for dialogue in dialogues],
-    }
-
-
-def _answers(dialogue: SageDialogue) -> list[tuple[SageMessage | None, SageMessage]]:
-    """Return the model's message, and the person's that answers it, in order."""
-    found: list[tuple[SageMessage | None, SageMessage]] = []
-    reply: SageMessage | None = None
-    for place, message in enumerate(dialogue.history):
-        if message.role == "assistant":
-            reply = message
-        elif place:
-            found.append((reply, message))
-            reply = None
-    return found
-
-
-def _replies(dialogues: Sequence[SageDialogue]) -> Columns:
-    rows = [
-        (dialogue, number, *both) for dialogue in dialogues for number, both in enumerate(_answers(dialogue), start=1)
-    ]
-    planning = values_of(Planning, [answer.planning for *_, answer in rows])
-    starts = (dialogue.history[0].emotion_point if dialogue.history else None for dialogue in dialogues)
-    paths = [
-        [start, *(answer.emotion_point for _, answer in _answers(dialogue))]
-        for start, dialogue in zip(starts, dialogues, strict=True)
-    ]
-    return {
-        **{name: planning[name] for name in planning if name not in ("change", "content")},
-        "scenario_id": [dialogue.scenario_id for dialogue, *_ in rows],
-        "model": [dialogue.model for dialogue, *_ in rows],
-        "turn_number": [number for _, number, *_ in rows],
-        "model_reply": [reply and reply.content for _, _, reply, _ in rows],
-        "model_think": [reply and reply.think for _, _, reply, _ in rows],
-        "person_reply": [answer.content for *_, answer in rows],
-        "person_thinking": [answer.thinking for *_, answer in rows],
-        "planning_content": planning["content"],
-        **_steps("emotion", paths),
-    }
-
-
-def _told(dialogues: Sequence[SageDialogue]) -> Columns:
-    first: dict[str, SageDialogue] = {}
-    for dialogue in dialogues:
-        first.setdefault(dialogue.scenario_id, dialogue)
-    return values_of(SageDialogue, list(first.values()))

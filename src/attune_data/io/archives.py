@@ -13,24 +13,22 @@ import struct
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import IO, Generic, TypeVar, cast
 
+from attune_data.io import limits
 from attune_data.io.documents import (
-    ALL_LIMIT,
     FILES,
-    RECORD_LIMIT,
-    Budget,
     Choice,
     Document,
     Selection,
-    TooLargeError,
     reason,
     records,
     select,
     shown_name,
 )
+from attune_data.io.limits import Budget, TooLargeError
 from attune_data.issues import SourceError
 
 __all__ = ["members"]
@@ -64,7 +62,7 @@ _DAMAGE = (
 T = TypeVar("T")
 
 
-def members(path: Path, choose: Choice | None, prefer: str | None) -> Iterator[Document]:
+def members(path: Path, choose: Choice | None, prefer: Sequence[str]) -> Iterator[Document]:
     """Yield the records of an archive as those of a folder: same choice, same order.
 
     Raises
@@ -113,7 +111,7 @@ class _Listing(Generic[T]):
     def _report(self, name: str, problem: str) -> None:
         self.problems.append(Document(shown_name(name), b"", problem))
 
-    def select(self, prefer: str | None) -> Selection:
+    def select(self, prefer: Sequence[str]) -> Selection:
         return select(self.path, self.places, prefer, may_be_empty=bool(self.problems))
 
 
@@ -131,7 +129,7 @@ def _problem(mode: int) -> str | None:
 # Zip: members are read in any order.
 
 
-def _zip(path: Path, choose: Choice | None, prefer: str | None) -> Iterator[Document]:
+def _zip(path: Path, choose: Choice | None, prefer: Sequence[str]) -> Iterator[Document]:
     try:
         archive = zipfile.ZipFile(path)
     except _DAMAGE as error:
@@ -181,7 +179,7 @@ def _each(names: list[str], read: Callable[[str], Iterator[Document]], budget: B
 # Tar: a compressed one can only be read forwards, so it is read twice, for the names and for the chosen members.
 
 
-def _tar(path: Path, choose: Choice | None, prefer: str | None) -> Iterator[Document]:
+def _tar(path: Path, choose: Choice | None, prefer: Sequence[str]) -> Iterator[Document]:
     listing = _Listing(path, _tar_entries(path))
     yield from listing.problems
     selection = listing.select(prefer)
@@ -200,7 +198,9 @@ def _tar(path: Path, choose: Choice | None, prefer: str | None) -> Iterator[Docu
             if found == name:  # Where the archive is in name order no member is held.
                 yield from records(shown_name(name), member, budget)
                 return
-            waiting[found] = member.read(RECORD_LIMIT + 1 if found.lower().endswith(".json") else ALL_LIMIT)
+            waiting[found] = member.read(
+                limits.RECORD_LIMIT + 1 if found.lower().endswith(".json") else limits.ALL_LIMIT
+            )
         held = io.BufferedReader(io.BytesIO(waiting.pop(name)))
         yield from records(shown_name(name), held, budget)
 
@@ -299,5 +299,5 @@ class _Forwards:
         return data
 
     def _allow(self, position: int) -> None:
-        if position > ALL_LIMIT:
+        if position > limits.ALL_LIMIT:
             Budget().spend(position)

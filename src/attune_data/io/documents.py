@@ -4,24 +4,23 @@ import gzip
 import io
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, cast
 
+from attune_data.io import limits
+from attune_data.io.limits import Budget
+from attune_data.io.parquet import record_texts
 from attune_data.issues import Severity, SourceError
 from attune_data.text import listed, plural
 
 __all__ = [
-    "ALL_LIMIT",
     "ARCHIVES",
     "FILES",
-    "RECORD_LIMIT",
-    "Budget",
     "Choice",
     "Document",
     "Selection",
-    "TooLargeError",
     "reason",
     "records",
     "select",
@@ -33,9 +32,6 @@ FILES = (".json", *_LINES, ".parquet")
 _RECORDS = "/records.parquet"
 ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 
-RECORD_LIMIT = 2**26
-ALL_LIMIT = 2**31
-RECORDS_LIMIT = 500_000
 _USUAL = 2**18
 _BLANK = b" \t\r\n"
 
@@ -59,72 +55,12 @@ class Document:
 Choice = Callable[[list[str]], list[str]]
 
 
-class TooLargeError(ValueError):
-    """Compressed data that unpacks to more than a limit."""
-
-
-class Budget:
-    """How many bytes the compressed files of one source may still unpack to, and how many records it may have."""
-
-    def __init__(self) -> None:
-        self._left = ALL_LIMIT
-        self._records = 0
-
-    @property
-    def is_spent(self) -> bool:
-        """Whether the limit was passed: what follows is not read."""
-        return self._left < 0
-
-    def spend(self, size: int) -> None:
-        """Take off what was unpacked; raise where that is more than was left."""
-        self._left -= size
-        if self.is_spent:
-            raise TooLargeError(
-                f"it unpacks to more than {ALL_LIMIT:,} bytes, the limit of one source; the rest is not read"
-                " (if that is right, unpack it and load the folder)"
-            )
-
-    def allow(self, size: int) -> None:
-        """Raise where what is about to be unpacked is more than is left."""
-        if size > self._left:
-            self.spend(size)
-
-    def count_record(self) -> None:
-        """Raise where a source has more records than anyone means to load: lines of two bytes are bombs too."""
-        self._records += 1
-        if self._records > RECORDS_LIMIT:
-            self._left = -1
-            raise TooLargeError(
-                f"it has more than {RECORDS_LIMIT:,} records, the limit of one source; the rest is not read"
-                " (if that is right, load it in parts)"
-            )
-
-    def bounded(self, stream: IO[bytes]) -> IO[bytes]:
-        """Return the stream, charging what is read from it."""
-        return io.BufferedReader(_Charged(stream, self), 2**16)
-
-
-class _Charged(io.RawIOBase):
-    def __init__(self, stream: IO[bytes], budget: Budget) -> None:
-        self._stream = stream
-        self._budget = budget
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        data = self._stream.read(len(buffer))
-        self._budget.spend(len(data))
-        buffer[: len(data)] = data
-        return len(data)
-
-
 def records(name: str, stream: IO[bytes], budget: Budget) -> Iterator[Document]:
     """Yield the records of an open file: one a line of JSONL or a row of Parquet, else one."""
     lower = name.lower()
     if lower.endswith(".json"):
         data = stream.read(_USUAL)  # Room for the limit at once would cost more than reading.
-        yield _record(name, data if len(data) < _USUAL else data + stream.read(RECORD_LIMIT + 1 - _USUAL))
+        yield _record(name, data if len(data) < _USUAL else data + stream.read(limits.RECORD_LIMIT + 1 - _USUAL))
     elif lower.endswith(".gz"):
         with gzip.open(stream) as unpacked:
             yield from _lines(name, budget.bounded(cast("IO[bytes]", unpacked)), budget)
@@ -135,8 +71,8 @@ def records(name: str, stream: IO[bytes], budget: Budget) -> Iterator[Document]:
 
 
 def _record(name: str, data: bytes) -> Document:
-    if len(data) > RECORD_LIMIT:
-        return Document(name, b"", f"larger than {RECORD_LIMIT:,} bytes, the limit of one record")
+    if len(data) > limits.RECORD_LIMIT:
+        return Document(name, b"", f"larger than {limits.RECORD_LIMIT:,} bytes, the limit of one record")
     return Document(name, data)
 
 
@@ -147,7 +83,7 @@ def _lines(name: str, stream: IO[bytes], budget: Budget) -> Iterator[Document]:
         yield Document(name, b"", f"its lines are {encoding.upper()}; expected UTF-8: save it so")
         return
     number, is_empty = 0, True
-    while line := buffered.readline(RECORD_LIMIT + 1):
+    while line := buffered.readline(limits.RECORD_LIMIT + 1):
         number += 1
         if not line.strip(_BLANK):
             number += _skip_blank(buffered)
@@ -157,7 +93,7 @@ def _lines(name: str, stream: IO[bytes], budget: Budget) -> Iterator[Document]:
         document = _record(f"{name}:{number}", line.removesuffix(b"\n"))
         yield document
         while document.problem and line and not line.endswith(b"\n"):
-            line = buffered.readline(RECORD_LIMIT)
+            line = buffered.readline(limits.RECORD_LIMIT)
     if is_empty:
         yield Document(name, b"")
 
@@ -174,8 +110,6 @@ def _skip_blank(stream: io.BufferedReader) -> int:
 
 
 def _rows(name: str, stream: IO[bytes], budget: Budget) -> Iterator[Document]:
-    from attune_data.io.parquet import record_texts
-
     for number, text in enumerate(record_texts(stream, budget), start=1):
         budget.count_record()
         if text is None:
@@ -197,10 +131,10 @@ class Selection:
         return choose(self.names) if choose else self.names
 
 
-def select(source: Path | str, names: Iterable[str], prefer: str | None, *, may_be_empty: bool) -> Selection:
+def select(source: Path | str, names: Iterable[str], prefer: Sequence[str], *, may_be_empty: bool) -> Selection:
     """Select the files of a folder, an archive or an address on the Hub that hold records.
 
-    These are the files that match `prefer`, else every JSON file, else every JSONL file, else every
+    These are the files that match one of `prefer`, else every JSON file, else every JSONL file, else every
     ``records.parquet``, else every Parquet file. What lies beside a ``records.parquet`` are tables of those records.
 
     Raises
@@ -212,7 +146,7 @@ def select(source: Path | str, names: Iterable[str], prefer: str | None, *, may_
     candidates = [name for name in every if PurePosixPath(name).name.lower() != "annotation_codebook.json"]
     kinds = (".json", _LINES, _RECORDS, ".parquet")
     of_kinds = ([name for name in candidates if f"/{name}".lower().endswith(kind)] for kind in kinds)
-    preferred = [name for name in candidates if prefer and PurePosixPath(name.lower()).match(prefer)]
+    preferred = [name for name in candidates if any(map(PurePosixPath(name.lower()).match, prefer))]
     selected = preferred or next(filter(None, of_kinds), [])
     if not selected and not may_be_empty:
         packed = [name for name in every if name.lower().endswith(ARCHIVES)]

@@ -1,10 +1,14 @@
-"""Parquet files of records: one row a record, its JSON text in the column ``record``."""
+"""Parquet files of records: one row a record, its JSON text in the column ``record``.
+
+What protects from files that unpack to too much is what the file's footer states, and only pyarrow reads that: without
+it a group of rows is unpacked before its size is known. A file whose footer is untrue can end the process.
+"""
 
 from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING
 
-from attune_data.io._parquet_pages import groups
-from attune_data.io.documents import RECORD_LIMIT, Budget
+from attune_data.io import limits
+from attune_data.io.limits import Budget
 from attune_data.text import listed
 
 if TYPE_CHECKING:
@@ -13,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["record_texts"]
 
 _COLUMN = "record"
+_ROWS = 256
 _MOST_ROWS = 2**14
 
 
@@ -24,7 +29,7 @@ def record_texts(stream: IO[bytes], budget: Budget) -> Iterator[bytes | None]:
     ValueError
         Where the file is damaged, is not Parquet, or has no such column of text.
     TooLargeError
-        Before a group of rows is unpacked that is larger than what is left.
+        Before a group of rows is unpacked that is larger than what is left, where pyarrow is installed.
     """
     import polars as pl
 
@@ -33,14 +38,14 @@ def record_texts(stream: IO[bytes], budget: Budget) -> Iterator[bytes | None]:
         file = pl.scan_parquet(stream, glob=False, hive_partitioning=False)
         _check(file.collect_schema())
         column = file.select(pl.col(_COLUMN).cast(pl.Binary))
-        for rows, size, is_more in groups(stream, _COLUMN):
+        groups = _groups(stream)
+        for rows, size, step in [(file.select(pl.len()).collect().item(), 0, _ROWS)] if groups is None else groups:
             budget.allow(size)
-            step = 1 if is_more else max(1, min(_MOST_ROWS, rows * RECORD_LIMIT // max(size, 1)))
             end = start + rows
             while start < end:
                 texts = column.slice(start, min(step, end - start)).collect().to_series()
                 if not texts.len():
-                    raise ValueError("it holds fewer rows than it states")
+                    raise ValueError("it has fewer rows than it states")
                 yield from (texts[row] for row in range(texts.len()))
                 start += texts.len()
     # A panic of polars, which damaged bytes can cause, is not an Exception.
@@ -50,16 +55,34 @@ def record_texts(stream: IO[bytes], budget: Budget) -> Iterator[bytes | None]:
         raise ValueError(f"not whole Parquet{place}: {message}; is the file cut off?") from None
 
 
+def _groups(stream: IO[bytes]) -> list[tuple[int, int, int]] | None:
+    """Return rows, unpacked bytes and rows to read at a time of every group of rows; None without pyarrow."""
+    try:
+        import pyarrow.parquet as pq  # type: ignore[import-untyped]
+    except ImportError:
+        return None
+    footer = pq.read_metadata(stream)
+    found = []
+    for place in range(footer.num_row_groups):
+        group = footer.row_group(place)
+        chunks = (group.column(number) for number in range(group.num_columns))
+        chunk = next((chunk for chunk in chunks if chunk.path_in_schema == _COLUMN), None)
+        if chunk is None or group.num_rows < 0 or chunk.total_uncompressed_size < 0:
+            raise ValueError("its footer is damaged")
+        rows, size = group.num_rows, chunk.total_uncompressed_size
+        step = max(1, min(_MOST_ROWS, rows * limits.RECORD_LIMIT // max(size, 1)))
+        # Each text is kept as its difference from the one before, and may be longer than the size says.
+        found.append((rows, size, 1 if "DELTA_BYTE_ARRAY" in chunk.encodings else step))
+    return found
+
+
 def _check(schema: "pl.Schema") -> None:
     import polars as pl
 
     kind = schema.get(_COLUMN)
     if kind is None:
-        hint = (
-            "; is it one of the tables beside a records.parquet?"
-            if schema.keys() & {"conversation_id", "scenario_id"}
-            else ""
-        )
+        is_table = schema.keys() & {"conversation_id", "scenario_id"}
+        hint = "; is it one of the tables beside a records.parquet?" if is_table else ""
         raise ValueError(f"it has no column 'record' with a record's JSON a row, only {listed([*schema])}{hint}")
     if kind not in (pl.String, pl.Binary):
         raise ValueError(f"its column 'record' is {kind}; expected text, a record's JSON a row")

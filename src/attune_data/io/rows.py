@@ -18,8 +18,8 @@ def is_dataset(source: object) -> bool:
     return type(source).__module__.partition(".")[0] == "datasets"
 
 
-def rows(source: Any, raw: Sequence[str]) -> Iterator[Document]:
-    """Yield the records of a Dataset, named ``row 0`` and so on, as it counts; `raw` are columns that it needs.
+def rows(source: Any, raw: Sequence[Sequence[str]]) -> Iterator[Document]:
+    """Yield the records of a Dataset, named ``row 0`` and so on, as it counts; it needs all columns of one of `raw`.
 
     Raises
     ------
@@ -39,13 +39,13 @@ def rows(source: Any, raw: Sequence[str]) -> Iterator[Document]:
     columns = source.column_names
     if _RECORD in columns:
         source, is_text = source.select_columns([_RECORD]), True
-    elif set(raw) <= set(columns):
+    elif any(needed and set(needed) <= set(columns) for needed in raw):
         is_text = False
         yield Document("rows", b"", _NULLS, "note", rule="nulls-dropped", consequence="nulls count as absent")
     else:
         raise SourceError(
             f"the Dataset has neither a column {_RECORD!r}, a record as JSON text, nor the columns of a record,"
-            f" {' and '.join(map(repr, raw))}; it has: {listed(columns) or 'none'}."
+            f" {' or '.join(' and '.join(map(repr, needed)) for needed in raw)}; it has: {listed(columns) or 'none'}."
             " Records cannot be made of tidy tables: give the table that holds the records"
         )
     if not len(source):

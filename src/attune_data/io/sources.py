@@ -4,7 +4,7 @@ import os
 import re
 import stat
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, TypeAlias
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, TypeAlias
 from attune_data.io.documents import (
     ARCHIVES,
     FILES,
-    Budget,
     Choice,
     Document,
     reason,
@@ -22,6 +21,7 @@ from attune_data.io.documents import (
 )
 from attune_data.io.hub import listing
 from attune_data.io.hub_address import is_address, parse_address
+from attune_data.io.limits import Budget
 from attune_data.io.rows import is_dataset, rows
 from attune_data.issues import SourceError, shown
 
@@ -37,9 +37,9 @@ def documents(
     source: Source,
     choose: Choice | None = None,
     *,
-    prefer: str | None = None,
-    demo: str | None = "attunebench/demo.jsonl",
-    columns: tuple[str, str] = ("conversationId", "turns"),
+    prefer: Sequence[str] = (),
+    demo: str | None = None,
+    columns: Sequence[Sequence[str]] = (),
 ) -> Iterator[Document]:
     """Yield every record of a source, in name order.
 
@@ -64,12 +64,12 @@ def documents(
         columns Arrow has a null for every key that a row lacks, so that nulls count as absent.
     choose : callable, optional
         Picks among the names of a folder's or an archive's files before any is read.
-    prefer : str, optional
-        Of a folder or an archive only the files whose names match this pattern, where there are any.
+    prefer : sequence of str, optional
+        Of a folder or an archive only the files whose names match one of these patterns, where there are any.
     demo : str, optional
         The file of the package that ``"demo"`` stands for; None where there is none.
-    columns : tuple of str
-        Two columns that a Dataset with the columns of these records has.
+    columns : sequence of sequences of str, optional
+        A Dataset with the columns of records has all of one of these.
 
     Raises
     ------
@@ -157,7 +157,7 @@ def _nearest(path: Path) -> str:
     return ""
 
 
-def _folder(folder: Path, choose: Choice | None, prefer: str | None) -> Iterator[Document]:
+def _folder(folder: Path, choose: Choice | None, prefer: Sequence[str]) -> Iterator[Document]:
     found: dict[str, Path] = {}
     problems: list[Document] = []
 
@@ -190,7 +190,7 @@ def _folder(folder: Path, choose: Choice | None, prefer: str | None) -> Iterator
     yield from _files({name: found[name] for name in selection.chosen_by(choose)})
 
 
-def _hub(text: str, choose: Choice | None, prefer: str | None) -> Iterator[Document]:
+def _hub(text: str, choose: Choice | None, prefer: Sequence[str]) -> Iterator[Document]:
     found = listing(parse_address(text))
     if found.note:
         yield Document(text, b"", found.note, "note", rule="hub-cache", consequence="the cached files are read")

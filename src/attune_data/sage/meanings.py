@@ -1,8 +1,8 @@
 """What the columns of the tables of dialogues mean."""
 
-from attune_data.eibench.meanings import steps
 from attune_data.meanings import Column, columns_of
 from attune_data.sage.dialogue import Planning, SageDialogue
+from attune_data.states import step_meanings
 
 __all__ = ["dialogue_columns"]
 
@@ -31,7 +31,7 @@ def dialogue_columns() -> dict[str, dict[str, Column]]:
             "person_reply": Column("What the person said to it."),
             "person_thinking": Column("The person's reasoning.", null=True),
             "planning_content": planning["content"],
-            **steps("emotion"),
+            **step_meanings(["emotion"]),
         },
         "scenarios": dialogue,
     }

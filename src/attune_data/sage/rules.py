@@ -2,9 +2,9 @@
 
 from itertools import pairwise
 
-from attune_data.eibench.rules import ANCHOR, LEVEL, check_change
-from attune_data.fixes import Report, closed, each, number, record, text
+from attune_data.fixes import Report, closed, each, number, record, scored, text
 from attune_data.sage.dialogue import SageDialogue, emotion_state
+from attune_data.states import check_change
 
 __all__ = ["check_dialogue", "fix_dialogue"]
 
@@ -15,13 +15,13 @@ _PLANNING = record({**dict.fromkeys(("activity", "TargetCompletion", "content", 
 fix_dialogue = record(
     {
         **dict.fromkeys(_TEXTS, text),
-        "emo_point": ANCHOR,
+        "emo_point": scored(0, 100),
         "history": each(
             record(
                 {
                     "role": closed(_ROLES, "user or assistant"),
                     **dict.fromkeys(("content", "think", "thinking"), text),
-                    "emotion-point": LEVEL,
+                    "emotion-point": number(0, 100),
                     "planning": _PLANNING,
                 }
             ),

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from attune_data import Conversation, Turn, load_codebook
-from attune_data.attunebench.conversation import BinaryJudgement
+from attune_data.attunebench.parts import BinaryJudgement
 from attune_data.attunebench.run import PredictedPanas
 from attune_metrics.attunebench.binary import hp_reference, om_reference
 from attune_metrics.attunebench.panas import Panas, panas_totals

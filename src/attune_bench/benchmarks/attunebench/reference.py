@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from attune_data import Conversation, Turn
-from attune_data.attunebench.conversation import FourBranchScores
-from attune_data.attunebench.conversation import Panas as PanasRecord
+from attune_data.attunebench.parts import FourBranchScores
+from attune_data.attunebench.parts import Panas as PanasRecord
 from attune_data.attunebench.run import PredictedPanas
 from attune_metrics.attunebench.binary import PreparedAnswers, hp_reference, om_reference, prepare_answers
 from attune_metrics.attunebench.emotion import PreparedTags, prepare_tags

@@ -22,7 +22,7 @@ from attune_bench.benchmarks.eibench.parsing import Reaction, read_reaction, vis
 from attune_bench.benchmarks.eibench.settings import EpisodeSettings
 from attune_bench.runner.calls import Complete
 from attune_data import Episode, Scenario
-from attune_data.reading import without_surrogates
+from attune_data.text import without_surrogates
 from attune_metrics import anchor_reward, anchor_score
 from attune_metrics.eibench import Anchors
 

@@ -16,7 +16,6 @@ from attune_data.attunebench.synthetic.effects import Effects
 from attune_data.attunebench.synthetic.people import PERSONAS, draw_participant
 from attune_data.attunebench.synthetic.runs import SimulatedModel, runs
 from attune_data.attunebench.synthetic.story import Writer, load_arcs
-from attune_data.collection import Collection
 
 __all__ = ["Effects", "SimulatedModel", "conversations", "demo", "demo_runs", "runs"]
 
@@ -57,7 +56,7 @@ def conversations(
     seed: int = 0,
     effects: Effects | None = None,
     turns: int | tuple[int, int] | None = None,
-) -> Collection[Conversation]:
+) -> list[Conversation]:
     """Generate annotated conversations.
 
     Parameters
@@ -79,7 +78,7 @@ def conversations(
 
     Returns
     -------
-    Collection of Conversation
+    list of Conversation
         ``metadata.synthetic`` of each holds its arc, its latent clarity and the seed.
 
     Raises
@@ -105,15 +104,13 @@ def conversations(
         raise ValueError(f"turns is {turns!r}; expected a number from 1, or (low, high)")
     chosen = Effects() if effects is None else effects
     people = [draw_participant(number, seed, chosen) for number in range(count)]
-    return Collection(
-        [
-            Writer(people[number], load_arcs()[arc], chosen, seed, index).conversation(bounds)
-            for index, (number, arc) in enumerate(_assignments(n, count))
-        ]
-    )
+    return [
+        Writer(people[number], load_arcs()[arc], chosen, seed, index).conversation(bounds)
+        for index, (number, arc) in enumerate(_assignments(n, count))
+    ]
 
 
-def demo() -> Collection[Conversation]:
+def demo() -> list[Conversation]:
     """Generate the embedded demonstration conversations: 40 by 24 participants.
 
     Each of the 20 stories appears twice, told by two people.
@@ -127,7 +124,7 @@ def demo() -> Collection[Conversation]:
     return conversations(40, participants=24, seed=_DEMO_SEED)
 
 
-def demo_runs() -> Collection[Run]:
+def demo_runs() -> list[Run]:
     """Generate the embedded demonstration runs: two simulated models on each conversation of `demo`.
 
     ``synthetic/attentive`` is clearly the better one; ``synthetic/hasty`` leaves some answers out and prefers A in

@@ -6,10 +6,10 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from attune_data.attunebench.codebook import load_codebook
-from attune_data.attunebench.conversation import Conversation, ConversationWideQuestions, Panas, Turn
+from attune_data.attunebench.conversation import Conversation
+from attune_data.attunebench.parts import ConversationWideQuestions, Panas, Turn
 from attune_data.attunebench.run import Run
 from attune_data.attunebench.synthetic.people import random_source
-from attune_data.collection import Collection
 from attune_data.record import Mode
 
 __all__ = ["SimulatedModel", "runs"]
@@ -95,7 +95,7 @@ def runs(
     seed: int = 0,
     *,
     mode: Mode = "default",
-) -> Collection[Run]:
+) -> list[Run]:
     """Simulate the runs of evaluated models.
 
     Parameters
@@ -112,7 +112,7 @@ def runs(
 
     Returns
     -------
-    Collection of Run
+    list of Run
         One run for each model and conversation, models in the given order. Each carries the extra key ``synthetic``.
 
     Raises
@@ -131,9 +131,7 @@ def runs(
     names = [model.name for model in chosen]
     if len(set(names)) != len(names):
         raise ValueError(f"two models have the same name among {', '.join(names)}")
-    return Collection(
-        [_Simulation(model, conversation, seed, mode).run() for model in chosen for conversation in truths]
-    )
+    return [_Simulation(model, conversation, seed, mode).run() for model in chosen for conversation in truths]
 
 
 class _Simulation:

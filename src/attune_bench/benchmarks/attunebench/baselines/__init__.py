@@ -12,11 +12,9 @@ from types import MappingProxyType
 from attune_bench.benchmarks.attunebench.baselines._chance import chance
 from attune_bench.benchmarks.attunebench.baselines._lexicon import lexicon
 from attune_bench.benchmarks.attunebench.baselines._prior import prior
-from attune_data import Collection, Run
+from attune_data import Runs
 
 __all__ = ["BASELINES", "chance", "lexicon", "prior"]
 
-BASELINES: Mapping[str, Callable[..., Collection[Run]]] = MappingProxyType(
-    {"chance": chance, "prior": prior, "lexicon": lexicon}
-)
+BASELINES: Mapping[str, Callable[..., Runs]] = MappingProxyType({"chance": chance, "prior": prior, "lexicon": lexicon})
 """The baselines by name; each takes conversations, and options as keywords."""

@@ -4,14 +4,14 @@ from collections.abc import Iterable
 from random import Random
 
 from attune_bench.benchmarks.attunebench.model_view import Seen, SeenTurn, predicted_panas, see
-from attune_data import Codebook, Collection, Conversation, Run, RunTurn, load_codebook
-from attune_data.attunebench.conversation import FourBranchScores, MoodShiftTag
+from attune_data import Codebook, Conversation, Run, Runs, RunTurn, load_codebook
+from attune_data.attunebench.parts import FourBranchScores, MoodShiftTag
 from attune_data.attunebench.run import Answers, PostConversation, PredictedConversationWide
 
 __all__ = ["chance"]
 
 
-def chance(conversations: Iterable[Conversation], *, seed: int = 0) -> Collection[Run]:
+def chance(conversations: Iterable[Conversation], *, seed: int = 0) -> Runs:
     """Draw every answer at random.
 
     Yes or no, A or B and ratings of 1-7 with equal probability; 0 to 3 emotions a turn; each Q1 option with
@@ -26,7 +26,7 @@ def chance(conversations: Iterable[Conversation], *, seed: int = 0) -> Collectio
 
     Returns
     -------
-    Collection of Run
+    Runs
         One per conversation, in order; ``em_model`` is ``baseline/chance``.
 
     Examples
@@ -37,7 +37,7 @@ def chance(conversations: Iterable[Conversation], *, seed: int = 0) -> Collectio
     True
     """
     codebook = load_codebook()
-    return Collection([_run(see(conversation), codebook, seed) for conversation in conversations])
+    return Runs([_run(see(conversation), codebook, seed) for conversation in conversations])
 
 
 def _run(seen: Seen, codebook: Codebook, seed: int) -> Run:

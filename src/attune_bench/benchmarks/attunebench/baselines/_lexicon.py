@@ -8,8 +8,8 @@ from typing import Literal
 from attune_bench.benchmarks.attunebench.baselines._emotions import find_emotions
 from attune_bench.benchmarks.attunebench.baselines._questions import OBSERVED, Exchange, content_words, prefers
 from attune_bench.benchmarks.attunebench.model_view import Pair, Seen, SeenTurn, predicted_panas, see
-from attune_data import Codebook, Collection, Conversation, Run, RunTurn, load_codebook
-from attune_data.attunebench.conversation import FourBranchScores, MoodShiftTag
+from attune_data import Codebook, Conversation, Run, Runs, RunTurn, load_codebook
+from attune_data.attunebench.parts import FourBranchScores, MoodShiftTag
 from attune_data.attunebench.run import Answers, PostConversation, PredictedConversationWide
 
 __all__ = ["lexicon"]
@@ -18,7 +18,7 @@ _MOST_TAGS = 3
 _LONGEST_QUOTE = 12  # words
 
 
-def lexicon(conversations: Iterable[Conversation]) -> Collection[Run]:
+def lexicon(conversations: Iterable[Conversation]) -> Runs:
     """Answer by an emotion lexicon and simple rules, for English.
 
     Emotions are those whose words the message holds, three at most; a message without any keeps those of the turn
@@ -34,7 +34,7 @@ def lexicon(conversations: Iterable[Conversation]) -> Collection[Run]:
 
     Returns
     -------
-    Collection of Run
+    Runs
         One per conversation, in order; ``em_model`` is ``baseline/lexicon``.
 
     Examples
@@ -45,7 +45,7 @@ def lexicon(conversations: Iterable[Conversation]) -> Collection[Run]:
     ('baseline/lexicon', True)
     """
     codebook = load_codebook()
-    return Collection([_run(see(conversation), codebook) for conversation in conversations])
+    return Runs([_run(see(conversation), codebook) for conversation in conversations])
 
 
 def _run(seen: Seen, codebook: Codebook) -> Run:

@@ -6,8 +6,8 @@ from statistics import median_low
 from typing import Any
 
 from attune_bench.benchmarks.attunebench.model_view import Pair, Seen, SeenTurn, predicted_panas, see
-from attune_data import Collection, Conversation, Run, RunTurn, Turn, load_codebook
-from attune_data.attunebench.conversation import FourBranchScores, MoodShiftTag
+from attune_data import Conversation, Run, Runs, RunTurn, Turn, load_codebook
+from attune_data.attunebench.parts import FourBranchScores, MoodShiftTag
 from attune_data.attunebench.run import Answers, PostConversation, PredictedConversationWide
 from attune_data.matching import text_key
 from attune_metrics.attunebench.binary import hp_reference, om_reference
@@ -21,7 +21,7 @@ _LABELS = ("human", "alternate", "original")  # of two labels never compared, or
 _DRAFT = "I'm sorry, that sounds really hard. It makes sense that you feel this way. What is on your mind the most?"
 
 
-def prior(conversations: Iterable[Conversation], *, folds: int = 10) -> Collection[Run]:
+def prior(conversations: Iterable[Conversation], *, folds: int = 10) -> Runs:
     """Answer every question as most participants answered it, whatever the conversation says.
 
     Participants, in order of their id, are dealt into folds, and a fold is predicted from all others: per question
@@ -45,7 +45,7 @@ def prior(conversations: Iterable[Conversation], *, folds: int = 10) -> Collecti
 
     Returns
     -------
-    Collection of Run
+    Runs
         One per conversation, in order; ``em_model`` is ``baseline/prior``.
 
     Raises
@@ -69,7 +69,7 @@ def prior(conversations: Iterable[Conversation], *, folds: int = 10) -> Collecti
         fold: _count([record for record, other in zip(records, fold_of, strict=True) if other != fold])
         for fold in set(fold_of)
     }
-    return Collection([_run(see(record), counted[fold]) for record, fold in zip(records, fold_of, strict=True)])
+    return Runs([_run(see(record), counted[fold]) for record, fold in zip(records, fold_of, strict=True)])
 
 
 def _deal(records: Sequence[Conversation], folds: int) -> list[int]:

@@ -19,8 +19,8 @@ from attune_bench.runner.jobs import Job, Options, Outcome, Watch
 from attune_bench.runner.prompts import Fence, load_prompts
 from attune_bench.runner.providers import Endpoint
 from attune_data import Conversation, Run
-from attune_data.attunebench.conversation import ComputedScores
 from attune_data.attunebench.instruments import instruments
+from attune_data.attunebench.parts import ComputedScores
 from attune_data.fixes import number
 from attune_data.record import ByKey, Record
 

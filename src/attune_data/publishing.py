@@ -7,9 +7,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from attune_data.attunebench.tables import Tables
-from attune_data.eibench.tables import EpisodeTables, SageTables, ScenarioTables
+from attune_data.card import dataset_card
+from attune_data.collection import Collection
+from attune_data.io.hub_client import endpoint, is_offline, shown_endpoint, timeout
 from attune_data.issues import PublishError, shown
+from attune_data.kinds import KINDS
 from attune_data.licences import permitted
 from attune_data.text import plural, printable
 
@@ -17,24 +19,60 @@ if TYPE_CHECKING:
     from huggingface_hub import HfApi
     from huggingface_hub.hf_api import DatasetInfo
 
-    from attune_data.collection import Collection
-
 __all__ = ["publish"]
 
-# In the order of the card. What was published before and is not there any more is deleted.
-_NAMES = [name for frames in (Tables, ScenarioTables, EpisodeTables, SageTables) for name in frames.names]
+# In the order of the card. What was published before and is not written any more is deleted.
+_NAMES = [name for kind in KINDS if kind.tables for name in kind.tables.names]
 _OURS = [f"{name}.parquet" for name in dict.fromkeys((*_NAMES, "records"))]
 # Seconds. Only the first answer has to come as soon as where loading asks; a large commit takes its time.
 _ANY_ANSWER = 300
 
 
-def publish(collection: "Collection[Any]", repo_id: str, *, licence: str, private: bool = True) -> str:
-    """Publish a collection; `Collection.publish` says how."""
+def publish(collection: Collection[Any], repo_id: str, *, licence: str, private: bool = True) -> str:
+    """Publish a collection as a data set of the Hugging Face Hub, in one commit.
+
+    The repository has what `to_parquet` writes, every table as a config that ``datasets.load_dataset(repo_id,
+    "turns")`` loads, the default being the first table, and ``records``, from which the loader of ``hf://owner/name``
+    gives equal records; and a card: fields, counts, licence, how to load it, what the authors of the benchmark ask for.
+    The token is that of ``hf auth login`` or ``HF_TOKEN``; ``HF_ENDPOINT`` is asked if it is set.
+
+    Parameters
+    ----------
+    collection : Collection
+        What to publish.
+    repo_id : str
+        ``owner/name``. It is created if it does not exist; else the card and the tables are replaced, tables of an
+        earlier publication that are not written any more are deleted, and other files stay.
+    licence : str
+        What the data are published under: an id of the Hub, for instance ``cc-by-4.0``, that
+        ``codebook/publishing.toml`` describes.
+    private : bool
+        Who sees a repository that is created: its owner, or everybody. With True an existing one that is public
+        is refused; an existing private one stays private.
+
+    Returns
+    -------
+    str
+        ``hf://owner/name@commit``, which the loader takes.
+
+    Raises
+    ------
+    PublishError
+        Where the licence that a record states, or that of its benchmark, does not allow this one (see
+        `attune_data.licences.permitted`), or the repository cannot be written.
+
+    Examples
+    --------
+    >>> from attune_data import Conversations, PublishError, load
+    >>> own = load("demo")[0].model_copy(update={"licence": "CC BY-NC 4.0"})
+    >>> try:
+    ...     publish(Conversations([own]), "owner/name", licence="mit")
+    ... except PublishError as error:
+    ...     print(str(error).partition(": ")[2].partition(";")[0])
+    it is under cc-by-nc-4.0, which does not allow publishing under 'mit'
+    """
     import polars as pl
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, get_token
-
-    from attune_data.card import dataset_card
-    from attune_data.io.hub_client import endpoint, is_offline
 
     _check_name(repo_id)
     if not len(collection):
@@ -50,7 +88,7 @@ def publish(collection: "Collection[Any]", repo_id: str, *, licence: str, privat
         collection.to_parquet(folder)
         paths = sorted(folder.iterdir(), key=lambda path: _OURS.index(path.name))
         frames = {path.stem: pl.scan_parquet(path) for path in paths}
-        card = str(dataset_card(repo_id, collection, frames, chosen, benchmarks))
+        card = str(dataset_card(repo_id, collection.kind, collection, frames, chosen, benchmarks))
         with _explained(repo_id), _bounded():
             before = _repository(api, repo_id, private=private)
             there = {file.rfilename for file in before.siblings or ()}
@@ -81,8 +119,6 @@ def _repository(api: "HfApi", repo_id: str, *, private: bool) -> "DatasetInfo":
     """Return the repository as it is, created if it was not there."""
     from huggingface_hub.errors import RepositoryNotFoundError
 
-    from attune_data.io.hub_client import timeout
-
     try:
         found = api.dataset_info(repo_id, timeout=timeout())
     except RepositoryNotFoundError:
@@ -98,8 +134,6 @@ def _bounded() -> Iterator[None]:
     """Let every request of the client fail that is not answered; left alone it waits without end."""
     import httpx2
     from huggingface_hub import get_session
-
-    from attune_data.io.hub_client import timeout
 
     client = get_session()
     before = client.timeout
@@ -123,8 +157,6 @@ def _explained(repo_id: str) -> Iterator[None]:
     """Turn what the client library raises into one error that says what to do."""
     import httpx2
     from huggingface_hub.errors import HfHubHTTPError
-
-    from attune_data.io.hub_client import shown_endpoint
 
     try:
         yield

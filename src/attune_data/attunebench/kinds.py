@@ -1,0 +1,224 @@
+"""The kinds of record of AttuneBench: annotated conversations, and what models predicted of them."""
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Never
+
+from attune_data.attunebench.annotations import topic
+from attune_data.attunebench.conversation import Conversation
+from attune_data.attunebench.description import describe_conversations, describe_runs
+from attune_data.attunebench.diagnoses import Diagnoses
+from attune_data.attunebench.instruments import Instruments
+from attune_data.attunebench.rules import check_conversation, check_run
+from attune_data.attunebench.run import Run
+from attune_data.attunebench.run_tables import RunTables, join_runs
+from attune_data.attunebench.run_transcript import run_transcript
+from attune_data.attunebench.spellings import conversation_is_old, fix_conversation, fix_run, run_is_old
+from attune_data.attunebench.tables import Tables, build_table
+from attune_data.attunebench.transcript import transcript
+from attune_data.attunebench.vocabulary import Codebook, Subsets
+from attune_data.collection import Collection
+from attune_data.kind import Duplicate, Kind, OtherFile
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+__all__ = ["CONVERSATION", "RUN", "Conversations", "Runs"]
+
+
+class Conversations(Collection[Conversation]):
+    """Annotated conversations.
+
+    Examples
+    --------
+    >>> from attune_data import load
+    >>> load("demo").where(diagnosis="ADHD").tables
+    <Tables of 8 conversations, 6 participants; diagnosis=ADHD>
+    """
+
+    @property
+    def kind(self) -> "Kind[Conversation, Conversations]":
+        """What the records are."""
+        return CONVERSATION
+
+    @cached_property
+    def tables(self) -> Tables:
+        """The conversations as tidy frames, each built once, when first asked for."""
+        return self._made(Tables)
+
+
+class Runs(Collection[Run]):
+    """Run files: what models predicted of conversations."""
+
+    @property
+    def kind(self) -> "Kind[Run, Runs]":
+        """What the records are."""
+        return RUN
+
+    @property
+    def tables(self) -> Never:
+        """Runs by themselves have no tables: a TypeError says so."""
+        raise TypeError("runs have no tables of their own; runs.joined(conversations) gives tables of both")
+
+    def joined(self, conversations: Iterable[Conversation]) -> RunTables:
+        """Return the runs beside the conversations that they are of, as tidy frames.
+
+        Parameters
+        ----------
+        conversations : iterable of Conversation
+            What `load` gives. A run whose conversation is missing keeps its rows, without it.
+
+        Raises
+        ------
+        TypeError
+            Where these are not conversations.
+
+        Examples
+        --------
+        >>> from attune_data import load, load_runs
+        >>> tables = load_runs("demo").joined(load("demo"))
+        >>> tables.where(em_model="synthetic/hasty", category="Health")
+        <RunTables of 6 runs, 6 participants; em_model=synthetic/hasty, category=Health>
+        """
+        truth, found = self._beside(conversations, Conversation, "conversations")
+        return RunTables(join_runs(self, truth), found, self._filters)
+
+
+_CONVERSATION_ONLY = frozenset(("participant_profile", "prePanas", "postPanas", "conversationWideQuestions"))
+
+
+def _is_run(document: Mapping[str, Any]) -> bool:
+    return isinstance(document.get("em_model"), str) and _CONVERSATION_ONLY.isdisjoint(document)
+
+
+def _is_conversation(document: Mapping[str, Any]) -> bool:
+    return "em_model" not in document and not _CONVERSATION_ONLY.isdisjoint(document)
+
+
+def _later_run(first: Run, second: Run) -> Duplicate:
+    """Return that the later of two runs counts, then the one that was read later."""
+    before, after = _instant(first.run_timestamp), _instant(second.run_timestamp)
+    if before == after:
+        return Duplicate(second_counts=True, why=": its name is later, the timestamps do not tell")
+    if before is None or after is None:
+        return Duplicate(second_counts=before is None, why=": it alone has a timestamp that can be read")
+    return Duplicate(second_counts=after > before, why=": its timestamp is later")
+
+
+def _instant(timestamp: str | None) -> datetime | None:
+    """Return when a run ended, or None; a number is seconds since 1970, a time without a zone is UTC."""
+    try:
+        instant = datetime.fromisoformat(timestamp or "")
+    except ValueError:
+        try:
+            return datetime.fromtimestamp(float(timestamp or ""), UTC)
+        except (ValueError, OverflowError, OSError):
+            return None
+    return instant if instant.tzinfo else instant.replace(tzinfo=UTC)
+
+
+_REQUEST = (
+    "The authors of the benchmark ask everybody not to train models on its data, and not to show a model the "
+    "annotations while it is evaluated. This is a request, not a condition of the licence. The data are for "
+    "research evaluation only: not a clinical tool, and no statement about a person."
+)
+
+
+def _conversation_documents() -> "SearchStrategy[dict[str, Any]]":
+    from attune_data.attunebench.strategies import conversation_documents
+
+    return conversation_documents()
+
+
+def _run_documents() -> "SearchStrategy[dict[str, Any]]":
+    from attune_data.attunebench.strategies import run_documents
+
+    return run_documents()
+
+
+def _conversations(*arguments: Any, **options: Any) -> list[Conversation]:
+    from attune_data.attunebench.synthetic.generator import conversations
+
+    return conversations(*arguments, **options)
+
+
+def _runs(*arguments: Any, **options: Any) -> list[Run]:
+    from attune_data.attunebench.synthetic.generator import runs
+
+    return runs(*arguments, **options)
+
+
+CONVERSATION: Kind[Conversation, Conversations] = Kind(
+    noun="conversation",
+    plural="conversations",
+    model=Conversation,
+    collection=Conversations,
+    loader="load",
+    keys=frozenset(("conversationId", "turns")),
+    docs="attunebench.md",
+    is_other=_is_run,
+    other_files=(
+        OtherFile("a file of scores", frozenset(("conversations", "aggregates")), "attune_bench.Scores.read reads it"),
+    ),
+    fix=fix_conversation,
+    is_old=conversation_is_old,
+    check=check_conversation,
+    identity="conversationId",
+    duplicate_rule="duplicate-conversation",
+    prefer="conversation_*.json",
+    demo="attunebench/demo.jsonl",
+    columns=("conversationId", "turns"),
+    tables=Tables,
+    build=lambda records: partial(build_table, records=records),
+    codebook_files={
+        "codebook": Codebook,
+        "subsets": Subsets,
+        "instruments": Instruments,
+        "diagnoses": Diagnoses,
+    },
+    request=_REQUEST,
+    overview={
+        "id": lambda conversation: conversation.id,
+        "topic": topic,
+        "model": lambda conversation: conversation.metadata.model or "",
+        "turns": lambda conversation: str(len(conversation.turns)),
+        "diagnoses": lambda conversation: ", ".join(conversation.participant_profile.demographics.diagnoses),
+    },
+    transcript=transcript,
+    describe=describe_conversations,
+    documents=_conversation_documents,
+    synthetic=_conversations,
+)
+
+RUN: Kind[Run, Runs] = Kind(
+    noun="run",
+    plural="runs",
+    model=Run,
+    collection=Runs,
+    loader="load_runs",
+    keys=frozenset(("conversationId", "em_model", "turns")),
+    docs="attunebench.md",
+    is_other=_is_conversation,
+    fix=fix_run,
+    is_old=run_is_old,
+    check=check_run,
+    key=lambda run: run.key,
+    identity="conversation, model and mode",
+    duplicate=_later_run,
+    duplicate_rule="duplicate-run",
+    demo="attunebench/demo_runs.jsonl",
+    columns=("conversationId", "turns"),
+    joined=RunTables,
+    request=_REQUEST,
+    overview={
+        "conversation": lambda run: run.conversation_id,
+        "model": lambda run: run.em_model,
+        "mode": lambda run: run.mode,
+        "turns": lambda run: str(len(run.turns)),
+    },
+    transcript=run_transcript,
+    describe=describe_runs,
+    documents=_run_documents,
+    synthetic=_runs,
+)

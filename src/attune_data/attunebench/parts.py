@@ -1,0 +1,265 @@
+"""The parts of a conversation file of AttuneBench: turns, annotations, questionnaires, the participant.
+
+Names are snake_case here and the file's own in JSON; a null or absent list, object or text reads as an empty one.
+Values are in current spelling and in range: `attune_data.load` translates older spellings and reports every change.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from attune_data.record import (
+    Answer,
+    ByKey,
+    Integer,
+    Items,
+    Label,
+    NullAs,
+    Number,
+    Rating,
+    Record,
+    Text,
+    Total,
+    Winner,
+)
+
+__all__ = [
+    "AlternateResponses",
+    "Annotations",
+    "BinaryJudgement",
+    "ComputedScores",
+    "ConversationData",
+    "ConversationWideQuestions",
+    "Demographics",
+    "FourBranchScores",
+    "Metadata",
+    "MoodShiftTag",
+    "PairwiseComparison",
+    "Panas",
+    "ParticipantProfile",
+    "Turn",
+]
+
+
+class Metadata(Record):
+    """The original model and the topic of a conversation."""
+
+    column_names: ClassVar[Mapping[str, str]] = {"model": "om_model", "text": "topic"}
+
+    model: str | None = Field(None, description="The original model (OM) the person talked to, e.g. gpt-4o-mini.")
+    category: str | None = Field(None, description="Topic, e.g. Family.")
+    subtopic: str | None = Field(None, description="Subtopic within the category.")
+    text: str | None = Field(None, description="`category: subtopic` as one text.")
+
+
+class Demographics(Record):
+    """What the participant said about themself."""
+
+    country: str | None = Field(None, description="Country of residence.")
+    education: str | None = Field(None, description="Highest level of education.")
+    work_edu_background: Items[str] = Field((), alias="work_edu_background", description="Fields of work or study.")
+    gender: str | None = Field(None, description="Gender, in the participant's choice of option.")
+    age_range: str | None = Field(None, alias="age_range", description="Age band in years, e.g. 25-34.")
+    english_proficiency: str | None = Field(None, alias="english_proficiency", description="Proficiency in English.")
+    diagnoses: Items[str] = Field((), description="Self-reported diagnoses; `None of the above` means none.")
+
+
+class ComputedScores(Record):
+    """Screening instruments of the participant; any may be absent. Screening is not diagnosis."""
+
+    who_5: Integer | None = Field(None, alias="who_5", description="WHO-5 well-being, raw 0-25.")
+    asrs_6: Integer | None = Field(None, alias="asrs_6", description="ASRS v1.1 six-item screener, count 0-6.")
+    aq_10: Integer | None = Field(None, alias="aq_10", description="AQ-10, 0-10.")
+    promis_anxiety: Integer | None = Field(None, alias="promis_anxiety", description="PROMIS anxiety, raw sum 4-20.")
+    promis_anxiety_t: Number | None = Field(None, alias="promis_anxiety_t", description="PROMIS anxiety, T-score.")
+    promis_depression: Integer | None = Field(
+        None, alias="promis_depression", description="PROMIS depression, raw sum 4-20."
+    )
+    promis_depression_t: Number | None = Field(
+        None, alias="promis_depression_t", description="PROMIS depression, T-score."
+    )
+    promis_sleep: Integer | None = Field(
+        None, alias="promis_sleep", description="PROMIS sleep disturbance, raw sum 4-20."
+    )
+    promis_sleep_t: Number | None = Field(
+        None, alias="promis_sleep_t", description="PROMIS sleep disturbance, T-score."
+    )
+    tipi_extraversion: Integer | None = Field(
+        None, alias="tipi_extraversion", description="TIPI extraversion, sum 2-14."
+    )
+    tipi_agreeableness: Integer | None = Field(
+        None, alias="tipi_agreeableness", description="TIPI agreeableness, sum 2-14."
+    )
+    tipi_conscientiousness: Integer | None = Field(
+        None, alias="tipi_conscientiousness", description="TIPI conscientiousness, sum 2-14."
+    )
+    tipi_stability: Integer | None = Field(
+        None, alias="tipi_stability", description="TIPI emotional stability, sum 2-14."
+    )
+    tipi_openness: Integer | None = Field(None, alias="tipi_openness", description="TIPI openness, sum 2-14.")
+
+
+class ParticipantProfile(Record):
+    """The human participant (HP): identity within the data set, demographics, instruments, attitude to the topic."""
+
+    column_names: ClassVar[Mapping[str, str]] = {"conversation_topic_attitude": "attitude"}
+
+    schema_version: str | None = Field(None, alias="schema_version", description="Version of the profile, e.g. 2.0.")
+    participant_id: str | None = Field(
+        None,
+        alias="participant_id",
+        description="The participant, e.g. A00002; the same in all of their conversations.",
+    )
+    profile_type: str | None = Field(None, alias="profile_type", description="How much of the profile the file has.")
+    demographics: Annotated[Demographics, NullAs(Demographics.null())] = Field(
+        Demographics(), description="What the participant said about themself."
+    )
+    computed_scores: Annotated[ComputedScores, NullAs(ComputedScores.null())] = Field(
+        ComputedScores(), alias="computed_scores", description="Scores of the screening instruments."
+    )
+    conversation_topic_attitude: str | None = Field(
+        None,
+        alias="conversation_topic_attitude",
+        description="Attitude to the topic, e.g. Excited/Optimistic.",
+    )
+
+
+class Panas(Record):
+    """PANAS ratings before or after the conversation: 20 items of 1-7, two totals of 10-70."""
+
+    total_positive_affect: Total | None = Field(None, description="Recorded total of the ten positive items, 10-70.")
+    total_negative_affect: Total | None = Field(None, description="Recorded total of the ten negative items, 10-70.")
+    responses: ByKey[Rating | None] = Field({}, description="Rating of each PANAS word in lower case, 1-7.")
+
+
+class FourBranchScores(Record):
+    """How well the model did on the four branches of emotional intelligence, each 1-7."""
+
+    perceiving: Rating | None = Field(None, description="Perceiving emotions, 1-7.")
+    facilitating: Rating | None = Field(None, description="Using emotions to facilitate thought, 1-7.")
+    understanding: Rating | None = Field(None, description="Understanding emotions, 1-7.")
+    managing: Rating | None = Field(None, description="Managing emotions, 1-7.")
+
+
+class ConversationWideQuestions(Record):
+    """What the participant said about the conversation as a whole."""
+
+    four_branch_scores: Annotated[FourBranchScores, NullAs(FourBranchScores.null())] = Field(
+        FourBranchScores(), description="Ratings of the four branches."
+    )
+    q1_looking_for: Items[str] = Field(
+        (), alias="q1_lookingFor", description="Q1: what the participant was looking for, any of the options."
+    )
+    q2_emotion_clarity: str | None = Field(
+        None, alias="q2_emotionClarity", description="Q2: how clear the feelings were, one of the options."
+    )
+    q3_model_fit: str | None = Field(
+        None, alias="q3_modelFit", description="Q3: how well the model fitted, one of the options, best to worst."
+    )
+    q3_follow_up_what_felt_off: Items[str] = Field(
+        (), alias="q3_followUp_whatFeltOff", description="What felt off; asked after a negative Q3 only."
+    )
+
+
+class MoodShiftTag(Record):
+    """One emotion the participant felt in a turn."""
+
+    emotion: str = Field(description="One of the 20 PANAS words, title case.")
+    intensity: Rating | None = Field(None, description="Intensity, 1-7, or null where it was not given.")
+
+
+class BinaryJudgement(Record):
+    """One yes/no question about the model's response: did it happen, and should it have."""
+
+    question_id: str = Field(description="Question of the codebook, e.g. B7.")
+    observed_behavior: Answer | None = Field(None, description="Whether the response did it.")
+    preferred_behavior: Answer | None = Field(None, description="Whether the participant would have wanted it.")
+    llm_value: Answer | None = Field(None, description="Older files: a model's answer, used where no person answered.")
+
+
+class AlternateResponses(Record):
+    """The two alternatives to the original response."""
+
+    llm_improved: Text = Field("", description="The response as a model improved it (label `alternate`).")
+    human_edited: Text = Field("", description="The response as the participant edited it (label `human`).")
+
+
+class PairwiseComparison(Record):
+    """One choice between two of the three responses to a turn."""
+
+    question_id: str | None = Field(None, description="`general`, a PW question of the codebook, or `custom:<text>`.")
+    response_a: Label | None = Field(None, alias="responseA", description="The response shown as A.")
+    response_b: Label | None = Field(None, alias="responseB", description="The response shown as B.")
+    winner: Winner | None = Field(None, description="The participant's choice; null where none was made.")
+
+
+class Annotations(Record):
+    """What the participant annotated on one turn."""
+
+    binary_judgements: Items[BinaryJudgement] = Field((), description="Yes/no questions about the response.")
+    alternate_responses: Annotated[AlternateResponses, NullAs(AlternateResponses.null())] = Field(
+        AlternateResponses(), description="The two other responses to the message."
+    )
+    pairwise_comparisons: Items[PairwiseComparison] = Field(
+        (), description="Choices between two responses, usually 12."
+    )
+    selected_pairwise_questions: Items[str] = Field((), description="The PW questions chosen for this turn.")
+
+
+class Turn(Record):
+    """One message of the participant and the model's response, with the participant's annotations."""
+
+    turn_number: Integer = Field(description="Number of the turn, from 1.")
+    user_message: Text = Field("", description="What the participant wrote.")
+    llm_response: Text = Field("", description="What the original model answered (label `original`).")
+    mood_shift_tags: Items[MoodShiftTag] = Field((), description="Emotions felt; empty for a neutral or stable turn.")
+    annotations: Annotated[Annotations, NullAs(Annotations.null())] = Field(
+        Annotations(), description="Judgements and preferences on this turn."
+    )
+
+    @property
+    def responses(self) -> dict[str, str]:
+        """The three responses by their labels, ``original``, ``alternate`` and ``human``; empty where there is none.
+
+        Examples
+        --------
+        >>> turn = Turn(turn_number=1, llm_response="I see.")
+        >>> turn.responses
+        {'original': 'I see.', 'alternate': '', 'human': ''}
+        """
+        others = self.annotations.alternate_responses
+        return {"original": self.llm_response, "alternate": others.llm_improved, "human": others.human_edited}
+
+
+class ConversationData(Record):
+    """What a conversation file holds; `attune_data.Conversation` is this and shows itself."""
+
+    column_prefixes: ClassVar[Mapping[str, str]] = {"pre_panas": "pre_", "post_panas": "post_"}
+
+    conversation_id: str = Field(min_length=1, description="UUID of the conversation.")
+    metadata: Annotated[Metadata, NullAs(Metadata.null())] = Field(Metadata(), description="Original model and topic.")
+    participant_profile: Annotated[ParticipantProfile, NullAs(ParticipantProfile.null())] = Field(
+        ParticipantProfile(), alias="participant_profile", description="The human participant."
+    )
+    pre_panas: Annotated[Panas, NullAs(Panas.null())] = Field(Panas(), description="PANAS before the conversation.")
+    post_panas: Annotated[Panas, NullAs(Panas.null())] = Field(Panas(), description="PANAS after the conversation.")
+    conversation_wide_questions: Annotated[ConversationWideQuestions, NullAs(ConversationWideQuestions.null())] = Field(
+        ConversationWideQuestions(), description="Questions about the conversation as a whole."
+    )
+    turns: Items[Turn] = Field((), description="The turns in order.")
+
+    @property
+    def id(self) -> str:
+        """The conversation's UUID, by which a collection finds it."""
+        return self.conversation_id
+
+    @property
+    def participant_id(self) -> str | None:
+        """The participant, the cluster of every interval; None where the file does not say."""
+        return self.participant_profile.participant_id
+
+    @property
+    def synthetic(self) -> bool:
+        """Whether the record says of itself that it was generated (``metadata.synthetic``)."""
+        return bool((self.metadata.model_extra or {}).get("synthetic"))

@@ -1,0 +1,86 @@
+"""A run as plain text: every turn with what the model drafted and predicted, then its predictions of the whole."""
+
+from collections.abc import Iterator
+
+from attune_data.attunebench.annotations import felt
+from attune_data.attunebench.run import ANSWER_FIELDS, PostConversation, Run, RunTurn
+from attune_data.text import labelled, ruled, wrapped
+
+__all__ = ["run_transcript"]
+
+_ANSWERS = dict(zip(ANSWER_FIELDS, ("did", "wanted", "did (HP)", "wanted (HP)", "draft does"), strict=True))
+_LEGEND = (
+    "Answers, by question: did: whether the response did it; wanted: whether the person would have wanted it; (HP): "
+    "asked in the words that the person read; draft does: what the judges say of the draft."
+)
+
+
+def run_transcript(run: Run, columns: int) -> str:
+    """Return a run as text that is safe to print, wrapped to a number of columns.
+
+    Examples
+    --------
+    >>> run = Run(conversation_id="c1", em_model="vendor/model", turns=[{"turn_number": 1}])
+    >>> print(run_transcript(run, 40))
+    Run c1/vendor/model/default
+      model         vendor/model
+      mode          default
+    <BLANKLINE>
+    TURN 1 ---------------------------------
+    <BLANKLINE>
+    Draft
+      -
+    """
+    facts = {
+        "model": run.em_model,
+        "mode": run.mode,
+        "ended": run.run_timestamp or "",
+        "seconds": "" if run.duration_seconds is None else f"{run.duration_seconds:g}",
+        "cost, USD": "" if run.api_cost is None else f"{run.api_cost:g}",
+    }
+    blocks = [[*wrapped(f"Run {run.id}", columns), *labelled(facts.items(), columns)]]
+    for turn in run.turns:
+        blocks += [[ruled(f"TURN {turn.turn_number}", columns)], *_turn(turn, columns)]
+    if run.post_conversation is not None:
+        blocks += [[ruled("THE CONVERSATION AS A WHOLE", columns)], labelled(_after(run.post_conversation), columns)]
+    if any(getattr(turn, name) for turn in run.turns for name in ANSWER_FIELDS):
+        blocks.append(wrapped(_LEGEND, columns))
+    return "\n\n".join("\n".join(block) for block in blocks if block)
+
+
+def _turn(turn: RunTurn, columns: int) -> Iterator[list[str]]:
+    yield ["Draft", *(f"  {line}".rstrip() for line in wrapped(turn.em_drafted_response, columns - 2) or ["-"])]
+    judged = turn.em_draft_judge_scores
+    ratings = {name: getattr(judged, name) for name in type(judged).model_fields}
+    rows = [
+        ("felt", ", ".join(felt(turn.em_emotion_tags))),
+        ("why", turn.emotion_reasoning),
+        ("reasoning", turn.response_reasoning),
+        *((label, _answers(getattr(turn, name))) for name, label in _ANSWERS.items()),
+        ("choices", ", ".join(f"{place}: {choice or '-'}" for place, choice in turn.em_pairwise_selections.items())),
+        ("judged", ", ".join(f"{name} {rating:g}" for name, rating in ratings.items() if rating is not None)),
+    ]
+    if predicted := labelled(rows, columns):
+        yield predicted
+
+
+def _answers(answers: dict[str, str | None]) -> str:
+    """Return the questions by answer."""
+    found: dict[str, list[str]] = {}
+    for question, answer in answers.items():
+        found.setdefault(answer or "no answer", []).append(question)
+    return "; ".join(f"{answer}: {', '.join(questions)}" for answer, questions in sorted(found.items(), reverse=True))
+
+
+def _after(post: PostConversation) -> Iterator[tuple[str, str]]:
+    wide, panas = post.predicted_conversation_wide, post.predicted_post_panas
+    branches = {name: getattr(wide.four_branch_scores, name) for name in type(wide.four_branch_scores).model_fields}
+    yield "looking for", "; ".join(wide.q1_looking_for)
+    yield "clarity", wide.q2_emotion_clarity or ""
+    yield "model fit", wide.q3_model_fit or ""
+    yield "felt off", "; ".join(wide.q3_follow_up_what_felt_off)
+    yield "branches", ", ".join(f"{name} {score}" for name, score in branches.items() if score is not None)
+    for sign in ("positive", "negative"):
+        total = getattr(panas, f"total_{sign}_affect")
+        yield f"PANAS {sign[:3]}.", "" if total is None else f"total {total}"
+    yield "PANAS after", ", ".join(f"{word} {rating}" for word, rating in panas.items.items() if rating is not None)

@@ -1,0 +1,208 @@
+"""What generic code knows of one kind of record: how it is recognised, loaded, tabulated, described and published.
+
+The kinds of the library are in `attune_data.kinds.KINDS`, each defined beside its records. A kind of one's own is made
+in the same way and passed to `attune_data.load_records`.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from attune_data.description import description
+from attune_data.fixes import Fix, Report
+from attune_data.frames import Frames
+from attune_data.io.documents import FILES
+from attune_data.issues import Severity
+from attune_data.record import Record
+from attune_data.text import wrapped
+
+if TYPE_CHECKING:
+    import polars as pl
+    from hypothesis.strategies import SearchStrategy
+
+__all__ = ["Duplicate", "Kind", "OtherFile", "Place", "first_counts"]
+
+R = TypeVar("R", bound=Record)
+C = TypeVar("C")
+
+
+@dataclass(frozen=True, slots=True)
+class OtherFile:
+    """A document that lies beside records and is none: it has all of `keys`, and `hint` says what reads it."""
+
+    noun: str
+    keys: frozenset[str]
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a record was read: its file within the source, and the name of the folder that the file is in."""
+
+    file: PurePosixPath
+    folder: str
+
+    @property
+    def stem(self) -> str:
+        """The name of the file without its ending, for instance ``gpt-4.1_result``."""
+        name = self.file.name
+        ending = next((ending for ending in FILES if name.lower().endswith(ending)), "")
+        return name[: len(name) - len(ending)]
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicate:
+    """Of two records that are the same thing, whether the second one counts, and why.
+
+    `why` goes on from "... and counts"; `severity` is that of leaving out the other.
+    """
+
+    second_counts: bool = False
+    why: str = ""
+    severity: Severity = "error"
+
+
+def first_counts(first: Record, second: Record) -> Duplicate:
+    """Return that the first of two records counts; leaving out an equal one is a note."""
+    if first == second:
+        return Duplicate(why="; the content is the same", severity="note")
+    return Duplicate()
+
+
+def _never(_: Any) -> bool:
+    return False
+
+
+def _as_it_is(record: R, _: Place | None) -> R:
+    return record
+
+
+def _unfixed(value: Any, _path: str, _report: Report) -> Any:
+    return value
+
+
+def _nothing(_records: Sequence[Any], _files: int, _report: Report) -> None:
+    pass
+
+
+def _no_rule(_record: Any, _report: Report) -> None:
+    pass
+
+
+def _id(record: Any) -> Any:
+    return record.id
+
+
+def _lines(record: Record, columns: int) -> str:
+    return "\n".join(wrapped(record.to_json(indent=2).decode(), columns))
+
+
+def _count(collection: Any) -> dict[str, Any]:
+    return description(collection, collection.kind.plural)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Kind(Generic[R, C]):
+    """One kind of record. `R` is the record's class, `C` that of a collection of them.
+
+    Attributes
+    ----------
+    noun, plural : str
+        What a record is called.
+    model : type
+        The record's class, which has an ``id``.
+    collection : type
+        The collection's class.
+    keys : frozenset of str
+        A document that has none of these keys, in a file's spelling, is no record of this kind.
+    loader : str
+        The public function that loads it, for messages.
+    docs : str, optional
+        The page in ``docs`` about the benchmark.
+    is_other : callable
+        Tells of a document that has one of the keys whether it is all the same a record of another kind.
+    other_files : tuple of OtherFile
+        Documents that lie beside such records.
+    fix : callable
+        Brings a document in an older spelling into current form.
+    is_old : callable
+        Tells that a valid record is to be fixed all the same.
+    check : callable
+        The rules beyond types: reports what a valid record gets wrong.
+    check_all : callable
+        Rules on all records of a source: takes them, from how many files they are, and a `Report`.
+    place : callable
+        Fills in what a record's place tells; the place is None where there is no file.
+    key : callable
+        What no two records of a collection share.
+    identity : str
+        The key in words.
+    duplicate : callable
+        Says which of two records with one key counts.
+    duplicate_rule : str
+        The rule of the issue that reports the other.
+    prefer : str, optional
+        Pattern of the names of the files of a folder that are read where there are any.
+    demo : str, optional
+        The demonstration data, a file below ``attune_data``.
+    columns : tuple of str
+        Columns that a `datasets.Dataset` with the columns of these records has.
+    tables, joined : type, optional
+        The class of the collection's tables, and of those of `joined`.
+    build : callable, optional
+        From records to the function from the name of a table to its frame.
+    codebook_files : mapping
+        By name, what the files of the codebook are read as that these records go by.
+    request : str, optional
+        What the authors ask of whoever has the data, for the card of a published data set.
+    overview : mapping
+        The columns that a collection's HTML shows, from heading to the text of a record.
+    transcript : callable
+        From a record and a number of columns to its text.
+    describe : callable
+        From a collection to counts; `attune_data.describe` says which.
+    documents : callable, optional
+        The hypothesis strategy of documents of this kind that load without an issue.
+    synthetic : callable, optional
+        The generator of synthetic records, with options of its own.
+    """
+
+    noun: str
+    plural: str
+    model: type[R]
+    collection: Callable[..., C]
+    keys: frozenset[str]
+    loader: str = "load_records"
+    docs: str | None = None
+    is_other: Callable[[Mapping[str, Any]], bool] = _never
+    other_files: tuple[OtherFile, ...] = ()
+    fix: Fix = _unfixed
+    is_old: Callable[[R], bool] = _never
+    check: Callable[[R, Report], None] = _no_rule
+    check_all: Callable[[Sequence[R], int, Report], None] = _nothing
+    place: Callable[[R, Place | None], R] = _as_it_is
+    key: Callable[[R], object] = _id
+    identity: str = "id"
+    duplicate: Callable[[R, R], Duplicate] = first_counts
+    duplicate_rule: str = "duplicate-record"
+    prefer: str | None = None
+    demo: str | None = None
+    columns: tuple[str, ...] = ()
+    tables: type[Frames] | None = None
+    joined: type[Frames] | None = None
+    build: "Callable[[Sequence[R]], Callable[[str], pl.DataFrame]] | None" = None
+    codebook_files: Mapping[str, Any] = field(default_factory=dict)
+    request: str | None = None
+    overview: Mapping[str, Callable[[R], str]] = field(default_factory=lambda: {"id": _id})
+    transcript: Callable[[R, int], str] = _lines
+    describe: Callable[[C], dict[str, Any]] = _count
+    documents: "Callable[[], SearchStrategy[dict[str, Any]]] | None" = None
+    synthetic: Callable[..., Sequence[R]] | None = None
+
+    def reads(self, document: Mapping[str, Any]) -> bool:
+        """Tell whether a document may be a record of this kind."""
+        return not self.keys.isdisjoint(document) and not self.is_other(document)
+
+    def __repr__(self) -> str:
+        return f"<Kind {self.noun}>"

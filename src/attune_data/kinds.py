@@ -1,0 +1,82 @@
+"""The kinds of record that the library knows: one line a kind, each defined in the room of its benchmark."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from attune_data.attunebench.kinds import CONVERSATION, RUN
+from attune_data.eibench.kinds import EPISODE, SCENARIO
+from attune_data.kind import Kind, OtherFile
+from attune_data.record import Record
+from attune_data.sage.kinds import DIALOGUE
+
+__all__ = [
+    "CONVERSATION",
+    "DIALOGUE",
+    "EPISODE",
+    "KINDS",
+    "RUN",
+    "SCENARIO",
+    "kind_of",
+    "kind_of_document",
+    "other_file",
+]
+
+KINDS: tuple[Kind[Any, Any], ...] = (
+    CONVERSATION,
+    RUN,
+    SCENARIO,
+    EPISODE,
+    DIALOGUE,
+)
+"""Every kind; `recognise` asks them in this order."""
+
+
+def kind_of(record: Record) -> Kind[Any, Any]:
+    """Return the kind of a record.
+
+    Raises
+    ------
+    TypeError
+        Where it is of no kind of the library.
+
+    Examples
+    --------
+    >>> from attune_data import load_scenarios
+    >>> kind_of(load_scenarios("demo")[0])
+    <Kind scenario>
+    """
+    for kind in KINDS:
+        if isinstance(record, kind.model):
+            return kind
+    known = ", ".join(kind.model.__name__ for kind in KINDS)
+    raise TypeError(f"{type(record).__name__} is no kind of record; expected one of {known}")
+
+
+def kind_of_document(document: Mapping[str, Any]) -> Kind[Any, Any] | None:
+    """Return the kind of record that a JSON object is; None where none of its keys tells.
+
+    Of several that it may be it is the one whose fields most of its keys are.
+
+    Examples
+    --------
+    >>> kind_of_document({"profile_id": "s1", "model": "m"}), kind_of_document({"a": 1})
+    (<Kind episode>, None)
+    """
+    fitting = [kind for kind in KINDS if kind.reads(document)]
+    return max(fitting, key=lambda kind: len(_names(kind).intersection(document)), default=None)
+
+
+def _names(kind: Kind[Any, Any]) -> set[str]:
+    """Return the keys of a document of a kind, as files spell them."""
+    return {info.alias or name for name, info in kind.model.model_fields.items()} | kind.keys
+
+
+def other_file(document: Mapping[str, Any]) -> OtherFile | None:
+    """Return what a JSON object is that lies beside records and is none, where its keys tell.
+
+    Examples
+    --------
+    >>> other_file({"conversations": {}, "aggregates": {}}).noun
+    'a file of scores'
+    """
+    return next((file for kind in KINDS for file in kind.other_files if file.keys <= document.keys()), None)
