@@ -144,7 +144,8 @@ class Benchmark:
     analyses : Reference
         By name, its own `attune_bench.analyses.Analysis`.
     sections : Reference, optional
-        ``sections(scores, data, results, options) -> list of Section``: its own parts of the page.
+        ``sections(scores, *, data, results, small_cells, **options) -> list of Section``: its own parts of the page,
+        called with what `attune_bench.report.html.html_report` is; a Section without parts says why it is left out.
     limits : tuple of str
         What its numbers do not say, for the page.
     scores_format : ScoresFormat, optional

@@ -21,9 +21,10 @@ from attune_bench.report.columns import (
     text_column,
     yes_column,
 )
+from attune_bench.report.words import drawn, has_clusters, interval_words
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.comparison import count_significant
-from attune_bench.stats.options import FEW, MIN_CLUSTERS
+from attune_bench.stats.options import FEW, MIN_CLUSTERS, AnalysisOptions
 from attune_bench.stats.series import ScoreSeries
 from attune_bench.stats.summary import coverage, points, z_scores
 from attune_data.text import plural, printable
@@ -33,6 +34,7 @@ from attune_metrics.stats.statistics import STATISTICS
 __all__ = [
     "board",
     "calls_table",
+    "comparison_note",
     "comparison_tables",
     "failure_tables",
     "group_name",
@@ -41,6 +43,7 @@ __all__ = [
     "metric_of",
     "metric_tables",
     "model_frame",
+    "overlap_note",
     "rank_tables",
     "sorted_groups",
     "standing_notes",
@@ -106,7 +109,7 @@ def sorted_groups(table: ScoreTable) -> list[tuple[str, str | None]]:
     return sorted(series.groups, key=place)
 
 
-def board(table: ScoreTable, summary: pl.DataFrame, metrics: Sequence[str]) -> Table:
+def board(table: ScoreTable, summary: pl.DataFrame, metrics: Sequence[str], options: AnalysisOptions) -> Table:
     """Return the board: a row a model, the best first, with the interval of every metric named.
 
     Parameters
@@ -117,6 +120,8 @@ def board(table: ScoreTable, summary: pl.DataFrame, metrics: Sequence[str]) -> T
         What `attune_bench.stats.summary.summary` gives of these metrics.
     metrics : sequence of str
         From the left.
+    options : AnalysisOptions
+        Those of the summary.
     """
     found = {(row["model"], row["condition"], row["metric"]): row for row in summary.iter_rows(named=True)}
     rows: list[dict[str, Any]] = []
@@ -130,14 +135,23 @@ def board(table: ScoreTable, summary: pl.DataFrame, metrics: Sequence[str]) -> T
                 "n": own[0]["n"],
                 "clusters": own[0]["clusters"],
                 "least coverage": min(shares, default=None),
-                "reason": own[0]["reason"],
+                "reason": _reasons(table, own),
             }
         )
     columns = [text_column("model", "name", is_name=True), *(_board_column(table.metrics[name]) for name in metrics)]
     columns.append(size_column())
     if any(row["least coverage"] is not None for row in rows):
         columns.append(Column("least coverage", _least_coverage))
-    return Table("summary", "Models", columns, rows, summary, (_board_note(table),))
+    return Table("summary", "Models", columns, rows, summary, (_board_note(table, metrics, options),))
+
+
+def _reasons(table: ScoreTable, own: Sequence[Row]) -> str | None:
+    """Return why metrics have no interval: the first one's reason, and those of others that have another."""
+    first = own[0]["reason"]
+    others = [
+        f"{table.metrics[row['metric']].label}: {row['reason']}" for row in own if row["reason"] not in (None, first)
+    ]
+    return "; ".join(filter(None, (first, *others))) or None
 
 
 def _board_column(metric: Metric) -> Column:
@@ -150,14 +164,12 @@ def _least_coverage(row: Row) -> Cell:
     return Cell("-" if share is None else f"{100 * share:.1f}%", value=None if share is None else round(share, 3))
 
 
-def _board_note(table: ScoreTable) -> str:
+def _board_note(table: ScoreTable, metrics: Sequence[str], options: AnalysisOptions) -> str:
     held = table.provenance
-    several = table.units["cluster"].null_count() < table.units.height and held.cluster != held.unit
-    drawn = f"{held.cluster}s" if several else f"{held.unit}s"
-    size = f"{held.unit}s ({held.cluster}s)" if several else f"{held.unit}s"
-    shares = any(metric.statistic == "share" for metric in table.metrics.values())
+    size = f"{held.unit}s ({held.cluster}s)" if has_clusters(table) else f"{held.unit}s"
+    shares = any(table.metrics[name].statistic == "share" for name in metrics)
     trials = " Shares have Wilson intervals." if shares else ""
-    return f"[95% intervals] by resampling {drawn} (expanded percentile).{trials} n: {size} with a value."
+    return f"In brackets: {interval_words(table, options)}.{trials} n: {size} with a value."
 
 
 def model_frame(table: ScoreTable) -> pl.DataFrame:
@@ -265,6 +277,17 @@ def comparison_tables(table: ScoreTable, comparisons: pl.DataFrame) -> list[Tabl
     return tables
 
 
+def comparison_note(table: ScoreTable, options: AnalysisOptions) -> str:
+    """Return the sentences below tables of comparisons."""
+    held = table.provenance
+    return (
+        f"Difference: A minus B, on the {held.unit}s of both. In brackets: {interval_words(table, options)}. p: "
+        f"exchanging A and B within each {drawn(table, options)}. Holm p: corrected for the pairs of the table; two "
+        "models differ where it is below 0.05. mde: minimum detectable effect, the smallest true difference found with "
+        "80% power at an uncorrected 0.05."
+    )
+
+
 def _under(table: ScoreTable, condition: str | None) -> str:
     return "" if condition is None else f", {table.provenance.condition} {condition}"
 
@@ -293,12 +316,15 @@ def subgroup_tables(table: ScoreTable, frame: pl.DataFrame) -> list[Table]:
     return tables or [Table("subgroups", "Subgroups", columns, [], frame)]
 
 
-def subgroup_notes(table: ScoreTable, *, compared: bool, overlapping: int = 0) -> list[str]:
+def subgroup_notes(
+    table: ScoreTable, *, compared: bool, overlapping: int = 0, options: AnalysisOptions | None = None
+) -> list[str]:
     """Return the sentences below tables of subgroups."""
     held = table.provenance
+    name = held.cluster if has_clusters(table) else held.unit
     notes = [
-        f"95% intervals by resampling {held.cluster}s (expanded percentile). few: fewer than {FEW} {held.cluster}s. "
-        f"too few: fewer than {MIN_CLUSTERS}, no interval."
+        f"In brackets: {interval_words(table, options or AnalysisOptions())}. few: fewer than {FEW} {name}s. too few: "
+        f"fewer than {MIN_CLUSTERS}, no interval."
     ]
     if compared:
         notes.append(
@@ -306,8 +332,14 @@ def subgroup_notes(table: ScoreTable, *, compared: bool, overlapping: int = 0) -
             "of the table, for each model and metric apart."
         )
     if overlapping:
-        notes.append(f"Strata overlap: {plural(overlapping, f'{held.unit} is', f'{held.unit}s are')} in several.")
+        notes.append(overlap_note(table, overlapping))
     return notes
+
+
+def overlap_note(table: ScoreTable, overlapping: int) -> str:
+    """Say how many units are in several strata."""
+    held = table.provenance
+    return f"Strata overlap: {plural(overlapping, f'{held.unit} is', f'{held.unit}s are')} in several."
 
 
 def rank_tables(table: ScoreTable, ranks: pl.DataFrame) -> list[Table]:

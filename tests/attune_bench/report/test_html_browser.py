@@ -9,11 +9,11 @@ from threading import Thread
 from typing import Any, NamedTuple
 
 import pytest
+from attune_bench.report.eibench_html import eibench_report
 from episodes import episodes_of
 
 from attune_bench import Scores, score
 from attune_bench.benchmarks.attunebench.baselines import BASELINES
-from attune_bench.report.eibench_html import eibench_report
 from attune_bench.report.html import html_report
 from attune_data import load, load_scenarios
 
