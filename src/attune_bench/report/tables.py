@@ -27,7 +27,7 @@ from attune_bench.stats.comparison import count_significant
 from attune_bench.stats.options import FEW, MIN_CLUSTERS, AnalysisOptions
 from attune_bench.stats.series import ScoreSeries
 from attune_bench.stats.summary import coverage, points, z_scores
-from attune_data.text import plural, printable
+from attune_data.text import plural, printable, width
 from attune_metrics.catalog import Metric
 from attune_metrics.stats.statistics import STATISTICS
 
@@ -52,6 +52,7 @@ __all__ = [
 ]
 
 _MOST_COLUMNS = 5
+_WIDEST_HEAD = 40
 
 
 def headline(table: ScoreTable) -> str:
@@ -202,7 +203,7 @@ def model_frame(table: ScoreTable) -> pl.DataFrame:
 
 
 def metric_tables(table: ScoreTable, frame: pl.DataFrame) -> list[Table]:
-    """Return every metric that has a group: models as columns up to five, else as rows.
+    """Return every metric that has a group: models as columns where they are few and of short names, else as rows.
 
     `frame` is what `model_frame` gives.
     """
@@ -214,7 +215,7 @@ def metric_tables(table: ScoreTable, frame: pl.DataFrame) -> list[Table]:
     models = {group_name(table, *group): rows_of[group] for group in sorted_groups(table)}
     tables = []
     for title, metrics in groups.items():
-        if len(models) <= _MOST_COLUMNS:
+        if len(models) <= _MOST_COLUMNS and all(width(name) <= _WIDEST_HEAD for name in models):
             columns = [text_column("metric", "name"), *(_model_column(name, row) for name, row in models.items())]
             rows: list[dict[str, Any]] = [{"name": label(metric), "metric": metric} for metric in metrics]
         else:
