@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-slow lint clean
+.PHONY: demo test test-slow lint schemas clean
 
 demo: .venv/installed
 	$(BIN)/attune-bench demo
@@ -17,6 +17,9 @@ lint: .venv/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+schemas: .venv/installed-dev
+	$(BIN)/python tests/helpers/schema_files.py
 
 clean:
 	rm -rf .venv dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from attune_metrics import bootstrap, draw_resamples, paired_permutation_test
-from attune_metrics.stats.resampling import Method
+from attune_metrics.stats.comparison import paired_permutation_test
+from attune_metrics.stats.resampling import Method, bootstrap, draw_resamples
 
 SIMULATIONS, BATCH = 4_000, 100
 COVERAGE = 0.935, 0.965

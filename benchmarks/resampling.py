@@ -16,7 +16,8 @@ import scipy.stats
 from numpy.typing import NDArray
 from pairs import compare
 
-from attune_metrics import bootstrap, draw_resamples, paired_bootstrap, paired_permutation_test
+from attune_metrics.stats.comparison import paired_bootstrap, paired_permutation_test
+from attune_metrics.stats.resampling import bootstrap, draw_resamples
 
 MODELS, METRICS, UNITS, RESAMPLES = 11, 12, 200, 10_000
 # Standard error of the 2.5% quantile of 10,000 normal draws, in standard deviations; five of them, for two such ends of

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pairs import compare
 
-from attune_metrics import Anchors, process_rewards, score_anchors, trace_advantages, turn_advantages
+from attune_metrics.eibench import Anchors, score_anchors
+from attune_metrics.turn_credit import process_rewards, trace_advantages, turn_advantages
 
 Floats = NDArray[Any]
 MANY = 1_000_000

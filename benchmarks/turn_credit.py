@@ -24,18 +24,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attune_metrics import (
-    Anchors,
-    Interval,
-    bootstrap,
-    draw_resamples,
-    paired_bootstrap,
-    paired_permutation_test,
-    process_rewards,
-    score_anchors,
-    trace_advantages,
-    turn_advantages,
-)
+from attune_metrics.eibench import Anchors, score_anchors
+from attune_metrics.stats.comparison import paired_bootstrap, paired_permutation_test
+from attune_metrics.stats.resampling import Interval, bootstrap, draw_resamples
+from attune_metrics.turn_credit import process_rewards, trace_advantages, turn_advantages
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]

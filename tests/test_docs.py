@@ -20,7 +20,13 @@ SESSIONS = {page.name: code for page in sorted(DOCS.glob("*.md")) if (code := se
 
 
 def test_pages_with_sessions() -> None:
-    assert {"eibench.md", "from-files-to-a-subgroup.md", "instruments.md", "publishing.md"} <= set(SESSIONS)
+    assert {
+        "eibench.md",
+        "from-files-to-a-subgroup.md",
+        "instruments.md",
+        "publishing.md",
+        "testing-a-metric.md",
+    } <= set(SESSIONS)
 
 
 @pytest.mark.parametrize("page", SESSIONS)

@@ -37,7 +37,8 @@ def test_wheel_alone_runs_the_demo(tmp_path: Path) -> None:
     assert all(f"baseline/{name}" in done.stdout for name in ("chance", "prior", "lexicon"))
     assert done.stderr == ""
     codebook = (
-        "from attune_data.codebook import codebook_folder, load_codebook; load_codebook();"
+        "from attune_data import json_schema, load_codebook; load_codebook(); json_schema('publishing');"
+        "from attune_data.codebook import codebook_folder;"
         "from attune_data.attunebench.instruments import instruments;"
         "from attune_bench.runner.prompts import load_prompts;"
         "load_prompts('attune_bench.benchmarks.attunebench', 'v1').texts['system'];"

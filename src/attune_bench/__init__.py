@@ -1,7 +1,36 @@
 """Scoring, comparison and reports: what joins the records of `attune_data` with the metrics of `attune_metrics`."""
 
-from attune_bench._version import __version__
-from attune_bench.benchmarks.attunebench.scoring import score
-from attune_bench.scores import Scores
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["Scores", "__version__", "score"]
+from attune_bench._version import __version__
+
+if TYPE_CHECKING:
+    from attune_bench.benchmarks import BENCHMARKS, benchmark_named
+    from attune_bench.benchmarks.base import Benchmark, Choice, Option
+    from attune_bench.scores import Scores
+    from attune_bench.scoring import score
+
+__all__ = ["BENCHMARKS", "Benchmark", "Choice", "Option", "Scores", "__version__", "benchmark_named", "score"]
+
+_HOMES = {
+    "BENCHMARKS": "attune_bench.benchmarks",
+    "Benchmark": "attune_bench.benchmarks.base",
+    "Choice": "attune_bench.benchmarks.base",
+    "Option": "attune_bench.benchmarks.base",
+    "Scores": "attune_bench.scores",
+    "benchmark_named": "attune_bench.benchmarks",
+    "score": "attune_bench.scoring",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return __all__

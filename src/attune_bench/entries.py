@@ -7,8 +7,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from attune_data.text import meant
-from attune_metrics.catalog import Metric
 from attune_metrics.errors import MetricInputError
+from attune_metrics.metric import Metric
 
 __all__ = ["entry_fields", "metric_entries"]
 
@@ -77,14 +77,11 @@ def _metric(name: str, entry: Any, place: str) -> Metric:
             f"{first['input']!r:.60}: {first['msg']}" if known else f"no such field; {meant(key, _Entry.model_fields)}"
         )
         raise MetricInputError(f"{place}.{key}: {why}") from None
-    fields: dict[str, Any] = {key: getattr(checked, key) for key in checked.model_fields_set}
-    metric = Metric(
-        **{
-            "label": name,
-            **{key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()},
-            "name": name,
-        }
-    )
+    fields: dict[str, Any] = {"name": name, "label": name}
+    for key in checked.model_fields_set:
+        value = getattr(checked, key)
+        fields[key] = tuple(value) if isinstance(value, list) else value
+    metric = Metric(**fields)
     if not metric.low < metric.high:
         raise MetricInputError(f"{place}: the range from {metric.low:g} to {metric.high:g} is empty")
     return metric

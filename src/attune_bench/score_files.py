@@ -88,11 +88,12 @@ def read_score_file(path: str | os.PathLike[str]) -> ScoreTable:
     SourceError
         Where the file is damaged, or of a later version of the library.
     """
+    target = Path(path)
     try:
-        about: dict[str, Any] = json.loads(pl.read_parquet_metadata(path)[_KEY])
+        about: dict[str, Any] = json.loads(pl.read_parquet_metadata(target)[_KEY])
         if about["format"] != _FORMAT:
             raise SourceError(f"{path} has format {about['format']}, of a later version of attune-bench; update it")
-        frame = pl.read_parquet(path)
+        frame = pl.read_parquet(target)
         choices, traits = about["choices"], about["traits"]
         provenance = Provenance.model_validate_json(json.dumps(about["provenance"]))
         metrics = metric_entries(about["metrics"], place=f"{path}: metrics")

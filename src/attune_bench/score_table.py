@@ -19,8 +19,8 @@ from pydantic import BaseModel, ConfigDict
 from attune_bench._version import __version__
 from attune_data.issues import Issue
 from attune_data.text import meant, plural
-from attune_metrics.catalog import Metric
 from attune_metrics.errors import MetricInputError
+from attune_metrics.metric import Metric
 from attune_metrics.stats.statistics import STATISTICS
 
 __all__ = ["KEYS", "UNIT_KEYS", "Provenance", "ScoreTable", "term_columns"]

@@ -27,8 +27,8 @@ from attune_bench.entries import metric_entries
 from attune_bench.score_table import KEYS, UNIT_KEYS, Provenance
 from attune_data.issues import SourceError
 from attune_data.text import meant, plural
-from attune_metrics.catalog import Metric
 from attune_metrics.errors import MetricInputError
+from attune_metrics.metric import Metric
 from attune_metrics.stats.statistics import STATISTICS
 
 __all__ = ["read_description", "read_table", "table_parts"]
@@ -186,7 +186,7 @@ def read_table(path: str | os.PathLike[str]) -> tuple[pl.DataFrame, int]:
     try:
         if ending == ".csv":
             # As text, so that the first value that is no number is found by its row.
-            return pl.read_csv(target, infer_schema=False, missing_utf8_is_empty_string=False), 2
+            return pl.read_csv(target, infer_schema=False), 2
         if ending in {".jsonl", ".ndjson"}:
             return pl.read_ndjson(target, infer_schema_length=None), 1
         if ending == ".parquet":

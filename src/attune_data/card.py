@@ -3,29 +3,22 @@
 Of the records it shows counts and canaries only, no text of a participant.
 """
 
-import functools
 import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from attune_data.attunebench.conversation import (
-    BinaryJudgement,
-    Conversation,
-    ConversationWideQuestions,
-    MoodShiftTag,
-    PairwiseComparison,
-    Turn,
-)
+from attune_data.attunebench.conversation import Conversation
 from attune_data.attunebench.run import Run
-from attune_data.attunebench.tables import Tables, column_paths
-from attune_data.eibench.scenario import Episode, Scenario, State
+from attune_data.attunebench.tables import Tables
+from attune_data.eibench.scenario import Episode, Scenario
 from attune_data.eibench.tables import EpisodeTables, SageTables, ScenarioTables
 from attune_data.frames import Frames
 from attune_data.licences import Benchmark, Licence, canary
 from attune_data.matching import count_people
-from attune_data.record import Record
-from attune_data.sage.dialogue import Planning, SageDialogue
+from attune_data.meanings import RECORDS_TABLE
+from attune_data.sage.dialogue import SageDialogue
+from attune_data.schema_kinds import RECORDS
 from attune_data.text import plural, printable
 
 if TYPE_CHECKING:
@@ -34,23 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["dataset_card"]
 
-_MODELS: dict[type, dict[str, tuple[type[Record], ...]]] = {
-    Conversation: {
-        "conversations": (Conversation,),
-        "turns": (Turn,),
-        "mood_tags": (MoodShiftTag,),
-        "binary": (BinaryJudgement,),
-        "pairwise": (PairwiseComparison,),
-        "conversation_wide": (ConversationWideQuestions,),
-    },
-    Scenario: {"scenarios": (Scenario,)},
-    Episode: {"episodes": (Scenario, Episode), "turns": (Episode, State)},
-    SageDialogue: {
-        "episodes": (SageDialogue,),
-        "turns": (SageDialogue, Planning),
-        "scenarios": (SageDialogue,),
-    },
-}
 _TABLES: dict[type, type[Frames]] = {
     Conversation: Tables,
     Scenario: ScenarioTables,
@@ -63,38 +39,6 @@ _LOADERS: dict[type, str] = {
     Scenario: "load_scenarios",
     Episode: "load_episodes",
     SageDialogue: "load_sage",
-}
-_KEYS = {
-    "conversation_id": "The conversation.",
-    "turn_number": "The turn in it, from 1.",
-}
-_STEPS = {
-    f"{axis}_{moment}": f"{axis.title()} {words}."
-    for axis in ("anger", "trust", "emotion")
-    for moment, words in (("before", "before, 0-100"), ("delta", "after less before"), ("after", "after, 0-100"))
-}
-_OF_TABLES = {
-    "conversations": {
-        "diagnosis_groups": "Groups of the diagnoses; `none` and `unknown` are groups too.",
-        "n_turns": "Number of turns.",
-    },
-    "pairwise": {"position": "Position in the turn, from 0; the key of a run's selections."},
-    "episodes": {"outcome": "How it ended.", "n_turns": "Number of updates of the state."},
-    "turns": {
-        "model_reply": "What the model said.",
-        "person_reply": "What the person said to it.",
-        "model_think": "The model's reasoning.",
-        "person_thinking": "The person's reasoning.",
-        "planning_content": "What the reply was about.",
-        "parse_failed": "Whether the simulator's answer could not be read.",
-        **_STEPS,
-    },
-    "panas": {"moment": "Before or after the conversation.", "item": "PANAS word.", "rating": "Rating, 1-7."},
-    "records": {
-        "id": "Id of the record.",
-        "file": "The file that it was loaded from.",
-        "record": "The whole record as JSON; a key that was absent is absent.",
-    },
 }
 _ANNOTATIONS = ("mood_tags", "binary", "pairwise", "panas")
 _FIRST = ("conversations", "episodes", "scenarios", "records")
@@ -247,10 +191,11 @@ def _use(repo_id: str, records: Sequence[Any], default: str) -> list[str]:
 
 def _fields(kind: type, frames: "Mapping[str, pl.LazyFrame]") -> list[str]:
     parts = ["## Fields"]
+    (described,) = [record for record in RECORDS.values() if record.model is kind]
+    meanings = {**described.columns(), "records": RECORDS_TABLE}
     for table, frame in frames.items():
-        meanings = {**_KEYS, **_meanings(kind).get(table, {})}
         lines = [
-            f"| `{column}` | {_type(dtype)} | {meanings.get(column, '')} |"
+            f"| `{column}` | {_type(dtype)} | {meanings[table][column].description} |"
             for column, dtype in frame.collect_schema().items()
         ]
         parts += [f"### `{table}`", "\n".join(["| column | type | meaning |", "| --- | --- | --- |", *lines])]
@@ -263,25 +208,3 @@ def _type(dtype: "pl.DataType") -> str:
     if isinstance(dtype, pl.Enum):
         return " or ".join(f"`{value}`" for value in dtype.categories)
     return f"list of {_type(dtype.inner)}" if isinstance(dtype, pl.List) else str(dtype).lower()  # type: ignore[arg-type]
-
-
-@functools.cache
-def _meanings(kind: type) -> dict[str, dict[str, str]]:
-    """Return what every column means, by table, as the record models describe their fields."""
-    found = {
-        table: {column: _description(model, path) for model in models for column, path in column_paths(model).items()}
-        for table, models in _MODELS.get(kind, {}).items()
-    }
-    return {table: {**found.get(table, {}), **_OF_TABLES.get(table, {})} for table in (*found, *_OF_TABLES)}
-
-
-def _description(model: type[Record], path: str) -> str:
-    """Return the description of a field; where the field's record is there twice, that of the record before it."""
-    first, *inner = path.split(".")
-    field = model.model_fields[first]
-    text = field.description or ""
-    if not inner:
-        return text
-    assert isinstance(field.annotation, type)  # noqa: S101
-    below = _description(field.annotation, ".".join(inner))
-    return f"{text} {below}" if first in ("pre_panas", "post_panas") else below

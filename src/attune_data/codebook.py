@@ -1,173 +1,32 @@
-"""What the codes and labels of AttuneBench mean: emotions, questions, options, branches, modes, subsets."""
+"""Where a codebook is and how its files are read: one error lists every mistake of a file.
 
-import difflib
-import functools
-import os
+A codebook says in TOML what codes and labels mean. The model of each file belongs to its benchmark and is made of
+`attune_data.entries`.
+"""
+
+import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
-__all__ = [
-    "BinaryQuestion",
-    "Codebook",
-    "CodebookError",
-    "Emotion",
-    "Named",
-    "PairwiseQuestion",
-    "WideQuestion",
-    "codebook_folder",
-    "load_codebook",
-]
+from pydantic import TypeAdapter, ValidationError
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import ErrorDetails
+
+from attune_data.entries import ABSENT, unknown
+from attune_data.issues import shown
+from attune_data.text import meant, plural
+
+__all__ = ["CodebookError", "checked", "codebook_folder", "read_toml"]
 
 T = TypeVar("T")
 
 
 class CodebookError(ValueError):
-    """A file that cannot be read as a codebook."""
-
-
-class Named(Mapping[str, T]):
-    """A read-only mapping whose `KeyError` names the nearest known key.
-
-    Examples
-    --------
-    >>> colours = Named({"red": 1, "green": 2})
-    >>> colours["gren"]
-    Traceback (most recent call last):
-    KeyError: "the codebook has no 'gren'; the nearest is 'green'"
-    """
-
-    __slots__ = ("_entries",)
-
-    def __init__(self, entries: Mapping[str, T]) -> None:
-        self._entries = dict(entries)
-
-    def __getitem__(self, key: str) -> T:
-        try:
-            return self._entries[key]
-        except KeyError:
-            known = {name.lower(): name for name in self._entries}
-            near = difflib.get_close_matches(str(key).lower(), known, n=1, cutoff=0)
-            hint = "".join(f"; the nearest is {known[name]!r}" for name in near)
-            raise KeyError(f"the codebook has no {key!r}{hint}") from None
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._entries
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._entries)
-
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    def __repr__(self) -> str:
-        return f"Named({', '.join(self._entries)})"
-
-
-@dataclass(frozen=True, slots=True)
-class Emotion:
-    """One of the 20 PANAS words, in title case, with its place on the 0-1 valence and arousal scales."""
-
-    word: str
-    affect: Literal["positive", "negative"]
-    valence: float
-    arousal: float
-
-
-@dataclass(frozen=True, slots=True)
-class BinaryQuestion:
-    """A yes/no question about a response, once as asked of the HP and once as asked of an observer."""
-
-    id: str
-    category: str
-    extended: bool
-    text: str
-    observer_text: str
-
-
-@dataclass(frozen=True, slots=True)
-class PairwiseQuestion:
-    """A question that compares two responses; `text` is None where no codebook at hand gives it."""
-
-    id: str
-    text: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class WideQuestion:
-    """A question about the whole conversation; `id` is its field in the data.
-
-    After an answer in `negative` the follow-up question is asked.
-    """
-
-    id: str
-    text: str
-    multiple: bool
-    options: tuple[str, ...]
-    negative: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Codebook:
-    """The vocabulary of AttuneBench.
-
-    Attributes
-    ----------
-    emotions
-        By lower-case word.
-    binary, pairwise, conversation_wide
-        Questions by id.
-    branches, modes, panas_strategies
-        Name to a sentence that says what it is.
-    subsets
-        Name to the numbers of its conversation files.
-    issues
-        What was not understood, or not given, in the file that was read; empty for the bundled codebook.
-
-    Examples
-    --------
-    >>> codebook = load_codebook()
-    >>> codebook.binary["B7"].category
-    'understanding'
-    >>> codebook.emotions["proud"].valence
-    0.85
-    >>> len(codebook.subsets["Sample200"])
-    200
-    """
-
-    emotions: Named[Emotion]
-    binary: Named[BinaryQuestion]
-    pairwise: Named[PairwiseQuestion]
-    conversation_wide: Named[WideQuestion]
-    branches: Named[str]
-    modes: Named[str]
-    panas_strategies: Named[str]
-    subsets: Named[frozenset[int]]
-    issues: tuple[str, ...] = ()
-
-    @property
-    def q1_options(self) -> tuple[str, ...]:
-        """What the HP may have been looking for."""
-        return self.conversation_wide["q1_lookingFor"].options
-
-    @property
-    def q2_options(self) -> tuple[str, ...]:
-        """How clear the emotions were."""
-        return self.conversation_wide["q2_emotionClarity"].options
-
-    @property
-    def q3_options(self) -> tuple[str, ...]:
-        """How well the model fitted, best to worst."""
-        return self.conversation_wide["q3_modelFit"].options
-
-    @property
-    def q3_negative(self) -> tuple[str, ...]:
-        """The Q3 options after which the follow-up is asked."""
-        return self.conversation_wide["q3_modelFit"].negative
+    """A file that cannot be read as a codebook; the message lists every mistake."""
 
 
 def codebook_folder() -> Traversable:
@@ -176,72 +35,164 @@ def codebook_folder() -> Traversable:
     Raises
     ------
     FileNotFoundError
-        Neither is there.
+        Neither exists.
 
     Examples
     --------
-    >>> (codebook_folder() / "attunebench.toml").is_file()
+    >>> (codebook_folder() / "publishing.toml").is_file()
     True
     """
     packaged = resources.files("attune_data") / "codebook"
     repository = Path(__file__).parents[2] / "codebook"
     for folder in (packaged, repository):
-        if (folder / "attunebench.toml").is_file():
+        if (folder / "publishing.toml").is_file():
             return folder
-    raise FileNotFoundError(f"no attunebench.toml in {packaged} or {repository}; is the installation whole?")
+    raise FileNotFoundError(f"no publishing.toml in {packaged} or {repository}; is the installation whole?")
 
 
-def load_codebook(path: str | os.PathLike[str] | None = None) -> Codebook:
-    """Load the bundled codebook, or a data set's own `annotation_codebook.json`.
+def read_toml(file: Traversable, kind: type[T]) -> T:
+    """Read a file of a codebook as a model or a table.
 
     Parameters
     ----------
-    path
-        A JSON file with question texts and option lists in any arrangement; None for the bundled codebook.
+    file : Traversable
+        A TOML file, UTF-8.
+    kind : type
+        An `Entry`, or a `Named` of something.
 
     Returns
     -------
-    Codebook
-        What the file does not give is taken from the bundled codebook, and `issues` says so.
+    object
+        Of that type.
 
     Raises
     ------
     CodebookError
-        The file is not JSON or holds no question and no option list.
+        The file is not TOML, or does not say what the type asks for; every mistake with its table, key and value.
     OSError
         The file cannot be read.
 
     Examples
     --------
-    >>> load_codebook().q2_options[1]
-    'Implied or indirect'
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from attune_data.entries import Named
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "colours.toml")
+    ...     _ = file.write_text('red = "warm"')
+    ...     read_toml(file, Named[str])["red"]
+    'warm'
     """
-    if path is None:
-        return _bundled()
-    from attune_data._codebook_file import read_codebook_file
-
-    return read_codebook_file(Path(path), _bundled())
-
-
-@functools.cache
-def _bundled() -> Codebook:
-    folder = codebook_folder()
-    data = tomllib.loads((folder / "attunebench.toml").read_text(encoding="utf-8"))
-    subsets = tomllib.loads((folder / "subsets.toml").read_text(encoding="utf-8"))
-    return Codebook(
-        emotions=Named({word.lower(): Emotion(word, **row) for word, row in data["emotions"].items()}),
-        binary=_records(BinaryQuestion, data["binary"]),
-        pairwise=_records(PairwiseQuestion, data["pairwise"]),
-        conversation_wide=_records(WideQuestion, data["conversation_wide"]),
-        branches=Named(data["branches"]),
-        modes=Named(data["modes"]),
-        panas_strategies=Named(data["panas_strategies"]),
-        subsets=Named({name: frozenset(numbers) for name, numbers in subsets.items()}),
-    )
+    raw = file.read_bytes()
+    try:
+        document = tomllib.loads(raw.decode("utf-8-sig"))
+    except (RecursionError, ValueError) as error:
+        hint = "; is it JSON? Then its name has to end in .json" if raw.lstrip()[:1] in (b"{", b"[") else ""
+        raise CodebookError(f"{file}: not TOML in UTF-8: {error}{hint}") from None
+    return checked(document, kind, str(file))
 
 
-def _records(kind: Callable[..., T], rows: dict[str, dict[str, Any]]) -> Named[T]:
-    def frozen(value: Any) -> Any:
-        return tuple(value) if isinstance(value, list) else value
+def checked(document: Any, kind: type[T], name: str) -> T:
+    """Return a parsed document as a model or a table.
 
-    return Named({name: kind(name, **{k: frozen(v) for k, v in row.items()}) for name, row in rows.items()})
+    Parameters
+    ----------
+    document
+        What a TOML or JSON parser gives.
+    kind : type
+        As for `read_toml`.
+    name : str
+        What the error calls the file.
+
+    Returns
+    -------
+    object
+        Of that type.
+
+    Raises
+    ------
+    CodebookError
+        As for `read_toml`.
+
+    Examples
+    --------
+    >>> from attune_data.entries import Named
+    >>> checked({"red": 1}, Named[str], "colours.json")
+    Traceback (most recent call last):
+    attune_data.codebook.CodebookError: colours.json: 1 mistake
+    red = 1: expected text; put it in quotes
+    """
+    adapter: TypeAdapter[T] = TypeAdapter(kind)
+    try:
+        return adapter.validate_python(document, by_alias=True, by_name=False, context=document)
+    except ValidationError as error:
+        findings = [_line(detail, adapter) for detail in error.errors(include_url=False)]
+    raise CodebookError("\n".join([f"{name}: {plural(len(findings), 'mistake')}", *findings]))
+
+
+def _line(detail: ErrorDetails, adapter: TypeAdapter[Any]) -> str:
+    """Return one mistake as ``[table] key = value: what is wrong``."""
+    names: list[str] = []
+    for part in detail["loc"]:
+        if isinstance(part, int) and names:
+            names[-1] += f"[{part}]"
+        else:
+            names.append(str(part) if re.fullmatch(r"[\w-]+", str(part), re.ASCII) else shown(part))
+    table = f"[{'.'.join(names[:-1])}] " if names[1:] else ""
+    absent = detail["type"] == "missing" or detail["input"] is ABSENT
+    value = "" if absent else f" = {shown(detail['input'])}"
+    return f"{table}{names[-1] if names else 'the file'}{value}: {_message(detail, adapter)}"
+
+
+# By the type of pydantic's error: what was expected.
+_EXPECTED = {
+    "missing": "the key is missing",
+    "string_type": "expected text",
+    "float_type": "expected a number",
+    "int_type": "expected a whole number",
+    "bool_type": "expected true or false",
+    "tuple_type": "expected a list",
+    "frozen_set_type": "expected a list",
+    "dict_type": "expected a table",
+    "model_type": "expected a table",
+}
+
+
+def _message(detail: ErrorDetails, adapter: TypeAdapter[Any]) -> str:
+    value, context = detail["input"], detail.get("ctx", {})
+    match detail["type"]:
+        case "extra_forbidden":
+            *table, key = detail["loc"]
+            return unknown("key", str(key), _known_keys(adapter.json_schema(), table))
+        case "literal_error":
+            return meant(str(value), re.findall(r"'([^']*)'", context["expected"]))
+        case "string_pattern_mismatch":
+            return f"expected to match {context['pattern']}" if str(value).strip() else "the text is blank"
+        case "greater_than_equal":
+            return f"expected at least {context['ge']:g}; is this another scale?"
+        case "less_than_equal":
+            return f"expected at most {context['le']:g}; is this another scale?"
+        case kind:
+            return _EXPECTED.get(kind, detail["msg"]) + _likely_mistake(kind, value)
+
+
+def _likely_mistake(kind: str, value: Any) -> str:
+    if kind == "string_type" and isinstance(value, bool | int | float):
+        return "; put it in quotes"
+    if kind in ("float_type", "int_type", "bool_type") and isinstance(value, str):
+        return "; remove the quotes"
+    return "; put it in [ ]" if kind in ("tuple_type", "frozen_set_type") and not isinstance(value, dict) else ""
+
+
+def _known_keys(schema: JsonSchemaValue, place: Iterable[str | int]) -> Collection[str]:
+    """Return the keys that the JSON Schema of a file knows at a place."""
+
+    def resolved(node: Any) -> Any:
+        (node,) = [one for one in node.get("anyOf", [node]) if one.get("type") != "null"]
+        return schema["$defs"][node["$ref"].rpartition("/")[2]] if "$ref" in node else node
+
+    node = resolved(schema)
+    for part in place:
+        inner = node.get("items") if isinstance(part, int) else node.get("properties", {}).get(part)
+        node = resolved(inner or node["additionalProperties"])
+    return list(node.get("properties", ()))

@@ -2,27 +2,49 @@
 
 import functools
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import Annotated, Any, Literal, Protocol
 
-from attune_data.codebook import codebook_folder
+from pydantic import AfterValidator, Field
+
+from attune_data.codebook import codebook_folder, read_toml
+from attune_data.entries import OWN_NAME, Entry, Finding, Items, Named, RefersTo, Text, UniqueSet, refuse
 from attune_data.issues import PublishError, shown
 from attune_data.record import Record
 
-if TYPE_CHECKING:
-    from attune_data.collection import Collection
-
-__all__ = ["Benchmark", "Canary", "Licence", "canary", "find_licence", "licences", "named_licences", "permitted"]
+__all__ = [
+    "Benchmark",
+    "Canary",
+    "Licence",
+    "Publishing",
+    "RecordsWithFiles",
+    "canary",
+    "find_licence",
+    "licences",
+    "named_licences",
+    "permitted",
+]
 
 _LICENCE_KEYS = {"licence", "license", "datalicence", "datalicense"}
 
+Demand = Literal["notice", "attribution", "non-commercial", "share-alike", "no-derivatives"]
+Reference = Annotated[Text, RefersTo("licences")]
 
-@dataclass(frozen=True, slots=True)
-class Licence:
-    """A licence of ``codebook/publishing.toml``, which says what the fields mean; `id` is the Hub's.
+
+class RecordsWithFiles(Protocol):
+    """Records and the files they came from, as a collection has them."""
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+    @property
+    def files(self) -> Mapping[str, str]:
+        """The file of each record, by its id."""
+
+
+class Licence(Entry):
+    """A licence, named by its id on the Hugging Face Hub.
 
     Examples
     --------
@@ -31,11 +53,12 @@ class Licence:
     (True, False)
     """
 
-    id: str
-    title: str
-    url: str
-    demands: frozenset[str]
-    also: tuple[str, ...]
+    id: str = Field(alias=OWN_NAME)
+    title: Text = Field(description="Its full name.")
+    url: str = Field(pattern=r"^https?://\S+$", description="Where its text is.")
+    demands: UniqueSet[Demand] = Field(description="What it asks of whoever passes the data on.")
+    also: Items[Reference] = Field((), description="Other licences that share-alike data may be passed on under.")
+    spelling: Text | None = Field(None, description="How SPDX writes the id, where that differs.")
 
     def allows(self, other: "Licence") -> bool:
         """Tell whether what is under this licence may be published, with tables made of it, under another."""
@@ -46,22 +69,66 @@ class Licence:
         return self.demands <= other.demands
 
 
-@dataclass(frozen=True, slots=True)
-class Benchmark:
+class Benchmark(Entry):
     """Whose data a kind of record is, where the record itself does not say."""
 
-    name: str
-    records: tuple[str, ...]
-    licence: Licence
-    attribution: str
+    name: str = Field(alias=OWN_NAME)
+    records: Items[Text] = Field(description="The classes of its records.")
+    licence_id: Reference = Field(alias="licence", description="The licence of its data, a name in `licences`.")
+    attribution: Text = Field(description="What the licence asks a publisher to say.")
+
+    @property
+    def licence(self) -> Licence:
+        """The licence of its data."""
+        return licences()[self.licence_id]
 
 
 @dataclass(frozen=True, slots=True)
 class Canary:
-    """The texts by which a model can be found to have seen the data, and whether the records hold them."""
+    """The texts by which a model can be found to have seen the data, and whether they come from the records."""
 
     texts: tuple[str, ...]
     is_own: bool
+
+
+def _spellings(licence: Licence) -> set[str]:
+    return {_folded(text) for text in (licence.id, licence.title, licence.url, licence.spelling or licence.id)}
+
+
+def _spelt_differently(known: Named[Licence]) -> Named[Licence]:
+    found: dict[str, str] = {}
+    mistakes: list[Finding] = []
+    for name, licence in known.items():
+        mistakes += [
+            ((name,), spelling, f"a spelling of {found[spelling]!r} too")
+            for spelling in sorted(_spellings(licence) & found.keys())
+        ]
+        found |= dict.fromkeys(_spellings(licence), name)
+    refuse(mistakes)
+    return known
+
+
+def _with_records_of_their_own(benchmarks: Named[Benchmark]) -> Named[Benchmark]:
+    found: dict[str, str] = {}
+    refuse(
+        ((name, "records", place), record, f"{found[record]!r} has these records too")
+        for name, benchmark in benchmarks.items()
+        for place, record in enumerate(benchmark.records)
+        if found.setdefault(record, name) != name
+    )
+    return benchmarks
+
+
+class Publishing(Entry):
+    """The file ``codebook/publishing.toml``: licences, whose data a benchmark's records are, the canary."""
+
+    canary: Text = Field(description="The text by which a model can be found to have seen data without a canary.")
+    benchmarks: Annotated[Named[Benchmark], AfterValidator(_with_records_of_their_own)] = Field(
+        description="Whose data a record is that neither states a licence nor says that it was generated, by name."
+    )
+    licences: Annotated[Named[Licence], AfterValidator(_spelt_differently)] = Field(
+        description="The licences by their id on the Hugging Face Hub."
+    )
 
 
 def licences() -> Mapping[str, Licence]:
@@ -72,11 +139,11 @@ def licences() -> Mapping[str, Licence]:
     >>> sorted(licences()["cc-by-nc-4.0"].demands)
     ['attribution', 'non-commercial', 'notice']
     """
-    return _codebook()[0]
+    return _bundled().licences
 
 
 def find_licence(text: str) -> Licence | None:
-    """Return the licence that an id, a title or an address stands for, in any letter case, or None.
+    """Return the licence that an id, a title or an address names, in any letter case, or None.
 
     Examples
     --------
@@ -86,10 +153,10 @@ def find_licence(text: str) -> Licence | None:
     'cc-by-4.0'
     >>> find_licence("free")
     """
-    return _codebook()[1].get(_folded(text))
+    return _by_spelling().get(_folded(text))
 
 
-def permitted(records: "Collection[Any]", licence: str) -> tuple[Licence, tuple[Benchmark, ...]]:
+def permitted(records: RecordsWithFiles, licence: str) -> tuple[Licence, tuple[Benchmark, ...]]:
     """Return the licence that records are to be published under, and the benchmarks that they are known to be of.
 
     A record is under the licence that it states under the key ``licence`` or ``license`` (or ``data_licence``,
@@ -99,15 +166,15 @@ def permitted(records: "Collection[Any]", licence: str) -> tuple[Licence, tuple[
 
     Parameters
     ----------
-    records : Collection
-        What is to be published.
+    records : RecordsWithFiles
+        What is to be published, a collection for instance.
     licence : str
         As for `find_licence`.
 
     Raises
     ------
     PublishError
-        Where this licence or one that a record states is not in the codebook, or that of a record does not allow it.
+        This licence, or one that a record states, is not in the codebook, or a record's licence does not allow it.
     """
     wanted = find_licence(str(licence))
     if wanted is None:
@@ -124,7 +191,7 @@ def permitted(records: "Collection[Any]", licence: str) -> tuple[Licence, tuple[
     return wanted, tuple(source for source in sources if isinstance(source, Benchmark))
 
 
-def _refuse(records: "Collection[Any]", sources: Mapping[Licence | Benchmark, Record], wanted: Licence) -> None:
+def _refuse(records: RecordsWithFiles, sources: Mapping[Licence | Benchmark, Record], wanted: Licence) -> None:
     under = {source: source.licence if isinstance(source, Benchmark) else source for source in sources}
     for source, own in under.items():
         if own.allows(wanted):
@@ -132,7 +199,7 @@ def _refuse(records: "Collection[Any]", sources: Mapping[Licence | Benchmark, Re
         place = _place(records, sources[source])
         if "no-derivatives" in own.demands:
             raise PublishError(
-                f"{place}: {own.id} allows nothing but the unchanged work, so these tables of it not at all"
+                f"{place}: {own.id} allows nothing but the unchanged work, and these are tables made of it"
             )
         fitting = [other.id for other in licences().values() if all(each.allows(other) for each in under.values())]
         accepted = "no one licence fits all of the records"
@@ -145,19 +212,24 @@ def _refuse(records: "Collection[Any]", sources: Mapping[Licence | Benchmark, Re
         raise PublishError(f"{place}: {said} {own.id}, which does not allow publishing under {wanted.id!r}; {accepted}")
 
 
-def _sources(record: Record, records: "Collection[Any]") -> Iterator[Licence | Benchmark]:
-    """Yield what tells a record's licence."""
+def _sources(record: Record, records: RecordsWithFiles) -> Iterator[Licence | Benchmark]:
+    """Yield the licences that a record states, else its benchmark."""
     stated = _stated(record)
     for item in stated:
         found = find_licence(item) if isinstance(item, str) else None
         if found is None:
             raise PublishError(
-                f"{_place(records, record)}: it states the licence {shown(item)}, of which nothing is known here;"
+                f"{_place(records, record)}: it states the licence {shown(item)}, which is not in the codebook;"
                 f" use an id of {', '.join(licences())}"
             )
         yield found
     if not stated and not getattr(record, "synthetic", False):
-        yield from (benchmark for benchmark in _codebook()[2] if type(record).__name__ in benchmark.records)
+        yield from _benchmarks(record)
+
+
+def _benchmarks(record: Record) -> list[Benchmark]:
+    """Return whose data a record is by its class: one benchmark, or none."""
+    return [one for one in _bundled().benchmarks.values() if type(record).__name__ in one.records]
 
 
 def _stated(record: Record) -> list[Any]:
@@ -179,18 +251,13 @@ def named_licences(records: Iterable[Record]) -> list[str]:
     found: dict[str, None] = {}
     for record in records:
         stated = [item if isinstance(item, str) else shown(item) for item in _stated(record)]
-        known = [] if stated or getattr(record, "synthetic", False) else _codebook()[2]
-        of_benchmark = [
-            f"{benchmark.licence.title}, that of {benchmark.name}"
-            for benchmark in known
-            if type(record).__name__ in benchmark.records
-        ]
-        found |= dict.fromkeys([*stated, *of_benchmark])
+        known = [] if stated or getattr(record, "synthetic", False) else _benchmarks(record)
+        found |= dict.fromkeys([*stated, *(f"{one.licence.title}, that of {one.name}" for one in known)])
     return list(found)
 
 
 def canary(records: Sequence[Record]) -> Canary:
-    """Return the canaries that records hold under a key with ``canary`` in it, else the fixed one of the codebook.
+    """Return the canaries that records have under a key with ``canary`` in it, else the fixed one of the codebook.
 
     Examples
     --------
@@ -200,7 +267,7 @@ def canary(records: Sequence[Record]) -> Canary:
     """
     values = (item for record in records for key, value in _notes(record) if "canary" in key for item in _items(value))
     found = tuple(dict.fromkeys(item for item in values if isinstance(item, str)))
-    return Canary(found or (_codebook()[3],), bool(found))
+    return Canary(found or (_bundled().canary,), bool(found))
 
 
 def _notes(value: Any) -> Iterator[tuple[str, Any]]:
@@ -227,7 +294,7 @@ def _items(value: Any) -> list[Any]:
     return [item for item in items if item is not None and not (isinstance(item, str) and not item.strip())]
 
 
-def _place(records: "Collection[Any]", record: Any) -> str:
+def _place(records: RecordsWithFiles, record: Any) -> str:
     file = records.files.get(record.id)
     return f"{file}: record {shown(record.id)}" if file else f"record {shown(record.id)}"
 
@@ -239,18 +306,10 @@ def _folded(text: str) -> str:
 
 
 @functools.cache
-def _codebook() -> tuple[dict[str, Licence], dict[str, Licence], tuple[Benchmark, ...], str]:
-    """Return the licences by id and by every spelling, the benchmarks, the fixed canary."""
-    data = tomllib.loads((codebook_folder() / "publishing.toml").read_text(encoding="utf-8"))
-    known: dict[str, Licence] = {}
-    spellings: dict[str, Licence] = {}
-    for name, row in data["licences"].items():
-        known[name] = Licence(name, row["title"], row["url"], frozenset(row["demands"]), tuple(row.get("also", ())))
-        spellings |= {
-            _folded(text): known[name] for text in (name, row["title"], row["url"], row.get("spelling", name))
-        }
-    benchmarks = tuple(
-        Benchmark(name, tuple(row["records"]), known[row["licence"]], row["attribution"])
-        for name, row in data["benchmarks"].items()
-    )
-    return known, spellings, benchmarks, data["canary"]
+def _bundled() -> Publishing:
+    return read_toml(codebook_folder() / "publishing.toml", Publishing)
+
+
+@functools.cache
+def _by_spelling() -> dict[str, Licence]:
+    return {spelling: licence for licence in licences().values() for spelling in _spellings(licence)}

@@ -1,322 +1,115 @@
 """Metrics of emotional intelligence: plain Python in, numbers out.
 
-Each family is a module whose docstring says what it measures: `emotion`, `binary`, `pairwise`, `response`, `panas`,
-`holistic`, `composite` for AttuneBench, `trajectory` for EIBench and SAGE. Functions take the reference first and the
-prediction second. `CATALOG` lists every metric with its range and direction; a `Protocol` names the choices that can
-change a score.
+This module has every metric of the catalogue that is a function, `CATALOG` itself, which lists all metrics with range,
+direction and source, and the errors. Functions take the reference first and the prediction second, check their input,
+and return nan with `UndefinedMetricWarning` where a value is undefined.
 
-How sure a number is: `resampling` (bootstrap intervals), `comparison` (two models on the same units), `multiplicity`
-(many tests), `proportions` (independent trials), `power` (how much data a difference needs). How things relate:
-`agreement` of raters, `correlation` of ranks, `ranking` of models. `signature` writes the line to quote with a score.
-For training: `turn_credit`.
+Everything else is imported from its module:
 
-Metric functions check their input. The `prepare_*`, `count_*` and `score_*` functions do not: they serve a harness that
-scores many predictions against one validated truth. `composite.holistic` has no second door here: at package level
-`holistic` is the module.
+- `attunebench`, a module a task: `emotion`, `binary`, `phrasing`, `pairwise`, `response`, `panas`, `holistic`,
+  `composite`; `protocol` names the choices that can change a score. `eibench` and `sage` for those benchmarks, `curves`
+  for the way of an emotion over a conversation, `turn_credit` for training.
+- `stats`: `resampling` (bootstrap intervals), `comparison` (two models on the same units), `multiplicity` (many tests),
+  `proportions` (independent trials), `power` (how much data a difference needs), `agreement` of raters, `correlation`
+  of ranks, `ranking` of models, `statistics` (from the terms of units to the value of a model).
+- `signature` writes the line to quote with a score; `testing` checks a metric of your own.
+
+The ``prepare_*``, ``count_*`` and ``score_*`` functions of a module do not check their input: they serve a harness that
+scores many predictions against one validated reference.
 """
 
-from attune_metrics.attunebench.binary import (
-    Answers,
-    BinaryCounts,
-    PreparedAnswers,
-    binary_accuracy,
-    binary_counts,
-    binary_f1,
-    binary_mcc,
-    binary_precision,
-    binary_recall,
-    count_answers,
-    observed_truth,
-    preferred_truth,
-    prepare_answers,
-)
-from attune_metrics.attunebench.composite import (
-    binary_mean,
-    composite_score,
-    conversation_wide,
-    conversation_wide_average,
-    emotion_blend,
-    equal_weight_composite,
-    evaluation_quality,
-    hp_perspective_alignment,
-    hp_perspective_gap,
-    panas01,
-    turn_level_average,
-)
-from attune_metrics.attunebench.emotion import (
-    NEGATIVE_AFFECT,
-    POSITIVE_AFFECT,
-    VALENCE_AROUSAL,
-    EmotionScores,
-    PreparedTags,
-    Tag,
-    emotion_f1,
-    emotion_f1_intensity,
-    emotion_hit_rate,
-    emotion_intensity_mae,
-    emotion_precision,
-    emotion_recall,
-    emotion_scores,
-    emotion_similarity,
-    emotion_va_intensity_score,
-    emotion_va_score,
-    prepare_tags,
-    score_tags,
-)
-from attune_metrics.attunebench.holistic import (
-    BRANCHES,
-    MODEL_FIT_OPTIONS,
-    Branches,
-    FourBranchScores,
-    Texts,
-    four_branch_mae,
-    four_branch_normalized,
-    four_branch_scores,
-    q1_looking_for_score,
-    q2_emotion_clarity_match,
-    q3_follow_up_score,
-    q3_model_fit_match,
-    q3_model_fit_ordinal_distance,
-    score_four_branch,
-)
-from attune_metrics.attunebench.pairwise import (
-    Choices,
-    Comparison,
-    PairwiseScores,
-    PreparedComparisons,
-    pairwise_accuracy,
-    pairwise_kendall_tau,
-    pairwise_wins,
-    prepare_comparisons,
-    score_comparisons,
-)
-from attune_metrics.attunebench.panas import (
-    Panas,
-    PanasScores,
-    PanasTotals,
-    PreparedPanas,
-    panas_baseline_adjusted,
-    panas_item_baseline_adjusted,
-    panas_item_mae,
-    panas_item_normalized,
-    panas_mae,
-    panas_na_baseline_adjusted,
-    panas_na_mae,
-    panas_na_normalized,
-    panas_normalized,
-    panas_pa_baseline_adjusted,
-    panas_pa_mae,
-    panas_pa_normalized,
-    panas_scores,
-    panas_totals,
-    prepare_panas,
-    score_panas,
-)
-from attune_metrics.attunebench.protocol import (
-    DOCUMENTED,
-    PROTOCOLS,
-    RELEASED,
-    Protocol,
-    get_protocol,
-)
-from attune_metrics.attunebench.response import (
-    JUDGE_DIMENSIONS,
-    RESPONSE_LABELS,
-    PreparedResponses,
-    Responses,
-    ResponseScores,
-    Wins,
-    draft_binary_alignment,
-    draft_judge_score,
-    prepare_responses,
-    response_preference_alignment,
-    response_scores,
-    response_similarity,
-    response_similarity_human_edited,
-    response_similarity_llm_improved,
-    response_similarity_original,
-    score_draft_binary,
-    score_draft_judge,
-    score_response,
-    token_jaccard,
-)
-from attune_metrics.catalog import (
-    CATALOG,
-    Family,
-    Metric,
-)
-from attune_metrics.eibench import (
-    Anchors,
-    Axis,
-    Rule,
-    SageScores,
-    SceneMeans,
-    Treatment,
-    anchor_reward,
-    anchor_score,
-    clip_delta,
-    emotion_curve_area,
-    largest_drop,
-    recovery_time,
-    round_half_up,
-    sage_scores,
-    scene_means,
-    score_anchors,
-    state_curve,
-    treat_failed,
-    turns_to_target,
-)
-from attune_metrics.errors import (
-    MetricInputError,
-    UndefinedMetricWarning,
-)
-from attune_metrics.signature import (
-    Signature,
-    hash_records,
-)
-from attune_metrics.stats.agreement import (
-    KappaWeights,
-    Level,
-    Ratings,
-    cohen_kappa,
-    cohen_kappa_interval,
-    fleiss_kappa,
-    fleiss_kappa_interval,
-    krippendorff_alpha,
-    krippendorff_alpha_interval,
-)
-from attune_metrics.stats.comparison import (
-    PermutationTest,
-    paired_bootstrap,
-    paired_permutation_test,
-)
-from attune_metrics.stats.correlation import (
-    kendall_tau_b,
-    kendall_tau_b_rows,
-    spearman_rho,
-    spearman_rho_rows,
-)
-from attune_metrics.stats.multiplicity import (
-    benjamini_hochberg,
-    holm,
-)
-from attune_metrics.stats.power import (
-    REACH,
-    clustered_standard_error,
-    minimum_detectable_difference,
-    units_needed,
-)
-from attune_metrics.stats.proportions import (
-    McNemarTest,
-    clopper_pearson_interval,
-    mcnemar_test,
-    wilson_interval,
-)
-from attune_metrics.stats.ranking import (
-    WinRates,
-    bradley_terry,
-    rank_intervals,
-    win_rates,
-)
-from attune_metrics.stats.resampling import (
-    Floats,
-    Interval,
-    Method,
-    Resamples,
-    Statistic,
-    bootstrap,
-    bootstrap_distribution,
-    draw_resamples,
-    mean_of_sums,
-)
-from attune_metrics.turn_credit import (
-    process_rewards,
-    trace_advantages,
-    turn_advantages,
-)
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from attune_metrics.attunebench.binary import (
+        binary_accuracy,
+        binary_f1,
+        binary_mcc,
+        binary_precision,
+        binary_recall,
+    )
+    from attune_metrics.attunebench.composite import (
+        binary_mean,
+        composite_score,
+        conversation_wide,
+        conversation_wide_average,
+        emotion_blend,
+        equal_weight_composite,
+        evaluation_quality,
+        holistic,
+        panas01,
+        turn_level_average,
+    )
+    from attune_metrics.attunebench.emotion import (
+        emotion_f1,
+        emotion_f1_intensity,
+        emotion_hit_rate,
+        emotion_intensity_mae,
+        emotion_precision,
+        emotion_recall,
+        emotion_va_intensity_score,
+        emotion_va_score,
+    )
+    from attune_metrics.attunebench.holistic import (
+        four_branch_mae,
+        four_branch_normalized,
+        q1_looking_for_score,
+        q2_emotion_clarity_match,
+        q3_follow_up_score,
+        q3_model_fit_match,
+        q3_model_fit_ordinal_distance,
+    )
+    from attune_metrics.attunebench.pairwise import pairwise_accuracy, pairwise_kendall_tau
+    from attune_metrics.attunebench.panas import (
+        panas_baseline_adjusted,
+        panas_item_baseline_adjusted,
+        panas_item_mae,
+        panas_item_normalized,
+        panas_mae,
+        panas_na_baseline_adjusted,
+        panas_na_mae,
+        panas_na_normalized,
+        panas_normalized,
+        panas_pa_baseline_adjusted,
+        panas_pa_mae,
+        panas_pa_normalized,
+    )
+    from attune_metrics.attunebench.phrasing import hp_perspective_alignment, hp_perspective_gap
+    from attune_metrics.attunebench.response import (
+        draft_binary_alignment,
+        draft_judge_score,
+        response_preference_alignment,
+        response_similarity,
+        response_similarity_human_edited,
+        response_similarity_llm_improved,
+        response_similarity_original,
+    )
+    from attune_metrics.catalog import CATALOG
+    from attune_metrics.curves import emotion_curve_area, largest_drop, recovery_time, turns_to_target
+    from attune_metrics.eibench import anchor_reward, anchor_score
+    from attune_metrics.errors import MetricInputError, UndefinedMetricWarning
+    from attune_metrics.metric import Metric
+    from attune_metrics.sage import sage_failure, sage_success
 
 __all__ = [
-    "BRANCHES",
     "CATALOG",
-    "DOCUMENTED",
-    "JUDGE_DIMENSIONS",
-    "MODEL_FIT_OPTIONS",
-    "NEGATIVE_AFFECT",
-    "POSITIVE_AFFECT",
-    "PROTOCOLS",
-    "REACH",
-    "RELEASED",
-    "RESPONSE_LABELS",
-    "VALENCE_AROUSAL",
-    "Anchors",
-    "Answers",
-    "Axis",
-    "BinaryCounts",
-    "Branches",
-    "Choices",
-    "Comparison",
-    "EmotionScores",
-    "Family",
-    "Floats",
-    "FourBranchScores",
-    "Interval",
-    "KappaWeights",
-    "Level",
-    "McNemarTest",
-    "Method",
     "Metric",
     "MetricInputError",
-    "PairwiseScores",
-    "Panas",
-    "PanasScores",
-    "PanasTotals",
-    "PermutationTest",
-    "PreparedAnswers",
-    "PreparedComparisons",
-    "PreparedPanas",
-    "PreparedResponses",
-    "PreparedTags",
-    "Protocol",
-    "Ratings",
-    "Resamples",
-    "ResponseScores",
-    "Responses",
-    "Rule",
-    "SageScores",
-    "SceneMeans",
-    "Signature",
-    "Statistic",
-    "Tag",
-    "Texts",
-    "Treatment",
     "UndefinedMetricWarning",
-    "WinRates",
-    "Wins",
     "anchor_reward",
     "anchor_score",
-    "benjamini_hochberg",
     "binary_accuracy",
-    "binary_counts",
     "binary_f1",
     "binary_mcc",
     "binary_mean",
     "binary_precision",
     "binary_recall",
-    "bootstrap",
-    "bootstrap_distribution",
-    "bradley_terry",
-    "clip_delta",
-    "clopper_pearson_interval",
-    "clustered_standard_error",
-    "cohen_kappa",
-    "cohen_kappa_interval",
     "composite_score",
     "conversation_wide",
     "conversation_wide_average",
-    "count_answers",
     "draft_binary_alignment",
     "draft_judge_score",
-    "draw_resamples",
     "emotion_blend",
     "emotion_curve_area",
     "emotion_f1",
@@ -325,36 +118,18 @@ __all__ = [
     "emotion_intensity_mae",
     "emotion_precision",
     "emotion_recall",
-    "emotion_scores",
-    "emotion_similarity",
     "emotion_va_intensity_score",
     "emotion_va_score",
     "equal_weight_composite",
     "evaluation_quality",
-    "fleiss_kappa",
-    "fleiss_kappa_interval",
     "four_branch_mae",
     "four_branch_normalized",
-    "four_branch_scores",
-    "get_protocol",
-    "hash_records",
-    "holm",
+    "holistic",
     "hp_perspective_alignment",
     "hp_perspective_gap",
-    "kendall_tau_b",
-    "kendall_tau_b_rows",
-    "krippendorff_alpha",
-    "krippendorff_alpha_interval",
     "largest_drop",
-    "mcnemar_test",
-    "mean_of_sums",
-    "minimum_detectable_difference",
-    "observed_truth",
-    "paired_bootstrap",
-    "paired_permutation_test",
     "pairwise_accuracy",
     "pairwise_kendall_tau",
-    "pairwise_wins",
     "panas01",
     "panas_baseline_adjusted",
     "panas_item_baseline_adjusted",
@@ -368,49 +143,50 @@ __all__ = [
     "panas_pa_baseline_adjusted",
     "panas_pa_mae",
     "panas_pa_normalized",
-    "panas_scores",
-    "panas_totals",
-    "preferred_truth",
-    "prepare_answers",
-    "prepare_comparisons",
-    "prepare_panas",
-    "prepare_responses",
-    "prepare_tags",
-    "process_rewards",
     "q1_looking_for_score",
     "q2_emotion_clarity_match",
     "q3_follow_up_score",
     "q3_model_fit_match",
     "q3_model_fit_ordinal_distance",
-    "rank_intervals",
     "recovery_time",
     "response_preference_alignment",
-    "response_scores",
     "response_similarity",
     "response_similarity_human_edited",
     "response_similarity_llm_improved",
     "response_similarity_original",
-    "round_half_up",
-    "sage_scores",
-    "scene_means",
-    "score_anchors",
-    "score_comparisons",
-    "score_draft_binary",
-    "score_draft_judge",
-    "score_four_branch",
-    "score_panas",
-    "score_response",
-    "score_tags",
-    "spearman_rho",
-    "spearman_rho_rows",
-    "state_curve",
-    "token_jaccard",
-    "trace_advantages",
-    "treat_failed",
-    "turn_advantages",
+    "sage_failure",
+    "sage_success",
     "turn_level_average",
     "turns_to_target",
-    "units_needed",
-    "wilson_interval",
-    "win_rates",
 ]
+
+if not TYPE_CHECKING:
+    # In this order a name is found before modules that load numpy.
+    _MODULES = (
+        "errors",
+        "metric",
+        "attunebench.emotion",
+        "attunebench.binary",
+        "attunebench.phrasing",
+        "attunebench.pairwise",
+        "attunebench.response",
+        "attunebench.panas",
+        "attunebench.holistic",
+        "attunebench.composite",
+        "curves",
+        "sage",
+        "eibench",
+        "catalog",
+    )
+
+    def __getattr__(name):
+        if name in __all__:
+            for place in _MODULES:
+                module = import_module(f"attune_metrics.{place}")
+                if name in module.__all__:
+                    globals()[name] = value = getattr(module, name)
+                    return value
+        raise AttributeError(f"module 'attune_metrics' has no attribute {name!r}")
+
+    def __dir__():
+        return sorted({*globals(), *__all__})

@@ -1,4 +1,4 @@
-"""Checks shared by the public doors: each raises `MetricInputError`, or warns that a value is undefined."""
+"""Checks of input: each returns the checked value or raises `MetricInputError`; and the warning of undefined values."""
 
 import warnings
 from collections.abc import Iterable, Mapping

@@ -1,13 +1,21 @@
-"""The shape of a curve: how high it ran, how deep it fell, how fast it rose."""
+"""The shape of an emotion curve: its mean level, its largest drop, how fast it recovers and reaches a target.
+
+Conventions
+-----------
+A curve is the state of a simulated person before the first reply and after each judged reply, 0 to 100, higher is
+better (for anger, give ``100 - anger``); turns are its steps.
+"""
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import accumulate
 from math import inf, nan
 
 from attune_metrics.checks import check_list, check_number, warn_undefined
 from attune_metrics.errors import MetricInputError
+from attune_metrics.metric import Metric
 
-__all__ = ["emotion_curve_area", "largest_drop", "recovery_time", "turns_to_target"]
+__all__ = ["METRICS", "emotion_curve_area", "largest_drop", "recovery_time", "turns_to_target"]
 
 
 def _check_curve(curve: object) -> list[float]:
@@ -35,7 +43,7 @@ def emotion_curve_area(curve: Sequence[float]) -> float:
     Raises
     ------
     MetricInputError
-        If the curve is empty or a state is no number from 0 to 100.
+        If the curve is empty or a state is not a number from 0 to 100.
 
     Examples
     --------
@@ -112,7 +120,7 @@ def turns_to_target(curve: Sequence[float], *, target: float) -> float:
     Raises
     ------
     MetricInputError
-        As `emotion_curve_area`, and if the target is no number from 0 to 100.
+        As `emotion_curve_area`, and if the target is not a number from 0 to 100.
 
     Examples
     --------
@@ -136,3 +144,34 @@ def _peak(values: list[float]) -> int:
 
 def _first(values: list[float], level: float) -> float:
     return next((float(turn) for turn, value in enumerate(values) if value >= level), inf)
+
+
+_entry = partial(Metric, low=0, digits=1, family="curves", source="Defined in attune_metrics.curves")
+
+METRICS: tuple[Metric, ...] = (
+    _entry(
+        name="emotion_curve_area",
+        label="Area under the emotion curve",
+        high=100,
+        function=emotion_curve_area,
+        nullable=True,
+    ),
+    _entry(name="largest_drop", label="Largest drop", high=100, higher_is_better=False, function=largest_drop),
+    _entry(
+        name="recovery_time",
+        label="Recovery time",
+        low=1,
+        higher_is_better=False,
+        statistic="median",
+        function=recovery_time,
+        nullable=True,
+    ),
+    _entry(
+        name="turns_to_target",
+        label="Turns to target",
+        higher_is_better=False,
+        statistic="median",
+        function=turns_to_target,
+    ),
+)
+"""The catalogue's entries of this module."""

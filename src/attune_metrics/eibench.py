@@ -1,28 +1,25 @@
-"""Trajectories: where a conversation with a simulated person led, and the way it took.
+"""EIBench: where a conversation with a simulated person led.
 
 Conventions
 -----------
-A simulated person has a state that each reply moves. EIBench [1]_ keeps two values from 0 to 100, anger (lower is
-better) and trust (higher is better), and scores the last ones against three anchors of the scenario: start, target and
-worst case. SAGE [2]_ keeps one emotion value from 0 to 100 and reports its mean at the end.
+A simulated person has a state that each reply moves: two values from 0 to 100, anger (lower is better) and trust
+(higher is better). The last state is scored against three anchors of the scenario: start, target and worst case [1]_.
 
-A curve is the state before the first reply and after each judged reply; turns are its steps. The shape metrics take
-curves in which higher is better: for anger, give ``100 - anger``.
+A curve is the state before the first reply and after each judged reply; `attune_metrics.curves` measures its shape.
 
 Metrics
 -------
 - Anchor score of an axis, and reward: how far the last state is from the start towards target or worst case.
-- Area under the curve, largest drop, recovery time, turns to target: the shape of the way.
-- `scene_means` and `sage_scores` summarise many conversations.
+- `scene_means`: means over all episodes, over those of each scene, and over scenes.
 
 References
 ----------
 .. [1] EIBench, arXiv:2606.15532, and its released evaluation.
-.. [2] SAGE, arXiv:2505.02847.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from math import fsum, isnan, nan
 from typing import Literal, NamedTuple, get_args
 
@@ -30,33 +27,28 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attune_metrics.checks import check_list, check_number
-from attune_metrics.curves import emotion_curve_area, largest_drop, recovery_time, turns_to_target
 from attune_metrics.errors import MetricInputError
-from attune_metrics.sage import SageScores, round_half_up, sage_scores
-from attune_metrics.stats.arrays import check_array
-from attune_metrics.stats.sums import Floats
+from attune_metrics.metric import Metric
+from attune_metrics.stats.arrays import Floats, check_array
 
 __all__ = [
+    "METRICS",
+    "SCENES",
     "Anchors",
     "Axis",
     "Rule",
-    "SageScores",
     "SceneMeans",
     "Treatment",
     "anchor_reward",
     "anchor_score",
     "clip_delta",
-    "emotion_curve_area",
-    "largest_drop",
-    "recovery_time",
-    "round_half_up",
-    "sage_scores",
     "scene_means",
     "score_anchors",
     "state_curve",
     "treat_failed",
-    "turns_to_target",
 ]
+
+SCENES = ("support", "defense", "repair", "charm")
 
 Axis = Literal["anger", "trust"]
 Rule = Literal["evaluation", "directed"]
@@ -89,7 +81,7 @@ def clip_delta(value: object) -> int:
     Parameters
     ----------
     value : object
-        A number, or text that holds one, as a simulated person's model wrote it.
+        A number, or text such as ``"+2"``, as the model that plays the person wrote it.
 
     Returns
     -------
@@ -99,7 +91,7 @@ def clip_delta(value: object) -> int:
     Raises
     ------
     MetricInputError
-        If it is no finite number. EIBench's evaluation goes on with 0 then; whoever does so counts it.
+        If it is not a finite number. EIBench's evaluation goes on with 0 then; a harness that does so has to count it.
 
     Examples
     --------
@@ -132,7 +124,7 @@ def state_curve(initial: float, deltas: Iterable[object]) -> list[float]:
     Raises
     ------
     MetricInputError
-        If the start is out of range or a change is no finite number.
+        If the start is out of range or a change is not a finite number.
 
     Examples
     --------
@@ -153,7 +145,7 @@ def score_anchors(anchors: Anchors, final: ArrayLike, *, axis: Axis, rule: Rule 
     anchors : Anchors
         Initial, target and worst, each a number for all episodes or an array with one for each.
     final : array of float, shape (episodes,)
-        Last states; nan where there is none.
+        Last states; nan where one is missing.
     axis, rule
         As for `anchor_score`.
 
@@ -231,7 +223,7 @@ def anchor_score(anchors: Anchors, final: float, *, axis: Axis, rule: Rule = "ev
     Raises
     ------
     MetricInputError
-        If a state is no number from 0 to 100, or the axis or rule is unknown.
+        If a state is not a number from 0 to 100, or the axis or rule is unknown.
 
     Notes
     -----
@@ -284,7 +276,7 @@ def treat_failed(
     Parameters
     ----------
     values : array of float, shape (episodes,)
-        Scores or final states as recorded; nan where there is none.
+        Scores or final states as recorded; nan where one is missing.
     failed : array of bool, shape (episodes,)
         Which episodes failed.
     treatment : {"exclude", "start", "worst"}
@@ -301,7 +293,7 @@ def treat_failed(
     Raises
     ------
     MetricInputError
-        If the two differ in length, a value is no number, a mark is not true or false, or the treatment is unknown.
+        If the two differ in length, a value is not a number, a mark is not true or false, or the treatment is unknown.
 
     Examples
     --------
@@ -363,7 +355,7 @@ def scene_means(scenes: Iterable[str], values: ArrayLike) -> SceneMeans:
     Raises
     ------
     MetricInputError
-        If a scene is no text, a value is no number, or they are not equally many.
+        If a scene is not a text, a value is not a number, or the two differ in length.
 
     Examples
     --------
@@ -381,12 +373,12 @@ def scene_means(scenes: Iterable[str], values: ArrayLike) -> SceneMeans:
     for label, score in zip(labels, scores.tolist(), strict=True):
         if not isinstance(label, str):
             raise MetricInputError(f"scene {label!r:.60} is not a text")
-        held = grouped.setdefault(label, [])
+        of_scene = grouped.setdefault(label, [])
         if not isnan(score):
-            held.append(score)
+            of_scene.append(score)
     by_scene = {scene: _mean(grouped[scene]) for scene in sorted(grouped)}
     n_by_scene = {scene: len(grouped[scene]) for scene in by_scene}
-    overall = _mean([score for held in grouped.values() for score in held])
+    overall = _mean([score for of_scene in grouped.values() for score in of_scene])
     return SceneMeans(overall, _mean(list(by_scene.values())), sum(n_by_scene.values()), by_scene, n_by_scene)
 
 
@@ -397,3 +389,31 @@ def _mean(values: list[float]) -> float:
 def _check_choice(name: str, value: object, choices: object) -> None:
     if value not in get_args(choices):
         raise MetricInputError(f"unknown {name} {value!r}; expected {', '.join(get_args(choices))}")
+
+
+_entry = partial(Metric, digits=1, family="eibench", source="EIBench (arXiv:2606.15532), released evaluation")
+_score = partial(_entry, low=-1, high=1, scale=100)
+_state = partial(_entry, low=0, high=100, source="Last state of an episode, EIBench (arXiv:2606.15532)")
+
+METRICS: tuple[Metric, ...] = (
+    _score(name="reward", label="Reward", function=anchor_reward),
+    _score(name="anger_score", label="Anger score", function=partial(anchor_score, axis="anger")),
+    _score(name="trust_score", label="Trust score", function=partial(anchor_score, axis="trust")),
+    _state(name="final_anger", label="Final anger", higher_is_better=False),
+    _state(name="final_trust", label="Final trust"),
+    _score(
+        name="reward_macro",
+        label="Reward, macro",
+        short="macro",
+        level="model",
+        statistic="mean_of_means",
+        terms=tuple(f"{term}.{scene}" for scene in SCENES for term in ("reward", "n")),
+        nullable=True,
+        source="Mean of the scenes' mean rewards; EIBench (arXiv:2606.15532), released evaluation",
+    ),
+)
+"""The catalogue's entries of this module.
+
+The terms of ``reward_macro`` are ``reward.SCENE`` and ``n.SCENE`` for each scene: of an episode of the scene its reward
+and 1, of another episode 0 and 0. Where data lack a scene, leave its two terms out.
+"""

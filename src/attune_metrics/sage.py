@@ -1,15 +1,27 @@
-"""What the board of SAGE reports of a model."""
+"""SAGE: how a simulated person feels at the end of a conversation, and what its board reports of a model.
+
+Conventions
+-----------
+A simulated person has one emotion value from 0 to 100, which each reply moves. A conversation counts with its last
+value: a success ended at 100, a failure below 10 [1]_.
+
+References
+----------
+.. [1] SAGE, arXiv:2505.02847, and its published results.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Context, Decimal
+from functools import partial
 from math import fsum, inf, nan
 
 from attune_metrics.checks import check_list, check_number, warn_undefined
+from attune_metrics.metric import Metric
 from attune_metrics.stats.proportions import wilson_interval
 from attune_metrics.stats.resampling import Interval
 
-__all__ = ["SageScores", "round_half_up", "sage_scores"]
+__all__ = ["METRICS", "SageScores", "round_half_up", "sage_failure", "sage_scores", "sage_success"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +48,50 @@ class SageScores:
     failure: Interval
 
 
+def sage_success(final: float) -> float:
+    """Whether a conversation ended as a success: 1 if ``final >= 100``, else 0.
+
+    Parameters
+    ----------
+    final : float
+        Final emotion value, 0 to 100.
+
+    Returns
+    -------
+    float
+        0 or 1, higher is better; the mean over conversations is the share of successes.
+
+    Raises
+    ------
+    MetricInputError
+        If the value is not a number from 0 to 100.
+
+    Examples
+    --------
+    >>> sage_success(100), sage_success(99)
+    (1.0, 0.0)
+    """
+    return float(check_number(final, "final", 0, 100) >= 100)
+
+
+def sage_failure(final: float) -> float:
+    """Whether a conversation ended as a failure: 1 if ``final < 10``, else 0.
+
+    Takes and raises what `sage_success` does.
+
+    Returns
+    -------
+    float
+        0 or 1, lower is better; the mean over conversations is the share of failures.
+
+    Examples
+    --------
+    >>> sage_failure(9), sage_failure(10)
+    (1.0, 0.0)
+    """
+    return float(check_number(final, "final", 0, 100) < 10)
+
+
 def sage_scores(finals: Iterable[float], *, level: float = 0.95) -> SageScores:
     """Summarise final emotion values as SAGE does, with intervals of both shares.
 
@@ -55,7 +111,7 @@ def sage_scores(finals: Iterable[float], *, level: float = 0.95) -> SageScores:
     Raises
     ------
     MetricInputError
-        If a value is no number from 0 to 100 or the level is out of range.
+        If a value is not a number from 0 to 100 or the level is out of range.
 
     Examples
     --------
@@ -64,7 +120,7 @@ def sage_scores(finals: Iterable[float], *, level: float = 0.95) -> SageScores:
     (65.0, 2, 1, 0.15)
     """
     values = [check_number(value, "final", 0, 100) for value in check_list(finals, "finals", "final values")]
-    n, successes, failures = len(values), sum(value >= 100 for value in values), sum(value < 10 for value in values)
+    n, successes, failures = len(values), int(sum(map(sage_success, values))), int(sum(map(sage_failure, values)))
     success, failure = (wilson_interval(count, n, level=level) for count in (successes, failures))
     if not values:
         warn_undefined("sage_scores", "there are no conversations")
@@ -99,3 +155,27 @@ def round_half_up(value: float) -> float:
     """
     exact = Decimal(repr(check_number(value, "value", -inf, inf)))
     return float(exact.quantize(Decimal("0.1"), ROUND_HALF_UP, Context(prec=400)))  # as many digits as any float has
+
+
+_entry = partial(Metric, low=0, high=1, family="sage", source="SAGE (arXiv:2505.02847), published results")
+
+METRICS: tuple[Metric, ...] = (
+    _entry(
+        name="emo_point",
+        label="Score",
+        high=100,
+        digits=1,
+        source="Final emotion value of a conversation, as SAGE (arXiv:2505.02847) publishes it",
+    ),
+    _entry(name="success", label="Success", scale=100, digits=1, statistic="share", function=sage_success),
+    _entry(
+        name="failure",
+        label="Failure",
+        higher_is_better=False,
+        scale=100,
+        digits=1,
+        statistic="share",
+        function=sage_failure,
+    ),
+)
+"""The catalogue's entries of this module."""

@@ -47,7 +47,7 @@ class Signature:
     filter : str, optional
         The question that chose the records.
     n, clusters, excluded : int, optional
-        Units scored, clusters that hold them, units left out.
+        Units scored, their clusters, units left out.
     unit, interval : str, optional
         What is resampled (``participant``), and the method of the interval (``percentile-expanded``).
     level : float, optional
@@ -58,7 +58,7 @@ class Signature:
     Raises
     ------
     MetricInputError
-        If a text is no text, a count is no whole number from 0, or a level is not between 0 and 1.
+        If a text is not a text, a count is not a whole number from 0, or a level is not between 0 and 1.
 
     Examples
     --------
@@ -115,7 +115,7 @@ class Signature:
         Raises
         ------
         MetricInputError
-            If the text is not exactly what some signature is written as: an unknown or repeated setting, another order,
+            If the text is not exactly what a signature is written as: an unknown or repeated setting, another order,
             a value that is not encoded or not of its kind.
 
         Examples
@@ -161,7 +161,7 @@ def _expected(name: str) -> str:
     return "a number between 0 and 1" if name == "level" else "a text"
 
 
-# A lone surrogate is no character but does occur in Python's texts (file names); it is encoded as it stands.
+# A lone surrogate is not a character but occurs in Python's texts (file names); it is encoded unchanged.
 def _encode(value: str | float) -> str:
     return quote(str(value), safe="", errors="surrogatepass")
 
@@ -180,7 +180,7 @@ def _decode(name: str, value: str) -> str | float:
 def hash_records(records: Iterable[bytes]) -> str:
     """Hash a collection of records, whatever their order.
 
-    The SHA-256 of the sorted SHA-256 digests of the records, of which the first 128 bits are kept.
+    The first 128 bits of the SHA-256 of the sorted SHA-256 digests of the records.
 
     Parameters
     ----------

@@ -16,12 +16,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from attune_metrics.checks import check_number
 from attune_metrics.errors import MetricInputError
-from attune_metrics.stats.arrays import check_array
-from attune_metrics.stats.sums import Floats
+from attune_metrics.stats.arrays import Floats, check_array
 
 __all__ = ["process_rewards", "trace_advantages", "turn_advantages"]
 
-_EPSILON = 1e-6  # of the definition: beside the floor it changes the sixth digit
+_EPSILON = 1e-6  # of the definition: added to the floor, it changes the sixth digit
 
 
 def process_rewards(anger_changes: ArrayLike, trust_changes: ArrayLike) -> Floats:
@@ -40,7 +39,7 @@ def process_rewards(anger_changes: ArrayLike, trust_changes: ArrayLike) -> Float
     Raises
     ------
     MetricInputError
-        If a change is no number from -100 to 100 or they are not equally many.
+        If a change is not a number from -100 to 100 or the two differ in length.
 
     Examples
     --------
@@ -68,7 +67,7 @@ def trace_advantages(rewards: ArrayLike, groups: ArrayLike, *, sigma_floor: floa
     groups : array of int or str, shape (traces,)
         The prompt of each trace, in any order.
     sigma_floor : float
-        From 0, which is no floor.
+        From 0, which sets none.
 
     Returns
     -------
@@ -78,7 +77,7 @@ def trace_advantages(rewards: ArrayLike, groups: ArrayLike, *, sigma_floor: floa
     Raises
     ------
     MetricInputError
-        If a reward is no finite number, there is not one group for each reward, or the floor is negative.
+        If a reward is not a finite number, the number of groups differs from that of rewards, or the floor is negative.
 
     Examples
     --------

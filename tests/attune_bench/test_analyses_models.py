@@ -11,7 +11,7 @@ from attune_bench.benchmarks.attunebench.analyses import metric_correlation, mod
 from attune_bench.benchmarks.attunebench.analyses._common import direction
 from attune_bench.stats.series import METRICS
 from attune_metrics import MetricInputError
-from attune_metrics import win_rates as rates_of
+from attune_metrics.stats.ranking import win_rates as rates_of
 
 Json = dict[str, Any]
 Build = Callable[..., Scores]

@@ -12,7 +12,7 @@ import pytest
 from attune_bench import Scores, score
 from attune_bench.benchmarks.attunebench.analyses import ANALYSES, win_rates
 from attune_data import load, load_runs
-from attune_metrics import Signature
+from attune_metrics.signature import Signature
 
 Call = Callable[..., tuple[int, str, str]]
 QUICK = ("--resamples", 200)

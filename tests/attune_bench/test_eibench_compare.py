@@ -22,7 +22,7 @@ from attune_bench.benchmarks.eibench.comparison import (
     summaries,
 )
 from attune_data import Episode, Scenario
-from attune_metrics import Signature
+from attune_metrics.signature import Signature
 
 Call = Callable[..., tuple[int, str, str]]
 

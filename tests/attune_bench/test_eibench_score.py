@@ -16,7 +16,7 @@ import pytest
 from attune_bench.benchmarks.eibench.scoring import episode_summary, score_episodes
 from attune_bench.stats.signing import fingerprint
 from attune_data import Episode, Scenario
-from attune_metrics import Signature
+from attune_metrics.signature import Signature
 
 Call = Callable[..., tuple[int, str, str]]
 Json = dict[str, Any]

@@ -12,7 +12,8 @@ from attune_bench._scenario_commands import point
 from attune_bench.benchmarks.sage.scoring import sage_board, sage_comparisons
 from attune_data import SageDialogue
 from attune_data.sage.dialogue import emotion_state
-from attune_metrics import MetricInputError, Signature
+from attune_metrics import MetricInputError
+from attune_metrics.signature import Signature
 
 Call = Callable[..., tuple[int, str, str]]
 

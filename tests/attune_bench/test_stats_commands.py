@@ -12,7 +12,7 @@ from attune_bench import Scores, score
 from attune_bench.benchmarks.attunebench.baselines import BASELINES
 from attune_bench.stats.signing import codebook_hash, fingerprint, sign
 from attune_data import load
-from attune_metrics import Signature
+from attune_metrics.signature import Signature
 
 Call = Callable[..., tuple[int, str, str]]
 

@@ -1,16 +1,17 @@
 import copy
-import dataclasses
-import doctest
 import json
+import pickle
 import re
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 import attune_data.codebook as module
-from attune_data.codebook import Codebook, CodebookError, codebook_folder, load_codebook
+from attune_data import Codebook, CodebookError, load_codebook
+from attune_data.codebook import codebook_folder
 from attune_metrics.attunebench.emotion import VALENCE_AROUSAL
 
 CATEGORIES = {
@@ -176,11 +177,14 @@ def test_nothing_is_amiss_and_it_is_read_once(book: Codebook) -> None:
 
 
 def test_a_codebook_cannot_be_changed_but_copied(book: Codebook) -> None:
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        book.binary["B7"].text = "?"  # type: ignore[misc]
+    with pytest.raises(ValidationError, match="frozen"):
+        book.binary["B7"].text = "?"  # type: ignore[misc]  # this must not be possible
+    with pytest.raises(ValidationError, match="frozen"):
+        book.binary = book.binary  # type: ignore[misc]  # this must not be possible
     with pytest.raises(TypeError):
         book.binary["B7"] = book.binary["B6"]  # type: ignore[index]
     assert copy.deepcopy(book) == book
+    assert pickle.loads(pickle.dumps(book)) == book  # noqa: S301 - our own bytes
 
 
 @pytest.mark.parametrize(("key", "nearest"), [("B310x", "B310"), ("b7", "B7"), ("B70", "B7")])
@@ -195,10 +199,6 @@ def test_mappings_show_their_names(book: Codebook) -> None:
     assert repr(book.panas_strategies) == "Named(absolute, delta, blind_delta)"
 
 
-def test_examples_in_the_documentation_run() -> None:
-    assert doctest.testmod(module).failed == 0
-
-
 # Where the bundled codebook is found
 
 
@@ -206,14 +206,14 @@ def test_the_packaged_copy_comes_first(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(resources, "files", lambda _: tmp_path)
     assert codebook_folder() != tmp_path / "codebook"
     (tmp_path / "codebook").mkdir()
-    (tmp_path / "codebook" / "attunebench.toml").touch()
+    (tmp_path / "codebook" / "publishing.toml").touch()
     assert codebook_folder() == tmp_path / "codebook"
 
 
 def test_no_folder_is_a_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resources, "files", lambda _: tmp_path)
     monkeypatch.setattr(module, "__file__", str(tmp_path / "src" / "attune_data" / "codebook.py"))
-    with pytest.raises(FileNotFoundError, match=r"no attunebench\.toml in .* is the installation whole"):
+    with pytest.raises(FileNotFoundError, match=r"no publishing\.toml in .* is the installation whole"):
         codebook_folder()
 
 
@@ -362,9 +362,9 @@ def test_general_is_a_question_only_among_pairwise_ones(tmp_path: Path, book: Co
         ("<html>", "b'<html>': Expecting value: line 1 column 1.*web page"),
         ('{"B1": "?"}\n{"B2": "?"}', "Extra data: line 2 column 1.*JSON Lines"),
         ("[" * 100_000, "recursion"),
-        ('{"a":' * 900 + "1" + "}" * 900, "recursion|no questions"),
+        ('{"a":' * 900 + "1" + "}" * 900, "nested too deeply|no questions"),
         ("9" * 10_000, "digits"),
-        ("{}", r"\$, b'\{\}': no questions or options"),
+        ("{}", r"\$ = \{\}: no questions or options"),
         ("[]", "no questions or options"),
         ("null", "no questions or options"),
         ('"B1"', "no questions or options"),

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from attune_data import Collection, Conversation, PublishError, Run, load, load_runs
-from attune_data.codebook import codebook_folder
-from attune_data.licences import canary, find_licence, licences, permitted
+from attune_data.codebook import codebook_folder, read_toml
+from attune_data.licences import Publishing, canary, find_licence, licences, permitted
+from attune_data.schema_kinds import RECORDS
 
 Json = dict[str, Any]
 Put = Callable[[Json, str, Any], Json]
@@ -126,6 +127,12 @@ def test_a_run_states_its_licence_too(run: Json, load_run: Callable[[Any], Colle
         permitted(load_run({**run, "metadata": {"license": "ODbL-1.0"}}), "mit")
 
 
+def test_every_kind_of_record_but_runs_is_of_one_benchmark() -> None:
+    book = read_toml(CODEBOOK, Publishing)
+    named = [record for benchmark in book.benchmarks.values() for record in benchmark.records]
+    assert sorted([*named, "Run"]) == sorted(kind.model.__name__ for kind in RECORDS.values())
+
+
 def test_one_record_among_many_is_enough() -> None:
     demo = load("demo")
     other = demo[7].model_copy(update={"licence": "cc-by-nc-4.0"})
@@ -179,9 +186,7 @@ def test_what_was_generated_has_any_licence() -> None:
 def test_a_stated_licence_that_is_unknown_is_refused(
     conversation: Json, load_conversation: LoadOne, value: Any
 ) -> None:
-    with pytest.raises(
-        PublishError, match=r"it states the licence .*, of which nothing is known here; use an id of cc0"
-    ):
+    with pytest.raises(PublishError, match=r"it states the licence .*, which is not in the codebook; use an id of cc0"):
         permitted(load_conversation({**conversation, "licence": value}), "cc-by-4.0")
 
 

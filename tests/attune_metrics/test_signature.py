@@ -9,7 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from attune_metrics import MetricInputError, Signature, hash_records
+from attune_metrics import MetricInputError
+from attune_metrics.signature import Signature, hash_records
 
 FULL = Signature(
     attune="0.1", metric="composite_score", protocol="released", mode="with history", codebook="1", data="d41d8c",

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attune_metrics import MetricInputError, process_rewards, trace_advantages, turn_advantages
+from attune_metrics import MetricInputError
+from attune_metrics.turn_credit import process_rewards, trace_advantages, turn_advantages
 
 quick = settings(deadline=None)
 unit = st.floats(-1, 1)

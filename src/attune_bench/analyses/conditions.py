@@ -13,11 +13,12 @@ from typing_extensions import Unpack
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.intervals import distribution_ends
 from attune_bench.stats.options import ALPHA, AnalysisKeywords, AnalysisOptions
-from attune_bench.stats.paired import corrected, paired, point_values
+from attune_bench.stats.paired import corrected, paired
 from attune_bench.stats.ranking import direction
 from attune_bench.stats.series import Draws, ScoreSeries
 from attune_metrics.stats.arrays import average_ranks
 from attune_metrics.stats.resampling import bootstrap_distribution
+from attune_metrics.stats.statistics import point_estimate
 
 __all__ = ["condition_differences", "rank_shifts"]
 
@@ -143,7 +144,7 @@ def rank_shifts(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.D
         values, statistic, sign = series.values(metric), series.statistic(metric), direction(scores.metrics[metric])
         for conditions, pairs in by_conditions.items():
             sides = np.array(pairs, dtype=np.intp).T
-            points = sign * np.array([point_values(values[side], statistic) for side in sides])
+            points = sign * np.array([point_estimate(values[side], statistic=statistic) for side in sides])
             sides, points = sides[:, (known := ~np.isnan(points).any(axis=0))], points[:, known]
             if len(sides[0]) < _MIN_MODELS:
                 continue

@@ -14,11 +14,11 @@ from attune_bench.analyses.units import per_unit
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.intervals import distribution_ends, interval_ends, null
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
-from attune_bench.stats.paired import point_values
 from attune_bench.stats.ranking import direction
 from attune_bench.stats.series import Draws, ScoreSeries, group_by_mask
 from attune_metrics.stats.correlation import spearman_rho_rows
 from attune_metrics.stats.resampling import bootstrap, bootstrap_distribution
+from attune_metrics.stats.statistics import point_estimate
 
 __all__ = ["metric_correlation", "win_rates"]
 
@@ -70,7 +70,9 @@ def metric_correlation(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) 
             continue
         mask = np.logical_or.reduce(series.scored[groups], axis=0)
         resamples = draws.of(mask)
-        points = {metric: point_values(values[metric][groups], series.statistic(metric)) for metric in metrics}
+        points = {
+            metric: point_estimate(values[metric][groups], statistic=series.statistic(metric)) for metric in metrics
+        }
         drawn = {
             metric: bootstrap_distribution(
                 values[metric][groups][:, :, mask], resamples, statistic=series.statistic(metric)

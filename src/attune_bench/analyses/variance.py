@@ -20,8 +20,8 @@ from attune_bench.score_table import ScoreTable
 from attune_bench.stats.intervals import interval_ends, null
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
 from attune_bench.stats.series import Draws, ScoreSeries
+from attune_metrics.stats.arrays import Floats
 from attune_metrics.stats.resampling import Interval, Resamples, bootstrap
-from attune_metrics.stats.sums import Floats
 
 __all__ = ["SOURCES", "unit_difficulty", "variance_split"]
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Literal
 
-__all__ = ["Benchmark", "Choice", "Option", "Reference", "ScoresFormat", "resolve"]
+__all__ = ["Benchmark", "Choice", "Command", "Option", "Reference", "ScoresFormat", "resolve"]
 
 Reference = str | Callable[..., Any] | Mapping[str, Any]
 """A value, or ``module:name`` of it: the module is imported when it is first used."""
@@ -64,6 +64,8 @@ class Option:
         Its value where it is not given.
     required : bool
         Whether it must be given.
+    flag : str
+        On the command line, where it is not ``--name``.
     """
 
     name: str
@@ -74,6 +76,7 @@ class Option:
     multiple: bool = False
     default: Any = None
     required: bool = False
+    flag: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +96,23 @@ class Choice:
     name: str
     help: str
     options: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """A command that one benchmark has alone.
+
+    Attributes
+    ----------
+    name, help : str
+        As the command line lists it.
+    command : Reference
+        The click command.
+    """
+
+    name: str
+    help: str
+    command: Reference
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +166,8 @@ class Benchmark:
     sections : Reference, optional
         ``sections(scores, *, data, results, small_cells, **options) -> list of Section``: its own parts of the page,
         called with what `attune_bench.report.html.html_report` is; a Section without parts says why it is left out.
+    commands : tuple of Command
+        Commands that it has alone.
     limits : tuple of str
         What its numbers do not say, for the page.
     scores_format : ScoresFormat, optional
@@ -164,5 +186,6 @@ class Benchmark:
     baselines: Reference | None = None
     analyses: Reference = field(default_factory=dict)
     sections: Reference | None = None
+    commands: tuple[Command, ...] = ()
     limits: tuple[str, ...] = ()
     scores_format: ScoresFormat | None = None

@@ -19,7 +19,7 @@ from attune_bench.report.tables import label
 from attune_bench.report.words import in_words, interval_words
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.options import AnalysisOptions
-from attune_metrics.catalog import Metric
+from attune_metrics.metric import Metric
 
 __all__ = ["analysis_note", "analysis_tables"]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from attune_metrics.catalog import Metric
+from attune_metrics.metric import Metric
 
 __all__ = [
     "Cell",

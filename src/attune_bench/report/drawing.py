@@ -22,7 +22,7 @@ from attune_bench.score_table import ScoreTable
 from attune_data.extras import require
 from attune_data.io.files import write_whole
 from attune_data.text import plural, printable, shortened, width
-from attune_metrics.catalog import Metric
+from attune_metrics.metric import Metric
 
 if TYPE_CHECKING:
     import altair as alt

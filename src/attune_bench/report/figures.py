@@ -39,7 +39,7 @@ from attune_bench.report.drawing import (
 from attune_bench.report.tables import label
 from attune_bench.score_table import ScoreTable
 from attune_data.text import printable
-from attune_metrics.catalog import Metric
+from attune_metrics.metric import Metric
 from attune_metrics.stats.statistics import STATISTICS
 
 if TYPE_CHECKING:

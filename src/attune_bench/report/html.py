@@ -27,7 +27,7 @@ from attune_data.collection import Collection
 from attune_data.display.html import Html
 from attune_data.licences import named_licences
 from attune_data.text import plural
-from attune_metrics.catalog import Metric
+from attune_metrics.metric import Metric
 from attune_metrics.stats.statistics import STATISTICS
 
 __all__ = ["html_report"]

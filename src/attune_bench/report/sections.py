@@ -34,7 +34,7 @@ from attune_bench.stats.intervals import too_few
 from attune_bench.stats.options import AnalysisOptions, SamplingKeywords
 from attune_bench.stats.ranking import rank
 from attune_bench.stats.summary import summary
-from attune_metrics.catalog import Metric
+from attune_metrics.metric import Metric
 from attune_metrics.stats.statistics import STATISTICS
 
 if TYPE_CHECKING:

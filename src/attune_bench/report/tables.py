@@ -28,7 +28,7 @@ from attune_bench.stats.options import FEW, MIN_CLUSTERS, AnalysisOptions
 from attune_bench.stats.series import ScoreSeries
 from attune_bench.stats.summary import coverage, points, z_scores
 from attune_data.text import plural, printable, width
-from attune_metrics.catalog import Metric
+from attune_metrics.metric import Metric
 from attune_metrics.stats.statistics import STATISTICS
 
 __all__ = [
@@ -264,14 +264,16 @@ def comparison_tables(table: ScoreTable, comparisons: pl.DataFrame) -> list[Tabl
     ]
     rows = comparisons.to_dicts()
     tables: list[Table] = []
+    keys = [name for name in ("stratum", "condition", "metric") if name in comparisons.columns]
     for count in count_significant(comparisons).iter_rows(named=True):
         metric, condition = count["metric"], count["condition"]
+        within = f"{count['stratum']}: " if "stratum" in count else ""
         title = (
-            f"{label(table.metrics[metric])}{_under(table, condition)}: pairs that differ {count['significant']} of "
-            f"{count['pairs']} (Holm p < 0.05, family of {count['family']}), "
+            f"{within}{label(table.metrics[metric])}{_under(table, condition)}: pairs that differ "
+            f"{count['significant']} of {count['pairs']} (Holm p < 0.05, family of {count['family']}), "
             f"{count['interval_excludes_0']} by interval alone"
         )
-        own = [row for row in rows if (row["metric"], row["condition"]) == (metric, condition)]
+        own = [row for row in rows if all(row[key] == count[key] for key in keys)]
         tables.append(Table("comparisons", title, columns, own, None if tables else comparisons))
     if not tables:
         return [Table("comparisons", "Comparisons", columns, [], comparisons)]

@@ -1,6 +1,7 @@
 """Documents of scores: what `report`, `compare` and the other analyses print."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from typing_extensions import Unpack
 
@@ -62,21 +63,23 @@ def document(
     notes: Sequence[str] = (),
     signature: str | None = None,
     head: str = "",
+    metadata: Mapping[str, Any] | None = None,
 ) -> Document:
-    """Return tables about scores with what has to stand beside them."""
+    """Return tables about scores with what has to be said beside them."""
     held = table.provenance
-    metadata = {
+    about = {
         "benchmark": held.benchmark,
         "protocol": held.protocol,
         "synthetic": held.synthetic,
         **({"variant": held.variant} if held.variant else {}),
         "not_scored": len(held.issues),
+        **(metadata or {}),
     }
     return Document(
         tables=tables,
         head=head,
         notes=[*notes, *standing_notes(table)],
         signature=signature,
-        metadata=metadata,
+        metadata=about,
         rename={"condition": held.condition},
     )

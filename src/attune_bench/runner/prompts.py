@@ -9,7 +9,7 @@ from importlib.resources.abc import Traversable
 from itertools import count
 from string import Template
 
-from attune_data.codebook import Named
+from attune_data.entries import Named
 
 __all__ = ["Fence", "Prompts", "load_prompts"]
 

@@ -17,10 +17,12 @@ from attune_bench.score_table import ScoreTable
 from attune_bench.stats.options import ALPHA, AnalysisKeywords, AnalysisOptions
 from attune_bench.stats.paired import Paired, corrected, paired
 from attune_bench.stats.series import Draws, ScoreSeries
+from attune_bench.stats.traits import strata_of, unit_traits
+from attune_data.query import Queryable
 from attune_metrics.errors import MetricInputError
 from attune_metrics.stats.statistics import STATISTICS
 
-__all__ = ["compare", "compare_all", "count_significant"]
+__all__ = ["compare", "compare_all", "compare_by", "count_significant"]
 
 _SCHEMA: dict[str, Any] = {
     **dict.fromkeys(("model_a", "model_b", "condition", "metric"), pl.String),
@@ -128,6 +130,60 @@ def compare_all(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.Da
     return _compare(table, pairs, AnalysisOptions(**options))
 
 
+def compare_by(
+    table: ScoreTable,
+    trait: str,
+    *,
+    data: Queryable | None = None,
+    models: Sequence[str] | None = None,
+    **options: Unpack[AnalysisKeywords],
+) -> pl.DataFrame:
+    """Compare models on all units, then within each stratum of a trait; each stratum is a family of its own.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        The scores.
+    trait : str
+        As for `attune_bench.stats.subgroups.by`.
+    data : Collection or Tables, optional
+        The units' records; by default the traits that the scores have of their units.
+    models : pair of str, optional
+        Two models; by default every two.
+    **options
+        As for `compare`.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``stratum``, ``overall`` or a value of the trait, then the columns of `compare`.
+
+    Raises
+    ------
+    ValueError
+        As `compare`, and where there is no such trait.
+
+    Examples
+    --------
+    >>> from attune_bench import score
+    >>> from attune_data import load, load_runs
+    >>> conversations = load("demo")
+    >>> scores = score(conversations, load_runs("demo"))
+    >>> found = compare_by(scores, "category", data=conversations, metrics=["composite_score"], resamples=200)
+    >>> found.select("stratum", "n").rows()[:2]
+    [('overall', 40), ('Family', 8)]
+    """
+    strata = strata_of(unit_traits(table) if data is None else data, trait)
+    parts = []
+    for name, units in {"overall": None, **strata}.items():
+        part = table if units is None else table.keep(units=units)
+        if part.values.is_empty():
+            continue
+        found = compare_all(part, **options) if models is None else compare(part, *models, **options)
+        parts.append(found.select(pl.lit(name).alias("stratum"), pl.all()))
+    return pl.concat(parts)
+
+
 def _compare(table: ScoreTable, pairs: Sequence[Pair], options: AnalysisOptions) -> pl.DataFrame:
     """Compare pairs (model, model, condition), which are in the order of their conditions."""
     series = ScoreSeries(table)
@@ -169,9 +225,9 @@ def count_significant(comparisons: pl.DataFrame) -> pl.DataFrame:
     Returns
     -------
     polars.DataFrame
-        ``condition, metric, pairs, family, significant, interval_excludes_0``, a row a condition and metric: all pairs,
-        those with a p-value (the family of the correction), those whose corrected p-value is below 0.05, and those
-        whose interval, uncorrected, excludes 0.
+        ``condition, metric`` (with strata, ``stratum`` before these), ``pairs, family, significant,
+        interval_excludes_0``, a row a condition and metric: all pairs, those with a p-value (the family of the
+        correction), those whose corrected p-value is below 0.05, and those whose interval, uncorrected, excludes 0.
 
     Examples
     --------
@@ -181,7 +237,8 @@ def count_significant(comparisons: pl.DataFrame) -> pl.DataFrame:
     ('m', 'x', 2, 1, 1, 1)
     """
     excludes = (pl.col("low") > 0) | (pl.col("high") < 0)
-    return comparisons.group_by("condition", "metric", maintain_order=True).agg(
+    keys = [name for name in ("stratum", "condition", "metric") if name in comparisons.columns]
+    return comparisons.group_by(keys, maintain_order=True).agg(
         pl.len().cast(pl.Int64).alias("pairs"),
         pl.col("p").count().cast(pl.Int64).alias("family"),
         pl.col("significant").sum().cast(pl.Int64).alias("significant"),

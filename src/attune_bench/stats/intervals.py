@@ -7,8 +7,9 @@ import numpy as np
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.options import MIN_CLUSTERS, AnalysisOptions
 from attune_metrics.errors import MetricInputError
+from attune_metrics.stats.arrays import Floats
 from attune_metrics.stats.resampling import Interval, symmetric_levels
-from attune_metrics.stats.sums import ROUNDING, Floats
+from attune_metrics.stats.sums import ROUNDING
 
 __all__ = ["Ends", "distribution_ends", "interval_ends", "null", "too_few"]
 

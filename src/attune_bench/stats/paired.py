@@ -11,13 +11,15 @@ from attune_bench.stats.intervals import interval_ends, null
 from attune_bench.stats.options import ALPHA, AnalysisOptions
 from attune_bench.stats.series import Draws, Mask, ScoreSeries, group_by_mask
 from attune_metrics.errors import UndefinedMetricWarning
+from attune_metrics.stats.arrays import Floats
 from attune_metrics.stats.comparison import paired_bootstrap, paired_permutation_test
 from attune_metrics.stats.multiplicity import holm
-from attune_metrics.stats.power import REACH, minimum_detectable_difference
-from attune_metrics.stats.resampling import bootstrap_distribution, mean_of_sums
-from attune_metrics.stats.sums import Floats, Statistic, evaluate
+from attune_metrics.stats.power import MDE_FACTOR, minimum_detectable_effect
+from attune_metrics.stats.resampling import bootstrap_distribution
+from attune_metrics.stats.statistics import mean_of_sums, point_estimate
+from attune_metrics.stats.sums import Statistic
 
-__all__ = ["Paired", "corrected", "paired", "point_values"]
+__all__ = ["Paired", "corrected", "paired"]
 
 
 class Paired(NamedTuple):
@@ -35,13 +37,6 @@ class Paired(NamedTuple):
     reason: str | None
     sampled: bool
     """Whether the p-value is from random exchanges rather than from all."""
-
-
-def point_values(values: Floats, statistic: Statistic) -> Floats:
-    """Return the statistic of each series (series, terms, units), nan where no unit has a value."""
-    present = np.logical_and.reduce(~np.isnan(values), axis=1)
-    sums = np.where(present[:, np.newaxis], values, 0).sum(axis=-1)
-    return evaluate(statistic, sums, present.sum(axis=-1).astype(np.float64))
 
 
 def paired(
@@ -73,7 +68,7 @@ def paired(
         for place, interval, test, mde in zip(places.tolist(), intervals, tests, effects, strict=True):
             common = both[place] & mask
             sides = np.where(common, [one[place], other[place]], np.nan)
-            former, latter = map(null, point_values(sides, statistic).tolist())
+            former, latter = map(null, point_estimate(sides, statistic=statistic).tolist())
             clusters = series.count(common)
             low, high, reason = interval_ends(interval, clusters, series.table)
             sampled = bool(test.exchanges) and not test.exact
@@ -121,7 +116,7 @@ def _detectable(one: Floats, other: Floats, mask: Mask, draws: Draws, statistic:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UndefinedMetricWarning)
             labels = draws.labels(mask)
-            return [null(minimum_detectable_difference(a[0], b[0], labels)) for a, b in zip(one, other, strict=True)]
+            return [null(minimum_detectable_effect(a[0], b[0], labels)) for a, b in zip(one, other, strict=True)]
     # Scores of pooled counts have no units whose variance could be taken; their standard error is the bootstrap's.
     terms, resamples = one.shape[1], draws.of(mask)
     distribution = bootstrap_distribution(
@@ -134,5 +129,5 @@ def _detectable(one: Floats, other: Floats, mask: Mask, draws: Draws, statistic:
         known, clusters = row[~np.isnan(row)], len(np.unique(resamples.clusters[both]))
         # Resamples of few clusters vary too little, by the factor that a variance over n - 1 has.
         error = float(np.std(known)) * sqrt(clusters / (clusters - 1)) if len(known) and clusters > 1 else 0.0
-        effects.append(REACH * error if error > 0 else None)
+        effects.append(MDE_FACTOR * error if error > 0 else None)
     return effects

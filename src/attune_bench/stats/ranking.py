@@ -12,12 +12,12 @@ from typing_extensions import Unpack
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.intervals import distribution_ends, null
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
-from attune_bench.stats.paired import point_values
-from attune_bench.stats.series import Draws, ScoreSeries
-from attune_metrics.catalog import Metric
+from attune_bench.stats.series import Draws, Mask, ScoreSeries
 from attune_metrics.errors import MetricInputError
+from attune_metrics.metric import Metric
 from attune_metrics.stats.arrays import average_ranks
 from attune_metrics.stats.resampling import bootstrap_distribution
+from attune_metrics.stats.statistics import point_estimate
 
 __all__ = ["direction", "rank"]
 
@@ -80,9 +80,9 @@ def rank(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame
         sign = direction(table.metric(name))
         values, statistic = series.values(name), series.statistic(name)
         for condition, groups in series.by_condition().items():
-            points = point_values(values[groups], statistic)
+            points = point_estimate(values[groups], statistic=statistic)
             known = [group for group, value in zip(groups, points, strict=True) if not np.isnan(value)]
-            there = ~np.isnan(values[known, 0]).all(axis=0)
+            there: Mask = np.logical_or.reduce(~np.isnan(values[known, 0]), axis=0)
             ranks = average_ranks(-sign * points[~np.isnan(points)])
             resamples = draws.of(there)
             drawn = average_ranks(

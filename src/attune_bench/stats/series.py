@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from attune_bench.score_table import ScoreTable, term_columns
 from attune_bench.stats.options import AnalysisOptions
-from attune_metrics.catalog import Metric
 from attune_metrics.errors import MetricInputError
+from attune_metrics.metric import Metric
+from attune_metrics.stats.arrays import Floats
 from attune_metrics.stats.resampling import Resamples, draw_resamples
 from attune_metrics.stats.statistics import STATISTICS
-from attune_metrics.stats.sums import Floats, Statistic
+from attune_metrics.stats.sums import Statistic
 
 __all__ = ["Draws", "Mask", "ScoreSeries", "group_by_mask"]
 

@@ -33,10 +33,11 @@ from attune_bench.stats.traits import UNKNOWN, strata_of, unit_ids, unit_traits
 from attune_data.query import Queryable
 from attune_data.text import plural
 from attune_metrics.errors import MetricInputError
+from attune_metrics.stats.arrays import Floats
 from attune_metrics.stats.multiplicity import holm
 from attune_metrics.stats.resampling import Interval, bootstrap, bootstrap_distribution, symmetric_levels
 from attune_metrics.stats.statistics import STATISTICS
-from attune_metrics.stats.sums import Floats, Statistic
+from attune_metrics.stats.sums import Statistic
 
 __all__ = ["by", "overlap", "subgroups"]
 

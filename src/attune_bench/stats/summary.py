@@ -11,13 +11,12 @@ from typing_extensions import Unpack
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.intervals import interval_ends, null
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
-from attune_bench.stats.paired import point_values
 from attune_bench.stats.series import Draws, Mask, ScoreSeries, group_by_mask
-from attune_metrics.catalog import Metric
+from attune_metrics.metric import Metric
+from attune_metrics.stats.arrays import Floats
 from attune_metrics.stats.proportions import wilson_interval
 from attune_metrics.stats.resampling import Interval, bootstrap
-from attune_metrics.stats.statistics import STATISTICS
-from attune_metrics.stats.sums import Floats
+from attune_metrics.stats.statistics import STATISTICS, point_estimate
 
 __all__ = ["SUMMARY_SCHEMA", "coverage", "distribution", "intervals_of", "points", "summary", "z_scores"]
 
@@ -141,7 +140,8 @@ def z_scores(series: ScoreSeries, metric: Metric) -> list[float | None]:
 
 def points(series: ScoreSeries, name: str) -> list[float | None]:
     """Return the value of a metric for each series, None where it is undefined."""
-    return [null(value) for value in point_values(series.values(name), series.statistic(name)).tolist()]
+    estimates = point_estimate(series.values(name), statistic=series.statistic(name))
+    return [null(value) for value in estimates.tolist()]
 
 
 def coverage(table: ScoreTable) -> dict[tuple[str, str | None], dict[str, float]]:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from attune_data.attunebench.codebook import load_codebook
 from attune_data.attunebench.conversation import (
     BinaryJudgement,
     Conversation,
@@ -12,7 +13,6 @@ from attune_data.attunebench.conversation import (
     Turn,
 )
 from attune_data.attunebench.diagnoses import diagnosis_groups
-from attune_data.codebook import load_codebook
 
 __all__ = [
     "JUDGED",

@@ -49,7 +49,7 @@ class Metadata(Record):
     model: str | None = Field(None, description="The original model (OM) the person talked to, e.g. gpt-4o-mini.")
     category: str | None = Field(None, description="Topic, e.g. Family.")
     subtopic: str | None = Field(None, description="Subtopic within the category.")
-    text: str | None = Field(None, description="`category: subtopic` in one string.")
+    text: str | None = Field(None, description="`category: subtopic` as one text.")
 
 
 class Demographics(Record):
@@ -70,23 +70,33 @@ class ComputedScores(Record):
     who_5: Integer | None = Field(None, alias="who_5", description="WHO-5 well-being, raw 0-25.")
     asrs_6: Integer | None = Field(None, alias="asrs_6", description="ASRS v1.1 six-item screener, count 0-6.")
     aq_10: Integer | None = Field(None, alias="aq_10", description="AQ-10, 0-10.")
-    promis_anxiety: Integer | None = Field(None, alias="promis_anxiety", description="PROMIS anxiety, raw sum.")
+    promis_anxiety: Integer | None = Field(None, alias="promis_anxiety", description="PROMIS anxiety, raw sum 4-20.")
     promis_anxiety_t: Number | None = Field(None, alias="promis_anxiety_t", description="PROMIS anxiety, T-score.")
     promis_depression: Integer | None = Field(
-        None, alias="promis_depression", description="PROMIS depression, raw sum."
+        None, alias="promis_depression", description="PROMIS depression, raw sum 4-20."
     )
     promis_depression_t: Number | None = Field(
         None, alias="promis_depression_t", description="PROMIS depression, T-score."
     )
-    promis_sleep: Integer | None = Field(None, alias="promis_sleep", description="PROMIS sleep disturbance, raw sum.")
+    promis_sleep: Integer | None = Field(
+        None, alias="promis_sleep", description="PROMIS sleep disturbance, raw sum 4-20."
+    )
     promis_sleep_t: Number | None = Field(
         None, alias="promis_sleep_t", description="PROMIS sleep disturbance, T-score."
     )
-    tipi_extraversion: Integer | None = Field(None, alias="tipi_extraversion", description="TIPI sum, 2-14.")
-    tipi_agreeableness: Integer | None = Field(None, alias="tipi_agreeableness", description="TIPI sum, 2-14.")
-    tipi_conscientiousness: Integer | None = Field(None, alias="tipi_conscientiousness", description="TIPI sum, 2-14.")
-    tipi_stability: Integer | None = Field(None, alias="tipi_stability", description="TIPI sum, 2-14.")
-    tipi_openness: Integer | None = Field(None, alias="tipi_openness", description="TIPI sum, 2-14.")
+    tipi_extraversion: Integer | None = Field(
+        None, alias="tipi_extraversion", description="TIPI extraversion, sum 2-14."
+    )
+    tipi_agreeableness: Integer | None = Field(
+        None, alias="tipi_agreeableness", description="TIPI agreeableness, sum 2-14."
+    )
+    tipi_conscientiousness: Integer | None = Field(
+        None, alias="tipi_conscientiousness", description="TIPI conscientiousness, sum 2-14."
+    )
+    tipi_stability: Integer | None = Field(
+        None, alias="tipi_stability", description="TIPI emotional stability, sum 2-14."
+    )
+    tipi_openness: Integer | None = Field(None, alias="tipi_openness", description="TIPI openness, sum 2-14.")
 
 
 class ParticipantProfile(Record):
@@ -96,14 +106,14 @@ class ParticipantProfile(Record):
     participant_id: str | None = Field(
         None,
         alias="participant_id",
-        description="Participant, e.g. A00002; one may hold several conversations.",
+        description="The participant, e.g. A00002; the same in all of their conversations.",
     )
-    profile_type: str | None = Field(None, alias="profile_type", description="How much of the profile is given.")
+    profile_type: str | None = Field(None, alias="profile_type", description="How much of the profile the file has.")
     demographics: Annotated[Demographics, NullAs(Demographics.null())] = Field(
         Demographics(), description="What the participant said about themself."
     )
     computed_scores: Annotated[ComputedScores, NullAs(ComputedScores.null())] = Field(
-        ComputedScores(), alias="computed_scores", description="Screening instruments, scored."
+        ComputedScores(), alias="computed_scores", description="Scores of the screening instruments."
     )
     conversation_topic_attitude: str | None = Field(
         None,
@@ -117,7 +127,7 @@ class Panas(Record):
 
     total_positive_affect: Total | None = Field(None, description="Recorded total of the ten positive items, 10-70.")
     total_negative_affect: Total | None = Field(None, description="Recorded total of the ten negative items, 10-70.")
-    responses: ByKey[Rating | None] = Field({}, description="Lower-case PANAS word to rating, 1-7.")
+    responses: ByKey[Rating | None] = Field({}, description="Rating of each PANAS word in lower case, 1-7.")
 
 
 class FourBranchScores(Record):
@@ -135,15 +145,17 @@ class ConversationWideQuestions(Record):
     four_branch_scores: Annotated[FourBranchScores, NullAs(FourBranchScores.null())] = Field(
         FourBranchScores(), description="Ratings of the four branches."
     )
-    q1_looking_for: Items[str] = Field((), alias="q1_lookingFor", description="Q1, multi-select: what help was wanted.")
+    q1_looking_for: Items[str] = Field(
+        (), alias="q1_lookingFor", description="Q1: what the participant was looking for, any of the options."
+    )
     q2_emotion_clarity: str | None = Field(
-        None, alias="q2_emotionClarity", description="Q2: how clear the feelings were."
+        None, alias="q2_emotionClarity", description="Q2: how clear the feelings were, one of the options."
     )
     q3_model_fit: str | None = Field(
-        None, alias="q3_modelFit", description="Q3: how well the model fitted, four steps."
+        None, alias="q3_modelFit", description="Q3: how well the model fitted, one of the options, best to worst."
     )
     q3_follow_up_what_felt_off: Items[str] = Field(
-        (), alias="q3_followUp_whatFeltOff", description="What felt off; asked only after a negative Q3."
+        (), alias="q3_followUp_whatFeltOff", description="What felt off; asked after a negative Q3 only."
     )
 
 
@@ -174,8 +186,8 @@ class PairwiseComparison(Record):
     """One choice between two of the three responses to a turn."""
 
     question_id: str | None = Field(None, description="`general`, a PW question of the codebook, or `custom:<text>`.")
-    response_a: Label | None = Field(None, alias="responseA", description="Which response stood as A.")
-    response_b: Label | None = Field(None, alias="responseB", description="Which response stood as B.")
+    response_a: Label | None = Field(None, alias="responseA", description="The response shown as A.")
+    response_b: Label | None = Field(None, alias="responseB", description="The response shown as B.")
     winner: Winner | None = Field(None, description="The participant's choice; null where none was made.")
 
 
@@ -184,9 +196,11 @@ class Annotations(Record):
 
     binary_judgements: Items[BinaryJudgement] = Field((), description="Yes/no questions about the response.")
     alternate_responses: Annotated[AlternateResponses, NullAs(AlternateResponses.null())] = Field(
-        AlternateResponses(), description="Texts of the two alternatives."
+        AlternateResponses(), description="The two other responses to the message."
     )
-    pairwise_comparisons: Items[PairwiseComparison] = Field((), description="Choices between responses, 12 as a rule.")
+    pairwise_comparisons: Items[PairwiseComparison] = Field(
+        (), description="Choices between two responses, usually 12."
+    )
     selected_pairwise_questions: Items[str] = Field((), description="The PW questions chosen for this turn.")
 
 
@@ -236,7 +250,7 @@ class Conversation(Record):
     conversation_wide_questions: Annotated[ConversationWideQuestions, NullAs(ConversationWideQuestions.null())] = Field(
         ConversationWideQuestions(), description="Questions about the conversation as a whole."
     )
-    turns: Items[Turn] = Field((), description="The turns, in the order of the file.")
+    turns: Items[Turn] = Field((), description="The turns in order.")
 
     @property
     def id(self) -> str:

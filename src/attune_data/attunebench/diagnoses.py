@@ -2,14 +2,68 @@
 
 import functools
 import re
-import tomllib
 from collections.abc import Iterable
+from typing import Annotated, Self
 
-from attune_data.codebook import codebook_folder
+from pydantic import AfterValidator, Field, model_validator
 
-__all__ = ["NO_DIAGNOSIS", "OTHER", "UNKNOWN", "diagnosis_group_names", "diagnosis_groups"]
+from attune_data.codebook import codebook_folder, read_toml
+from attune_data.entries import ABSENT, Entry, Items, Named, Text, refuse
+
+__all__ = [
+    "NO_DIAGNOSIS",
+    "OTHER",
+    "UNKNOWN",
+    "Diagnoses",
+    "DiagnosisGroup",
+    "diagnosis_group_names",
+    "diagnosis_groups",
+]
 
 OTHER, NO_DIAGNOSIS, UNKNOWN = "other", "none", "unknown"
+
+
+def _lower(text: str) -> str:
+    if text != text.casefold():
+        refuse([((), text, f"answers are compared in lower case; write {text.casefold()!r}")])
+    return text
+
+
+Lower = Annotated[Text, AfterValidator(_lower)]
+
+
+class DiagnosisGroup(Entry):
+    """What an answer has in it that belongs to a group of diagnoses, in lower case."""
+
+    stems: Items[Lower] = Field(description="Parts of an answer, found anywhere in it.")
+    words: Items[Lower] = Field(description="Whole words of an answer.")
+
+    @model_validator(mode="after")
+    def _is_not_empty(self) -> Self:
+        if not self.stems and not self.words:
+            refuse([(("stems",), self.stems, "neither stems nor words; no answer fits such a group")])
+        return self
+
+    @functools.cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """The expression that finds the group in an answer in lower case."""
+        words = (rf"\b{re.escape(word)}\b" for word in self.words)
+        return re.compile("|".join([*map(re.escape, self.stems), *words]))
+
+
+def _unlike_ours(groups: Named[DiagnosisGroup]) -> Named[DiagnosisGroup]:
+    ours = (OTHER, NO_DIAGNOSIS, UNKNOWN)
+    refuse(((name,), ABSENT, "the library has a group of this name") for name in groups if name in ours)
+    return groups
+
+
+class Diagnoses(Entry):
+    """The file ``codebook/diagnoses.toml``: the groups of self-reported diagnoses."""
+
+    none: Text = Field(description="The answer that means no diagnosis, in any letter case.")
+    groups: Annotated[Named[DiagnosisGroup], AfterValidator(_unlike_ours)] = Field(
+        description="The groups by name; an answer that fits several is in each."
+    )
 
 
 def diagnosis_groups(raw: Iterable[str]) -> tuple[str, ...]:
@@ -18,13 +72,13 @@ def diagnosis_groups(raw: Iterable[str]) -> tuple[str, ...]:
     Parameters
     ----------
     raw : iterable of str
-        The answers as they stand in ``demographics.diagnoses``.
+        The answers as ``demographics.diagnoses`` has them.
 
     Returns
     -------
     tuple of str
         Every group of ``codebook/diagnoses.toml`` that an answer fits, and ``other`` where one fits none;
-        ``("none",)`` where the only answer is `None of the above`; ``("unknown",)`` where there is no answer.
+        ``("none",)`` where the only answer is `None of the above`; ``("unknown",)`` without an answer.
 
     Examples
     --------
@@ -38,16 +92,16 @@ def diagnosis_groups(raw: Iterable[str]) -> tuple[str, ...]:
 
 @functools.cache
 def _groups(raw: tuple[str, ...]) -> tuple[str, ...]:
-    patterns, none = _codebook()
+    book = _bundled()
     answers = {answer.strip().casefold() for answer in raw} - {""}
     if not answers:
         return (UNKNOWN,)
-    named = answers - {none}
+    named = answers - {book.none.casefold()}
     if not named:
         return (NO_DIAGNOSIS,)
-    fitting = [{group for group, pattern in patterns.items() if pattern.search(answer)} for answer in named]
+    fitting = [{name for name, group in book.groups.items() if group.pattern.search(answer)} for answer in named]
     found = set().union(*fitting)
-    return (*(group for group in patterns if group in found), *([] if all(fitting) else [OTHER]))
+    return (*(name for name in book.groups if name in found), *([] if all(fitting) else [OTHER]))
 
 
 def diagnosis_group_names() -> tuple[str, ...]:
@@ -58,15 +112,9 @@ def diagnosis_group_names() -> tuple[str, ...]:
     >>> diagnosis_group_names()
     ('AnxDep', 'ADHD', 'ASD', 'other', 'none', 'unknown')
     """
-    return (*_codebook()[0], OTHER, NO_DIAGNOSIS, UNKNOWN)
+    return (*_bundled().groups, OTHER, NO_DIAGNOSIS, UNKNOWN)
 
 
 @functools.cache
-def _codebook() -> tuple[dict[str, re.Pattern[str]], str]:
-    """Return the pattern of each group and the answer that means no diagnosis, both for casefolded text."""
-    data = tomllib.loads((codebook_folder() / "diagnoses.toml").read_text(encoding="utf-8"))
-
-    def pattern(stems: list[str], words: list[str]) -> re.Pattern[str]:
-        return re.compile("|".join([*map(re.escape, stems), *(rf"\b{re.escape(word)}\b" for word in words)]))
-
-    return {name: pattern(**group) for name, group in data["groups"].items()}, data["none"].casefold()
+def _bundled() -> Diagnoses:
+    return read_toml(codebook_folder() / "diagnoses.toml", Diagnoses)

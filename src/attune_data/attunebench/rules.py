@@ -9,6 +9,7 @@ from itertools import permutations
 from operator import attrgetter
 from typing import Any, get_args
 
+from attune_data.attunebench.codebook import load_codebook
 from attune_data.attunebench.conversation import (
     BinaryJudgement,
     ComputedScores,
@@ -19,7 +20,6 @@ from attune_data.attunebench.conversation import (
 )
 from attune_data.attunebench.instruments import instruments
 from attune_data.attunebench.run import ANSWER_FIELDS, JudgeScores, PredictedConversationWide, Run, RunTurn
-from attune_data.codebook import load_codebook
 from attune_data.fixes import Report
 from attune_data.record import Label
 

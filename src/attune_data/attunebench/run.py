@@ -65,30 +65,36 @@ class RunTurn(Record):
 
     turn_number: Integer = Field(description="Number of the turn, from 1.")
     em_emotion_tags: Items[MoodShiftTag] = Field(
-        (), alias="em_emotion_tags", description="Emotions the person is predicted to have felt."
+        (), alias="em_emotion_tags", description="The emotions that the person felt, as predicted."
     )
     em_drafted_response: Text = Field(
         "",
         alias="em_drafted_response",
-        description="The model's own reply, drafted before it saw the original.",
+        description="The model's own reply, written before it saw the original response.",
     )
-    response_reasoning: Text = Field("", alias="response_reasoning", description="Reasoning, verbose modes only.")
-    emotion_reasoning: Text = Field("", alias="emotion_reasoning", description="Reasoning, verbose modes only.")
+    response_reasoning: Text = Field(
+        "", alias="response_reasoning", description="Why the model replied so; verbose modes only."
+    )
+    emotion_reasoning: Text = Field(
+        "", alias="emotion_reasoning", description="Why it predicted these emotions; verbose modes only."
+    )
     em_binary_om_assessment: Answers = Field(
-        {}, alias="em_binary_om_assessment", description="Did the response do it? Observer phrasing."
+        {}, alias="em_binary_om_assessment", description="By question: did the response do it? Asked as of an observer."
     )
     em_binary_human_prediction: Answers = Field(
         {},
         alias="em_binary_human_prediction",
-        description="Would the person have wanted it? Observer phrasing.",
+        description="By question: would the person have wanted it? Asked as of an observer.",
     )
     em_binary_om_assessment_hp: Answers = Field(
-        {}, alias="em_binary_om_assessment_hp", description="Did the response do it? HP-facing phrasing."
+        {},
+        alias="em_binary_om_assessment_hp",
+        description="By question: did the response do it? Asked as of the person.",
     )
     em_binary_human_prediction_hp: Answers = Field(
         {},
         alias="em_binary_human_prediction_hp",
-        description="Would the person have wanted it? HP-facing phrasing.",
+        description="By question: would the person have wanted it? Asked as of the person.",
     )
     em_pairwise_selections: ByKey[Winner | None] = Field(
         {},
@@ -98,24 +104,24 @@ class RunTurn(Record):
     pairwise_assignment: ByKey[ByKey[Label | None]] = Field(
         {},
         alias="pairwise_assignment",
-        description="Which label stood as A and B; a record, not used in scoring.",
+        description="By position of the comparison, the response shown as A and as B; not scored.",
     )
     em_draft_judge_scores: Annotated[JudgeScores, NullAs(JudgeScores.null())] = Field(
         JudgeScores(), alias="em_draft_judge_scores", description="The judges' mean ratings of the draft."
     )
     em_draft_judge_scores_by_model: ByKey[Any] = Field(
-        {}, alias="em_draft_judge_scores_by_model", description="Each judge's ratings; not used in scoring."
+        {}, alias="em_draft_judge_scores_by_model", description="Each judge's ratings by its name; not scored."
     )
-    em_four_branch_scores: ByKey[Any] = Field({}, alias="em_four_branch_scores", description="Unused.")
+    em_four_branch_scores: ByKey[Any] = Field({}, alias="em_four_branch_scores", description="Not used.")
     em_draft_binary_assessment: Answers = Field(
         {},
         alias="em_draft_binary_assessment",
-        description="The judges' answers to the questions, for the draft.",
+        description="By question: did the draft do it? Answered by the judges.",
     )
     em_draft_binary_assessment_by_model: ByKey[Any] = Field(
         {},
         alias="em_draft_binary_assessment_by_model",
-        description="Each judge's answers; not used in scoring.",
+        description="Each judge's answers by its name; not scored.",
     )
 
 
@@ -124,17 +130,17 @@ class PredictedPanas(Record):
 
     total_positive_affect: Total | None = Field(None, description="Predicted positive total, 10-70.")
     total_negative_affect: Total | None = Field(None, description="Predicted negative total, 10-70.")
-    items: ByKey[Rating | None] = Field({}, description="Title-case PANAS word to predicted rating, 1-7.")
+    items: ByKey[Rating | None] = Field({}, description="Predicted rating of each PANAS word in title case, 1-7.")
 
 
 class PredictedConversationWide(Record):
     """The predicted answers about the conversation as a whole."""
 
-    q1_looking_for: Items[str] = Field((), alias="q1_lookingFor", description="Q1, multi-select.")
-    q2_emotion_clarity: str | None = Field(None, alias="q2_emotionClarity", description="Q2.")
-    q3_model_fit: str | None = Field(None, alias="q3_modelFit", description="Q3.")
+    q1_looking_for: Items[str] = Field((), alias="q1_lookingFor", description="Q1: any of the options.")
+    q2_emotion_clarity: str | None = Field(None, alias="q2_emotionClarity", description="Q2: one of the options.")
+    q3_model_fit: str | None = Field(None, alias="q3_modelFit", description="Q3: one of the options.")
     q3_follow_up_what_felt_off: Items[str] = Field(
-        (), alias="q3_followUp_whatFeltOff", description="What the person is predicted to have found off."
+        (), alias="q3_followUp_whatFeltOff", description="What felt off to the person; after a negative Q3 only."
     )
     four_branch_scores: Annotated[FourBranchScores, NullAs(FourBranchScores.null())] = Field(
         FourBranchScores(), description="Predicted ratings of the four branches."
@@ -144,20 +150,26 @@ class PredictedConversationWide(Record):
 class PostConversation(Record):
     """What the evaluated model predicted after the last turn."""
 
-    panas_strategy: Strategy | None = Field(None, alias="panas_strategy", description="How the PANAS was asked for.")
+    panas_strategy: Strategy | None = Field(
+        None, alias="panas_strategy", description="How the PANAS after the conversation was asked for."
+    )
     pre_panas_shown: Any = Field(
-        None, alias="pre_panas_shown", description="What the model was shown of the pre-PANAS."
+        None,
+        alias="pre_panas_shown",
+        description="What the model was shown of the PANAS before the conversation; any value.",
     )
     predicted_post_panas: Annotated[PredictedPanas, NullAs(PredictedPanas.null())] = Field(
-        PredictedPanas(), alias="predicted_post_panas", description="The prediction that is scored."
+        PredictedPanas(), alias="predicted_post_panas", description="The predicted PANAS after the conversation."
     )
     predicted_panas_delta: ByKey[Any] = Field(
-        {}, alias="predicted_panas_delta", description="Predicted change of each item, delta strategies only."
+        {},
+        alias="predicted_panas_delta",
+        description="Predicted change of each item; delta strategies only; not scored.",
     )
     predicted_conversation_wide: Annotated[PredictedConversationWide, NullAs(PredictedConversationWide.null())] = Field(
         PredictedConversationWide(),
         alias="predicted_conversation_wide",
-        description="Q1-Q3 and the four branches.",
+        description="Predicted answers to Q1-Q3 and ratings of the four branches.",
     )
 
 

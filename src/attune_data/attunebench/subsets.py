@@ -1,11 +1,11 @@
-"""The published subsets of AttuneBench: which files of a source belong to one, and which of them are missing."""
+"""The published subsets of AttuneBench: which files of a source belong to one, and which are missing."""
 
 import re
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path, PurePosixPath
 
-from attune_data.codebook import load_codebook
+from attune_data.attunebench.codebook import load_codebook
 from attune_data.io.documents import FILES
 from attune_data.io.hub_address import is_address, parse_address
 from attune_data.io.rows import is_dataset
@@ -21,9 +21,9 @@ def subset_choice(source: Source, subset: str, found: list[Issue]) -> Choice:
     Raises
     ------
     ValueError
-        Where there is no subset of that name.
+        No subset has that name.
     SourceError
-        Where the source is no folder, archive or address on the Hub.
+        The source is neither a folder nor an archive nor an address on the Hub.
     """
     subsets = load_codebook().subsets
     if subset not in subsets:
@@ -48,7 +48,7 @@ def _named(source: Source) -> tuple[str, str] | None:
         path, name, is_folder = Path(address.path or address.repo), text, not address.path.lower().endswith(FILES)
     else:
         path = Path(text)
-        # What is not there is told of where it is to be read.
+        # A path that does not exist is reported where it is read.
         is_folder = path.is_dir() or (text != "demo" and not path.exists())
         name = path.resolve().name if is_folder else path.name
     stem = archive_stem(path)
@@ -60,7 +60,7 @@ def _named(source: Source) -> tuple[str, str] | None:
 def _choose(
     names: list[str], *, source: str, folder: str, subset: str, wanted: frozenset[int], found: list[Issue]
 ) -> list[str]:
-    """Choose from the subset's own folder where there is one, else by file number from all; each number once."""
+    """Choose from the subset's own folder if it exists, else by file number from all; each number once."""
     own = [name for name in names if subset in PurePosixPath(folder, name).parts[:-1]]
     by_number: dict[int, str] = {}
     for name in own or names:
@@ -69,7 +69,7 @@ def _choose(
     missing = sorted(wanted - by_number.keys())
     chosen = sorted(by_number[number] for number in wanted & by_number.keys())
     if not chosen:
-        raise SourceError(f"{source} holds none of the {len(wanted)} files conversation_<n>.json of {subset}")
+        raise SourceError(f"{source} has none of the {len(wanted)} files conversation_<n>.json of {subset}")
     extra = sorted(set(own) - set(chosen))
     if missing:
         message = f"{len(missing)} files of {subset} are missing: {', '.join(map(str, missing))}"

@@ -41,7 +41,7 @@ class Profile(SnakeCaseRecord):
     """Who one side of the conversation is."""
 
     system_prompt: Text = Field("", description="Background, role, style, facts and aims, as a prompt.")
-    opening_line: str | None = Field(None, description="The first utterance of this side; EIBench uses the person's.")
+    opening_line: str | None = Field(None, description="What this side says first; EIBench uses the person's.")
 
 
 class Calibration(SnakeCaseRecord):
@@ -63,14 +63,14 @@ class WorstCase(SnakeCaseRecord):
 
     worst_anger: Level = Field(alias="worst_anger_min", description="Anger at or above which the axis scores -1.")
     worst_trust: Level = Field(alias="worst_trust_min", description="Trust at or below which the axis scores -1.")
-    reason: str | None = Field(None, description="Why, in words; not scored.")
+    reason: str | None = Field(None, description="Why this is the worst case; not scored.")
 
 
 class Message(SnakeCaseRecord):
     """One message of the prompt that a record carries."""
 
-    role: str | None = Field(None, description="`system` or `user`.")
-    content: Text = Field("", description="Its text.")
+    role: str | None = Field(None, description="Who speaks: `system` or `user`.")
+    content: Text = Field("", description="The text.")
 
 
 class Scenario(SnakeCaseRecord):
@@ -102,12 +102,12 @@ class Scenario(SnakeCaseRecord):
     goal_one_liner: str | None = Field(None, description="The goal in one line; neither side sees it.")
     success_criteria: Items[str] = Field((), description="What success looks like; not scored.")
     success_criteria_weights: Items[Number] = Field((), description="Weights of the criteria; not used in scoring.")
-    must_avoid: Items[str] = Field((), description="What to avoid; not scored.")
-    initial_calibration: Calibration = Field(description="The person's state at the start.")
+    must_avoid: Items[str] = Field((), description="What the model should avoid; not scored.")
+    initial_calibration: Calibration = Field(description="The person's anger and trust at the start.")
     rub_goals: Targets = Field(description="The state that counts as success.")
     worst_case: WorstCase = Field(description="The state that counts as failure.")
     prompt: Items[Message] = Field((), description="Prompt of the record; the evaluation does not use it.")
-    data_source: str | None = Field(None, description="The scene again.")
+    data_source: str | None = Field(None, description="The scene, as in `scene_tag`.")
 
     @property
     def id(self) -> str:
@@ -149,15 +149,19 @@ class State(SnakeCaseRecord):
     parse: str | None = Field(None, description="How the simulator's answer was read, for instance `repaired`.")
     parse_failed: Annotated[bool, Strict()] | None = Field(None, description="True where no answer could be read.")
     raw_preview: str | None = Field(None, description="The end of an answer that could not be read.")
-    stop_reason: str | None = Field(None, description="Why the simulator ended the conversation here.")
-    quadrant: str | None = Field(None, description="The scene in title case.")
+    stop_reason: str | None = Field(
+        None, description="Why the simulator ended the conversation after this utterance; absent otherwise."
+    )
+    quadrant: str | None = Field(None, description="The scene, in title case.")
 
 
 class Utterance(SnakeCaseRecord):
     """One message of an episode."""
 
-    role: Literal["aggressor", "defender"] = Field(description="`aggressor`, the person, or `defender`, the model.")
-    content: Text = Field("", description="Its text.")
+    role: Literal["aggressor", "defender"] = Field(
+        description="Who speaks: `aggressor`, the person, or `defender`, the model."
+    )
+    content: Text = Field("", description="The text.")
     meta: State | None = Field(None, description="The state after it; only the person's utterances have one.")
 
 
@@ -177,9 +181,9 @@ class Episode(SnakeCaseRecord):
     """
 
     model: str = Field(min_length=1, description="The model under test.")
-    scenario_id: str = Field(min_length=1, alias="profile_id", description="The scenario.")
+    scenario_id: str = Field(min_length=1, alias="profile_id", description="Id of the scenario.")
     scene: str | None = Field(None, alias="scene_tag", description="What kind of situation it is.")
-    ended_by: str | None = Field(None, description="How it ended, as the runner recorded it; see `outcome`.")
+    ended_by: str | None = Field(None, description="How the episode ended, as the runner recorded it.")
     n_rounds: Integer | None = Field(None, description="Half the number of messages, rounded down.")
     final_anger: Level | None = Field(None, description="Anger at the end, 0-100.")
     final_trust: Level | None = Field(None, description="Trust at the end, 0-100.")
@@ -188,14 +192,18 @@ class Episode(SnakeCaseRecord):
     trust_score: Number | None = Field(None, description="Recorded score of the axis, -1 to 1.")
     goal_score: Number | None = Field(None, description="Always null in official files.")
     goal_reason: str | None = Field(None, description="Always null in official files.")
-    stop_reason: str | None = Field(None, description="Always null in official files; the last `State` holds it.")
+    stop_reason: str | None = Field(
+        None, description="Always null in official files; `meta` of the last message has it."
+    )
     history: Items[Utterance] = Field((), description="The messages in order.")
-    error: str | None = Field(None, description="Why there is no result.")
+    error: str | None = Field(None, description="What failed; null where the episode has a result.")
     simulator: str | None = Field(None, description="The model that played the person.")
     prompt_version: str | None = Field(None, description="Version of the simulator's instructions.")
-    config_hash: str | None = Field(None, description="Hash over everything but the model that the numbers depend on.")
+    config_hash: str | None = Field(
+        None, description="Hash of all settings that the numbers depend on, the model left out."
+    )
     scenario_hash: str | None = Field(None, description="Hash of the scenario as it was played.")
-    max_rounds: Integer | None = Field(None, description="How many rounds there were at most.")
+    max_rounds: Integer | None = Field(None, description="The greatest number of rounds allowed.")
     initial_anger: Level | None = Field(None, description="Anger at the start, 0-100.")
     initial_trust: Level | None = Field(None, description="Trust at the start, 0-100.")
 

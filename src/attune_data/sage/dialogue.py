@@ -16,21 +16,23 @@ _STATES = ((SUCCESS, "S"), (70, "A"), (40, "B"), (FAILURE, "C"))
 class Planning(SnakeCaseRecord):
     """What the simulated person made of the model's last reply."""
 
-    activity: Text = Field("", description="What goes on in the person.")
+    activity: Text = Field("", description="What the person feels and thinks.")
     target_completion: Text = Field("", alias="TargetCompletion", description="How far the person's aim is reached.")
     content: Text = Field("", description="What the reply was about.")
-    analyse: Text = Field("", description="How the reply was taken.")
+    analyse: Text = Field("", description="How the person took the reply.")
     change: Integer | None = Field(None, description="Change of the emotion, -10 to 10.")
 
 
 class SageMessage(SnakeCaseRecord):
     """One message; only the person's have an emotion."""
 
-    role: Literal["user", "assistant"] = Field(description="`user`, the person, or `assistant`, the model.")
-    content: Text = Field("", description="Its text.")
+    role: Literal["user", "assistant"] = Field(description="Who speaks: `user`, the person, or `assistant`, the model.")
+    content: Text = Field("", description="The text.")
     think: str | None = Field(None, description="The model's reasoning.")
     thinking: str | None = Field(None, description="The person's reasoning before this message.")
-    emotion_point: Level | None = Field(None, alias="emotion-point", description="The emotion after it, 0-100.")
+    emotion_point: Level | None = Field(
+        None, alias="emotion-point", description="The person's emotion after the message, 0-100."
+    )
     planning: Annotated[Planning, NullAs(Planning.null())] = Field(
         Planning(), description="What the person made of the model's last reply; absent in the first message."
     )
@@ -51,15 +53,17 @@ class SageDialogue(SnakeCaseRecord):
 
     from_place: ClassVar[frozenset[str]] = frozenset(("model",))
 
-    scenario_id: str = Field(min_length=1, alias="id", description="The scenario, the same for every model.")
-    model: str | None = Field(None, min_length=1, description="The model under test.")
+    scenario_id: str = Field(min_length=1, alias="id", description="Id of the scenario, the same for every model.")
+    model: str | None = Field(
+        None, min_length=1, description="The model under test; published files are named after it instead."
+    )
     emo_point: Level = Field(description="The emotion at the end, 0-100: the score.")
     emo_state: str | None = Field(None, description="Its band: `Emotion-S` at 100, A from 70, B from 40, C from 10, F.")
     target: Text = Field("", description="What the person wants of the conversation.")
     player: Text = Field("", description="Who the person is.")
     scene: Text = Field("", description="What has happened, and what the person hides.")
-    character: Text = Field("", description="How the person is.")
-    topic: Text = Field("", description="Topic.")
+    character: Text = Field("", description="What the person is like.")
+    topic: Text = Field("", description="What the conversation is about.")
     task: Text = Field("", description="What the person says they want.")
     history: Items[SageMessage] = Field(description="The messages, the person first.")
 

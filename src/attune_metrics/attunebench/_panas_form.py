@@ -32,7 +32,7 @@ class Panas:
 
 @dataclass(frozen=True, slots=True)
 class PanasTotals:
-    """The totals that count, 10 to 70; None where there is neither an item nor a recorded total."""
+    """The totals that count, 10 to 70; None without items and without a recorded total."""
 
     positive: float | None
     negative: float | None
@@ -45,7 +45,7 @@ class PreparedPanas:
     Attributes
     ----------
     items : dict
-        The items that are there, in title case and in the order of the form, clamped to 1-7.
+        The rated items, in title case and in the order of the form, clamped to 1-7.
     totals : PanasTotals
         The totals that count.
     """
@@ -70,11 +70,11 @@ def _clamp(value: float, low: float, high: float) -> float:
 def _total(
     words: tuple[str, ...], items: Mapping[str, float], recorded: float | None, protocol: Protocol
 ) -> float | None:
-    there = [items[word] for word in words if word in items]
-    items_win = protocol.panas_totals == "items" and len(there) == len(words)
+    rated = [items[word] for word in words if word in items]
+    items_win = protocol.panas_totals == "items" and len(rated) == len(words)
     if recorded is not None and not items_win:
         return _clamp(recorded, 10, 70)
-    return _clamp(sum(there), 10, 70) if there else None
+    return _clamp(sum(rated), 10, 70) if rated else None
 
 
 def check_panas(panas: object, side: str) -> None:
@@ -104,13 +104,13 @@ def panas_totals(panas: Panas, *, protocol: Protocol | str = DOCUMENTED) -> Pana
     panas : Panas
         Items 1 to 7, recorded totals 10 to 70.
     protocol : Protocol or str
-        `documented`: the sum of the ten items when all are there, else the recorded total, else the sum of the items
-        there. `released`: the recorded total, else the sum of the items there.
+        `documented`: the sum of the ten items if all are rated, else the recorded total, else the sum of the rated
+        items. `released`: the recorded total, else the sum of the rated items.
 
     Returns
     -------
     PanasTotals
-        `positive` and `negative`, each 10 to 70, or None where nothing is there. A sum of fewer than ten items is
+        `positive` and `negative`, each 10 to 70, or None without items and total. A sum of fewer than ten items is
         raised to 10 at least.
 
     Raises

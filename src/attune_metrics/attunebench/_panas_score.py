@@ -50,8 +50,8 @@ def _skill(before: float | None, actual: float | None, predicted: float | None) 
 
 
 def _mean(values: Iterable[float]) -> float:
-    there = [value for value in values if not isnan(value)]
-    return sum(there) / len(there) if there else nan
+    known = [value for value in values if not isnan(value)]
+    return sum(known) / len(known) if known else nan
 
 
 def score_panas(

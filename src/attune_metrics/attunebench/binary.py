@@ -19,14 +19,18 @@ References
    Biochim. Biophys. Acta 405, 442-451.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from math import sqrt
 
+from attune_metrics.attunebench._entries import TURN_BY_TURN, turn_entry, with_mean
 from attune_metrics.checks import check_mapping
 from attune_metrics.errors import MetricInputError
+from attune_metrics.metric import Metric
 
 __all__ = [
+    "METRICS",
     "Answers",
     "BinaryCounts",
     "PreparedAnswers",
@@ -37,8 +41,8 @@ __all__ = [
     "binary_precision",
     "binary_recall",
     "count_answers",
-    "observed_truth",
-    "preferred_truth",
+    "hp_reference",
+    "om_reference",
     "prepare_answers",
 ]
 
@@ -119,27 +123,27 @@ def _ratio(numerator: int, denominator: float) -> float:
     return numerator / denominator if denominator else 0.0
 
 
-def observed_truth(observed: str | None, llm: str | None = None) -> str | None:
+def om_reference(observed: str | None, llm: str | None = None) -> str | None:
     """Return the reference answer of an OM question: the observed one, else `llmValue`.
 
     Only None falls back; ``na`` is an answer.
 
     Examples
     --------
-    >>> observed_truth(None, "yes"), observed_truth("na", "yes")
+    >>> om_reference(None, "yes"), om_reference("na", "yes")
     ('yes', 'na')
     """
     return llm if observed is None else observed
 
 
-def preferred_truth(preferred: str | None, observed: str | None) -> str | None:
+def hp_reference(preferred: str | None, observed: str | None) -> str | None:
     """Return the reference answer of an HP question: the preferred, else the observed one.
 
     Only None falls back; ``na`` is an answer. A recorded `llmValue` is never used here.
 
     Examples
     --------
-    >>> preferred_truth(None, "no"), preferred_truth("yes", "no")
+    >>> hp_reference(None, "no"), hp_reference("yes", "no")
     ('no', 'yes')
     """
     return observed if preferred is None else preferred
@@ -304,3 +308,53 @@ def binary_mcc(reference: Answers, predicted: Answers) -> float:
     -1.0
     """
     return binary_counts(reference, predicted).mcc
+
+
+def _entries(
+    target: str, label: str, accuracy: Callable[..., float], *, suffix: str = "", short: str = ""
+) -> tuple[Metric, ...]:
+    """Return the entries of one set of questions in one phrasing: of a turn, the mean accuracy, and of pooled counts.
+
+    Reports list the mean accuracy and the pooled MCC where there is a short name of the questions.
+    """
+    entry = partial(turn_entry, family="binary", coverage=(f"binary_{target}{suffix}",))
+    of_turn = {
+        score: entry(name=f"binary_{target}_{score}{suffix}", label=f"{label} {called}", low=low, function=function)
+        for score, called, low, function in (
+            ("accuracy", "accuracy", 0, accuracy),
+            ("precision", "precision", 0, binary_precision),
+            ("recall", "recall", 0, binary_recall),
+            ("f1", "F1", 0, binary_f1),
+            ("mcc", "MCC", -1, binary_mcc),
+        )
+    }
+    counts = f"pooled_binary_{target}_metrics{suffix}"
+    pooled = (
+        replace(
+            metric,
+            name=f"{counts}.{score}",
+            label=f"{metric.label}, pooled",
+            short=f"{short} MCC" if short and score == "mcc" else "",
+            level="unit",
+            statistic=score,
+            terms=tuple(f"{counts}.{cell}" for cell in ("tp", "tn", "fp", "fn")),
+            group=TURN_BY_TURN if short and score == "mcc" else "",
+            function=None,
+            nullable=True,
+            source=f"The same as {metric.name}, of counts summed over turns; {metric.source}",
+        )
+        for score, metric in of_turn.items()
+    )
+    means = with_mean(of_turn["accuracy"], short=f"{short} acc" if short else "")
+    return (*of_turn.values(), *means[1:], *pooled)
+
+
+_accuracy_hp = partial(binary_accuracy, without_judgements=0.0)
+
+METRICS: tuple[Metric, ...] = (
+    *_entries("om", "OM", binary_accuracy, short="OM"),
+    *_entries("human", "HP", binary_accuracy, short="HP"),
+    *_entries("om", "OM (HP-facing)", _accuracy_hp, suffix="_hp"),
+    *_entries("human", "HP (HP-facing)", _accuracy_hp, suffix="_hp"),
+)
+"""The catalogue's entries of this module."""

@@ -10,18 +10,21 @@ Metrics
 -------
 - Composite score: ``100 (0.24 emotion_blend + 0.49 evaluation_quality + 0.27 holistic)`` [1]_.
 - Equal-weight composite: ``100 mean(turn_level_average, conversation_wide_average)`` [1]_.
-- Phrasing gap and alignment: HP-facing against observer phrasing of the same questions [1]_.
 
 References
 ----------
 .. [1] AttuneBench, arXiv:2605.21739, composite score.
 """
 
-from math import isnan
+from functools import partial
+from math import inf, isnan
 
+from attune_metrics.attunebench._entries import COMPOSITE, composite_entry
 from attune_metrics.checks import check_number
+from attune_metrics.metric import Metric
 
 __all__ = [
+    "METRICS",
     "binary_mean",
     "composite_score",
     "conversation_wide",
@@ -30,14 +33,13 @@ __all__ = [
     "equal_weight_composite",
     "evaluation_quality",
     "holistic",
-    "hp_perspective_alignment",
-    "hp_perspective_gap",
     "panas01",
     "turn_level_average",
 ]
 
 
-def _check_all(low: float = 0, **values: object) -> None:
+def check_parts(low: float = 0, **values: object) -> None:
+    """Raise unless every value is a number from `low` to 1, or nan."""
     for name, value in values.items():
         # Averages may pass 1 by a rounding error.
         if not (isinstance(value, float) and (isnan(value) or low <= value <= 1 + 1e-9)):
@@ -67,7 +69,7 @@ def emotion_blend(f1: float, va_score: float) -> float:
     >>> emotion_blend(0.5, 0.25)
     0.375
     """
-    _check_all(f1=f1, va_score=va_score)
+    check_parts(f1=f1, va_score=va_score)
     return 0.5 * f1 + 0.5 * va_score
 
 
@@ -89,7 +91,7 @@ def binary_mean(om_accuracy: float, human_accuracy: float) -> float:
     >>> binary_mean(0.75, 0.25)
     0.5
     """
-    _check_all(om_accuracy=om_accuracy, human_accuracy=human_accuracy)
+    check_parts(om_accuracy=om_accuracy, human_accuracy=human_accuracy)
     return (om_accuracy + human_accuracy) / 2
 
 
@@ -113,7 +115,7 @@ def evaluation_quality(*, om_accuracy: float, human_accuracy: float, pairwise_ac
     >>> evaluation_quality(om_accuracy=0.75, human_accuracy=0.25, pairwise_accuracy=1.0)
     0.75
     """
-    _check_all(pairwise_accuracy=pairwise_accuracy)
+    check_parts(pairwise_accuracy=pairwise_accuracy)
     return 0.5 * binary_mean(om_accuracy, human_accuracy) + 0.5 * pairwise_accuracy
 
 
@@ -137,7 +139,7 @@ def panas01(panas_baseline_adjusted: float | None) -> float:
     """
     if panas_baseline_adjusted is None:
         return 0.5
-    _check_all(low=-1, panas_baseline_adjusted=panas_baseline_adjusted)
+    check_parts(low=-1, panas_baseline_adjusted=panas_baseline_adjusted)
     return 0.5 if isnan(panas_baseline_adjusted) else (panas_baseline_adjusted + 1) / 2
 
 
@@ -159,7 +161,7 @@ def conversation_wide(q1: float, q2: float, q3: float, follow_up: float) -> floa
     >>> conversation_wide(0.5, 1.0, 0.0, 0.5)
     0.5
     """
-    _check_all(q1=q1, q2=q2, q3=q3, follow_up=follow_up)
+    check_parts(q1=q1, q2=q2, q3=q3, follow_up=follow_up)
     return (q1 + q2 + q3 + follow_up) / 4
 
 
@@ -181,7 +183,7 @@ def holistic(*, panas01: float, conversation_wide: float, four_branch_normalized
     >>> holistic(panas01=0.5, conversation_wide=1.0, four_branch_normalized=0.0)
     0.5
     """
-    _check_all(panas01=panas01, conversation_wide=conversation_wide, four_branch_normalized=four_branch_normalized)
+    check_parts(panas01=panas01, conversation_wide=conversation_wide, four_branch_normalized=four_branch_normalized)
     return 0.4 * panas01 + 0.3 * conversation_wide + 0.3 * four_branch_normalized
 
 
@@ -203,7 +205,7 @@ def composite_score(*, emotion_blend: float, evaluation_quality: float, holistic
     >>> composite_score(emotion_blend=0.25, evaluation_quality=0.75, holistic=0.5)
     56.25
     """
-    _check_all(emotion_blend=emotion_blend, evaluation_quality=evaluation_quality, holistic=holistic)
+    check_parts(emotion_blend=emotion_blend, evaluation_quality=evaluation_quality, holistic=holistic)
     return round(100 * (0.24 * emotion_blend + 0.49 * evaluation_quality + 0.27 * holistic), 2)
 
 
@@ -225,7 +227,7 @@ def turn_level_average(*, emotion_blend: float, binary_mean: float, pairwise_acc
     >>> turn_level_average(emotion_blend=0.25, binary_mean=0.5, pairwise_accuracy=0.75)
     0.5
     """
-    _check_all(emotion_blend=emotion_blend, binary_mean=binary_mean, pairwise_accuracy=pairwise_accuracy)
+    check_parts(emotion_blend=emotion_blend, binary_mean=binary_mean, pairwise_accuracy=pairwise_accuracy)
     return (emotion_blend + binary_mean + pairwise_accuracy) / 3
 
 
@@ -247,7 +249,7 @@ def conversation_wide_average(*, panas01: float, conversation_wide: float, four_
     >>> conversation_wide_average(panas01=0.5, conversation_wide=0.25, four_branch_normalized=0.75)
     0.5
     """
-    _check_all(panas01=panas01, conversation_wide=conversation_wide, four_branch_normalized=four_branch_normalized)
+    check_parts(panas01=panas01, conversation_wide=conversation_wide, four_branch_normalized=four_branch_normalized)
     return (panas01 + conversation_wide + four_branch_normalized) / 3
 
 
@@ -269,50 +271,62 @@ def equal_weight_composite(*, turn_level_average: float, conversation_wide_avera
     >>> equal_weight_composite(turn_level_average=0.5, conversation_wide_average=0.25)
     37.5
     """
-    _check_all(turn_level_average=turn_level_average, conversation_wide_average=conversation_wide_average)
+    check_parts(turn_level_average=turn_level_average, conversation_wide_average=conversation_wide_average)
     return round(100 * ((turn_level_average + conversation_wide_average) / 2), 2)
 
 
-def hp_perspective_gap(*, observer: float, hp: float) -> float:
-    """Phrasing gap: ``observer - hp``, how much better the model is when not addressed as the participant.
+_entry = partial(composite_entry, family="composite")
 
-    Parameters
-    ----------
-    observer, hp : float
-        The same score (mean HP accuracy, or pooled MCC) on the two phrasings of the questions, -1 to 1.
-
-    Returns
-    -------
-    float
-        -1 to 1 for accuracy, -2 to 2 for MCC; 0 is no gap, neither direction is better; nan if a value is.
-
-    Examples
-    --------
-    >>> hp_perspective_gap(observer=0.75, hp=0.5)
-    0.25
-    """
-    _check_all(low=-1, observer=observer, hp=hp)
-    return observer - hp
-
-
-def hp_perspective_alignment(*, observer: float, hp: float) -> float:
-    """Phrasing alignment: ``hp / observer``; 0 if `observer` is not positive.
-
-    Parameters
-    ----------
-    observer, hp : float
-        The same score (mean HP accuracy, or pooled MCC) on the two phrasings of the questions, -1 to 1.
-
-    Returns
-    -------
-    float
-        1 is no difference, neither direction is better; unbounded. 0 if `observer` is 0 or less, otherwise nan if a
-        value is nan.
-
-    Examples
-    --------
-    >>> hp_perspective_alignment(observer=0.5, hp=0.25)
-    0.5
-    """
-    _check_all(low=-1, observer=observer, hp=hp)
-    return 0.0 if observer <= 0 else hp / observer
+METRICS: tuple[Metric, ...] = (
+    _entry(
+        name="composite_score",
+        label="Composite",
+        short="composite",
+        high=100,
+        digits=2,
+        group=COMPOSITE,
+        function=composite_score,
+        nullable=True,
+    ),
+    _entry(
+        name="composite_z",
+        label="Composite z-score",
+        low=-inf,
+        high=inf,
+        level="model",
+        statistic="z_score",
+        terms=("composite_score",),
+        nullable=True,
+        source="z-score of the mean composite_score among models, with the standard deviation of n - 1",
+    ),
+    _entry(name="emotion_blend", label="Emotion blend", short="emotion", group=COMPOSITE, function=emotion_blend),
+    _entry(
+        name="evaluation_quality",
+        label="Evaluation quality",
+        short="evaluation",
+        group=COMPOSITE,
+        function=evaluation_quality,
+    ),
+    _entry(name="holistic", label="Holistic", short="holistic", group=COMPOSITE, function=holistic, nullable=True),
+    _entry(
+        name="equal_weight_composite",
+        label="Equal-weight composite",
+        short="equal",
+        high=100,
+        digits=2,
+        group=COMPOSITE,
+        function=equal_weight_composite,
+        nullable=True,
+    ),
+    _entry(name="binary_mean", label="Binary", function=binary_mean),
+    _entry(name="panas01", label="PANAS 0-1", function=panas01),
+    _entry(name="conversation_wide", label="Conversation-wide", function=conversation_wide),
+    _entry(name="turn_level_average", label="Turn-level average", function=turn_level_average),
+    _entry(
+        name="conversation_wide_average",
+        label="Conversation-wide average",
+        function=conversation_wide_average,
+        nullable=True,
+    ),
+)
+"""The catalogue's entries of this module."""

@@ -21,18 +21,19 @@ References
 .. [3] Kuhn (1955), The Hungarian method for the assignment problem, Nav. Res. Logist. Q. 2, 83-97.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cache
-from itertools import permutations, product
-from math import dist, isnan, nan, perm, sqrt
-from operator import getitem
+from collections.abc import Sequence
+from functools import partial
+from math import isnan
 
 from attune_metrics.attunebench._affect import NEGATIVE_AFFECT, POSITIVE_AFFECT, VALENCE_AROUSAL
+from attune_metrics.attunebench._emotion_score import SIMILARITY, EmotionScores, PreparedTags, prepare_tags, score_tags
+from attune_metrics.attunebench._entries import turn_entry, with_mean
 from attune_metrics.checks import check_list, check_number, defined, warn_undefined
 from attune_metrics.errors import MetricInputError
+from attune_metrics.metric import Metric, mean_over_turns
 
 __all__ = [
+    "METRICS",
     "NEGATIVE_AFFECT",
     "POSITIVE_AFFECT",
     "VALENCE_AROUSAL",
@@ -56,49 +57,6 @@ __all__ = [
 Tag = str | tuple[str, float | None]
 _NO_SHARED_INTENSITY = "no shared emotion has an intensity on both sides"
 
-# Rounded to 4 decimals by definition, and used rounded everywhere.
-_SIMILARITY = {
-    (first, second): round(1 - dist(VALENCE_AROUSAL[first], VALENCE_AROUSAL[second]) / sqrt(2), 4)
-    for first, second in product(VALENCE_AROUSAL, repeat=2)
-}
-
-
-@dataclass(frozen=True, slots=True)
-class PreparedTags:
-    """One turn's tags, ready to be scored many times.
-
-    Attributes
-    ----------
-    words : tuple of str
-        Trimmed and in lower case, repeats kept.
-    intensities : tuple of float or None
-        One per word, 1 to 7.
-    last : dict
-        Each word once, with the intensity of its last tag.
-    """
-
-    words: tuple[str, ...]
-    intensities: tuple[float | None, ...]
-    last: dict[str, float | None]
-
-
-@dataclass(frozen=True, slots=True)
-class EmotionScores:
-    """All emotion metrics of one turn; each is described at the function of its name (`emotion_...`)."""
-
-    hit_rate: float
-    precision: float
-    recall: float
-    f1: float
-    f1_intensity: float
-    intensity_mae: float
-    va_score: float
-    va_intensity_score: float
-
-
-_BOTH_EMPTY = EmotionScores(1.0, 1.0, 1.0, 1.0, 1.0, nan, 1.0, 1.0)
-_ONE_EMPTY = EmotionScores(0.0, 0.0, 0.0, 0.0, 0.0, nan, 0.0, 0.0)
-
 
 def emotion_similarity(first: str, second: str) -> float:
     """Similarity of two emotion words in the valence-arousal plane.
@@ -120,65 +78,7 @@ def emotion_similarity(first: str, second: str) -> float:
     >>> emotion_similarity("Distressed", "Upset")
     0.9233
     """
-    return _SIMILARITY.get((first.strip().lower(), second.strip().lower()), 0.0)
-
-
-def prepare_tags(tags: Iterable[tuple[str, float | None]]) -> PreparedTags:
-    """Prepare pairs of word and intensity for `score_tags`; intensities are clamped to 1-7, nothing is checked."""
-    pairs = [
-        (word.strip().lower(), None if intensity is None else min(max(intensity, 1), 7)) for word, intensity in tags
-    ]
-    return PreparedTags(tuple(word for word, _ in pairs), tuple(intensity for _, intensity in pairs), dict(pairs))
-
-
-def score_tags(reference: PreparedTags, predicted: PreparedTags) -> EmotionScores:
-    """Score prepared tags: the same values as `emotion_scores`, without checks and without warnings."""
-    if not reference.words or not predicted.words:
-        return _ONE_EMPTY if reference.words or predicted.words else _BOTH_EMPTY
-
-    truth, guess = reference.last, predicted.last
-    shared = [word for word in truth if word in guess]
-    gaps = [abs(a - b) for word in shared if (a := truth[word]) is not None and (b := guess[word]) is not None]
-    recall = len(shared) / len(truth)
-    f1 = 2 * len(shared) / (len(truth) + len(guess))
-    mae = sum(gaps) / len(gaps) if gaps else nan
-
-    # Mean over the matched pairs times coverage min/max is the matched sum over the longer list.
-    few, many = sorted((reference, predicted), key=lambda tags: len(tags.words))
-    alike = [[_SIMILARITY.get((a, b), 0.0) for b in many.words] for a in few.words]
-    blended = [
-        [
-            0.7 * value + (0.0 if i is None or j is None else 0.3 * (1 - abs(i - j) / 6))
-            for value, j in zip(row, many.intensities, strict=True)
-        ]
-        for row, i in zip(alike, few.intensities, strict=True)
-    ]
-    return EmotionScores(
-        hit_rate=recall,
-        precision=len(shared) / len(guess),
-        recall=recall,
-        f1=f1,
-        f1_intensity=f1 * (1 - mae / 6) if gaps else 0.0,
-        intensity_mae=mae,
-        va_score=_best_assignment(alike) / len(many.words),
-        va_intensity_score=_best_assignment(blended) / len(many.words),
-    )
-
-
-def _best_assignment(values: list[list[float]]) -> float:
-    """Largest sum of one value per row, no column twice; there are at least as many columns as rows."""
-    if perm(len(values[0]), len(values)) <= 24 or len(values) == 1:
-        choices = _choices(len(values[0]), len(values))
-        return max([sum(map(getitem, values, columns)) for columns in choices])
-    from scipy.optimize import linear_sum_assignment  # slow to import, rarely needed
-
-    rows, columns = linear_sum_assignment(values, maximize=True)
-    return sum(values[row][column] for row, column in zip(rows.tolist(), columns.tolist(), strict=True))
-
-
-@cache
-def _choices(columns: int, rows: int) -> tuple[tuple[int, ...], ...]:
-    return tuple(permutations(range(columns), rows))
+    return SIMILARITY.get((first.strip().lower(), second.strip().lower()), 0.0)
 
 
 def _check_tags(tags: object, side: str) -> PreparedTags:
@@ -389,3 +289,52 @@ def emotion_va_intensity_score(reference: Sequence[Tag], predicted: Sequence[Tag
     0.85
     """
     return _score(reference, predicted).va_intensity_score
+
+
+_entry = partial(turn_entry, family="emotion")
+_HIT_RATE = _entry(name="emotion_hit_rate", label="Emotion hit rate", function=emotion_hit_rate)
+
+METRICS: tuple[Metric, ...] = (
+    *with_mean(_HIT_RATE),
+    mean_over_turns(
+        _HIT_RATE,
+        name="avg_emotion_hit_rate_tagged_only",
+        label="Emotion hit rate, tagged turns",
+        over="the turns with a reference tag",
+    ),
+    _entry(name="emotion_precision", label="Emotion precision", function=emotion_precision),
+    _entry(name="emotion_recall", label="Emotion recall", function=emotion_recall),
+    *with_mean(_entry(name="emotion_f1", label="Emotion F1", function=emotion_f1, symmetric=True), short="emo F1"),
+    *with_mean(
+        _entry(
+            name="emotion_f1_intensity",
+            label="Emotion F1 with intensity",
+            function=emotion_f1_intensity,
+            symmetric=True,
+        )
+    ),
+    *with_mean(
+        _entry(name="emotion_va_score", label="Emotion VA", function=emotion_va_score, symmetric=True), short="emo VA"
+    ),
+    *with_mean(
+        _entry(
+            name="emotion_va_intensity_score",
+            label="Emotion VA with intensity",
+            function=emotion_va_intensity_score,
+            symmetric=True,
+        )
+    ),
+    *with_mean(
+        _entry(
+            name="emotion_intensity_mae",
+            label="Emotion intensity MAE",
+            high=6,
+            higher_is_better=False,
+            function=emotion_intensity_mae,
+            symmetric=True,
+            nullable=True,
+        ),
+        short="int MAE",
+    ),
+)
+"""The catalogue's entries of this module."""

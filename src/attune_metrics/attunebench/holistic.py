@@ -20,15 +20,19 @@ References
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
+from attune_metrics.attunebench._entries import CONVERSATION_WIDE, post_entry
 from attune_metrics.attunebench.protocol import DOCUMENTED, Protocol, get_protocol
-from attune_metrics.attunebench.response import jaccard, tokenize
+from attune_metrics.attunebench.tokens import jaccard, tokenize
 from attune_metrics.checks import check_list, check_mapping, check_number, check_text
 from attune_metrics.errors import MetricInputError
+from attune_metrics.metric import Metric
 
 __all__ = [
     "BRANCHES",
+    "METRICS",
     "MODEL_FIT_OPTIONS",
     "Branches",
     "FourBranchScores",
@@ -160,8 +164,8 @@ def q3_model_fit_ordinal_distance(reference: str | None, predicted: str | None) 
     Returns
     -------
     float
-        0, 1, 2 or 3 steps, lower is better. A missing text or one that is no option is unknown: both unknown 0, one
-        unknown 3.
+        0, 1, 2 or 3 steps, lower is better. A missing text, or one that is not an option, is unknown: both unknown 0,
+        one unknown 3.
 
     Raises
     ------
@@ -244,7 +248,7 @@ def score_four_branch(reference: Branches, predicted: Branches) -> FourBranchSco
 def four_branch_scores(reference: Branches, predicted: Branches) -> FourBranchScores:
     """Error of the predicted ratings of the four branches.
 
-    ``MAE = mean |truth - prediction|``, ``normalized = max(0, 1 - MAE / 6)``.
+    ``MAE = mean |reference - prediction|``, ``normalized = max(0, 1 - MAE / 6)``.
 
     Parameters
     ----------
@@ -285,7 +289,7 @@ def _check_branches(ratings: object, side: str) -> dict[str, float]:
 
 
 def four_branch_mae(reference: Branches, predicted: Branches) -> float:
-    """Mean absolute error over the four branches: ``mean |truth - prediction|``.
+    """Mean absolute error over the four branches: ``mean |reference - prediction|``.
 
     Takes and raises what `four_branch_scores` does.
 
@@ -318,3 +322,58 @@ def four_branch_normalized(reference: Branches, predicted: Branches) -> float:
     0.5
     """
     return four_branch_scores(reference, predicted).normalized
+
+
+_entry = partial(post_entry, family="holistic")
+_listed = partial(_entry, group=CONVERSATION_WIDE)
+_BRANCH_MAE = _entry(
+    name="four_branch_mae", label="Four-branch MAE", high=6, higher_is_better=False, function=four_branch_mae
+)
+
+METRICS: tuple[Metric, ...] = (
+    _listed(
+        name="q1_looking_for_score", label="Q1 looking for", short="Q1", function=q1_looking_for_score, symmetric=True
+    ),
+    _listed(
+        name="q2_emotion_clarity_match",
+        label="Q2 emotion clarity",
+        short="Q2",
+        function=q2_emotion_clarity_match,
+        symmetric=True,
+    ),
+    _listed(name="q3_model_fit_match", label="Q3 model fit", short="Q3", function=q3_model_fit_match, symmetric=True),
+    _entry(
+        name="q3_model_fit_ordinal_distance",
+        label="Q3 ordinal distance",
+        high=3,
+        higher_is_better=False,
+        function=q3_model_fit_ordinal_distance,
+        symmetric=True,
+    ),
+    _listed(
+        name="q3_follow_up_score", label="Q3 what felt off", short="Q3 off", function=q3_follow_up_score, symmetric=True
+    ),
+    _BRANCH_MAE,
+    replace(
+        _BRANCH_MAE,
+        name="avg_four_branch_mae",
+        function=None,
+        nullable=True,
+        source=f"The same number as four_branch_mae; {_BRANCH_MAE.source}",
+    ),
+    *(
+        replace(
+            _BRANCH_MAE,
+            name=f"four_branch_{branch}_mae",
+            label=f"Four-branch MAE, {branch}",
+            function=None,
+            nullable=True,
+            source=f"Absolute error of one branch, from four_branch_scores; {_BRANCH_MAE.source}",
+        )
+        for branch in BRANCHES
+    ),
+    _listed(
+        name="four_branch_normalized", label="Four-branch normalized", short="branches", function=four_branch_normalized
+    ),
+)
+"""The catalogue's entries of this module."""

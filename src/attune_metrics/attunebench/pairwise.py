@@ -2,7 +2,7 @@
 
 Conventions
 -----------
-A turn holds comparisons, each of two responses by their labels (`original`, `alternate`, `human`, or any other) with a
+A turn has comparisons, each of two responses by their labels (`original`, `alternate`, `human`, or any other) with a
 winner: "A" is the first response, "B" the second, None is no answer. Predictions are keyed by the position of the
 comparison, from 0. A label may be open (None) in prepared comparisons only; the checked functions demand two labels.
 
@@ -19,14 +19,18 @@ References
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from math import comb, nan
 from typing import NamedTuple
 
+from attune_metrics.attunebench._entries import turn_entry, with_mean
 from attune_metrics.checks import check_list, defined
 from attune_metrics.errors import MetricInputError
+from attune_metrics.metric import Metric
 
 __all__ = [
+    "METRICS",
     "Choices",
     "Comparison",
     "PairwiseScores",
@@ -105,7 +109,7 @@ def _rank(wins: Mapping[str, int]) -> tuple[str, ...]:
 def score_comparisons(reference: PreparedComparisons, predicted: Mapping[str, str | None]) -> PairwiseScores:
     """Score prepared comparisons, without checks and without warnings.
 
-    `predicted` is keyed by position as text ("0", "1", ...); a value other than "A" and "B" is no prediction. An open
+    `predicted` is keyed by position as text ("0", "1", ...); another value than "A" and "B" counts as missing. An open
     label takes part in the accuracy only: Kendall's tau ranks named labels, nan if fewer than two or if none is
     predicted to win.
     """
@@ -224,13 +228,15 @@ def pairwise_kendall_tau(reference: Sequence[Comparison | tuple[str, str, str | 
     Returns
     -------
     float
-        -1 to 1, higher is better, 0 is chance. nan, with `UndefinedMetricWarning`, if there are fewer than two labels
-        or no prediction is A or B.
+        -1 to 1, higher is better, 0 if as many pairs of labels are in the opposite order as in the same. nan, with
+        `UndefinedMetricWarning`, if there are fewer than two labels or no prediction is A or B.
 
     Notes
     -----
     True and predicted wins are counted independently, each over the comparisons where it is A or B. Equal wins are
     ranked by name of label, so the rankings have no ties: with three labels the value is -1, -1/3, 1/3 or 1.
+    Ties that both sides share are ranked the same way, so that random answers score a little above 0
+    on average.
 
     Examples
     --------
@@ -258,3 +264,23 @@ def pairwise_wins(reference: Sequence[Comparison | tuple[str, str, str | None]])
     {'alternate': 0, 'human': 1, 'original': 0}
     """
     return _check_comparisons(reference).wins
+
+
+_entry = partial(turn_entry, family="pairwise", coverage=("pairwise",))
+
+METRICS: tuple[Metric, ...] = (
+    *with_mean(
+        _entry(name="pairwise_accuracy", label="Pairwise accuracy", function=pairwise_accuracy), short="pair acc"
+    ),
+    *with_mean(
+        _entry(
+            name="pairwise_kendall_tau",
+            label="Pairwise Kendall tau",
+            low=-1,
+            function=pairwise_kendall_tau,
+            nullable=True,
+        ),
+        short="pair tau",
+    ),
+)
+"""The catalogue's entries of this module."""

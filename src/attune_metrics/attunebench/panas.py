@@ -3,7 +3,7 @@
 Conventions
 -----------
 The Positive and Negative Affect Schedule [1]_ has ten positive and ten negative items, here rated 1 to 7, so each total
-is 10 to 70. A `Panas` may lack items and totals; which total counts where there are both is a choice of the protocol.
+is 10 to 70. A `Panas` may lack items and totals; which total counts if both are given is a choice of the protocol.
 
 Metrics
 -------
@@ -17,8 +17,10 @@ References
 .. [2] AttuneBench, arXiv:2605.21739, post-conversation metrics.
 """
 
+from functools import partial
 from math import isnan
 
+from attune_metrics.attunebench._entries import CONVERSATION_WIDE, post_entry
 from attune_metrics.attunebench._panas_form import (
     Panas,
     PanasTotals,
@@ -30,8 +32,10 @@ from attune_metrics.attunebench._panas_form import (
 from attune_metrics.attunebench._panas_score import PanasScores, score_panas
 from attune_metrics.attunebench.protocol import DOCUMENTED, Protocol, get_protocol
 from attune_metrics.checks import defined, warn_undefined
+from attune_metrics.metric import Metric
 
 __all__ = [
+    "METRICS",
     "Panas",
     "PanasScores",
     "PanasTotals",
@@ -54,7 +58,7 @@ __all__ = [
     "score_panas",
 ]
 
-_UNDEFINED = "what it needs is missing, or nothing changed since the baseline"
+_UNDEFINED = "items or totals are missing, or nothing changed since the baseline"
 
 
 def _score(
@@ -360,3 +364,56 @@ def panas_item_baseline_adjusted(reference: Panas, predicted: Panas, *, baseline
     """
     skill = _score(reference, predicted, baseline=baseline).item_baseline_adjusted
     return defined(skill, "panas_item_baseline_adjusted", _UNDEFINED)
+
+
+_score_entry = partial(post_entry, family="panas", coverage=("panas",), nullable=True)
+_normalized = partial(_score_entry, symmetric=True)
+_error = partial(_normalized, high=60, higher_is_better=False)
+_skill = partial(_score_entry, low=-1)
+
+METRICS: tuple[Metric, ...] = (
+    _error(name="panas_mae", label="PANAS MAE", function=panas_mae),
+    _normalized(
+        name="panas_normalized",
+        label="PANAS normalized",
+        short="PANAS",
+        group=CONVERSATION_WIDE,
+        function=panas_normalized,
+    ),
+    _error(name="panas_pa_mae", label="Positive affect error", function=panas_pa_mae),
+    _error(name="panas_na_mae", label="Negative affect error", function=panas_na_mae),
+    _normalized(name="panas_pa_normalized", label="Positive affect normalized", function=panas_pa_normalized),
+    _normalized(name="panas_na_normalized", label="Negative affect normalized", function=panas_na_normalized),
+    _skill(
+        name="panas_baseline_adjusted",
+        label="PANAS baseline-adjusted",
+        short="PANAS adj",
+        group=CONVERSATION_WIDE,
+        function=panas_baseline_adjusted,
+    ),
+    _skill(
+        name="panas_pa_baseline_adjusted",
+        label="Positive affect baseline-adjusted",
+        function=panas_pa_baseline_adjusted,
+    ),
+    _skill(
+        name="panas_na_baseline_adjusted",
+        label="Negative affect baseline-adjusted",
+        function=panas_na_baseline_adjusted,
+    ),
+    _error(
+        name="panas_item_mae",
+        label="PANAS item MAE",
+        short="item MAE",
+        high=6,
+        group=CONVERSATION_WIDE,
+        function=panas_item_mae,
+    ),
+    _normalized(name="panas_item_normalized", label="PANAS items normalized", function=panas_item_normalized),
+    _skill(
+        name="panas_item_baseline_adjusted",
+        label="PANAS items baseline-adjusted",
+        function=panas_item_baseline_adjusted,
+    ),
+)
+"""The catalogue's entries of this module."""

@@ -1,6 +1,6 @@
 """Scoring protocols: the two places where AttuneBench's documentation and its released scorer differ.
 
-Everything else is the same under every protocol. The name of the protocol belongs beside every number.
+Everything else is the same under every protocol. Report the name of the protocol with every number.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ class Protocol:
     goals : {"jaccard", "f1"}
         How two sets of goals (Q1) are compared: intersection over union, or set F1.
     panas_totals : {"items", "recorded"}
-        Which PANAS total counts: the sum of the ten items when all are there, or the recorded total when there is one.
+        Which PANAS total counts: the sum of the ten items when all are there, or the recorded total if there is one.
     """
 
     name: str

@@ -20,14 +20,19 @@ References
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from math import inf, nan
 
+from attune_metrics.attunebench._entries import turn_entry, with_mean
 from attune_metrics.attunebench.binary import Answers, PreparedAnswers, check_answers, prepare_answers
+from attune_metrics.attunebench.tokens import jaccard, tokenize
 from attune_metrics.checks import check_mapping, check_number, check_text, defined
 from attune_metrics.errors import MetricInputError
+from attune_metrics.metric import Metric
 
 __all__ = [
     "JUDGE_DIMENSIONS",
+    "METRICS",
     "RESPONSE_LABELS",
     "PreparedResponses",
     "ResponseScores",
@@ -45,7 +50,6 @@ __all__ = [
     "score_draft_binary",
     "score_draft_judge",
     "score_response",
-    "token_jaccard",
 ]
 
 RESPONSE_LABELS = ("original", "alternate", "human")
@@ -83,44 +87,6 @@ class ResponseScores:
 
 
 _NO_DRAFT = ResponseScores(0.0, 0.0, 0.0, 0.0, 0.0)
-
-
-def tokenize(text: str | None) -> frozenset[str]:
-    """Return the set of tokens of a text: lower case, split on white space."""
-    return frozenset(text.lower().split()) if text else frozenset()
-
-
-def jaccard(first: frozenset[str], second: frozenset[str]) -> float:
-    """Return the intersection over the union; 1 if both sets are empty."""
-    shared = len(first & second)
-    union = len(first) + len(second) - shared
-    return shared / union if union else 1.0
-
-
-def token_jaccard(reference: str | None, predicted: str | None) -> float:
-    """Overlap of the words of two texts: ``|A & B| / |A | B|`` over their sets of tokens.
-
-    Parameters
-    ----------
-    reference, predicted : str or None
-        Texts; tokens are in lower case and split on white space, punctuation stays. None is an empty text.
-
-    Returns
-    -------
-    float
-        0 to 1, higher is more alike. Both empty: 1; one empty: 0.
-
-    Raises
-    ------
-    MetricInputError
-        If either is not a text.
-
-    Examples
-    --------
-    >>> token_jaccard("That sounds hard", "that sounds difficult")
-    0.5
-    """
-    return jaccard(tokenize(check_text(reference, "reference")), tokenize(check_text(predicted, "predicted")))
 
 
 def prepare_responses(reference: Responses, wins: Wins | None = None) -> PreparedResponses:
@@ -165,7 +131,7 @@ def response_scores(reference: Responses, predicted: str | None, *, wins: Wins |
     predicted : str or None
         The draft.
     wins : mapping of str to number, optional
-        Label -> number of comparisons won, as from `attune_metrics.pairwise_wins`.
+        Label -> number of comparisons won, as from `attune_metrics.attunebench.pairwise.pairwise_wins`.
 
     Returns
     -------
@@ -369,7 +335,7 @@ def draft_binary_alignment(reference: Answers, predicted: Answers) -> float:
 
     Notes
     -----
-    Unlike `attune_metrics.binary_accuracy`, a missing or ``na`` assessment is wrong also where the reference is no.
+    Unlike in `binary_accuracy`, a missing or ``na`` assessment is wrong also where the reference is no.
 
     Examples
     --------
@@ -379,3 +345,51 @@ def draft_binary_alignment(reference: Answers, predicted: Answers) -> float:
     truth = prepare_answers(check_answers(reference, "reference"))
     alignment = score_draft_binary(truth, check_answers(predicted, "predicted"))
     return defined(alignment, "draft_binary_alignment", "the assessment is empty or no question is answered yes or no")
+
+
+_entry = partial(turn_entry, family="response")
+
+METRICS: tuple[Metric, ...] = (
+    *with_mean(
+        _entry(name="response_similarity", label="Response similarity", function=response_similarity), short="resp sim"
+    ),
+    *with_mean(
+        _entry(
+            name="response_similarity_original", label="Similarity to original", function=response_similarity_original
+        )
+    ),
+    *with_mean(
+        _entry(
+            name="response_similarity_llm_improved",
+            label="Similarity to improved",
+            function=response_similarity_llm_improved,
+        )
+    ),
+    *with_mean(
+        _entry(
+            name="response_similarity_human_edited",
+            label="Similarity to edited",
+            function=response_similarity_human_edited,
+        )
+    ),
+    *with_mean(
+        _entry(
+            name="response_preference_alignment", label="Preference alignment", function=response_preference_alignment
+        ),
+        short="resp pref",
+    ),
+    *with_mean(
+        _entry(name="draft_judge_score", label="Draft judge score", function=draft_judge_score, nullable=True),
+        short="judge",
+    ),
+    *with_mean(
+        _entry(
+            name="draft_binary_alignment",
+            label="Draft binary alignment",
+            function=draft_binary_alignment,
+            nullable=True,
+        ),
+        short="draft bin",
+    ),
+)
+"""The catalogue's entries of this module."""

@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attune_metrics.errors import MetricInputError
-from attune_metrics.stats.arrays import check_array
-from attune_metrics.stats.sums import Floats
+from attune_metrics.stats.arrays import Floats, check_array
 
 __all__ = ["as_categories", "tally_units"]
 

@@ -29,13 +29,14 @@ from numpy.typing import ArrayLike
 from attune_metrics.checks import defined
 from attune_metrics.errors import MetricInputError
 from attune_metrics.stats._ratings import as_categories, tally_units
-from attune_metrics.stats.arrays import check_same_shape
+from attune_metrics.stats.arrays import Floats, check_same_shape
 from attune_metrics.stats.resampling import Interval, Method, Resamples, bootstrap
-from attune_metrics.stats.sums import Floats, Statistic, cluster_sums, evaluate
+from attune_metrics.stats.statistics import point_estimate
+from attune_metrics.stats.sums import Statistic
 
 __all__ = [
     "KappaWeights",
-    "Level",
+    "MeasurementLevel",
     "Ratings",
     "cohen_kappa",
     "cohen_kappa_interval",
@@ -46,9 +47,9 @@ __all__ = [
 ]
 
 KappaWeights = Literal["linear", "quadratic"]
-# A list of texts with None among them is no ArrayLike.
+# ArrayLike does not include a list of texts with None among them.
 Ratings = ArrayLike | Sequence[object]
-Level = Literal["nominal", "ordinal", "interval", "ratio"]
+MeasurementLevel = Literal["nominal", "ordinal", "interval", "ratio"]
 
 _CONSTANT = "it needs units that are rated twice, and two different categories"
 
@@ -63,14 +64,14 @@ def cohen_kappa(reference: Ratings, predicted: Ratings, *, weights: KappaWeights
     reference, predicted : array_like, shape (units,)
         The category that each side gives a unit, a number or a text; no missing ones.
     weights : {"linear", "quadratic"}, optional
-        How far two categories disagree: by the distance of the numbers, or its square. Without weights all different
-        categories disagree alike.
+        How far two categories disagree: by the distance of the numbers, or its square. Without weights, every two
+        different categories disagree by 1.
 
     Returns
     -------
     float
-        At most 1, higher is better, 0 is chance; symmetric. nan, with `UndefinedMetricWarning`, if there is no unit or
-        both sides use one and the same category only.
+        At most 1, higher is better, 0 is chance; symmetric. nan, with `UndefinedMetricWarning`, without units or
+        where both sides use only one and the same category.
 
     Raises
     ------
@@ -79,8 +80,8 @@ def cohen_kappa(reference: Ratings, predicted: Ratings, *, weights: KappaWeights
 
     Notes
     -----
-    Distances are those of the numbers themselves. Where categories are no evenly spaced scale, give their positions;
-    then the value is that of scikit-learn, which takes positions among the categories that occur.
+    Distances are those of the numbers themselves. Where categories are not an evenly spaced scale, give their
+    positions; then the value is that of scikit-learn, which takes positions among the categories that occur.
 
     Examples
     --------
@@ -126,7 +127,7 @@ def cohen_kappa_interval(
 
     Examples
     --------
-    >>> from attune_metrics import draw_resamples
+    >>> from attune_metrics.stats.resampling import draw_resamples
     >>> resamples = draw_resamples(range(8), seed=1)
     >>> interval = cohen_kappa_interval([1, 1, 1, 1, 0, 0, 0, 0], [1, 1, 1, 0, 0, 0, 0, 1], resamples)
     >>> interval.estimate, interval.n, interval.low < 0.5 < interval.high
@@ -150,8 +151,8 @@ def fleiss_kappa(ratings: Ratings) -> float:
     Returns
     -------
     float
-        At most 1, higher is better, 0 is chance. nan, with `UndefinedMetricWarning`, if there is no unit, only one
-        rating a unit, or one category only.
+        At most 1, higher is better, 0 is chance. nan, with `UndefinedMetricWarning`, without units, with
+        one rating a unit, or with one category only.
 
     Raises
     ------
@@ -175,7 +176,7 @@ def fleiss_kappa_interval(
 
     Examples
     --------
-    >>> from attune_metrics import draw_resamples
+    >>> from attune_metrics.stats.resampling import draw_resamples
     >>> ratings = [["yes", "yes"], ["yes", "no"], ["no", "no"], ["no", "no"], ["yes", "yes"], ["no", "yes"]]
     >>> interval = fleiss_kappa_interval(ratings, draw_resamples(range(6)), method="percentile")
     >>> round(interval.estimate, 4), interval.high
@@ -184,7 +185,7 @@ def fleiss_kappa_interval(
     return _interval(resamples, method, confidence, *_fleiss(ratings))
 
 
-def krippendorff_alpha(ratings: Ratings, *, level: Level) -> float:
+def krippendorff_alpha(ratings: Ratings, *, level: MeasurementLevel) -> float:
     """Krippendorff's alpha: ``1 - observed / expected`` disagreement, over all pairs of ratings.
 
     Observed pairs are of one unit, each unit with the weight of its ratings; expected pairs are any two ratings.
@@ -226,7 +227,7 @@ def krippendorff_alpha_interval(
     ratings: Ratings,
     resamples: Resamples,
     *,
-    level: Level,
+    level: MeasurementLevel,
     method: Method = "expanded",
     confidence: float = 0.95,
 ) -> Interval:
@@ -242,7 +243,7 @@ def krippendorff_alpha_interval(
 
     Examples
     --------
-    >>> from attune_metrics import draw_resamples
+    >>> from attune_metrics.stats.resampling import draw_resamples
     >>> ratings = [[1, 1, None], [2, 2, 3], [3, 3, 3], [1, None, None], [1, 2, 1], [5, 4, 5]]
     >>> interval = krippendorff_alpha_interval(ratings, draw_resamples(range(6)), level="ordinal")
     >>> interval.n, interval.low < interval.estimate < interval.high
@@ -252,8 +253,7 @@ def krippendorff_alpha_interval(
 
 
 def _value(name: str, terms: Floats, statistic: Statistic) -> float:
-    total = cluster_sums(terms[np.newaxis], np.zeros(terms.shape[1], dtype=np.intp)).sum(axis=(0, 1))
-    return defined(float(evaluate(statistic, total[:-1], total[-1])), name, _CONSTANT)
+    return defined(float(point_estimate(terms[np.newaxis], statistic=statistic)[0]), name, _CONSTANT)
 
 
 def _interval(resamples: Resamples, method: Method, confidence: float, terms: Floats, statistic: Statistic) -> Interval:
@@ -312,7 +312,7 @@ def _fleiss(ratings: Ratings) -> tuple[Floats, Statistic]:
     return np.vstack([differ, tally.T]), statistic
 
 
-def _krippendorff(ratings: Ratings, level: Level) -> tuple[Floats, Statistic]:
+def _krippendorff(ratings: Ratings, level: MeasurementLevel) -> tuple[Floats, Statistic]:
     if level not in ("nominal", "ordinal", "interval", "ratio"):
         raise MetricInputError(f"unknown level {level!r}; known: nominal, ordinal, interval, ratio")
     numeric = None if level == "nominal" else f"the {level} level"

@@ -14,13 +14,13 @@ Floats = NDArray[np.float64]
 
 
 def as_floats(value: ArrayLike, name: str) -> Floats:
-    """Return a copy of `value` as floats, None as nan; what is no number is refused, text that holds one too."""
+    """Return a copy of `value` as floats, None as nan; raise for what is not a number, text such as '0.5' included."""
     try:
         array = np.asarray(value)
     except ValueError:
         raise MetricInputError(f"{name} has rows of unequal length; fill up with nan") from None
     if array.dtype.kind not in "biuf":
-        # As objects, since numpy makes texts of numbers that stand beside a text.
+        # As objects, since numpy turns numbers beside a text into texts.
         array = np.asarray(value, dtype=object)
         for item in array.flat:
             if isinstance(item, list | tuple):

@@ -2,7 +2,7 @@
 
 Conventions
 -----------
-`a` and `b` hold the same units in the same order; a unit counts where both have a value. Units of one cluster stay
+`a` and `b` have the same units in the same order; a unit counts where both have a value. Units of one cluster stay
 together, as in `resampling`, which says what values and statistics are. Differences are ``statistic(a) -
 statistic(b)``.
 
@@ -20,17 +20,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attune_metrics.checks import check_whole
-from attune_metrics.stats.resampling import Interval, Method, Resamples, bootstrap, mean_of_sums
-from attune_metrics.stats.sums import (
-    ROUNDING,
-    Floats,
-    Statistic,
-    cluster_index,
-    cluster_sums,
-    evaluate,
-    paired_terms,
-    products,
-)
+from attune_metrics.stats.arrays import Floats
+from attune_metrics.stats.resampling import Interval, Method, Resamples, bootstrap
+from attune_metrics.stats.statistics import mean_of_sums, point_estimate
+from attune_metrics.stats.sums import ROUNDING, Statistic, cluster_index, cluster_sums, evaluate, paired_terms, products
 
 __all__ = ["PermutationTest", "paired_bootstrap", "paired_permutation_test"]
 
@@ -70,21 +63,14 @@ def paired_bootstrap(
 
     Examples
     --------
-    >>> from attune_metrics import draw_resamples
+    >>> from attune_metrics.stats.resampling import draw_resamples
     >>> resamples = draw_resamples(range(8), seed=1)
     >>> [gain] = paired_bootstrap([3, 5, 2, 4, 4, 1, 5, 3], [2, 5, 1, 4, 2, 1, 3, 3], resamples)
     >>> gain.estimate, round(gain.low, 1), round(gain.high, 1)
     (0.75, 0.1, 1.5)
     """
     pairs = _pair(a, b, len(resamples.clusters))
-    terms = pairs.shape[1] // 2
-    intervals = bootstrap(
-        pairs,
-        resamples,
-        statistic=lambda sums, n: statistic(sums[..., :terms], n) - statistic(sums[..., terms:], n),
-        method=method,
-        level=level,
-    )
+    intervals = bootstrap(pairs, resamples, statistic=_difference(statistic), method=method, level=level)
     differ = _differ(cluster_sums(pairs, resamples.clusters))
     return [
         interval
@@ -97,6 +83,16 @@ def paired_bootstrap(
 def _pair(a: ArrayLike, b: ArrayLike, units: int) -> Floats:
     """Return both sides as the terms of one series, so that a unit counts where both have a value."""
     return np.concatenate(paired_terms(a, b, units), axis=1)
+
+
+def _difference(statistic: Statistic) -> Statistic:
+    """Return the statistic of the first half of the terms minus that of the second half."""
+
+    def difference(sums: Floats, n: Floats) -> Floats:
+        first, second = np.split(sums, 2, axis=-1)
+        return statistic(first, n) - statistic(second, n)
+
+    return difference
 
 
 def _differ(sums: Floats) -> NDArray[np.bool_]:
@@ -115,17 +111,17 @@ class PermutationTest:
     Attributes
     ----------
     difference : float
-        ``statistic(a) - statistic(b)``, nan where undefined.
+        ``statistic(a) - statistic(b)``, the estimate of `paired_bootstrap`; nan where undefined.
     p_value : float
-        Two-sided, uncorrected; nan where there is no test.
+        Two-sided, uncorrected; nan without a test.
     n, clusters : int
         Units that both sides have, and clusters with such a unit.
     exchanges : int
         How many exchanges were evaluated; 0 without a test.
     exact : bool
-        Whether those were all there are.
+        Whether those were all possible exchanges.
     reason : str or None
-        Why there is no p-value.
+        Why the p-value is nan.
     """
 
     difference: float
@@ -146,7 +142,7 @@ def paired_permutation_test(
     n_permutations: int = 9_999,
     seed: int = 0,
 ) -> list[PermutationTest]:
-    """Test whether `a` and `b` could change places, for each pair of series.
+    """Test by exchanging `a` and `b` whether they differ, for each pair of series.
 
     In every cluster, all units of both sides change places or none does, and the statistic is computed again from the
     exchanged sums; for a mean this flips signs of differences. Clusters in which the sides are equal change nothing.
@@ -187,10 +183,12 @@ def paired_permutation_test(
     (2.0, 0.25, 8)
     """
     index = cluster_index(clusters)
-    sums = cluster_sums(_pair(a, b, len(index)), index)
+    pairs = _pair(a, b, len(index))
+    sums = cluster_sums(pairs, index)
     differ = _differ(sums)
     number = differ.sum(axis=0)
-    held = (sums[..., -1] > 0).sum(axis=0)
+    observed = point_estimate(pairs, statistic=_difference(statistic))
+    observed[(number == 0) & ~np.isnan(observed)] = 0  # equal up to rounding, as in `paired_bootstrap`
     generator = np.random.default_rng(check_whole(seed, "seed", 0))
     rows = check_whole(n_permutations, "n_permutations", 1)
     many, few = np.flatnonzero(number > _MOST_EXACT).tolist(), np.flatnonzero(number <= _MOST_EXACT).tolist()
@@ -198,23 +196,23 @@ def paired_permutation_test(
     tests = {}
     if many:
         swaps = generator.integers(2, size=(rows, len(sums)), dtype=np.uint8)
-        tests = dict(zip(many, _test(swaps, sums[:, many], statistic, held[many]), strict=True))
+        tests = dict(zip(many, _test(swaps, sums[:, many], statistic, observed[many]), strict=True))
     for series in few:
         # All patterns of bits, over the clusters that can change something.
         swaps = np.zeros((2 ** number[series], len(sums)), dtype=np.uint8)
         swaps[:, differ[:, series]] = np.arange(len(swaps))[:, np.newaxis] >> np.arange(number[series]) & 1
-        [tests[series]] = _test(swaps, sums[:, [series]], statistic, held[[series]], exact=True)
+        [tests[series]] = _test(swaps, sums[:, [series]], statistic, observed[[series]], exact=True)
     return [tests[series] for series in range(len(number))]
 
 
 def _test(
-    swaps: NDArray[np.uint8], sums: Floats, statistic: Statistic, held: NDArray[np.intp], *, exact: bool = False
+    swaps: NDArray[np.uint8], sums: Floats, statistic: Statistic, observed: Floats, *, exact: bool = False
 ) -> list[PermutationTest]:
     """Test each series on the exchanges `swaps` (exchanges, clusters)."""
     terms = sums.shape[-1] // 2
     total = sums.sum(axis=0)
     first, second, n = total[:, :terms], total[:, terms:-1], total[:, -1]
-    observed = evaluate(statistic, first, n) - evaluate(statistic, second, n)
+    clusters = (sums[..., -1] > 0).sum(axis=0).tolist()
     differences = np.empty((len(swaps), len(n)))
     largest = np.zeros(len(n))
     for rows, [moved] in products(swaps, sums[..., terms:-1] - sums[..., :terms]):
@@ -229,7 +227,7 @@ def _test(
         reason = None
         if not n[series]:
             reason = "no unit has a value on both sides"
-        elif held[series] == 1 and len(swaps) > 1:  # the one exchange of equal sides changes nothing
+        elif clusters[series] == 1 and len(swaps) > 1:  # the one exchange of equal sides changes nothing
             reason = "all values are in one cluster"
         elif np.isnan(difference):
             reason = "the statistic is undefined"
@@ -239,7 +237,7 @@ def _test(
                 difference,
                 nan if reason else p_value,
                 int(n[series]),
-                int(held[series]),
+                clusters[series],
                 0 if reason else len(swaps),
                 exact and not reason,
                 reason,

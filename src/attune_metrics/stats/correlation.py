@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from attune_metrics.checks import defined
-from attune_metrics.stats.arrays import average_ranks, check_array, check_same_shape, ratio
-from attune_metrics.stats.sums import Floats
+from attune_metrics.stats.arrays import Floats, average_ranks, check_array, check_same_shape, ratio
 
 __all__ = ["kendall_tau_b", "kendall_tau_b_rows", "spearman_rho", "spearman_rho_rows"]
 

@@ -15,12 +15,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from attune_metrics.checks import check_number, warn_undefined
 from attune_metrics.errors import MetricInputError
-from attune_metrics.stats.sums import ROUNDING, Floats, as_terms, cluster_index, cluster_sums, paired_terms
+from attune_metrics.stats.arrays import Floats
+from attune_metrics.stats.sums import ROUNDING, as_terms, cluster_index, cluster_sums, paired_terms
 
-__all__ = ["REACH", "clustered_standard_error", "minimum_detectable_difference", "units_needed"]
+__all__ = ["MDE_FACTOR", "clustered_standard_error", "minimum_detectable_effect", "units_needed"]
 
-REACH = NormalDist().inv_cdf(0.975) + NormalDist().inv_cdf(0.8)
-"""The standard errors in a true difference that is found with 80% power at an uncorrected, two-sided 0.05."""
+MDE_FACTOR = NormalDist().inv_cdf(0.975) + NormalDist().inv_cdf(0.8)
+"""A minimum detectable effect in standard errors, for 80% power at an uncorrected, two-sided 0.05."""
 
 
 def clustered_standard_error(values: ArrayLike, clusters: Iterable[Hashable]) -> float:
@@ -71,7 +72,7 @@ def _standard_error(terms: Floats, index: NDArray[np.intp]) -> tuple[float, int]
     return (0.0 if error <= ROUNDING * np.nanmax(np.abs(terms)) else error), int(n)
 
 
-def minimum_detectable_difference(a: ArrayLike, b: ArrayLike, clusters: Iterable[Hashable]) -> float:
+def minimum_detectable_effect(a: ArrayLike, b: ArrayLike, clusters: Iterable[Hashable]) -> float:
     """Compute the smallest true difference of means that a paired comparison of this size finds with 80% power [2]_.
 
     ``(z(0.975) + z(0.8)) SE``: a two-sided test at 0.05, uncorrected, with SE the `clustered_standard_error` of
@@ -99,34 +100,34 @@ def minimum_detectable_difference(a: ArrayLike, b: ArrayLike, clusters: Iterable
     --------
     Differences 1, 3, 2, 2 of independent units: standard error sqrt(2 / 3) / 2.
 
-    >>> round(minimum_detectable_difference([5, 4, 3, 4], [4, 1, 1, 2], range(4)), 4)
+    >>> round(minimum_detectable_effect([5, 4, 3, 4], [4, 1, 1, 2], range(4)), 4)
     1.1437
     """
-    return _detectable("minimum_detectable_difference", a, b, clusters)[0]
+    return _effect("minimum_detectable_effect", a, b, clusters)[0]
 
 
 def units_needed(a: ArrayLike, b: ArrayLike, clusters: Iterable[Hashable], *, difference: float) -> float:
     """Compute with how many units a paired comparison finds `difference` with 80% power.
 
-    ``n (minimum detectable difference / difference)^2``, rounded up: more clusters of the same sizes, since more units
+    ``n (minimum detectable effect / difference)^2``, rounded up: more clusters of the same sizes, since more units
     from the same participants narrow an interval less.
 
     Parameters
     ----------
     a, b, clusters
-        As for `minimum_detectable_difference`: a pilot.
+        As for `minimum_detectable_effect`: a pilot.
     difference : float
         The difference of means to find, above 0.
 
     Returns
     -------
     float
-        A whole number of units, fewer is cheaper; nan, with a warning, where `minimum_detectable_difference` is.
+        A whole number of units, fewer is cheaper; nan, with a warning, where `minimum_detectable_effect` is.
 
     Raises
     ------
     MetricInputError
-        As `minimum_detectable_difference`, and if the difference is not above 0.
+        As `minimum_detectable_effect`, and if the difference is not above 0.
 
     Examples
     --------
@@ -135,12 +136,12 @@ def units_needed(a: ArrayLike, b: ArrayLike, clusters: Iterable[Hashable], *, di
     """
     if check_number(difference, "difference", -inf, inf) <= 0:
         raise MetricInputError(f"difference {difference} is not above 0; give its size, whatever the direction")
-    detectable, n = _detectable("units_needed", a, b, clusters)
+    effect, n = _effect("units_needed", a, b, clusters)
     # A unit more for a difference in the last bits would be rounding.
-    return detectable if np.isnan(detectable) else float(ceil(n * (detectable / difference) ** 2 * (1 - ROUNDING)))
+    return effect if np.isnan(effect) else float(ceil(n * (effect / difference) ** 2 * (1 - ROUNDING)))
 
 
-def _detectable(name: str, a: ArrayLike, b: ArrayLike, clusters: Iterable[Hashable]) -> tuple[float, int]:
+def _effect(name: str, a: ArrayLike, b: ArrayLike, clusters: Iterable[Hashable]) -> tuple[float, int]:
     index = cluster_index(clusters)
     first, second = paired_terms(a, b, len(index))
     error, n = _standard_error(first - second, index)
@@ -148,4 +149,4 @@ def _detectable(name: str, a: ArrayLike, b: ArrayLike, clusters: Iterable[Hashab
         why = "the difference does not vary among clusters" if error == 0 else "fewer than two clusters have a value"
         warn_undefined(name, why, stacklevel=4)
         return nan, n
-    return REACH * error, n
+    return MDE_FACTOR * error, n

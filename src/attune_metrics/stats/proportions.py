@@ -38,7 +38,7 @@ def wilson_interval(successes: int, trials: int, *, level: float = 0.95) -> Inte
     Raises
     ------
     MetricInputError
-        If there are more successes than trials, a number is negative or no whole number, or the level is out of range.
+        If there are more successes than trials, a number is negative or not whole, or the level is out of range.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def mcnemar_test(only_a: int, only_b: int) -> McNemarTest:
     Raises
     ------
     MetricInputError
-        If a number is negative or no whole number.
+        If a number is negative or not a whole number.
 
     Examples
     --------

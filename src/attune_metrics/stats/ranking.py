@@ -2,7 +2,7 @@
 
 Conventions
 -----------
-A row holds the scores of one model, all rows for the same units in the same order; nan is a unit without a score. Rank
+A row has the scores of one model, all rows for the same units in the same order; nan is a unit without a score. Rank
 1 and the highest strength are the best, for the highest scores: give the negative of an error.
 
 Statistics
@@ -24,15 +24,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from attune_metrics.checks import check_level, warn_undefined
 from attune_metrics.errors import MetricInputError
-from attune_metrics.stats.arrays import average_ranks, check_array, ratio
+from attune_metrics.stats.arrays import Floats, average_ranks, check_array, ratio
 from attune_metrics.stats.resampling import (
     Interval,
     Resamples,
     bootstrap_distribution,
-    mean_of_sums,
     symmetric_levels,
 )
-from attune_metrics.stats.sums import Floats, as_terms, cluster_sums, evaluate
+from attune_metrics.stats.statistics import point_estimate
+from attune_metrics.stats.sums import as_terms, cluster_sums
 
 __all__ = [
     "WinRates",
@@ -131,7 +131,7 @@ def rank_intervals(
 
     Examples
     --------
-    >>> from attune_metrics import draw_resamples
+    >>> from attune_metrics.stats.resampling import draw_resamples
     >>> scores = [[3, 4, 3, 4, 3, 4], [7, 9, 8, 9, 7, 8], [4, 3, 3, 4, 4, 3]]
     >>> [(i.estimate, i.low, i.high) for i in rank_intervals(scores, draw_resamples(range(6), seed=1))]
     [(2.5, 2.0, 3.0), (1.0, 1.0, 1.0), (2.5, 2.0, 3.0)]
@@ -145,8 +145,7 @@ def rank_intervals(
     sums = cluster_sums(as_terms(rows, len(resamples.clusters), "scores"), resamples.clusters)
     clusters = (sums[..., -1] > 0).sum(axis=0)
     n = sums[..., -1].sum(axis=0)
-    total = sums.sum(axis=0)
-    estimates = average_ranks(-evaluate(mean_of_sums, total[..., :-1], total[..., -1]))
+    estimates = average_ranks(-point_estimate(rows))
     ranks = average_ranks(-bootstrap_distribution(rows, resamples).T)
     known = ranks[~np.isnan(ranks).any(axis=1)]
     fewest = int(clusters.min())

@@ -28,10 +28,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from attune_metrics.checks import check_level, check_whole
 from attune_metrics.errors import MetricInputError
+from attune_metrics.stats.arrays import Floats
+from attune_metrics.stats.statistics import mean_of_sums, point_estimate
 from attune_metrics.stats.sums import (
     BLOCK,
     ROUNDING,
-    Floats,
     Statistic,
     as_terms,
     cluster_index,
@@ -40,17 +41,7 @@ from attune_metrics.stats.sums import (
     products,
 )
 
-__all__ = [
-    "Floats",
-    "Interval",
-    "Method",
-    "Resamples",
-    "Statistic",
-    "bootstrap",
-    "bootstrap_distribution",
-    "draw_resamples",
-    "mean_of_sums",
-]
+__all__ = ["Interval", "Method", "Resamples", "bootstrap", "bootstrap_distribution", "draw_resamples"]
 
 Method = Literal["expanded", "percentile", "bca"]
 _NORMAL = NormalDist()
@@ -101,7 +92,7 @@ class Interval:
 
 
 def draw_resamples(clusters: Iterable[Hashable], *, n_resamples: int = 10_000, seed: int = 0) -> Resamples:
-    """Draw clusters with replacement, as many as there are, `n_resamples` times.
+    """Draw all clusters with replacement, `n_resamples` times.
 
     Parameters
     ----------
@@ -131,7 +122,7 @@ def draw_resamples(clusters: Iterable[Hashable], *, n_resamples: int = 10_000, s
     index = cluster_index(clusters)
     size = int(index.max(initial=-1)) + 1
     rows = check_whole(n_resamples, "n_resamples", 1)
-    # A byte holds every count: one cluster is drawn 256 times with a chance below 1 in 256!.
+    # A byte is enough for a count: one cluster is drawn 256 times with a chance below 1 in 256!.
     counts = np.zeros((rows, size), dtype=np.uint8)
     generator = np.random.default_rng(check_whole(seed, "seed", 0))
     for start in range(0, rows if size else 0, BLOCK):
@@ -140,31 +131,6 @@ def draw_resamples(clusters: Iterable[Hashable], *, n_resamples: int = 10_000, s
         drawn = first + generator.integers(size, size=block.shape)
         block[:] = np.bincount(drawn.ravel(), minlength=block.size).reshape(block.shape)
     return Resamples(index, counts)
-
-
-def mean_of_sums(sums: Floats, n: Floats) -> Floats:
-    """Mean of the units: ``sums[..., 0] / n``, the statistic taken where none is named.
-
-    Parameters
-    ----------
-    sums : array of float, shape (..., terms)
-        Weighted sums over units.
-    n : array of float, shape (...)
-        Weighted numbers of units.
-
-    Returns
-    -------
-    array of float, shape (...)
-        The means, in the unit of the values; nan without units.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> mean_of_sums(np.array([[6.0], [5.0]]), np.array([3.0, 2.0]))
-    array([2. , 2.5])
-    """
-    mean: Floats = sums[..., 0] / n
-    return mean
 
 
 def bootstrap_distribution(
@@ -204,11 +170,8 @@ def bootstrap_distribution(
     >>> ratio.shape, ratio.std().round(2)
     ((1, 10000), np.float64(0.11))
     """
-    return _distribution(_sums(values, resamples), resamples, statistic)
-
-
-def _sums(values: ArrayLike, resamples: Resamples) -> Floats:
-    return cluster_sums(as_terms(values, len(resamples.clusters)), resamples.clusters)
+    terms = as_terms(values, len(resamples.clusters))
+    return _distribution(cluster_sums(terms, resamples.clusters), resamples, statistic)
 
 
 def _distribution(sums: Floats, resamples: Resamples, statistic: Statistic) -> Floats:
@@ -231,7 +194,8 @@ def bootstrap(
 ) -> list[Interval]:
     """Bootstrap confidence interval of a statistic, for each series.
 
-    The ends are quantiles of `bootstrap_distribution`. With ``tail = (1 - level) / 2``, G clusters, t the quantile of
+    The estimate is `attune_metrics.stats.statistics.point_estimate`; the ends are quantiles of
+    `bootstrap_distribution`. With ``tail = (1 - level) / 2``, G clusters, t the quantile of
     Student's t with G - 1 degrees of freedom and Phi the normal distribution, their levels are:
 
     - `expanded`: ``Phi(sqrt(G / (G - 1)) t(tail))`` and 1 minus that [2]_, wider than `percentile` where clusters are
@@ -279,33 +243,34 @@ def bootstrap(
     if method not in get_args(Method):
         raise MetricInputError(f"unknown method {method!r}; expected {', '.join(get_args(Method))}")
     check_level(level)
-    sums = _sums(values, resamples)
-    total = sums.sum(axis=0)
-    estimates = evaluate(statistic, total[..., :-1], total[..., -1])
+    terms = as_terms(values, len(resamples.clusters))
+    estimates = point_estimate(terms, statistic=statistic)
+    sums = cluster_sums(terms, resamples.clusters)
+    n = sums[..., -1].sum(axis=0)
     distribution = _distribution(sums, resamples, statistic)
-    held = sums[..., -1] > 0
+    present = sums[..., -1] > 0
     left_out = np.empty(0)
     if method == "bca":
-        left = total - sums
+        left = sums.sum(axis=0) - sums
         left_out = evaluate(statistic, left[..., :-1], left[..., -1])
     intervals = []
     for series, estimate in enumerate(estimates.tolist()):
-        clusters = int(held[:, series].sum())
+        clusters = int(present[:, series].sum())
         known = distribution[series][~np.isnan(distribution[series])]
-        reason = _refuse(total[series, -1], clusters, estimate, known, distribution.shape[1], level)
+        reason = _refuse(n[series], clusters, estimate, known, distribution.shape[1], level)
         levels = None
         if reason is None and method == "bca":
-            levels = _bca(known, estimate, left_out[held[:, series], series], level)
+            levels = _bca(known, estimate, left_out[present[:, series], series], level)
             reason = None if levels else "the BCa correction is undefined; are there too few clusters?"
         elif reason is None:
             levels = symmetric_levels(level, clusters if method == "expanded" else None)
         low, high = np.quantile(known, levels).tolist() if levels else (nan, nan)
-        intervals.append(Interval(estimate, low, high, level, method, int(total[series, -1]), clusters, reason))
+        intervals.append(Interval(estimate, low, high, level, method, int(n[series]), clusters, reason))
     return intervals
 
 
 def _refuse(n: float, clusters: int, estimate: float, known: Floats, drawn: int, level: float) -> str | None:
-    """Return why there is no interval, or None where there is one."""
+    """Return the reason against an interval, or None."""
     if not n:
         return "no unit has a value"
     if clusters == 1:

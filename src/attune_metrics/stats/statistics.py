@@ -2,8 +2,8 @@
 
 Conventions
 -----------
-A statistic takes the sums (..., terms) of a metric's terms and the numbers of units (...), as in
-`attune_metrics.stats.resampling`, and gives values (...), nan where there is none.
+A statistic is a function of the sums (..., terms) of a metric's terms over units and of the numbers of units (...);
+it gives values (...), nan where they are undefined. So the same function serves the point estimate and every resample.
 
 Statistics
 ----------
@@ -16,15 +16,42 @@ Statistics
 """
 
 from collections.abc import Callable, Mapping
+from math import fsum
 from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from attune_metrics.stats.resampling import mean_of_sums
-from attune_metrics.stats.sums import Floats, Statistic
+from attune_metrics.stats.arrays import Floats, ratio
+from attune_metrics.stats.sums import Statistic, as_terms, evaluate, exact_sums
 
-__all__ = ["STATISTICS", "mean_of_means"]
+__all__ = ["STATISTICS", "mean_of_means", "mean_of_sums", "point_estimate"]
+
+
+def mean_of_sums(sums: Floats, n: Floats) -> Floats:
+    """Mean of the units: ``sums[..., 0] / n``, the statistic taken where none is named.
+
+    Parameters
+    ----------
+    sums : array of float, shape (..., terms)
+        Weighted sums over units.
+    n : array of float, shape (...)
+        Weighted numbers of units.
+
+    Returns
+    -------
+    array of float, shape (...)
+        The means, in the unit of the values; nan without units.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> mean_of_sums(np.array([[6.0], [5.0]]), np.array([3.0, 2.0]))
+    array([2. , 2.5])
+    """
+    mean: Floats = sums[..., 0] / n
+    return mean
 
 
 class _Counts(NamedTuple):
@@ -68,7 +95,10 @@ def mean_of_means(sums: Floats, n: Floats) -> Floats:  # noqa: ARG001 - of the s
     >>> mean_of_means(np.array([2.0, 2.0, 4.0, 1.0]), np.array(3.0))
     np.float64(2.5)
     """
-    mean: Floats = (sums[..., 0::2] / sums[..., 1::2]).mean(axis=-1)
+    means = ratio(sums[..., 0::2], sums[..., 1::2])
+    # Rounded once, so that the order of the groups does not show in the last bit.
+    total = np.array([fsum(row) for row in means.reshape(-1, means.shape[-1]).tolist()])
+    mean: Floats = total.reshape(means.shape[:-1]) / means.shape[-1]
     return mean
 
 
@@ -90,3 +120,38 @@ STATISTICS: Mapping[str, Statistic] = MappingProxyType(
     }
 )
 """Every statistic by its name."""
+
+
+def point_estimate(values: ArrayLike, *, statistic: Statistic = mean_of_sums) -> Floats:
+    """Compute the statistic of every series from sums over units that are rounded once.
+
+    A mean equals `statistics.fmean` of the values bit for bit, whatever the order of the units.
+
+    Parameters
+    ----------
+    values : array of float, shape (units,), (series, units) or (series, terms, units)
+        What is summed, nan where a unit has no value; a unit that lacks one term lacks them all.
+    statistic : callable
+        ``statistic(sums, n)`` with sums of shape (..., terms) and numbers of units of shape (...), which gives shape
+        (...); `STATISTICS` has some by name. The default is the mean of the first term.
+
+    Returns
+    -------
+    array of float, shape (series,)
+        nan where the statistic is undefined.
+
+    Raises
+    ------
+    MetricInputError
+        If the values are infinite or not numbers, or the statistic gives another shape.
+
+    Examples
+    --------
+    >>> point_estimate([0.1] * 10)  # added one after the other, they make 0.9999999999999999
+    array([0.1])
+    >>> counts = [[3, 1], [2, 2], [0, 1], [1, 0]]  # TP, TN, FP and FN of two units
+    >>> point_estimate([counts], statistic=STATISTICS["accuracy"])
+    array([0.8])
+    """
+    sums = exact_sums(as_terms(values))
+    return evaluate(statistic, sums[..., :-1], sums[..., -1])

@@ -1,6 +1,7 @@
 """Sums over clusters of units: what every resampling procedure starts from."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
+from math import fsum, inf
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,19 +13,19 @@ from attune_metrics.stats.arrays import Floats, as_floats
 __all__ = [
     "BLOCK",
     "ROUNDING",
-    "Floats",
     "Statistic",
     "as_terms",
     "cluster_index",
     "cluster_sums",
     "evaluate",
+    "exact_sums",
     "paired_terms",
     "products",
 ]
 
 Statistic = Callable[[Floats, Floats], Floats]
 
-ROUNDING = 1e-12  # what differs by less than this part of the largest value is equal but for rounding
+ROUNDING = 1e-12  # what differs by less than this part of the largest value is equal up to rounding
 BLOCK = 512  # resamples that are worked on at one time
 
 
@@ -43,14 +44,17 @@ def cluster_index(clusters: Iterable[Hashable]) -> NDArray[np.intp]:
     return np.array([position[label] for label in labels], dtype=np.intp)
 
 
-def as_terms(values: ArrayLike, units: int, name: str = "values") -> Floats:
-    """Return `values` as floats of shape (series, terms, units); one or two dimensions are series of one term."""
+def as_terms(values: ArrayLike, units: int | None = None, name: str = "values") -> Floats:
+    """Return `values` as floats of shape (series, terms, units); one or two dimensions are series of one term.
+
+    `units` is the number that the clusters demand, None without clusters.
+    """
     terms = as_floats(values, name)
     if terms.ndim not in {1, 2, 3}:
         raise MetricInputError(
             f"{name} has {terms.ndim} dimensions; expected (series, units) or (series, terms, units)"
         )
-    if terms.shape[-1] != units:
+    if units is not None and terms.shape[-1] != units:
         guess = "; is it transposed?" if units in terms.shape else ""
         raise MetricInputError(f"{name} of shape {terms.shape} has {terms.shape[-1]} units, clusters {units}{guess}")
     if np.isinf(terms).any():
@@ -72,13 +76,31 @@ def cluster_sums(terms: Floats, clusters: NDArray[np.intp]) -> Floats:
 
     A unit that misses any term of a series counts for nothing in that series.
     """
-    present = ~np.isnan(terms).any(axis=1, keepdims=True)
-    columns = np.concatenate([np.where(present, terms, 0), present], axis=1)
+    columns = _columns(terms)
     # Added in order of size, so that the order of the units does not show in the last bit.
     order = np.lexsort((columns, np.broadcast_to(clusters, columns.shape)), axis=-1)
     starts = np.unique(np.sort(clusters), return_index=True)[1]
     sums = np.add.reduceat(np.take_along_axis(columns, order, axis=-1), starts, axis=-1)
     return np.ascontiguousarray(np.moveaxis(sums, -1, 0))
+
+
+def exact_sums(terms: Floats) -> Floats:
+    """Return the sums (series, terms + 1) over all units, as `cluster_sums`, each rounded once."""
+    columns = _columns(terms)
+    return np.array([[_fsum(column) for column in series] for series in columns.tolist()]).reshape(columns.shape[:2])
+
+
+def _columns(terms: Floats) -> Floats:
+    """Return the terms, and 1 for each unit with a value; 0 for a unit without."""
+    present = ~np.isnan(terms).any(axis=1, keepdims=True)
+    return np.concatenate([np.where(present, terms, 0), present], axis=1)
+
+
+def _fsum(values: list[float]) -> float:
+    try:
+        return fsum(values)
+    except OverflowError:
+        return inf  # which `evaluate` makes nan
 
 
 def products(weights: NDArray[np.uint8], *parts: Floats) -> Iterator[tuple[slice, list[Floats]]]:

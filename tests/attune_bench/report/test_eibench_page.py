@@ -13,7 +13,7 @@ from attune_bench import Scores
 from attune_bench.benchmarks.eibench.scoring import score
 from attune_bench.benchmarks.eibench.states import mean_states
 from attune_data import Collection, Episode, Scenario, load_scenarios
-from attune_metrics import Signature
+from attune_metrics.signature import Signature
 
 EVIL = "<img src=x onerror=alert(1)>"
 DRIFTS = {"invented/calm": (-5, 4), EVIL: (-2, 2), "invented/rash": (2, -1)}

@@ -21,7 +21,7 @@ from attune_bench.report.drawing import short_names, svg
 from attune_bench.report.page import figure_element
 from attune_bench.score_table import Provenance, ScoreTable
 from attune_data.text import width
-from attune_metrics.catalog import Metric
+from attune_metrics.metric import Metric
 
 Row = dict[str, Any]
 COUNTS = {"n": 20, "clusters": 12, "reason": None, "p": 0.01, "p_holm": 0.02}

@@ -11,7 +11,7 @@ from pages import Tags, headings, left_out, section, tables, text_of
 from attune_bench import Scores, score
 from attune_bench.benchmarks.attunebench.baselines import BASELINES
 from attune_data import Collection, Conversation, Run, load, load_runs
-from attune_metrics import Signature
+from attune_metrics.signature import Signature
 
 EVIL = "<img src=x onerror=alert(1)>"
 

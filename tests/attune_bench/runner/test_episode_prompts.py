@@ -11,8 +11,8 @@ import pytest
 from attune_bench.runner import Call, EpisodeSettings, run_episode
 from attune_bench.runner.prompts import load_prompts
 from attune_data import Scenario, load_scenarios
-from attune_data.codebook import Named
 from attune_data.eibench.scenario import SCENES
+from attune_data.entries import Named
 
 Json = dict[str, Any]
 

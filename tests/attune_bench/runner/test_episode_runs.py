@@ -23,7 +23,7 @@ from attune_bench.runner import (
     run_episodes_sync,
 )
 from attune_data import Scenario, load_episodes, load_scenarios
-from attune_metrics import state_curve
+from attune_metrics.eibench import state_curve
 
 SETTINGS = EpisodeSettings("vendor/model", "vendor/person")
 DEMO = list(load_scenarios("demo"))

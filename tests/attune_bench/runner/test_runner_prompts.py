@@ -14,7 +14,8 @@ from attune_bench.benchmarks.attunebench.parsing import find_object
 from attune_bench.runner import Call, Complete, Settings, planned_calls, run_conversation
 from attune_bench.runner.prompts import Fence, load_prompts
 from attune_data import Conversation, load_codebook
-from attune_data.codebook import Named, PairwiseQuestion, WideQuestion
+from attune_data.attunebench.vocabulary import PairwiseQuestion, WideQuestion
+from attune_data.entries import Named
 
 Json = dict[str, Any]
 Oracle = Callable[..., Complete]
@@ -86,15 +87,15 @@ def test_the_hash_of_a_codebook_is_over_all_that_is_shown() -> None:
     bundled = load_codebook()
     wide = {
         **bundled.conversation_wide,
-        "q3_followUp_whatFeltOff": WideQuestion("q3_followUp_whatFeltOff", "?", True, ()),
+        "q3_followUp_whatFeltOff": WideQuestion(id="q3_followUp_whatFeltOff", text="?", multiple=True, options=()),
     }
     branches = {**bundled.branches, "perceiving": "another wording"}
-    emotions = {**bundled.emotions, "proud": replace(bundled.emotions["proud"], word="PROUD")}
+    emotions = {**bundled.emotions, "proud": bundled.emotions["proud"].model_copy(update={"word": "PROUD"})}
     books = [
         bundled,
-        replace(bundled, conversation_wide=Named(wide)),
-        replace(bundled, branches=Named(branches)),
-        replace(bundled, emotions=Named(emotions)),
+        bundled.model_copy(update={"conversation_wide": Named(wide)}),
+        bundled.model_copy(update={"branches": Named(branches)}),
+        bundled.model_copy(update={"emotions": Named(emotions)}),
     ]
     hashes = [replace(SETTINGS, codebook=book).provenance()["codebook_hash"] for book in books]
     assert len(set(hashes)) == len(books)
@@ -139,17 +140,21 @@ def test_a_fence_is_the_same_each_time_and_in_no_text() -> None:
 
 def test_questions_come_from_the_codebook(conversation: Json) -> None:
     bundled = load_codebook()
-    question = replace(bundled.binary["B1"], text="HP WORDING\nof the file", observer_text="OBSERVER WORDING")
-    pairwise = {**bundled.pairwise, "PW7": PairwiseQuestion("PW7", "PAIR WORDING")}
+    wording = {"text": "HP WORDING\nof the file", "observer_text": "OBSERVER WORDING"}
+    question = bundled.binary["B1"].model_copy(update=wording)
+    pairwise = {**bundled.pairwise, "PW7": PairwiseQuestion(id="PW7", text="PAIR WORDING")}
     wide: dict[str, WideQuestion] = {
         **bundled.conversation_wide,
-        "q3_followUp_whatFeltOff": WideQuestion("q3_followUp_whatFeltOff", "FOLLOW-UP", True, ("Too long", "Too cold")),
+        "q3_followUp_whatFeltOff": WideQuestion(
+            id="q3_followUp_whatFeltOff", text="FOLLOW-UP", multiple=True, options=("Too long", "Too cold")
+        ),
     }
-    own = replace(
-        bundled,
-        binary=Named({**bundled.binary, "B1": question}),
-        pairwise=Named(pairwise),
-        conversation_wide=Named(wide),
+    own = bundled.model_copy(
+        update={
+            "binary": Named({**bundled.binary, "B1": question}),
+            "pairwise": Named(pairwise),
+            "conversation_wide": Named(wide),
+        }
     )
     settings = replace(SETTINGS, codebook=own)
     calls = {call.id: call for call in planned_calls(Conversation.model_validate(conversation), settings)}

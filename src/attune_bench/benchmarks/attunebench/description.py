@@ -7,7 +7,7 @@ from statistics import median
 from textwrap import fill
 from typing import Any
 
-from attune_bench.report import WIDTH
+from attune_bench.report.render import WIDTH
 from attune_data import Collection, Conversation, Turn
 from attune_data.matching import count_people
 from attune_data.text import grid, plural, printable, shortened

@@ -33,7 +33,7 @@ from attune_bench.report.drawing import (
 from attune_bench.report.tables import label
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.options import FEW, MIN_CLUSTERS
-from attune_metrics.catalog import Metric
+from attune_metrics.metric import Metric
 
 if TYPE_CHECKING:
     from attune_bench.report.drawing import Chart

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from attune_data import Conversation, Turn, load_codebook
 from attune_data.attunebench.conversation import BinaryJudgement
 from attune_data.attunebench.run import PredictedPanas
-from attune_metrics import Panas, panas_totals
-from attune_metrics.attunebench.binary import observed_truth, preferred_truth
+from attune_metrics.attunebench.binary import hp_reference, om_reference
+from attune_metrics.attunebench.panas import Panas, panas_totals
 
 __all__ = ["Pair", "Seen", "SeenTurn", "predicted_panas", "see"]
 
@@ -83,8 +83,8 @@ def _see_turn(turn: Turn) -> SeenTurn:
 
 def _applies(judgement: BinaryJudgement) -> bool:
     """Tell whether a question applies: not where one of its two truths is na and neither is yes or no."""
-    observed = observed_truth(judgement.observed_behavior, judgement.llm_value)
-    truths = {observed, preferred_truth(judgement.preferred_behavior, judgement.observed_behavior)}
+    observed = om_reference(judgement.observed_behavior, judgement.llm_value)
+    truths = {observed, hp_reference(judgement.preferred_behavior, judgement.observed_behavior)}
     return "na" not in truths or not truths.isdisjoint(("yes", "no"))
 
 

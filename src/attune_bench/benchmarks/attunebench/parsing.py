@@ -20,7 +20,7 @@ from attune_data import Codebook
 from attune_data.attunebench.spellings import ANSWER, CLAMPED, PREDICTED_TAGS, WINNER
 from attune_data.fixes import Fix, Report, number, text, texts
 from attune_data.reading import without_surrogates
-from attune_metrics import JUDGE_DIMENSIONS
+from attune_metrics.attunebench.response import JUDGE_DIMENSIONS
 
 __all__ = [
     "Found",

@@ -7,7 +7,7 @@ from pydantic import ConfigDict, with_config
 from typing_extensions import TypedDict
 
 from attune_data import Issue
-from attune_metrics import NEGATIVE_AFFECT, POSITIVE_AFFECT
+from attune_metrics.attunebench.emotion import NEGATIVE_AFFECT, POSITIVE_AFFECT
 from attune_metrics.attunebench.holistic import BRANCHES
 
 if TYPE_CHECKING:

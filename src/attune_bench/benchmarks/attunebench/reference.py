@@ -6,11 +6,11 @@ from attune_data import Conversation, Turn
 from attune_data.attunebench.conversation import FourBranchScores
 from attune_data.attunebench.conversation import Panas as PanasRecord
 from attune_data.attunebench.run import PredictedPanas
-from attune_metrics import Panas, PreparedPanas, prepare_panas
-from attune_metrics.attunebench.binary import PreparedAnswers, observed_truth, preferred_truth, prepare_answers
+from attune_metrics.attunebench.binary import PreparedAnswers, hp_reference, om_reference, prepare_answers
 from attune_metrics.attunebench.emotion import PreparedTags, prepare_tags
 from attune_metrics.attunebench.holistic import BRANCHES
 from attune_metrics.attunebench.pairwise import Comparison, PreparedComparisons, prepare_comparisons
+from attune_metrics.attunebench.panas import Panas, PreparedPanas, prepare_panas
 from attune_metrics.attunebench.protocol import Protocol
 from attune_metrics.attunebench.response import PreparedResponses, prepare_responses
 
@@ -59,8 +59,8 @@ def _prepare_turn(turn: Turn) -> TurnTruth:
     )
     return TurnTruth(
         prepare_tags((tag.emotion, tag.intensity) for tag in turn.mood_shift_tags),
-        prepare_answers({q: observed_truth(j.observed_behavior, j.llm_value) for q, j in judgements}),
-        prepare_answers({q: preferred_truth(j.preferred_behavior, j.observed_behavior) for q, j in judgements}),
+        prepare_answers({q: om_reference(j.observed_behavior, j.llm_value) for q, j in judgements}),
+        prepare_answers({q: hp_reference(j.preferred_behavior, j.observed_behavior) for q, j in judgements}),
         comparisons,
         prepare_responses(turn.responses, comparisons.wins),
     )

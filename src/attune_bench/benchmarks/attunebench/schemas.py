@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from attune_data import Codebook
-from attune_metrics import JUDGE_DIMENSIONS
+from attune_metrics.attunebench.response import JUDGE_DIMENSIONS
 
 __all__ = ["TOTALS", "draft", "judge", "pairwise", "post", "reaction", "read", "read_hp"]
 

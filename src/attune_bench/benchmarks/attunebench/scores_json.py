@@ -1,6 +1,7 @@
 """``scores.json``, the benchmark's own file of scores: read and written with its official keys."""
 
 import os
+from collections.abc import Mapping
 from errno import EINVAL
 from pathlib import Path
 from typing import Any
@@ -69,7 +70,7 @@ def read_scores_json(path: str | os.PathLike[str]) -> Scores:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"]) or "the file"
         raise SourceError(f"{path}: {place}: {first['msg']}; is it a file that `attune-bench score` wrote?") from None
-    metadata = content["metadata"]
+    metadata: Mapping[str, Any] = content["metadata"]
     known = {name: metadata[name] for name in ("protocol", "synthetic", *_HASHES) if name in metadata}
     version = metadata.get("library_version", "(version not recorded)")
     try:

@@ -24,7 +24,7 @@ from attune_bench.stats.intervals import null
 from attune_data import Collection, Conversation, Issue, Run, RunTurn
 from attune_data.attunebench.run import PostConversation
 from attune_data.issues import shown
-from attune_metrics.attunebench import composite, holistic
+from attune_metrics.attunebench import composite, holistic, phrasing
 from attune_metrics.attunebench.binary import Answers, BinaryCounts, PreparedAnswers, count_answers
 from attune_metrics.attunebench.emotion import prepare_tags, score_tags
 from attune_metrics.attunebench.holistic import score_four_branch
@@ -285,8 +285,8 @@ def _add_perspective(record: dict[str, Any]) -> None:
     ):
         gap = alignment = None
         if hp is not None:
-            gap = composite.hp_perspective_gap(observer=observer, hp=hp)
-            alignment = composite.hp_perspective_alignment(observer=observer, hp=hp)
+            gap = phrasing.hp_perspective_gap(observer=observer, hp=hp)
+            alignment = phrasing.hp_perspective_alignment(observer=observer, hp=hp)
         record[f"hp_perspective_gap{suffix}"] = gap
         record[f"hp_perspective_alignment{suffix}"] = alignment
 

@@ -2,7 +2,7 @@
 
 import json
 import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Literal
 
@@ -110,7 +110,7 @@ class Settings:
 def _hash(codebook: Codebook) -> str:
     """Return the SHA-256 of everything in a codebook that a request can show."""
     shown = [
-        [asdict(entry) for entry in entries.values()]
+        [entry.model_dump(mode="json") for entry in entries.values()]
         for entries in (codebook.emotions, codebook.binary, codebook.pairwise, codebook.conversation_wide)
     ]
     return sha256(json.dumps([*shown, dict(codebook.branches)]).encode()).hexdigest()

@@ -66,8 +66,9 @@ def scores_of(records: Sequence[ConversationScore], provenance: Provenance) -> S
         for part in ("present", "expected"):
             counts = [record.get("coverage", {}).get(task) for record in records]
             terms[f"coverage.{task}.{part}"] = [count and count[part] for count in counts]
+    calls: list[Mapping[str, Any] | None] = [record.get("calls") for record in records]
     for outcome in OUTCOMES:
-        terms[f"calls.{outcome}"] = [calls and calls[outcome] for calls in (record.get("calls") for record in records)]
+        terms[f"calls.{outcome}"] = [of_record and of_record[outcome] for of_record in calls]
     frame = pl.DataFrame(
         columns | terms, schema={**dict.fromkeys(KEYS, pl.String), **dict.fromkeys(terms, pl.Float64)}, strict=False
     )

@@ -23,7 +23,8 @@ from attune_bench.benchmarks.eibench.settings import EpisodeSettings
 from attune_bench.runner.calls import Complete
 from attune_data import Episode, Scenario
 from attune_data.reading import without_surrogates
-from attune_metrics import Anchors, anchor_reward, anchor_score
+from attune_metrics import anchor_reward, anchor_score
+from attune_metrics.eibench import Anchors
 
 __all__ = ["most_calls", "run_episode"]
 

@@ -19,7 +19,7 @@ from typing import Any, get_args
 import numpy as np
 import polars as pl
 
-from attune_bench.benchmarks.eibench.metrics import MACRO_TERMS, METRICS, NUMBERS
+from attune_bench.benchmarks.eibench.metrics import METRICS, NUMBERS
 from attune_bench.fingerprint import codebook_hash, fingerprint
 from attune_bench.score_table import KEYS, Provenance
 from attune_bench.scores import Scores
@@ -27,7 +27,7 @@ from attune_bench.stats.intervals import null
 from attune_data.eibench.scenario import SCENES, Episode, Scenario
 from attune_data.text import plural
 from attune_metrics.eibench import Anchors, Axis, Rule, Treatment, score_anchors, treat_failed
-from attune_metrics.stats.sums import Floats
+from attune_metrics.stats.arrays import Floats
 
 __all__ = ["FAILURES", "SETTINGS", "common_settings", "failure_of", "score"]
 
@@ -214,9 +214,9 @@ def _variant(
         **{name: [null(value) for value in numbers[name].tolist()] for name in NUMBERS},
     }
     for scene in SCENES:
-        total, n = MACRO_TERMS[scene]
-        columns[total] = [_of_scene(reward, own == scene, reward) for reward, own in zip(rewards, scenes, strict=True)]
-        columns[n] = [_of_scene(reward, own == scene, 1.0) for reward, own in zip(rewards, scenes, strict=True)]
+        pairs_of = list(zip(rewards, (own == scene for own in scenes), strict=True))
+        columns[f"reward.{scene}"] = [_of_scene(reward, is_of_scene, reward) for reward, is_of_scene in pairs_of]
+        columns[f"n.{scene}"] = [_of_scene(reward, is_of_scene, 1.0) for reward, is_of_scene in pairs_of]
     for kind in FAILURES:
         columns[f"failed.{kind}"] = [float(failure == kind) for failure in failures]
     schema = {name: pl.String if name in KEYS else pl.Float64 for name in columns}

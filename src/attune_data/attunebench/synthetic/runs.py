@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+from attune_data.attunebench.codebook import load_codebook
 from attune_data.attunebench.conversation import Conversation, ConversationWideQuestions, Panas, Turn
 from attune_data.attunebench.run import Run
 from attune_data.attunebench.synthetic.people import random_source
-from attune_data.codebook import load_codebook
 from attune_data.collection import Collection
 from attune_data.record import Mode
 

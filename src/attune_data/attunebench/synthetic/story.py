@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
+from attune_data.attunebench.codebook import load_codebook
 from attune_data.attunebench.conversation import Conversation
 from attune_data.attunebench.synthetic.effects import Effects
 from attune_data.attunebench.synthetic.people import Participant, noise, random_source
-from attune_data.codebook import load_codebook
 
 __all__ = ["Arc", "ArcTurn", "Writer", "load_arcs"]
 

@@ -17,10 +17,11 @@ from attune_bench.benchmarks.attunebench.records import CELLS, TURN_KEYS
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.intervals import null
 from attune_bench.stats.options import ALPHA, AnalysisKeywords, AnalysisOptions
-from attune_bench.stats.paired import corrected, paired, point_values
+from attune_bench.stats.paired import corrected, paired
 from attune_bench.stats.series import Draws, ScoreSeries
 from attune_metrics.errors import MetricInputError
-from attune_metrics.stats.sums import Floats
+from attune_metrics.stats.arrays import Floats
+from attune_metrics.stats.statistics import point_estimate
 
 __all__ = ["DRIFTING", "turn_drift"]
 
@@ -97,7 +98,7 @@ def turn_drift(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.Da
         early, middle, late = _values(grid, thirds, metric)
         found = paired(series, late, early, series.scored, draws, chosen, statistic)
         holm = corrected(found, families, chosen)
-        between = point_values(np.where(np.isnan(early + late), np.nan, middle), statistic).tolist()
+        between = point_estimate(np.where(np.isnan(early + late), np.nan, middle), statistic=statistic).tolist()
         for group, (identity, pair, p) in enumerate(zip(series.groups, found, holm, strict=True)):
             values = pair.second, null(between[group]), pair.first, pair.difference, pair.low, pair.high, pair.p, p
             significant = None if p is None else p < ALPHA

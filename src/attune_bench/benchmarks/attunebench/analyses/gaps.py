@@ -31,7 +31,7 @@ def perspective_gap(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> 
     polars.DataFrame
         ``model, mode, om, hp, gap, low, high, p, p_holm, n, participants, reason``. ``om`` and ``hp`` are
         ``avg_binary_om_accuracy`` and ``avg_binary_human_accuracy``, ``gap`` is `om` minus `hp`; ``p`` is that of
-        `attune_metrics.paired_permutation_test`, ``p_holm`` Holm's over the models of a mode.
+        `attune_metrics.stats.comparison.paired_permutation_test`, ``p_holm`` Holm's over the models of a mode.
 
     Raises
     ------

@@ -17,7 +17,7 @@ from attune_bench.stats.intervals import interval_ends, null
 from attune_bench.stats.options import AnalysisOptions, SamplingKeywords
 from attune_bench.stats.series import Draws, ScoreSeries
 from attune_data import Conversation, Run, RunTurn
-from attune_data.codebook import load_codebook
+from attune_data.attunebench.codebook import load_codebook
 from attune_metrics.attunebench.binary import Answers, PreparedAnswers
 from attune_metrics.attunebench.protocol import DOCUMENTED, get_protocol
 from attune_metrics.errors import MetricInputError

@@ -10,7 +10,7 @@ from attune_data import Collection, Conversation, Run, RunTurn, Turn, load_codeb
 from attune_data.attunebench.conversation import FourBranchScores, MoodShiftTag
 from attune_data.attunebench.run import Answers, PostConversation, PredictedConversationWide
 from attune_data.matching import text_key
-from attune_metrics.attunebench.binary import observed_truth, preferred_truth
+from attune_metrics.attunebench.binary import hp_reference, om_reference
 
 __all__ = ["prior"]
 
@@ -109,8 +109,8 @@ def _count_turn(turn: Turn, counts: defaultdict[tuple[Any, ...], Counter[Any]]) 
         if intensity is not None:
             counts["intensity", word][intensity] += 1
     for question, judgement in {j.question_id: j for j in turn.annotations.binary_judgements}.items():
-        observed = observed_truth(judgement.observed_behavior, judgement.llm_value)
-        preferred = preferred_truth(judgement.preferred_behavior, judgement.observed_behavior)
+        observed = om_reference(judgement.observed_behavior, judgement.llm_value)
+        preferred = hp_reference(judgement.preferred_behavior, judgement.observed_behavior)
         for kind, answer in (("observed", observed), ("preferred", preferred)):
             if answer in ("yes", "no"):  # no other answer is scored
                 counts[kind, question][answer] += 1

@@ -11,10 +11,10 @@ from textwrap import fill
 from typing import Any
 
 from attune_bench.benchmarks.attunebench.profile.asking import CHOICES, LISTS, SCORES, ProfilePrediction, profile_values
-from attune_bench.report import WIDTH
+from attune_bench.report.render import WIDTH
 from attune_data import Conversation
 from attune_data.text import grid
-from attune_metrics.attunebench.response import jaccard
+from attune_metrics.attunebench.tokens import jaccard
 
 __all__ = ["TraitScore", "profile_table", "read_predictions", "score_profiles"]
 

@@ -1,0 +1,392 @@
+"""The commands that analyse scores: `report`, `compare`, `rank`, `subset`, `analyze`, `stats`."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import polars as pl
+
+from attune_bench.analyses import ANALYSES, Analysis
+from attune_bench.benchmarks import benchmark_named
+from attune_bench.benchmarks.base import Benchmark, resolve
+from attune_bench.cli.options import (
+    ANALYSIS,
+    FORMAT,
+    analysis_options,
+    chosen_variant,
+    many,
+    metric_option,
+    own_options,
+    scores_option,
+    verb,
+)
+from attune_bench.cli.output import UserError, check_page, emit, mistakes, with_warnings, write_page
+from attune_bench.cli.reading import kind_of, read_all
+from attune_bench.progress import progress
+from attune_bench.report.analysis import analysis_tables
+from attune_bench.report.columns import Table, count_column, number_column, text_column
+from attune_bench.report.render import json_content, render
+from attune_bench.report.tables import (
+    comparison_tables,
+    label,
+    metric_of,
+    rank_tables,
+    subgroup_notes,
+    subgroup_tables,
+)
+from attune_bench.report.text import document, report_document
+from attune_bench.scores import Scores
+from attune_bench.stats.comparison import compare_by, count_significant
+from attune_bench.stats.subgroups import overlap, subgroups
+from attune_bench.stats.summary import distribution
+from attune_bench.stats.traits import strata_of, unit_ids, unit_traits
+from attune_data.query import Queryable, none_of
+from attune_data.text import meant, plural
+
+__all__ = ["analyze", "compare", "rank", "report", "stats", "subset"]
+
+Given = Mapping[str, Any]
+
+
+def _read(path: Path, given: Given) -> Scores:
+    """Return the scores of a file, under the variant chosen."""
+    with mistakes():
+        return Scores.read(path).variant(**chosen_variant(given))
+
+
+def _sampling(given: Given) -> Any:
+    return {name: given[name] for name in ANALYSIS}
+
+
+def _options(scores: Scores, metric: Sequence[str], given: Given) -> Any:
+    """Return the keywords of an analysis; the metric is by default the main one."""
+    return {**_sampling(given), "metrics": list(metric) or [scores.primary]}
+
+
+def _benchmark(scores: Scores) -> Benchmark | None:
+    return benchmark_named(scores.provenance.benchmark) if scores.provenance.benchmark else None
+
+
+def _records(scores: Scores, source: str | None, side: str, option: str) -> Any:
+    """Return the records of a source that belongs to the scores' benchmark; None where none is given."""
+    if source is None:
+        return None
+    benchmark = _benchmark(scores)
+    reference = getattr(benchmark, side) if benchmark else None
+    if reference is None:
+        of = benchmark.title if benchmark else "a table"
+        raise UserError(f"scores of {of} take no {option}; leave it out")
+    kind = kind_of(reference)
+    with progress() as phase:
+        return read_all(kind, [source], phase(f"reading {kind.plural}", None))
+
+
+_DATA = "What was scored against: a folder, a file, an archive, hf://owner/name, or demo."
+_RESULTS = "What was scored: a folder, a file, an archive, hf://owner/name, or demo."
+
+
+@verb(own="report", variants=True)
+@scores_option
+@click.option("--html", type=click.Path(path_type=Path), help="Write this page instead: one file, makes no request.")
+@click.option("--data", "--ground-truth", "data", help=f"For --html: {_DATA}")
+@click.option("--results", help=f"For --html: {_RESULTS}")
+@click.option(
+    "--small-cells", is_flag=True, help="For --html: show values of fewer than 5 people, and single units, too."
+)
+@analysis_options
+def report(
+    scores: Path,
+    html: Path | None,
+    data: str | None,
+    results: str | None,
+    small_cells: bool,
+    format: str,  # noqa: A002
+    **given: Any,
+) -> None:
+    """Print a report of scores, or with --html write a page with intervals, comparisons and figures.
+
+    JSON: under models a row a model with every metric as a column; under summary the main metric with its interval.
+    """
+    read = _read(scores, given)
+    if html is None:
+        if data is not None or results is not None or small_cells:
+            raise UserError("--data, --results and --small-cells are for the page of HTML; give --html FILE too")
+        with mistakes():
+            emit(render(report_document(read, **_sampling(given)), format=format))  # type: ignore[arg-type]
+        return
+    if format != "table":
+        raise UserError("--format is for the report as text; leave out --format or --html")
+    check_page(html, [scores, data, results])
+    of_data = _records(read, data, "data", "--data")
+    of_results = _records(read, results, "results", "--results")
+    with mistakes():
+        text = read.report(format="html", data=of_data, results=of_results, small_cells=small_cells, **_sampling(given))
+    write_page(html, text)
+
+
+@verb(variants=True)
+@scores_option
+@metric_option
+@many("--model", help="Compare these two models only.")
+@click.option("--by", help="A trait: compare within each of its values too, each corrected for itself.")
+@click.option("--data", "--ground-truth", "data", help=f"For --by: {_DATA}")
+@analysis_options
+def compare(
+    scores: Path,
+    metric: tuple[str, ...],
+    model: tuple[str, ...],
+    by: str | None,
+    data: str | None,
+    format: str,  # noqa: A002
+    **given: Any,
+) -> None:
+    """Compare every two models of a condition, on the units that both were run on.
+
+    JSON: under comparisons model_a, model_b, the condition, metric, difference, low, high, p, p_holm, significant, n,
+    clusters, mde, reason (with --by, stratum before these); under significant how many pairs differ.
+    """
+    read = _read(scores, given)
+    if len(model) not in {0, 2}:
+        raise UserError(f"--model names {plural(len(model), 'model')}; name two, or none for every two")
+    if by is None and data is not None:
+        raise UserError("--data is for --by; leave it out, or name a trait")
+    options = _options(read, metric, given)
+    if by is None:
+        frame, warned = with_warnings(lambda: read.compare(*model, **options) if model else read.compare_all(**options))
+    else:
+        records = _records(read, data, "data", "--data")
+        frame, warned = with_warnings(lambda: compare_by(read, by, data=records, models=model or None, **options))
+    question = f"compare {model[0]!r} with {model[1]!r}" if model else None
+    tables = comparison_tables(read, frame)
+    counts = Table("significant", "", (), (), count_significant(frame))
+    notes = [_comparison_note(read)] if frame.height else [_nothing_to_compare(read)]
+    with mistakes():
+        signature = read.sign(question=question, **options)
+    emit(render(document(read, [*tables, counts], notes=[*notes, *warned], signature=signature), format=format))  # type: ignore[arg-type]
+
+
+def _comparison_note(scores: Scores) -> str:
+    held = scores.provenance
+    return (
+        f"A minus B with its [95% interval] by resampling {held.cluster}s. p: exchanging A and B within "
+        f"{held.cluster}s. Holm p: corrected for the pairs of the table; they differ where it is below 0.05. mde: "
+        "minimum detectable effect, the smallest true difference found with 80% power at an uncorrected 0.05. "
+        f"n: {held.unit}s of both."
+    )
+
+
+def _nothing_to_compare(scores: Scores) -> str:
+    scored = plural(len(scores.models), "model")
+    return f"Nothing to compare: no {scores.provenance.condition} has two models ({scored} scored)."
+
+
+@verb(variants=True)
+@scores_option
+@metric_option
+@analysis_options
+def rank(scores: Path, metric: tuple[str, ...], format: str, **given: Any) -> None:  # noqa: A002
+    """Rank the models, each with the interval in which other units would have put it.
+
+    JSON: under ranks the condition, metric, model, value, rank, low, high, n, clusters, reason.
+    """
+    read = _read(scores, given)
+    options = _options(read, metric, given)
+    frame, warned = with_warnings(lambda: read.rank(**options))
+    note = f"[95% interval] of the rank by resampling {read.provenance.cluster}s; the models are fixed."
+    made = document(read, rank_tables(read, frame), notes=[note, *warned], signature=read.sign(**options))
+    emit(render(made, format=format))  # type: ignore[arg-type]
+
+
+@verb(own="subset", variants=True)
+@scores_option
+@click.option("--data", "--ground-truth", "data", help=f"{_DATA} Without it, the traits that the scores have.")
+@many("--where", help="TRAIT=VALUE; of a trait that is named again any value matches, of several all must.")
+@click.option("--filter", help='An SQL condition on traits, such as "promis_anxiety_t >= 60".')
+@click.option("--by", help="A trait: one stratum for each of its values, of the units chosen.")
+@click.option("--compare", is_flag=True, help="Set each stratum against its complement, the other units.")
+@metric_option
+@analysis_options
+@click.pass_context
+def subset(
+    ctx: click.Context,
+    /,
+    scores: Path,
+    data: str | None,
+    where: tuple[str, ...],
+    filter: str | None,  # noqa: A002
+    by: str | None,
+    compare: bool,
+    metric: tuple[str, ...],
+    format: str,  # noqa: A002
+    **given: Any,
+) -> None:
+    """Score a part of the units, chosen by traits; or with --by each stratum of a trait.
+
+    JSON: under subgroups stratum, n, clusters, metric, model, the condition, value, low, high, mark, reason; with
+    --compare also difference, difference_low, difference_high, p, p_holm, significant.
+    """
+    read = _read(scores, given)
+    benchmark = _benchmark(read)
+    traits = _traits(ctx, benchmark, where, given)
+    if not (traits or filter is not None or by):
+        raise UserError("which units? Choose some, for instance --where TRAIT=VALUE, or use --by TRAIT")
+    source: Queryable = unit_traits(read) if data is None else _records(read, data, "data", "--data")
+    with mistakes():
+        part = source.where(**traits)
+        if filter is not None:
+            part = part.filter(filter)
+    question = part.asked
+    options = _options(read, metric, given)
+    if by is None:
+        known = _known(source, traits)
+        frame, warned = with_warnings(lambda: _one(read, question, part, known, compare, options))
+        overlapping, within = 0, unit_ids(known) if compare else unit_ids(part)
+    else:
+        frame, warned = with_warnings(lambda: read.by(by, data=part, compare=compare, **options))
+        with mistakes():
+            overlapping, within = overlap(strata_of(part, by)), unit_ids(part)
+    asked = "; ".join(text for text in (question, f"by {by}" if by else "", "compared" if compare else "") if text)
+    made = document(
+        read,
+        subgroup_tables(read, frame),
+        notes=[*subgroup_notes(read, compared=compare, overlapping=overlapping), *warned],
+        signature=read.sign(within=within, question=asked, **options),
+        metadata={"filter": asked, "overlapping": overlapping},
+    )
+    emit(render(made, format=format))  # type: ignore[arg-type]
+
+
+def _traits(ctx: click.Context, benchmark: Benchmark | None, where: Sequence[str], given: Given) -> dict[str, Any]:
+    """Return the traits asked for, by name: those of --where, and those that have an option of their own."""
+    found: dict[str, list[str]] = {}
+    for text in where:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise UserError(f"--where {text!r} is not of the form TRAIT=VALUE")
+        found.setdefault(name, []).append(value)
+    none = Benchmark(name="table", title="a table", docs="", results="", score="")
+    own = own_options(ctx, benchmark or none, given)
+    return {**found, **{name: list(values) for name, values in own.items() if values}}
+
+
+def _known(source: Queryable, traits: Mapping[str, Any]) -> Queryable:
+    """Return the units of which it is known whether they match: a complement has no others."""
+    for name, values in traits.items():
+        source = source.where(**{name: values}) | source.where(**{name: none_of(*values)})
+    return source
+
+
+def _one(scores: Scores, question: str, part: Queryable, known: Queryable, compare: bool, options: Any) -> pl.DataFrame:
+    """Return the rows of one stratum and, for a comparison, those of its complement below them."""
+    chosen, among = unit_ids(part), unit_ids(known)
+    frame = subgroups(scores, {question: chosen}, known=among, compare=compare, **options)
+    if not compare:
+        return frame
+    rest = {f"not ({question})": set(among).difference(chosen)}
+    return pl.concat([frame, subgroups(scores, rest, known=among, **options)], how="diagonal")
+
+
+@verb(variants=True)
+@click.argument("name", nargs=-1)
+@scores_option
+@click.option("--data", "--ground-truth", "data", help=_DATA)
+@click.option("--results", help=_RESULTS)
+@metric_option
+@analysis_options
+def analyze(
+    name: tuple[str, ...],
+    scores: Path,
+    data: str | None,
+    results: str | None,
+    metric: tuple[str, ...],
+    format: str,  # noqa: A002
+    **given: Any,
+) -> None:
+    """Do the analyses named, each with its uncertainty; all that these scores allow where none is named.
+
+    For any scores: metric_correlation, condition_differences, rank_shifts, win_rates, variance_split, unit_difficulty;
+    benchmarks have more, which a wrong name lists.
+
+    JSON: a key for each analysis, with the rows of its table under rows and its signature and notes under metadata;
+    under left_out what each analysis that was not done needs.
+    """
+    read = _read(scores, given)
+    benchmark = _benchmark(read)
+    known: dict[str, Analysis] = {**ANALYSES, **(resolve(benchmark.analyses) if benchmark else {})}
+    for asked in name:
+        if asked not in known:
+            raise UserError(f"no analysis {asked!r}; {meant(asked, known)}")
+    sources: dict[str, Any] = {"data": data, "results": results}
+    flags = {"data": "--data", "results": "--results"}
+    lacking = {
+        key: " and ".join(flags[need] for need in analysis.needs if sources[need] is None)
+        for key, analysis in known.items()
+        if (not name or key in name) and any(sources[need] is None for need in analysis.needs)
+    }
+    if name and lacking:
+        raise UserError("; ".join(f"{key} needs {needs}" for key, needs in lacking.items()))
+    chosen = [key for key in (dict.fromkeys(name) or known) if key not in lacking]
+    for key in chosen:
+        if metric and name and not known[key].takes_metrics:
+            raise UserError(f"{key} is of its own metrics; leave out --metric")
+    if format == "csv" and len(chosen) != 1:
+        raise UserError(f"--format csv is of one analysis; name one of {', '.join(chosen)}")
+    needed = {need for key in chosen for need in known[key].needs}
+    inputs: dict[str, Any] = {need: _records(read, sources[need], need, flags[need]) for need in needed}
+    documents = {key: _analysis(read, key, known[key], inputs, metric, given) for key in chosen}
+    left_out = {key: f"needs {needs}" for key, needs in lacking.items()}
+    if format == "json":
+        parts = {key: json_content(made) for key, made in documents.items()}
+        rows = {key: {"metadata": part["metadata"], "rows": part[key]} for key, part in parts.items()}
+        emit(json.dumps({**rows, "left_out": left_out}, indent=2))
+        return
+    blocks = [render(made, format=format) for made in documents.values()]  # type: ignore[arg-type]
+    if left_out:
+        blocks.append("Left out: " + "; ".join(f"{key} {needs}" for key, needs in left_out.items()) + ".")
+    emit("\n\n".join(blocks))
+
+
+def _analysis(
+    scores: Scores, key: str, analysis: Analysis, inputs: Mapping[str, Any], metric: Sequence[str], given: Given
+) -> Any:
+    """Return the document of one analysis."""
+    chosen = list(metric) or (list(analysis.metrics) if analysis.metrics else None)
+    keywords: dict[str, Any] = _sampling(given)
+    if analysis.takes_metrics:
+        keywords["metrics"] = chosen
+    needs = {need: inputs[need] for need in analysis.needs}
+    frame, warned = with_warnings(lambda: analysis.function(scores, **needs, **keywords))
+    notes = [analysis.note] if frame.height else []
+    signature = scores.sign(question=f"analyze {key}", **_sampling(given), metrics=chosen)
+    return document(scores, analysis_tables(scores, key, analysis, frame), notes=[*notes, *warned], signature=signature)
+
+
+@verb(variants=True)
+@scores_option
+@metric_option
+@click.option("--format", type=click.Choice(FORMAT), default="table", help="Of what is printed.")
+def stats(scores: Path, metric: tuple[str, ...], format: str, **given: Any) -> None:  # noqa: A002
+    """Print how each metric is distributed over the units of each model.
+
+    JSON: under distribution model, the condition, metric, n, mean, sd, lowest, median, highest.
+    """
+    read = _read(scores, given)
+    with mistakes():
+        frame = distribution(read, list(metric) or None)
+    of = metric_of(read)
+    columns = [
+        text_column("metric", "label"),
+        count_column("n", "n"),
+        *(
+            number_column(name if name != "sd" else "SD", name, of)
+            for name in ("mean", "sd", "lowest", "median", "highest")
+        ),
+    ]
+    tables: list[Table] = []
+    for (model, condition), rows in frame.group_by("model", "condition", maintain_order=True):
+        under = "" if condition is None else f", {read.provenance.condition} {condition}"
+        shown = [{**row, "label": label(read.metrics[row["metric"]])} for row in rows.to_dicts()]
+        tables.append(Table("distribution", f"{model}{under}", columns, shown, None if tables else frame))
+    emit(render(document(read, tables), format=format))  # type: ignore[arg-type]

@@ -1,0 +1,220 @@
+"""Options of commands: those of all benchmarks, declared once, and those that benchmarks declare for themselves."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+from click.core import ParameterSource
+
+from attune_bench.benchmarks import BENCHMARKS, benchmark_named
+from attune_bench.benchmarks.base import Benchmark, Choice, Option
+from attune_bench.cli.output import UserError, mistakes
+
+__all__ = [
+    "ANALYSIS",
+    "FORMAT",
+    "VerbCommand",
+    "analysis_options",
+    "chosen_variant",
+    "many",
+    "metric_option",
+    "own_options",
+    "scores_option",
+    "verb",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+FORMAT = ("table", "markdown", "csv", "json")
+
+
+def verb(*, own: str = "", variants: bool = False) -> Callable[[F], click.Command]:
+    """Return the decorator of a command; `own` names the verb under which benchmarks declare options for it.
+
+    With `variants`, it also takes the choices that scores of any benchmark can depend on.
+    """
+
+    def decorate(function: F) -> click.Command:
+        text = (function.__doc__ or "").strip()
+        return click.command(name=function.__name__.strip("_"), cls=VerbCommand, own=own, variants=variants, help=text)(
+            function
+        )
+
+    return decorate
+
+
+def many(*names: str, help: str, **attributes: Any) -> Callable[[F], F]:  # noqa: A002 - click's own word
+    """Return the decorator of an option that takes several values, after one name or each after its own."""
+    return click.option(*names, multiple=True, help=f"{help} Several may follow.", **attributes)
+
+
+class VerbCommand(click.Command):
+    """A command that takes the options which benchmarks declare for it, and lists of values after one name."""
+
+    def __init__(self, *args: Any, own: str = "", variants: bool = False, **attributes: Any) -> None:
+        super().__init__(*args, **attributes)
+        self.own = own
+        self.variants = variants
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the command's own parameters, then those of the benchmarks."""
+        own = [self._option(option, owners) for option, owners in self._declared(ctx).values()]
+        *general, helping = super().get_params(ctx)
+        return [*general, *own, helping]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments; values that follow a list's name are its values."""
+        for place, word in enumerate(args):
+            if word == "--benchmark" and place + 1 < len(args):
+                ctx.meta["benchmark"] = args[place + 1]
+            elif word.startswith("--benchmark="):
+                ctx.meta["benchmark"] = word.partition("=")[2]
+        return super().parse_args(ctx, _expanded(args, self.get_params(ctx)))
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options of all benchmarks, then those of each."""
+        declared = self._declared(ctx)
+        general = [param.get_help_record(ctx) for param in self.get_params(ctx) if param.name not in declared]
+        with formatter.section("Options"):
+            formatter.write_dl([record for record in general if record])
+        for benchmark in self._benchmarks(ctx):
+            records = [
+                self._option(option, owners).get_help_record(ctx)
+                for option, owners in declared.values()
+                if owners[0] is benchmark
+            ]
+            if records:
+                with formatter.section(f"Options of {benchmark.title}"):
+                    formatter.write_dl([record for record in records if record])
+
+    def _benchmarks(self, ctx: click.Context) -> tuple[Benchmark, ...]:
+        name = ctx.meta.get("benchmark")
+        known = {benchmark.name for benchmark in BENCHMARKS}
+        if name is None or name in known:
+            return BENCHMARKS
+        with mistakes():
+            return (*BENCHMARKS, benchmark_named(name))
+
+    def _declared(self, ctx: click.Context) -> dict[str, tuple[Option | Choice, list[Benchmark]]]:
+        """Return what benchmarks declare for this verb, with whose it is."""
+        found: dict[str, tuple[Option | Choice, list[Benchmark]]] = {}
+        for benchmark in self._benchmarks(ctx):
+            options: list[Option | Choice] = [option for option in benchmark.options if self.own in option.verbs]
+            options += benchmark.choices if self.variants else ()
+            for option in options:
+                found.setdefault(option.name, (option, []))[1].append(benchmark)
+        return found
+
+    @staticmethod
+    def _option(option: Option | Choice, owners: Sequence[Benchmark]) -> click.Option:  # noqa: ARG004
+        flag = f"--{option.name.replace('_', '-')}"
+        if isinstance(option, Choice):
+            return click.Option([flag, option.name], type=click.Choice(option.options), help=option.help)
+        kind: Any = click.Choice(option.choices) if option.choices else option.kind
+        if option.kind is Path:
+            kind = click.Path(path_type=Path)
+        flags = [option.flag or flag, option.name]
+        if option.kind is bool:
+            return click.Option(flags, is_flag=True, default=None, help=option.help)
+        help_text = f"{option.help} Several may follow." if option.multiple else option.help
+        if option.default is not None:
+            shown = " ".join(option.default) if isinstance(option.default, tuple) else option.default
+            help_text += f" [default: {shown}]"
+        # Not click's default: what was not given must not reach a benchmark that has no such option.
+        return click.Option(flags, type=kind, multiple=option.multiple, default=None, help=help_text)
+
+
+def _expanded(args: Sequence[str], params: Sequence[click.Parameter]) -> list[str]:
+    """Return arguments in which every value of a list stands after the list's name."""
+    lists = {name for param in params if isinstance(param, click.Option) and param.multiple for name in param.opts}
+    found: list[str] = []
+    name, values = "", 0
+    for place, word in enumerate(args):
+        if word == "--":
+            return [*found, *args[place:]]
+        if word.startswith("-") and word != "-":
+            if name and not values:
+                raise UserError(f"{name} is given without a value; give one or more, or leave it out")
+            name, values = (word if word in lists else ""), 0
+            found += [] if name else [word]
+        elif name:
+            found += [name, word]
+            values += 1
+        else:
+            found.append(word)
+    if name and not values:
+        raise UserError(f"{name} is given without a value; give one or more, or leave it out")
+    return found
+
+
+def own_options(ctx: click.Context, benchmark: Benchmark, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of a benchmark's own options; refuse those of another by name.
+
+    Raises
+    ------
+    UserError
+        Where an option was given that the benchmark does not have, or one that it requires was not.
+    """
+    command = ctx.command
+    assert isinstance(command, VerbCommand)  # noqa: S101 - of every command here
+    own = {option.name: option for option in benchmark.options if command.own in option.verbs}
+    found: dict[str, Any] = {}
+    for name, (option, owners) in command._declared(ctx).items():
+        if isinstance(option, Choice):
+            continue
+        value = given.get(name)
+        was_given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE and value not in (None, ())
+        flag = option.flag or f"--{name.replace('_', '-')}"
+        if was_given and name not in own:
+            of = " and ".join(owner.title for owner in owners)
+            raise UserError(f"{flag} is an option of {of}, and this is {benchmark.title}; leave it out")
+        if name in own:
+            if own[name].required and not was_given:
+                raise UserError(f"{benchmark.title} needs {flag}: {own[name].help}")
+            found[name] = value if was_given else own[name].default
+    return found
+
+
+def chosen_variant(given: Mapping[str, Any]) -> dict[str, str]:
+    """Return the choices that were given, of any benchmark; the scores refuse those that they do not have."""
+    names = dict.fromkeys(choice.name for benchmark in BENCHMARKS for choice in benchmark.choices)
+    return {name: given[name] for name in names if given.get(name) is not None}
+
+
+def scores_option(function: F) -> F:
+    """Add the option ``--scores``."""
+    return click.option(
+        "--scores",
+        required=True,
+        type=click.Path(path_type=Path),
+        help="What `attune-bench score` wrote, or a CSV, JSONL or Parquet table with the columns model, unit, metric, "
+        "value.",
+    )(function)
+
+
+def metric_option(function: F) -> F:
+    """Add the option ``--metric``."""
+    return many("--metric", help="A metric, as the scores name it; by default the main one.")(function)
+
+
+ANALYSIS = ("resamples", "seed", "level", "unit", "interval")
+"""The options of every analysis, as `attune_bench.stats.options.AnalysisOptions` names them."""
+
+
+def analysis_options(function: F) -> F:
+    """Add the options that every analysis takes, and ``--format``."""
+    for decorate in (
+        click.option("--format", type=click.Choice(FORMAT), default="table", help="Of what is printed."),
+        click.option(
+            "--interval",
+            type=click.Choice(("percentile-expanded", "percentile", "bca")),
+            default="percentile-expanded",
+            help="Which interval.",
+        ),
+        click.option("--unit", default="cluster", help="What is drawn: cluster, such as participants, or unit."),
+        click.option("--level", type=float, default=0.95, help="Confidence level of the intervals."),
+        click.option("--seed", type=int, default=0, help="The same seed gives the same numbers."),
+        click.option("--resamples", type=int, default=10_000, help="How many resamples, and random exchanges."),
+    ):
+        function = decorate(function)
+    return function

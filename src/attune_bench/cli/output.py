@@ -1,0 +1,67 @@
+"""What commands share: the error of a user's mistake, warnings as sentences, where text and pages go."""
+
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+__all__ = ["UserError", "check_page", "emit", "mistakes", "warn", "with_warnings", "write_page"]
+
+T = TypeVar("T")
+
+
+class UserError(ValueError):
+    """A mistake of the user; its text says what to do."""
+
+
+@contextmanager
+def mistakes() -> Iterator[None]:
+    """Turn what the library says of its arguments into an error of the user's."""
+    try:
+        yield
+    except ValueError as error:
+        raise UserError(str(error)) from None
+
+
+def with_warnings(analysis: Callable[[], T]) -> tuple[T, list[str]]:
+    """Return what an analysis gives, and its warnings as sentences."""
+    with mistakes(), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        found = analysis()
+    said = [f"Warning: {warning.message}." for warning in caught if issubclass(warning.category, UserWarning)]
+    return found, list(dict.fromkeys(said))
+
+
+def emit(text: str) -> None:
+    """Write text to standard output, with one newline at its end."""
+    sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+
+
+def warn(text: str) -> None:
+    """Write a line to standard error."""
+    from attune_data.text import printable
+
+    sys.stderr.write(f"attune-bench: {printable(text)}\n")
+
+
+def check_page(path: Path, inputs: Sequence[str | Path | None]) -> None:
+    """Refuse a target that no page can or should be written to."""
+    if path.suffix.lower() != ".html" or path.is_dir():
+        raise UserError(f"{path} is no name for a page; expected --html with a file in .html")
+    if not path.parent.is_dir():
+        raise UserError(f"no such folder: {path.parent}; create it or choose another --html")
+    if any(source is not None and path.resolve() == Path(source).resolve() for source in inputs):
+        raise UserError(f"{path} is what is read; choose another --html")
+
+
+def write_page(path: Path, text: str) -> None:
+    """Write a page of HTML, and say so."""
+    from attune_data.io.files import write_whole
+
+    try:
+        write_whole(path, [text.encode()])
+    except OSError as error:
+        raise UserError(f"{path} cannot be written: {error.strerror}; choose another --html") from None
+    emit(f"{path}: {len(text.encode()) / 1e6:.1f} MB, opens in any browser and makes no request")

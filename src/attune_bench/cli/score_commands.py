@@ -1,0 +1,137 @@
+"""The commands `score` and `demo`."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import click
+
+from attune_bench.benchmarks import BENCHMARKS, benchmark_named
+from attune_bench.benchmarks.base import Benchmark, resolve
+from attune_bench.cli.options import many, own_options, verb
+from attune_bench.cli.output import UserError, check_page, emit, mistakes, write_page
+from attune_bench.cli.reading import benchmark_of_results, kind_of, read_all
+from attune_bench.progress import progress
+from attune_bench.report.render import render
+from attune_bench.report.text import report_document
+from attune_bench.scores import Scores
+from attune_bench.scoring import score as score_records
+from attune_data.loading import load_records
+from attune_data.text import plural
+
+__all__ = ["demo", "score"]
+
+
+@verb(own="score")
+@many("--results", required=True, help="What models made: a folder, a file, an archive, hf://owner/name, or demo.")
+@click.option(
+    "--data", "--ground-truth", "data", help="What the results are of: a folder, a file, an archive, or demo."
+)
+@click.option("--output", "-o", type=click.Path(path_type=Path), help="Where to write the scores.")
+@click.option("--benchmark", help="A benchmark, or module:NAME; by default the results tell.")
+@click.pass_context
+def score(
+    ctx: click.Context,
+    /,
+    results: tuple[str, ...],
+    data: str | None,
+    output: Path | None,
+    benchmark: str | None,
+    **given: Any,
+) -> None:
+    """Score results against the data they are of, and write the scores to a file."""
+    chosen = benchmark_of_results(benchmark, results)
+    options = own_options(ctx, chosen, given)
+    target = output or Path(chosen.scores_format.default if chosen.scores_format else "scores.parquet")
+    _check_target(target, chosen)
+    if chosen.data is None and data is not None:
+        raise UserError(f"results of {chosen.title} hold all there is; leave out --data")
+    if chosen.data is not None and data is None:
+        raise UserError(f"which {kind_of(chosen.data).plural} are these results of? Name them with --data")
+    with progress() as phase:
+        sources: list[Any] = []
+        if chosen.data is not None and data is not None:
+            kind = kind_of(chosen.data)
+            sources.append(read_all(kind, [data], phase(f"reading {kind.plural}", None)))
+        made = kind_of(chosen.results)
+        sources.append(read_all(made, results, phase(f"reading {made.plural}", None)))
+        with mistakes():
+            scores = score_records(*sources, benchmark=chosen, progress=phase("scoring", len(sources[-1])), **options)
+    if scores.values.is_empty():
+        raise UserError(
+            f"none of the {plural(len(sources[-1]), made.noun, made.plural)} belongs to the data: check that both come "
+            "from the same data set"
+        )
+    try:
+        scores.write(target)
+    except OSError as error:
+        raise UserError(f"{target} cannot be written: {error.strerror}; choose another --output") from None
+    said = f", protocol {scores.provenance.protocol}" if scores.provenance.protocol else ""
+    rows = plural(
+        len(scores.groups), "model" if scores.conditions == (None,) else f"model and {scores.provenance.condition}"
+    )
+    emit(f"{target}: {plural(scores.values.height, 'result')} of {rows}{said}")
+    problems = Counter(
+        issue.severity for issue in (*scores.provenance.issues, *(one for source in sources for one in source.found))
+    )
+    if problems["error"] or problems["warning"]:
+        counts = f"{plural(problems['error'], 'error')} and {plural(problems['warning'], 'warning')}"
+        beside = f"{data} --results {results[0]}" if data else results[0]
+        emit(f"{counts} in the files; see: attune-bench validate {beside}")
+    emit(f"next: attune-bench report --scores {target}")
+
+
+def _check_target(target: Path, benchmark: Benchmark) -> None:
+    if not target.parent.is_dir():
+        raise UserError(f"no such folder: {target.parent}; create it or choose another --output")
+    known = [".parquet", *([".json"] if benchmark.scores_format else [])]
+    if target.suffix.lower() not in known:
+        raise UserError(f"--output {target} has to end in {' or '.join(known)}")
+
+
+@verb(own="demo")
+@click.option("--benchmark", help="Of which benchmark; by default the first of those there are.")
+@click.option(
+    "--html", type=click.Path(path_type=Path), default=Path("attune-demo.html"), show_default=True,
+    help="Where to write the page of HTML, if the extra `plots` is installed.",
+)  # fmt: skip
+def demo(benchmark: str | None, html: Path) -> None:
+    """Score baseline predictors on embedded synthetic data; print the report and write it as a page."""
+    with mistakes():
+        chosen = BENCHMARKS[0] if benchmark is None else benchmark_named(benchmark)
+    check_page(html, [])
+    scores, data, results = _demo(chosen)
+    emit(f"SYNTHETIC data of {chosen.title}: {scores!r}\n")
+    emit(render(report_document(scores)))
+    try:
+        text = scores.report(format="html", data=data, results=results)
+    except ImportError as error:
+        emit(f"No page of HTML: {error}")
+    else:
+        write_page(html, text)
+    of = "" if benchmark is None else f" --benchmark {benchmark}"
+    emit(_NEXT.format(of=of, data="" if data is None else " --data demo"))
+
+
+def _demo(benchmark: Benchmark) -> tuple[Scores, Any, Any]:
+    """Return the scores of a benchmark's demo data, with the data and results."""
+    data = None if benchmark.data is None else load_records("demo", kind_of(benchmark.data))
+    if benchmark.baselines is not None:
+        baselines = resolve(benchmark.baselines)
+        results = [result for predict in baselines.values() for result in predict(data)]
+    else:
+        results = load_records("demo", kind_of(benchmark.results))
+    scores = score_records(results if data is None else data, results, benchmark=benchmark)
+    return scores, data, results
+
+
+_NEXT = """
+Next:
+  attune-bench score --results demo{data} --output scores.parquet{of}
+                                        score results of any model; here those of simulated ones
+  attune-bench report --scores scores.parquet --format markdown
+                                        the report again, for a paper
+  attune-bench validate FOLDER          check files of your own; every finding with file, place and value
+  python -c 'import attune_data; print(attune_data.load("demo")[0].turns[0].user_message)'
+                                        a synthetic conversation from Python
+"""

@@ -1,0 +1,97 @@
+"""Scoring: results against the data they are of, by the benchmark that both belong to."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from attune_bench.benchmarks import BENCHMARKS, benchmark_named
+from attune_bench.benchmarks.base import Benchmark, resolve
+from attune_bench.scores import Scores
+from attune_metrics.errors import MetricInputError
+
+__all__ = ["benchmark_of", "score"]
+
+
+def score(
+    data: Iterable[Any],
+    results: Iterable[Any] | None = None,
+    *,
+    benchmark: str | Benchmark | None = None,
+    progress: Callable[[int], object] | None = None,
+    **options: Any,
+) -> Scores:
+    """Score results of models against the data they are of.
+
+    Parameters
+    ----------
+    data : iterable of record
+        The reference: conversations, scenarios. Of a benchmark whose results hold all there is, the results.
+    results : iterable of record, optional
+        What models made of it: runs, episodes.
+    benchmark : str or Benchmark, optional
+        Whose scoring; by default that of the benchmark whose records these are.
+    progress : callable, optional
+        Called with the number of results scored so far.
+    **options
+        What the benchmark's own scoring takes, such as ``protocol``.
+
+    Returns
+    -------
+    Scores
+        Every metric of every model and unit; ``.issues`` has what was not scored.
+
+    Raises
+    ------
+    MetricInputError
+        Where the records are of no benchmark, or of two.
+    ValueError
+        Where there is no benchmark of that name, or its scoring refuses the results.
+
+    Examples
+    --------
+    >>> from attune_data import load, load_runs
+    >>> scores = score(load("demo"), load_runs("demo"), protocol="documented")
+    >>> scores.units.height, scores.models
+    (40, ('synthetic/attentive', 'synthetic/hasty'))
+    """
+    given = data if isinstance(data, Sequence) else list(data)
+    made = results if results is None or isinstance(results, Sequence) else list(results)
+    if isinstance(benchmark, str):
+        benchmark = benchmark_named(benchmark)
+    chosen = benchmark or benchmark_of(given, made)
+    own: Callable[..., Scores] = resolve(chosen.score)
+    if chosen.data is None:
+        return own(given if made is None else made, progress=progress, **options)
+    if made is None:
+        raise MetricInputError(f"{chosen.title} scores results against data; give both, score(data, results)")
+    return own(given, made, progress=progress, **options)
+
+
+def benchmark_of(data: Sequence[Any], results: Sequence[Any] | None) -> Benchmark:
+    """Return the benchmark that records belong to.
+
+    Raises
+    ------
+    MetricInputError
+        Where they are of no benchmark, or of two.
+    """
+    found = None
+    for records in (data, results):
+        if records is None or not len(records):
+            continue
+        own = next((benchmark for benchmark in BENCHMARKS if _has(benchmark, records[0])), None)
+        if own is None:
+            kind = type(records[0]).__name__
+            raise MetricInputError(f"{kind} is a record of no benchmark; name one with benchmark=...")
+        if found is not None and own is not found:
+            raise MetricInputError(
+                f"the data are of {found.title}, the results of {own.title}; score each with its own"
+            )
+        found = own
+    if found is None:
+        raise MetricInputError("nothing to score: neither data nor results")
+    return found
+
+
+def _has(benchmark: Benchmark, record: object) -> bool:
+    kinds = [resolve(reference) for reference in (benchmark.data, benchmark.results) if reference is not None]
+    return any(isinstance(record, kind.model) for kind in kinds)

@@ -1,0 +1,65 @@
+"""What the columns of the tables of scenarios and of episodes mean."""
+
+from attune_data.eibench.scenario import Episode, Scenario, State
+from attune_data.meanings import Column, columns_of, nullable
+
+__all__ = ["episode_columns", "scenario_columns", "steps"]
+
+
+def scenario_columns() -> dict[str, dict[str, Column]]:
+    """Return the columns of `ScenarioTables`, by table.
+
+    Examples
+    --------
+    >>> scenario_columns()["scenarios"]["initial_anger"].description
+    'Anger at the start, 0-100.'
+    """
+    return {"scenarios": columns_of(Scenario)}
+
+
+def episode_columns() -> dict[str, dict[str, Column]]:
+    """Return the columns of `EpisodeTables`, by table.
+
+    Examples
+    --------
+    >>> episode_columns()["turns"]["anger_delta"].description
+    'Anger after less before, -100 to 100.'
+    """
+    episode = columns_of(Episode)
+    return {
+        "episodes": {
+            **nullable(columns_of(Scenario)),
+            **episode,
+            "outcome": Column(
+                "How the episode ended; unlike `ended_by`, it tells an empty reply from a stop of the simulator.",
+                null=True,
+            ),
+            "n_turns": Column("Number of updates of the state."),
+        },
+        "turns": {
+            **episode,
+            **columns_of(State),
+            "turn_number": Column("The update of the state, from 1."),
+            "model_reply": Column("What the model said.", null=True),
+            "person_reply": Column("What the person said to it."),
+            "parse_failed": Column("Whether the simulator's answer could not be read."),
+            **steps("anger"),
+            **steps("trust"),
+        },
+    }
+
+
+def steps(axis: str) -> dict[str, Column]:
+    """Return the columns of an axis of the state, before and after an update.
+
+    Examples
+    --------
+    >>> list(steps("trust"))
+    ['trust_before', 'trust_delta', 'trust_after']
+    """
+    name = axis.title()
+    return {
+        f"{axis}_before": Column(f"{name} before, 0-100.", null=True),
+        f"{axis}_delta": Column(f"{name} after less before, -100 to 100.", null=True),
+        f"{axis}_after": Column(f"{name} after, 0-100.", null=True),
+    }

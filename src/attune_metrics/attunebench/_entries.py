@@ -1,0 +1,27 @@
+"""What the catalogue entries of this benchmark share: headings of reports, and fields by kind of metric."""
+
+from functools import partial
+
+from attune_metrics.metric import Metric, mean_over_turns
+
+__all__ = [
+    "COMPOSITE",
+    "CONVERSATION_WIDE",
+    "TURN_BY_TURN",
+    "composite_entry",
+    "post_entry",
+    "turn_entry",
+    "with_mean",
+]
+
+COMPOSITE, TURN_BY_TURN, CONVERSATION_WIDE = "Composite", "Turn by turn", "Conversation-wide"
+
+_PAPER = "AttuneBench (arXiv:2605.21739)"
+turn_entry = partial(Metric, level="turn", low=0, high=1, source=f"{_PAPER}, turn metrics")
+post_entry = partial(Metric, low=0, high=1, source=f"{_PAPER}, post-conversation metrics")
+composite_entry = partial(Metric, low=0, high=1, source=f"{_PAPER}, conversation score")
+
+
+def with_mean(metric: Metric, *, short: str = "") -> tuple[Metric, Metric]:
+    """Return the entry of a turn metric and that of its mean over turns, which reports list if it has a short name."""
+    return metric, mean_over_turns(metric, short=short, group=TURN_BY_TURN if short else "")

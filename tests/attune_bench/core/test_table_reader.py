@@ -1,0 +1,218 @@
+"""Scores from anybody's per-item table: what is read, what is assumed, and what every bad table is told."""
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from attune_bench import Scores
+from attune_data import SourceError
+from attune_metrics import MetricInputError
+
+ROWS = [
+    ("a", "q1", "hit", 1.0),
+    ("a", "q2", "hit", 0.0),
+    ("b", "q1", "hit", 1.0),
+    ("b", "q2", "hit", 1.0),
+]
+
+
+def frame(rows: Sequence[Sequence[Any]] = ROWS, **columns: Sequence[Any]) -> pl.DataFrame:
+    table = pl.DataFrame(rows, schema=["model", "unit", "metric", "value"], orient="row", strict=False)
+    return table.with_columns(**{name: pl.Series(values, strict=False) for name, values in columns.items()})
+
+
+def written(table: pl.DataFrame, path: Path) -> Path:
+    if path.suffix == ".csv":
+        table.write_csv(path)
+    elif path.suffix == ".jsonl":
+        table.write_ndjson(path)
+    else:
+        table.write_parquet(path)
+    return path
+
+
+# What is read.
+
+
+@pytest.mark.parametrize("ending", [".csv", ".jsonl", ".parquet"])
+def test_the_same_table_gives_the_same_scores_in_every_format(ending: str, tmp_path: Path) -> None:
+    table = frame([*ROWS, ("a", "q1", "errors", 2), ("b", "q2", "errors", None)], cluster=list("xyxyxy"))
+    scores = Scores.from_table(written(table, tmp_path / f"results{ending}"))
+    assert scores.values.columns == ["model", "condition", "unit", "hit", "errors"]
+    assert scores.values.sort("model", "unit").rows() == [
+        ("a", None, "q1", 1.0, 2.0),
+        ("a", None, "q2", 0.0, None),
+        ("b", None, "q1", 1.0, None),
+        ("b", None, "q2", 1.0, None),
+    ]
+    assert scores.units.rows() == [("q1", "x"), ("q2", "y")]
+
+
+@pytest.mark.parametrize("empty", ["", "  ", None])
+def test_an_empty_value_is_undefined(empty: str | None) -> None:
+    scores = Scores.from_table(frame([("a", "q1", "hit", "1"), ("a", "q2", "hit", empty)]))
+    assert scores.values["hit"].to_list() == [1.0, None]
+    [row] = scores.summary().to_dicts()
+    assert (row["value"], row["n"], row["excluded"]) == (1.0, 1, 1)
+
+
+def test_nan_is_undefined_and_booleans_are_numbers() -> None:
+    assert Scores.from_table(frame([("a", "q1", "hit", float("nan"))])).values["hit"].to_list() == [None]
+    table = frame([("a", "q1", "hit", True), ("a", "q2", "hit", False)])
+    assert Scores.from_table(table).values["hit"].to_list() == [1.0, 0.0]
+
+
+def test_models_and_units_that_are_numbers_are_names() -> None:
+    scores = Scores.from_table(frame([(1, 7, "hit", 1.0), (2, 7, "hit", 0.0)]))
+    assert (scores.models, scores.units["unit"].to_list()) == (("1", "2"), ["7"])
+
+
+def test_conditions_traits_and_clusters() -> None:
+    rows = [("a", "q1", "hit", 1.0), ("a", "q1", "hit", 0.0), ("a", "q2", "hit", 1.0)]
+    scores = Scores.from_table(
+        frame(rows, condition=["plain", "cot", "plain"], topic=["food", "food", "work"], cluster=["p", "p", None])
+    )
+    assert scores.groups == (("a", "cot"), ("a", "plain"))
+    assert scores.traits == ("topic",)
+    assert scores.units.rows() == [("q1", "p", "food"), ("q2", None, "work")]
+    found = scores.by("topic", metrics=["hit"])
+    assert found.select("stratum", "condition", "value", "n").rows() == [
+        ("food", "cot", 0.0, 1), ("food", "plain", 1.0, 1), ("work", "cot", None, 0), ("work", "plain", 1.0, 1),
+    ]  # fmt: skip
+
+
+# What is said of metrics.
+
+
+def test_a_metric_that_is_not_described_is_a_mean_and_better_when_higher_and_that_is_said() -> None:
+    scores = Scores.from_table(frame())
+    assert scores.metrics["hit"].higher_is_better is True
+    assert scores.metrics["hit"].statistic == "mean"
+    assert scores.provenance.notes == ("1 metric without a description (hit): mean, higher is better.",)
+    assert scores.provenance.notes[0] in json.loads(scores.report(format="json"))["metadata"]["notes"]
+    assert "mean, higher is better" in " ".join(scores.report().split())
+
+
+def test_metrics_that_are_described() -> None:
+    about = {"hit": {"label": "Hit rate", "low": 0, "high": 1, "higher_is_better": False, "digits": 1, "scale": 100}}
+    scores = Scores.from_table(frame(), metrics=about)
+    entry = scores.metrics["hit"]
+    assert (entry.label, entry.low, entry.high, entry.higher_is_better) == ("Hit rate", 0, 1, False)
+    assert scores.provenance.notes == ()
+    assert scores.rank()["model"].to_list() == ["a", "b"]
+    assert "Hit rate, lower is better" in scores.report()
+
+
+def test_a_toml_file_beside_the_table_describes_it(tmp_path: Path) -> None:
+    path = written(frame(), tmp_path / "results.csv")
+    text = 'title = "My test"\nunit = "question"\n[metrics.hit]\nlabel = "Hit rate"\nlow = 0\nhigh = 1\n'
+    path.with_suffix(".toml").write_text(text)
+    scores = Scores.read(path)
+    assert (scores.provenance.title, scores.provenance.unit, scores.metrics["hit"].high) == ("My test", "question", 1)
+    assert repr(scores) == "<Scores of 2 models, 2 questions, 1 metric>"
+
+
+@pytest.mark.parametrize(
+    ("toml", "message"),
+    [
+        ("[metrics.hit]\nlable = 'x'", r"results\.csv: metrics\.hit\.lable: no such field; did you mean 'label'\?"),
+        ("[metrics.hit]\nlow = 'a'", r"results\.csv: metrics\.hit\.low: 'a'"),
+        ("[metrics.hit]\nlow = 1\nhigh = 0", r"metrics\.hit: the range from 1 to 0 is empty"),
+        ("[metrics.hits]\nlow = 1", r"metrics\.hits: the table has no such metric; did you mean 'hit'\?"),
+        ("[metrics.hit]\nstatistic = 'median'", r"metrics\.hit\.statistic: no 'median'"),
+        ("metrics = 3", r"results\.toml: metrics is 3"),
+        ("titel = 'x'", r"results\.toml: titel: no such key; did you mean 'title'\?"),
+        ("unit = 3", r"results\.toml: unit: 3 is no text"),
+        ("primary = 'hti'", r"results\.csv: primary: no metric 'hti'; did you mean 'hit'\?"),
+        ("not toml", r"results\.toml is no TOML"),
+    ],
+)
+def test_a_wrong_description_is_told_by_file_key_and_value(toml: str, message: str, tmp_path: Path) -> None:
+    path = written(frame(), tmp_path / "results.csv")
+    path.with_suffix(".toml").write_text(toml)
+    with pytest.raises((MetricInputError, SourceError), match=message):
+        Scores.read(path)
+
+
+# Bad tables: one error that names the row, the column and the value.
+
+
+@pytest.mark.parametrize("column", ["model", "unit", "metric", "value"])
+def test_a_missing_column(column: str) -> None:
+    with pytest.raises(MetricInputError, match=f"the table: no column '{column}'"):
+        Scores.from_table(frame().drop(column))
+    with pytest.raises(MetricInputError, match=f"no column '{column}'; did you mean '{column}s'"):
+        Scores.from_table(frame().rename({column: f"{column}s"}))
+
+
+def test_text_among_the_values(tmp_path: Path) -> None:
+    lines = ["model,unit,metric,value", "a,q1,hit,1", "a,q2,hit,high", "b,q1,hit,no"]
+    path = tmp_path / "results.csv"
+    path.write_text("\n".join(lines))
+    message = f"{path}, row 3: value 'high' of metric 'hit' is no number; leave it empty where it is undefined"
+    with pytest.raises(MetricInputError, match=re.escape(message)):
+        Scores.read(path)
+
+
+@pytest.mark.parametrize("value", ["inf", "-inf", float("inf")])
+def test_an_infinite_value(value: Any) -> None:
+    with pytest.raises(MetricInputError, match="row 2: value .* of metric 'hit' is infinite"):
+        Scores.from_table(frame([("a", "q1", "hit", "1"), ("a", "q2", "hit", str(value))]))
+
+
+def test_two_rows_of_one_model_unit_metric_and_condition() -> None:
+    rows = [*ROWS, ("b", "q1", "hit", 0.5)]
+    message = "rows 3 and 5: both are model 'b', unit 'q1', metric 'hit', with the values 1.0 and 0.5"
+    with pytest.raises(MetricInputError, match=message):
+        Scores.from_table(frame(rows))
+    with pytest.raises(MetricInputError, match="metric 'hit', condition 'x', with the values"):
+        Scores.from_table(frame(rows, condition=["x"] * 5))
+
+
+def test_a_unit_in_two_clusters() -> None:
+    message = "rows 1 and 3: cluster of unit 'q1' is 'x' and 'z'; a unit is in one cluster"
+    with pytest.raises(MetricInputError, match=message):
+        Scores.from_table(frame(cluster=["x", "y", "z", "y"]))
+
+
+def test_a_trait_that_differs_within_a_unit() -> None:
+    with pytest.raises(MetricInputError, match="rows 2 and 4: topic of unit 'q2' is 'food' and 'work'; a trait"):
+        Scores.from_table(frame(topic=["food", "food", "food", "work"]))
+
+
+@pytest.mark.parametrize("column", ["model", "unit", "metric"])
+def test_a_row_that_does_not_say_what_it_is_of(column: str) -> None:
+    table = frame().with_row_index().with_columns(
+        pl.when(pl.col("index") == 2).then(None).otherwise(pl.col(column)).alias(column)
+    ).drop("index")  # fmt: skip
+    with pytest.raises(MetricInputError, match=f"the table, row 3: {column} is empty"):
+        Scores.from_table(table)
+
+
+def test_no_rows() -> None:
+    with pytest.raises(MetricInputError, match="the table: no rows"):
+        Scores.from_table(frame().clear())
+
+
+@pytest.mark.parametrize("name", ["none.csv", "none.parquet", "none.jsonl"])
+def test_a_file_that_is_not_there(name: str, tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match=r"none\.\w+ cannot be read: No such file"):
+        Scores.read(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["damaged.parquet", "damaged.jsonl"])
+def test_a_file_that_is_no_table(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(b"\x00nonsense{")
+    with pytest.raises(SourceError, match=r"cannot be read as a table"):
+        Scores.read(tmp_path / name)
+
+
+def test_a_file_of_another_ending(tmp_path: Path) -> None:
+    (tmp_path / "scores.txt").write_text("x")
+    with pytest.raises(SourceError, match=r"no table of scores; expected a name in \.csv, \.jsonl or \.parquet"):
+        Scores.read(tmp_path / "scores.txt")

@@ -1,0 +1,230 @@
+"""Models against each other: ranks with intervals, win rates, Bradley-Terry strengths."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import isnan, log, nan
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from attune_metrics import MetricInputError, UndefinedMetricWarning
+from attune_metrics.stats.ranking import bradley_terry, rank_intervals, win_rates
+from attune_metrics.stats.resampling import Resamples, draw_resamples
+
+quick = settings(deadline=None)
+scores = st.integers(1, 8).flatmap(
+    lambda n: st.lists(st.lists(st.none() | st.integers(0, 4), min_size=n, max_size=n), min_size=1, max_size=4)
+)
+
+# Citations among four journals of statistics, 1987-89: a row cites a column. Stigler (1994), Stat. Sci. 9, 94-108;
+# Agresti, Categorical Data Analysis, 2nd ed., table 10.10. To be cited is a win over the journal that cites.
+JOURNALS = [[0, 33, 320, 284], [730, 0, 813, 276], [498, 68, 0, 325], [221, 17, 142, 0]]
+
+
+def reference_win_rate(one: Sequence[int | None], other: Sequence[int | None]) -> Fraction | None:
+    won = [
+        Fraction(a > b) + Fraction(a == b, 2)
+        for a, b in zip(one, other, strict=True)
+        if a is not None and b is not None
+    ]
+    return sum(won, Fraction(0)) / len(won) if won else None
+
+
+# Win rates.
+
+
+def test_win_rates_by_hand() -> None:
+    # Model 0 on units 0, 1: wins, ties. Model 2 shares unit 2 with model 0 and no other unit.
+    found = win_rates([[0.9, 0.5, 0.7], [0.1, 0.5, 0.7], [nan, nan, 0.9]])
+    assert found.rates.tolist() == [[0.5, 2 / 3, 0], [1 / 3, 0.5, 0], [1, 1, 0.5]]
+    assert found.n.tolist() == [[3, 3, 1], [3, 3, 1], [1, 1, 1]]
+
+
+@given(scores)
+@quick
+@pytest.mark.filterwarnings("ignore::attune_metrics.UndefinedMetricWarning")
+def test_win_rates_are_those_of_the_definition(rows: list[list[int | None]]) -> None:
+    found = win_rates(np.array(rows, dtype=float))
+    for i, one in enumerate(rows):
+        for j, other in enumerate(rows):
+            expected = reference_win_rate(one, other)
+            assert isnan(found.rates[i, j]) if expected is None else found.rates[i, j] == pytest.approx(float(expected))
+    # Only the order of scores counts.
+    assert np.array_equal(win_rates(np.array(rows, dtype=float) ** 3).rates, found.rates, equal_nan=True)
+
+
+def test_models_without_common_units() -> None:
+    with pytest.warns(UndefinedMetricWarning, match="win_rates; models 0 and 1 share no unit"):
+        found = win_rates([[1, nan], [nan, 1]])
+    assert np.isnan(found.rates).tolist() == [[False, True], [True, False]]
+    assert found.n.tolist() == [[1, 0], [0, 1]]
+
+
+def test_no_models() -> None:
+    found = win_rates(np.empty((0, 5)))
+    assert found.rates.shape == found.n.shape == (0, 0)
+
+
+# Ranks.
+
+
+def test_ranks_over_all_resamples_by_hand() -> None:
+    # Units a, b. Model 0: 0 and 2; model 1: 1 and 1. In the resamples aa, ab, ba, bb model 0 has rank 2, 1.5, 1.5, 1.
+    # The lowest rank that reaches a share of 0.3 is 1.5, as for 0.7; for 0.2 it is 1, for 0.8 it is 2.
+    counts = np.array([[2, 0], [1, 1], [1, 1], [0, 2]], dtype=np.uint8)
+    resamples = Resamples(np.array([0, 1]), counts)
+    for level, low, high in ((0.4, 1.5, 1.5), (0.6, 1, 2)):
+        for interval in rank_intervals([[0, 2], [1, 1]], resamples, method="percentile", level=level):
+            assert (interval.estimate, interval.low, interval.high) == (1.5, low, high)
+            assert (interval.n, interval.clusters, interval.level, interval.method) == (2, 2, level, "percentile")
+
+
+def test_ranks_that_never_change_are_intervals_of_one_rank() -> None:
+    rows = np.array([[1, 2, 3, 4], [5, 6, 7, 8], [-1, -1, -2, -2]])
+    found = rank_intervals(rows, draw_resamples(list("abcd")))
+    assert [(i.estimate, i.low, i.high, i.reason) for i in found] == [(2, 2, 2, None), (1, 1, 1, None), (3, 3, 3, None)]
+
+
+def test_expanded_intervals_of_ranks_are_not_narrower() -> None:
+    rows = np.random.default_rng(5).normal(size=(6, 8))
+    resamples = draw_resamples(range(8), seed=2)
+    plain, wide = (rank_intervals(rows, resamples, method=method) for method in ("percentile", "expanded"))
+    pairs = list(zip(plain, wide, strict=True))
+    assert all(w.low <= p.low <= p.high <= w.high for p, w in pairs)
+    assert any(w.low < p.low or p.high < w.high for p, w in pairs)
+
+
+def test_ranks_do_not_depend_on_the_order_of_units() -> None:
+    rows = np.random.default_rng(1).normal(size=(4, 12))
+    people = np.array(list("aabbbcddefgg"))
+    order = np.random.default_rng(2).permutation(12)
+    found = rank_intervals(rows, draw_resamples(people, seed=4))
+    assert found == rank_intervals(rows[:, order], draw_resamples(people[order], seed=4))
+    assert {i.clusters for i in found} == {7}
+    assert {i.n for i in found} == {12}
+    # The ranks of any number of models add up, those of their names only change place.
+    assert sum(i.estimate for i in found) == 10
+    assert found[::-1] == rank_intervals(np.flip(rows, axis=0), draw_resamples(people, seed=4))
+
+
+def test_missing_scores_leave_the_mean_to_the_others() -> None:
+    rows = np.array([[4, 4, nan, 4], [3, 3, 9, 3]])
+    found = rank_intervals(rows, draw_resamples(list("abcd")), level=0.9)
+    # Means 4 and 4.5.
+    assert [(i.estimate, i.n, i.clusters) for i in found] == [(2, 3, 3), (1, 4, 4)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "people", "reason"),
+    [
+        ([[1, 2], [2, 1]], "aa", "a model has values in fewer than two clusters"),
+        ([[1, 2], [2, nan]], "ab", "a model has values in fewer than two clusters"),
+        ([[1, 2], [nan, nan]], "ab", "a model has values in fewer than two clusters"),
+        ([[1, 2, 3], [2, 2, nan]], "abc", "a model has no value in"),
+    ],
+)
+def test_no_interval_of_ranks(rows: Any, people: str, reason: str) -> None:
+    for interval in rank_intervals(rows, draw_resamples(list(people))):
+        assert isnan(interval.low)
+        assert isnan(interval.high)
+        assert interval.reason
+        assert interval.reason.startswith(reason)
+
+
+def test_ranks_of_malformed_scores() -> None:
+    resamples = draw_resamples(list("abc"))
+    with pytest.raises(MetricInputError, match=r"^scores of shape"):
+        rank_intervals([[1, 2]], resamples)
+    with pytest.raises(MetricInputError, match=r"scores has shape \(3,\); expected \(models, units\)"):
+        rank_intervals([1, 2, 3], resamples)
+    with pytest.raises(MetricInputError, match="unknown method 'bca'"):
+        rank_intervals([[1, 2, 3]], resamples, method="bca")  # type: ignore[arg-type]
+    with pytest.raises(MetricInputError, match="level 95"):
+        rank_intervals([[1, 2, 3]], resamples, level=95)
+    assert rank_intervals(np.empty((0, 3)), resamples) == []
+
+
+# Bradley-Terry.
+
+
+def probabilities(strengths: NDArray[np.float64]) -> NDArray[np.float64]:
+    return 1 / (1 + np.exp(strengths - strengths[:, np.newaxis]))
+
+
+def test_journals() -> None:
+    # Published to five digits: BradleyTerry2 1.1 for R, data set `citations`; choix 0.4.1 gives the same to ten:
+    # 0, -2.9490724968, -0.4795697698, 0.2689540558.
+    strengths = bradley_terry(np.array(JOURNALS).T)
+    assert strengths - strengths[0] == pytest.approx([0, -2.94907, -0.47957, 0.26895], abs=5e-6)
+    assert strengths - strengths[0] == pytest.approx([0, -2.9490724968, -0.4795697698, 0.2689540558], abs=5e-10)
+    assert strengths.sum() == pytest.approx(0, abs=1e-12)
+
+
+def test_two_items_are_the_log_odds() -> None:
+    assert bradley_terry([[0, 3], [1, 0]]) == pytest.approx([log(3) / 2, -log(3) / 2], abs=1e-12)
+    assert bradley_terry([[nan, 1e15], [1.0, 99.0]]) == pytest.approx([log(1e15) / 2, -log(1e15) / 2], rel=1e-12)
+    assert bradley_terry([[0, 0.5], [0.5, 0]]).tolist() == [0, 0]
+    assert bradley_terry([[7]]).tolist() == [0]
+    assert bradley_terry(np.empty((0, 0))).tolist() == []
+
+
+def test_a_chain_of_neighbours() -> None:
+    # Only neighbours meet, each with odds of a million: every step down the chain is log(1e6), 40 steps overflow exp.
+    k = 60
+    wins: NDArray[np.float64] = np.diag(np.full(k - 1, 1e6), 1) + np.diag(np.ones(k - 1), -1)
+    assert -np.diff(bradley_terry(wins)) == pytest.approx(np.full(k - 1, log(1e6)), rel=1e-9)
+
+
+@given(st.integers(2, 6), st.integers(0, 2**32 - 1), st.sampled_from([3, 50, 10**6]))
+@quick
+def test_expected_wins_are_the_wins(k: int, seed: int, most: int) -> None:
+    # What makes strengths the most likely ones: everybody is expected to win as often as it did.
+    wins = np.random.default_rng(seed).integers(1, most, size=(k, k)).astype(float)
+    np.fill_diagonal(wins, 0)
+    strengths = bradley_terry(wins)
+    expected = ((wins + wins.T) * probabilities(strengths)).sum(axis=1)
+    assert expected == pytest.approx(wins.sum(axis=1), rel=1e-9)
+    # Names of items and the number of times that all is played do not matter; losses for wins turn the order.
+    assert bradley_terry(np.flip(wins))[::-1] == pytest.approx(strengths, abs=1e-9)
+    assert bradley_terry(wins * 7) == pytest.approx(strengths, abs=1e-9)
+    assert bradley_terry(wins.T) == pytest.approx(-strengths, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("wins", "reason"),
+    [
+        ([[0, 3], [0, 0]], r"items \[0\] never lost to the others"),
+        ([[0, 0], [3, 0]], r"items \[1\] never lost to the others"),
+        ([[0, 0], [0, 0]], r"items \[0\] were never compared with the others"),
+        ([[0, 1, 2, 0], [1, 0, 0, 1], [0, 0, 0, 1], [0, 0, 1, 0]], r"items \[0, 1\] never lost to the others"),
+        ([[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]], r"items \[0, 1\] were never compared with"),
+    ],
+)
+def test_no_finite_strengths(wins: Any, reason: str) -> None:
+    with pytest.warns(UndefinedMetricWarning, match=f"^undefined: bradley_terry; {reason}"):
+        assert np.isnan(bradley_terry(wins)).all()
+
+
+@pytest.mark.parametrize(
+    ("wins", "message"),
+    [
+        ([[0, 1, 2], [1, 0, 2]], r"wins has shape \(2, 3\); expected one row and one column for each item"),
+        ([[0, -1], [1, 0]], r"wins\[0, 1\] is -1; expected a count from 0"),
+        ([[0, 1], [nan, 0]], r"wins\[1, 0\] is nan; expected a count from 0"),
+        ([[0, float("inf")], [1, 0]], r"wins\[0, 1\] is inf"),
+        ([1, 2], r"wins has shape \(2,\); expected \(items, items\)"),
+    ],
+)
+def test_malformed_wins(wins: Any, message: str) -> None:
+    with pytest.raises(MetricInputError, match=message):
+        bradley_terry(wins)
+
+
+def test_the_wins_given_are_not_changed() -> None:
+    wins = np.array([[5.0, 1], [2, 5]])
+    bradley_terry(wins)
+    assert wins.tolist() == [[5, 1], [2, 5]]
