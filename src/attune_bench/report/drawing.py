@@ -10,6 +10,7 @@ shape too, and heat maps print their values. Every mark says its numbers where t
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from os.path import commonprefix
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
@@ -140,7 +141,7 @@ def unique(rows: Rows, key: str) -> list[str]:
 
 
 def short_names(texts: Iterable[str]) -> dict[str, str]:
-    """Return by name what an axis says: long names without their middle, each unlike every other.
+    """Return by name what an axis says: long names without their middle, or without the start that they share.
 
     Examples
     --------
@@ -149,16 +150,24 @@ def short_names(texts: Iterable[str]) -> dict[str, str]:
     >>> short_names(["lab/a-rather-long-name-of-a-model-with-thinking-2026"]).popitem()[1]
     'lab/a-rather-long...-thinking-2026'
     """
+    given = list(dict.fromkeys(texts))
+    shared = len(commonprefix([text for text in given if width(text) > _NAME_WIDTH]))  # noqa: RUF071 - of characters
+
+    def middle(text: str) -> str:
+        end = text
+        while width(end) > _NAME_WIDTH // 2 - 3:
+            end = end[1:]
+        return shortened(text, _NAME_WIDTH - width(end)) + end
+
+    def start(text: str) -> str:
+        return shortened(f"...{text[shared:]}", _NAME_WIDTH)
+
     found: dict[str, str] = {}
-    for text in dict.fromkeys(texts):
-        short = text
-        if width(text) > _NAME_WIDTH:
-            end = text[::-1]
-            while width(end) > _NAME_WIDTH // 2 - 3:
-                end = end[:-1]
-            short = shortened(text, _NAME_WIDTH - width(end)) + end[::-1]
-        found[text] = f"{len(found) + 1}. {short}" if short in found.values() else short
-    return found
+    for cut in (middle, start):
+        found = {text: cut(text) if width(text) > _NAME_WIDTH else text for text in given}
+        if len(set(found.values())) == len(given):
+            return found
+    return {text: f"{place}. {found[text]}" for place, text in enumerate(given, start=1)}
 
 
 def named(rows: Rows, *keys: str) -> Rows:

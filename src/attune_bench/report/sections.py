@@ -14,14 +14,13 @@ from attune_bench.analyses import Analysis
 from attune_bench.report import figures
 from attune_bench.report.analysis import analysis_note, analysis_tables
 from attune_bench.report.columns import Figure, Part, Section, Table, with_note
+from attune_bench.report.outcomes import calls_table, failure_tables
 from attune_bench.report.subgroups import subgroup_section
 from attune_bench.report.suppression import conceal, hides
 from attune_bench.report.tables import (
     board,
-    calls_table,
     comparison_note,
     comparison_tables,
-    failure_tables,
     group_name,
     label,
     rank_tables,

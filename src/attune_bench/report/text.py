@@ -6,11 +6,10 @@ from typing import Any
 from typing_extensions import Unpack
 
 from attune_bench.report.columns import Table
+from attune_bench.report.outcomes import calls_table, failure_tables
 from attune_bench.report.render import Document
 from attune_bench.report.tables import (
     board,
-    calls_table,
-    failure_tables,
     headline,
     metric_tables,
     model_frame,
