@@ -2,29 +2,34 @@
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.benchmarks import BENCHMARKS, benchmark_named
 from attune_bench.benchmarks.base import resolve
+from attune_bench.report.render import Format, render
+from attune_bench.report.text import report_document
 from attune_bench.score_files import is_score_file, read_score_file, write_score_file
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.comparison import compare, compare_all
-from attune_bench.stats.options import AnalysisKeywords
+from attune_bench.stats.options import AnalysisKeywords, SamplingKeywords
 from attune_bench.stats.ranking import rank
 from attune_bench.stats.signing import sign
 from attune_bench.stats.subgroups import by
 from attune_bench.stats.summary import summary
 from attune_bench.table_reader import read_description, read_table, table_parts
+from attune_data.collection import Collection
 from attune_data.issues import SourceError, issues_frame
 from attune_data.query import Queryable
 
-__all__ = ["Scores"]
+__all__ = ["ReportFormat", "Scores"]
+
+ReportFormat = Format | Literal["html"]
 
 
 class Scores(ScoreTable):
@@ -185,6 +190,50 @@ class Scores(ScoreTable):
     def rank(self, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
         """Return the rank of every model with its interval; see `attune_bench.stats.ranking.rank`."""
         return rank(self, **options)
+
+    def report(
+        self,
+        *,
+        format: ReportFormat = "table",  # noqa: A002
+        data: Collection[Any] | None = None,
+        results: Sequence[Any] | None = None,
+        small_cells: bool = False,
+        **options: Unpack[SamplingKeywords],
+    ) -> str:
+        """Return a report: a text, or a page of HTML with comparisons, figures and subgroups.
+
+        Parameters
+        ----------
+        format : {"table", "markdown", "csv", "json", "html"}
+            HTML needs the extra ``plots``.
+        data, results, small_cells
+            For HTML: what was scored against, what was scored, and whether to show what rests on few people; see
+            `attune_bench.report.html.html_report`.
+        **options
+            ``resamples``, ``seed``, ``level``, ``unit``, ``interval``; see
+            `attune_bench.stats.options.AnalysisOptions`.
+
+        Raises
+        ------
+        ValueError
+            Where there is no such format, `data`, `results` or `small_cells` is given for a text, or as `html_report`.
+        ImportError
+            Where a page is asked for and the extra ``plots`` is not installed.
+
+        Examples
+        --------
+        >>> from attune_bench import score
+        >>> from attune_data import load, load_runs
+        >>> print(score(load("demo"), load_runs("demo")).report(resamples=200).partition(",")[0])
+        AttuneBench
+        """
+        if format == "html":
+            from attune_bench.report.html import html_report
+
+            return html_report(self, data=data, results=results, small_cells=small_cells, **options)
+        if data is not None or results is not None or small_cells:
+            raise ValueError(f"data, results and small_cells are for format='html'; {format!r} takes none of them")
+        return render(report_document(self, **options), format=format)
 
     def sign(
         self,

@@ -91,6 +91,9 @@ def table_parts(
     units = checked.select(*UNIT_KEYS, *traits).unique("unit", maintain_order=True).sort("unit")
     assumed = [metric for metric in found if metric not in known]
     note = f"{plural(len(assumed), 'metric')} without a description ({', '.join(assumed)}): mean, higher is better."
+    if units["cluster"].is_null().all():
+        # Each unit is a cluster of its own.
+        named.setdefault("cluster", named.get("unit", "unit"))
     provenance = Provenance(**{"title": "Scores", **named}, notes=(note,) if assumed else ())
     return values, units, entries, provenance
 

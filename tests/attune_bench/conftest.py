@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from attune_bench import Scores, score
-from attune_bench.cli import main
+from attune_bench.benchmarks.attunebench.detail import records_of
+from attune_bench.benchmarks.attunebench.table import provenance_of
+from attune_bench.benchmarks.attunebench.table import scores_of as scores_of_records
 from attune_data import Conversation, Run
 
 Json = dict[str, Any]
@@ -151,8 +153,8 @@ def make_record(
     make_conversation: Callable[..., Conversation], make_run: Callable[..., Run]
 ) -> Callable[..., dict[str, Any]]:
     """Return the function that builds the example's conversation score with keys exchanged."""
-    example = dict(score([make_conversation()], [make_run()]).records[0])
-    return lambda **changes: _copy(example, changes)
+    [example] = records_of(score([make_conversation()], [make_run()]))
+    return lambda **changes: _copy(dict(example), changes)
 
 
 @pytest.fixture(scope="session")
@@ -175,7 +177,7 @@ def make_scores(make_record: Callable[..., Json]) -> Callable[..., Scores]:
             for mode in modes
             for i in range(conversations)
         ]
-        return Scores.of(records, protocol="documented", synthetic=synthetic)
+        return scores_of_records(records, provenance_of(protocol="documented", synthetic=synthetic))
 
     return build
 
@@ -200,7 +202,7 @@ def scores_of(make_record: Callable[..., Json]) -> Callable[..., Scores]:
                 identity = {"em_model": model, "mode": mode, "conversationId": unit}
                 person = (people or {}).get(unit, f"P-{unit}")
                 records.append(make_record(**identity, participant_id=person, **changes))
-        return Scores.of(records, protocol="documented", synthetic=False)
+        return scores_of_records(records, provenance_of(protocol="documented"))
 
     return build
 
@@ -231,6 +233,8 @@ def scores_file(make_scores: Callable[..., Scores], tmp_path: Path) -> Path:
 @pytest.fixture
 def call(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
     """Return the function that runs a command in this process: exit status, standard output, standard error."""
+
+    from attune_bench.cli import main
 
     def run(*arguments: object) -> tuple[int, str, str]:
         capsys.readouterr()

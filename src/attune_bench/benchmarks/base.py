@@ -164,7 +164,8 @@ class Benchmark:
     analyses : Reference
         By name, its own `attune_bench.analyses.Analysis`.
     sections : Reference, optional
-        ``sections(scores, data, results, options) -> list of Section``: its own parts of the page.
+        ``sections(scores, *, data, results, small_cells, **options) -> list of Section``: its own parts of the page,
+        called with what `attune_bench.report.html.html_report` is; a Section without parts says why it is left out.
     commands : tuple of Command
         Commands that it has alone.
     limits : tuple of str

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from attune_bench.analyses.analysis import Analysis
+from attune_bench.analyses.analysis import RESAMPLED, Analysis
 from attune_bench.report.columns import (
     Column,
     Row,
@@ -16,10 +16,12 @@ from attune_bench.report.columns import (
     yes_column,
 )
 from attune_bench.report.tables import label
+from attune_bench.report.words import in_words, interval_words
 from attune_bench.score_table import ScoreTable
+from attune_bench.stats.options import AnalysisOptions
 from attune_metrics.metric import Metric
 
-__all__ = ["analysis_tables"]
+__all__ = ["analysis_note", "analysis_tables"]
 
 _HEADS = {
     **dict.fromkeys(("model_a", "metric_a"), "A"),
@@ -34,6 +36,12 @@ _PLAIN = Metric(name="", label="")
 _HEADED = ("condition", "reference", "metric", "task")
 # The ends of an interval, and the column of what they are the ends of.
 _ENDS = {"low": ("gap", "drift", "difference", "rho", "shift", "rate", "agreement", "mae", "variance", "value")}
+
+
+def analysis_note(scores: ScoreTable, analysis: Analysis, options: AnalysisOptions) -> str:
+    """Return what the numbers of an analysis are, with the intervals that were asked for, in the scores' words."""
+    said = interval_words(scores, options)
+    return in_words(scores, analysis.note).replace(in_words(scores, RESAMPLED), f"In brackets: {said}.")
 
 
 def analysis_tables(scores: ScoreTable, key: str, analysis: Analysis, frame: pl.DataFrame) -> list[Table]:
@@ -51,13 +59,13 @@ def analysis_tables(scores: ScoreTable, key: str, analysis: Analysis, frame: pl.
         What its function gave.
     """
     if frame.is_empty():
-        return [Table(key, f"Nothing to show: this needs {analysis.rows_need}.", (), (), frame)]
+        return [Table(key, f"Nothing to show: this needs {in_words(scores, analysis.rows_need)}.", (), (), frame)]
     headed = [name for name in (*_HEADED, *(["model"] if "group" in frame.columns else [])) if name in frame.columns]
     columns = _columns(scores, analysis, frame, headed)
     tables: list[Table] = []
     for values, rows in frame.group_by(headed, maintain_order=True):
         said = dict(zip(headed, values, strict=True))
-        title = [analysis.title]
+        title = [in_words(scores, analysis.title)]
         if "metric" in said:
             title.append(label(scores.metrics[str(said["metric"])]))
         title += [str(said[name]) for name in ("task", "model") if name in said]

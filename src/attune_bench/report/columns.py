@@ -1,7 +1,7 @@
 """What a report is made of: tables whose columns say once how a row is shown, in text, Markdown and HTML alike."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
@@ -26,6 +26,7 @@ __all__ = [
     "percent",
     "size_column",
     "text_column",
+    "with_note",
     "yes_column",
 ]
 
@@ -90,22 +91,29 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A chart of altair with its caption."""
+    """A chart of altair with its caption; `is_small` where it goes beside others of its kind."""
 
     chart: Any
     caption: str
+    is_small: bool = False
 
 
-Part = Table | Figure | str
+Part = Table | Figure | str | tuple[str, ...]
+"""A table, a figure, a paragraph, or a list of sentences."""
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A section of a page: paragraphs, tables and figures under a heading; or, without parts, why it is left out."""
+    """A section of a page: its parts under a heading; or, without parts, why it is left out."""
 
     title: str
     parts: Sequence[Part] = field(default_factory=tuple)
     left_out: str = ""
+
+
+def with_note(tables: Sequence[Table], *notes: str) -> list[Table]:
+    """Return tables with sentences below the last of them."""
+    return [*tables[:-1], *(replace(table, notes=(*table.notes, *notes)) for table in tables[-1:])]
 
 
 def number(value: float | None, metric: Metric, *, signed: bool = False) -> str:
@@ -194,6 +202,8 @@ def size_column(head: str = "n") -> Column:
     """Return a column of the number of units, with that of their clusters where it is another, and the mark of few."""
 
     def cell(row: Row) -> Cell:
+        if row["n"] is None:
+            return Cell("-")
         clusters = f"({row['clusters']})" if row["clusters"] != row["n"] else ""
         return Cell(str(row["n"]), " ".join(filter(None, (clusters, row.get("mark") or ""))), row["n"])
 

@@ -1,96 +1,87 @@
-"""Figures: a function each, from the frame of an analysis to an altair chart that can be changed further.
+"""Figures of any scores: a function each, from the frame of an analysis to an altair chart that can be changed further.
 
-Conventions
------------
-A figure of AttuneBench shows one mode: where a frame holds several, `mode` chooses. Models stand best first, from the
-top. What is null in a frame is left out. A line through a mark is its interval.
-
-Colours are of Okabe and Ito's palette, which colour-blind readers can tell apart; marks that differ in colour differ in
-shape too, and heat maps print their values. Every mark says its numbers where the pointer rests on it.
+`attune_bench.report.drawing` says what they have in common.
 """
 
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 from typing import TYPE_CHECKING
 
-from attune_bench.report._drawing import (
+import polars as pl
+
+from attune_bench.report.columns import number, p_value
+from attune_bench.report.drawing import (
     MUTED,
-    PAPER,
-    PROFILED,
     SKY,
     STEP,
     WIDTH,
+    Rows,
     altair,
     axis,
+    best_first,
     data,
-    dumbbell,
     estimates,
+    heatmap,
     hover,
-    label,
+    labels,
     line,
+    metric_in,
+    named,
     names,
-    ranked,
     rows_of,
     save,
+    scaled,
     shown,
     sizes,
     styled,
     unique,
 )
-from attune_bench.report._heatmaps import metric_correlation, mode_differences, question_agreement, win_rates
-from attune_bench.report._trajectories import trajectories
-from attune_bench.stats.comparison import FEWEST
-from attune_bench.stats.subgroups import FEW
-from attune_bench.stats_tables import number, p_value
+from attune_bench.report.tables import label
+from attune_bench.score_table import ScoreTable
 from attune_data.text import printable
+from attune_metrics.metric import Metric
+from attune_metrics.stats.statistics import STATISTICS
 
 if TYPE_CHECKING:
-    import polars as pl
-
-    from attune_bench.report._drawing import Figure
+    from attune_bench.report.drawing import Chart
 
 __all__ = [
-    "CHANCE",
-    "conversation_difficulty",
-    "diagnosis_groups",
-    "label",
+    "condition_differences",
     "metric_correlation",
-    "mode_differences",
-    "perspective_gap",
     "profile",
-    "question_agreement",
+    "profiled",
+    "ranks",
     "save",
     "scores",
-    "trajectories",
-    "turn_drift",
+    "unit_difficulty",
     "win_rates",
 ]
 
-CHANCE: Mapping[str, float] = {
-    "avg_pairwise_accuracy": 1 / 3,
-    "avg_pairwise_kendall_tau": 0,
-    "pooled_binary_om_metrics.mcc": 0,
-    "pooled_binary_human_metrics.mcc": 0,
-}
-"""What answers at random score, where it does not depend on the data."""
-
-_SIZES = {
-    "": f"{FEW} participants or more",
-    "few": f"fewer than {FEW} participants",
-    "too few": f"fewer than {FEWEST} participants, no interval",
-}
+_RATIO = Metric(name="", label="", digits=3)
 
 
-def scores(summary: "pl.DataFrame", metric: str = "composite_score", *, mode: str | None = None) -> "Figure":
-    """Draw a metric of every model with its interval, and the level of chance where it is known.
+def scores(
+    table: ScoreTable,
+    summary: pl.DataFrame,
+    metric: str | None = None,
+    *,
+    condition: str | None = None,
+    levels: Mapping[str, float] | None = None,
+) -> "Chart":
+    """Draw a metric of every model with its interval, the best on top.
 
     Parameters
     ----------
+    table : ScoreTable
+        The scores.
     summary : polars.DataFrame
-        What `attune_bench.stats.comparison.summary` gives.
-    metric : str
-        One of its metrics.
-    mode : str, optional
-        One of its modes; needed where it holds several.
+        What `attune_bench.stats.summary.summary` gives of them.
+    metric : str, optional
+        One of its metrics; by default its only one, or the primary one.
+    condition : str, optional
+        One of its conditions; needed where it has several.
+    levels : mapping of str to float, optional
+        Name to value of lines across all models, such as the level of chance.
 
     Returns
     -------
@@ -99,44 +90,115 @@ def scores(summary: "pl.DataFrame", metric: str = "composite_score", *, mode: st
     Raises
     ------
     ValueError
-        Where the frame has no value of the metric, or not in the mode.
+        Where the frame has no value of the metric, or not under the condition.
     ImportError
         Where the extra ``plots`` is not installed.
 
     Examples
     --------
-    >>> from attune_data import load, load_runs
     >>> from attune_bench import score
-    >>> conversations, runs = load("demo"), load_runs("demo")
-    >>> given = score(conversations, runs)
-    >>> found = given.summary(resamples=200)
-    >>> chart = scores(found, "avg_pairwise_accuracy")
-    >>> type(chart).__name__
+    >>> from attune_data import load, load_runs
+    >>> given = score(load("demo"), load_runs("demo"))
+    >>> found = given.summary(metrics=["avg_pairwise_accuracy"], resamples=200)
+    >>> type(scores(given, found, levels={"chance": 1 / 3})).__name__
     'LayerChart'
     """
-    alt = altair()
-    rows = ranked(rows_of(summary, mode, "value", metric=metric), "value", metric)
+    of = metric_in(table, summary, metric)
+    rows = best_first(rows_of(summary, "value", condition=condition, metric=of.name), "value", of)
     for row in rows:
-        row["text"] = f"{row['model']}: {shown(row, 'value', metric)}, {sizes(row)}"
-    layers = estimates(rows, axis("X", "value", label(metric)), names("model", unique(rows, "model")))
-    if metric in CHANCE:
-        layers.insert(0, line(CHANCE[metric], "chance"))
-    return styled(alt.layer(*layers).properties(width=WIDTH, height=STEP * len(rows)))
+        row["text"] = f"{row['model']}: {shown(row, 'value', of)}, {sizes(table, row)}"
+    rows = scaled(named(rows, "model"), of, "value", "low", "high")
+    layers = estimates(rows, axis("X", "value", label(of)), names("model", unique(rows, "model")))
+    layers[:0] = [line(level * of.scale, name) for name, level in (levels or {}).items()]
+    return styled(altair().layer(*layers).properties(width=WIDTH, height=STEP * len(rows)))
 
 
-def profile(
-    summary: "pl.DataFrame", model: str, *, metrics: Sequence[str] | None = None, mode: str | None = None
-) -> "Figure":
-    """Draw the scores from 0 to 1 of one model, with the other models as ticks.
+def ranks(
+    table: ScoreTable, ranking: pl.DataFrame, metric: str | None = None, *, condition: str | None = None
+) -> "Chart":
+    """Draw the rank of every model with its interval, the best on top.
 
     Parameters
     ----------
-    summary, mode
+    table, metric, condition
+        As for `scores`.
+    ranking : polars.DataFrame
+        What `attune_bench.stats.ranking.rank` gives.
+
+    Returns
+    -------
+    altair.LayerChart
+
+    Raises
+    ------
+    ValueError, ImportError
+        As `scores`.
+
+    Examples
+    --------
+    >>> from attune_bench import score
+    >>> from attune_data import load, load_runs
+    >>> given = score(load("demo"), load_runs("demo"))
+    >>> type(ranks(given, given.rank(resamples=200))).__name__
+    'LayerChart'
+    """
+    alt = altair()
+    of = metric_in(table, ranking, metric)
+    rows = rows_of(ranking, "rank", condition=condition, metric=of.name)
+    for row in rows:
+        ends = "" if row["low"] is None else f" [{row['low']:g}, {row['high']:g}]"
+        row["text"] = f"{row['model']}: rank {row['rank']:g}{ends}, {number(row['value'], of)}, {sizes(table, row)}"
+    rows = named(rows, "model")
+    last = max(len(rows), *(row["high"] or 1 for row in rows))
+    whole = list(range(1, int(last) + 1))
+    x = alt.X(
+        "rank:Q",
+        title=f"rank by {printable(label(of))}",
+        scale=alt.Scale(domain=[0.5, last + 0.5], nice=False),
+        axis=alt.Axis(values=whole, format="d", labelOverlap="greedy", grid=len(whole) <= 30),
+    )
+    layers = estimates(rows, x, names("model", unique(rows, "model")))
+    return styled(alt.layer(*layers).properties(width=min(60 * len(whole), WIDTH), height=STEP * len(rows)))
+
+
+def profiled(table: ScoreTable) -> tuple[str, ...]:
+    """Return the metrics that one axis from 0 to 1 can show: those of that range that reports list.
+
+    Examples
+    --------
+    >>> from attune_bench import Scores
+    >>> rows = {"model": ["m"] * 2, "unit": ["u"] * 2, "metric": ["hit", "error"], "value": [1.0, 3.0]}
+    >>> profiled(Scores.from_table(pl.DataFrame(rows), metrics={"hit": {"low": 0, "high": 1}, "error": {"low": 0}}))
+    ('hit',)
+    """
+    grouped = any(metric.group for metric in table.metrics.values())
+    return tuple(
+        name
+        for name, metric in table.metrics.items()
+        if (metric.low, metric.high, metric.scale) == (0, 1, 1)
+        and metric.statistic in STATISTICS
+        and (metric.group or not grouped)
+    )
+
+
+def profile(
+    table: ScoreTable,
+    summary: pl.DataFrame,
+    model: str,
+    *,
+    metrics: Sequence[str] | None = None,
+    condition: str | None = None,
+) -> "Chart":
+    """Draw the metrics from 0 to 1 of one model, with the other models as ticks.
+
+    Parameters
+    ----------
+    table, summary, condition
         As for `scores`.
     model : str
         One of its models.
     metrics : sequence of str, optional
-        Which, from the top; by default all that lie between 0 and 1, as reports order them.
+        Which, from the top; by default `profiled`.
 
     Returns
     -------
@@ -149,41 +211,45 @@ def profile(
 
     Examples
     --------
-    >>> from attune_data import load, load_runs
     >>> from attune_bench import score
-    >>> conversations, runs = load("demo"), load_runs("demo")
-    >>> given = score(conversations, runs)
-    >>> found = given.summary(resamples=200)
-    >>> type(profile(found, "synthetic/hasty")).__name__
+    >>> from attune_data import load, load_runs
+    >>> given = score(load("demo"), load_runs("demo"))
+    >>> chosen = ["avg_emotion_f1", "avg_pairwise_accuracy"]
+    >>> found = given.summary(metrics=chosen, resamples=200)
+    >>> type(profile(given, found, "synthetic/hasty", metrics=chosen)).__name__
     'LayerChart'
     """
     alt = altair()
-    if metrics is None:
-        metrics = PROFILED
-    rows = rows_of(summary, mode, "value")
-    own = {row["metric"]: row for row in rows if row["model"] == printable(model)}
-    chosen = [metric for metric in metrics if metric in own]
-    if not chosen:
-        raise ValueError(f"nothing to draw: no score of model {model!r} among {', '.join(metrics)}")
+    chosen = profiled(table) if metrics is None else metrics
+    places = labels(table, chosen)
+    rows = [row for row in rows_of(summary, "value", condition=condition) if row["metric"] in places]
     for row in rows:
-        row["place"] = label(row["metric"])
-        row["text"] = f"{row['model']}, {row['place']}: {shown(row, 'value', row['metric'])}, {sizes(row)}"
-    x, y = axis("X", "value", "score", domain=(0, 1)), names("place", [label(metric) for metric in chosen])
-    others = [row for row in rows if row["metric"] in chosen and row not in own.values()]
+        row["place"] = places[row["metric"]]
+        of = table.metrics[row["metric"]]
+        row["text"] = f"{row['model']}, {row['place']}: {shown(row, 'value', of)}, {sizes(table, row)}"
+    own = [row for row in rows if row["model"] == printable(model)]
+    if not own:
+        raise ValueError(f"nothing to draw: no score of model {model!r} among {', '.join(chosen)}")
+    present = {row["place"] for row in own}
+    x = axis("X", "value", "score", domain=(0, 1))
+    y = names("place", [place for place in places.values() if place in present])
+    others = [row for row in rows if row["model"] != printable(model) and row["place"] in present]
     ticks = alt.Chart(data(others)).mark_tick(color=MUTED, thickness=1.5, height=12).encode(x, y, **hover())
-    layers = [*([ticks] if others else []), *estimates([own[metric] for metric in chosen], x, y)]
-    return styled(alt.layer(*layers).properties(width=WIDTH, height=22 * len(chosen)))
+    layers = [*([ticks] if others else []), *estimates(own, x, y)]
+    return styled(alt.layer(*layers).properties(width=300, height=22 * len(present)))
 
 
-def perspective_gap(gaps: "pl.DataFrame", *, mode: str | None = None) -> "Figure":
-    """Draw how much better each model sees what was done (OM) than what was wanted (HP); the widest gap on top.
+def win_rates(
+    table: ScoreTable, rates: pl.DataFrame, metric: str | None = None, *, condition: str | None = None
+) -> "Chart":
+    """Draw on which share of units the model of a row does better than that of a column.
 
     Parameters
     ----------
-    gaps : polars.DataFrame
-        What `attune_bench.benchmarks.attunebench.analyses.perspective_gap` gives.
-    mode : str, optional
+    table, metric, condition
         As for `scores`.
+    rates : polars.DataFrame
+        What `attune_bench.analyses.win_rates` gives.
 
     Returns
     -------
@@ -196,40 +262,37 @@ def perspective_gap(gaps: "pl.DataFrame", *, mode: str | None = None) -> "Figure
 
     Examples
     --------
-    >>> from attune_data import load, load_runs
     >>> from attune_bench import score
-    >>> from attune_bench.benchmarks.attunebench import analyses
-    >>> conversations, runs = load("demo"), load_runs("demo")
-    >>> given = score(conversations, runs)
-    >>> found = analyses.perspective_gap(given, resamples=200)
-    >>> chart = perspective_gap(found)
-    >>> type(chart).__name__
+    >>> from attune_bench.analyses import win_rates as rates_of
+    >>> from attune_data import load, load_runs
+    >>> given = score(load("demo"), load_runs("demo"))
+    >>> type(win_rates(given, rates_of(given, resamples=200))).__name__
     'LayerChart'
     """
-    rows = sorted(rows_of(gaps, mode, "gap"), key=lambda row: (-row["gap"], row["model"]))
+    rows = rows_of(rates, "rate", condition=condition, metric=metric_in(table, rates, metric).name)
     for row in rows:
-        row["text"] = (
-            f"{row['model']}: OM {number(row['om'], '')}, HP {number(row['hp'], '')}, gap "
-            f"{shown(row, 'gap', signed=True)}, Holm p {p_value(row['p_holm'])}, {sizes(row)}"
-        )
-    kinds = {"om": "OM: what the model did", "hp": "HP: what was wanted"}
-    chart = dumbbell(rows, kinds, names("model", unique(rows, "model")), "accuracy")
-    return styled(chart.properties(width=WIDTH, height=STEP * len(rows)))
+        row["shown"] = f"{row['rate']:.2f}"
+        against = f"{row['model_a']} against {row['model_b']}"
+        row["text"] = f"{against}: {shown(row, 'rate', _RATIO)}, {sizes(table, row)}"
+    rows = named(rows, "model_a", "model_b")
+    won = {model: fmean(row["rate"] for row in rows if row["model_a"] == model) for model in unique(rows, "model_a")}
+    order = sorted(won, key=lambda model: (-won[model], model))
+    return heatmap(rows, "rate", ("model_b", order), ("model_a", order), middle=0.5, reach=0.5)
 
 
-def turn_drift(drift: "pl.DataFrame", metric: str, *, mode: str | None = None) -> "Figure":
-    """Draw a metric in the early and the late third of conversations, and beside it how far it drifts.
+def metric_correlation(table: ScoreTable, correlations: pl.DataFrame, *, condition: str | None = None) -> "Chart":
+    """Draw Spearman's correlation of metrics across models.
 
     Parameters
     ----------
-    drift : polars.DataFrame
-        What `attune_bench.benchmarks.attunebench.analyses.turn_drift` gives.
-    metric, mode
+    table, condition
         As for `scores`.
+    correlations : polars.DataFrame
+        What `attune_bench.analyses.metric_correlation` gives.
 
     Returns
     -------
-    altair.HConcatChart
+    altair.LayerChart
 
     Raises
     ------
@@ -238,50 +301,46 @@ def turn_drift(drift: "pl.DataFrame", metric: str, *, mode: str | None = None) -
 
     Examples
     --------
-    >>> from attune_data import load, load_runs
     >>> from attune_bench import score
-    >>> from attune_bench.benchmarks.attunebench import analyses
-    >>> conversations, runs = load("demo"), load_runs("demo")
-    >>> given = score(conversations, runs)
-    >>> found = analyses.turn_drift(given, resamples=200)
-    >>> chart = turn_drift(found, "avg_emotion_va_score")
-    >>> type(chart).__name__
-    'HConcatChart'
+    >>> from attune_bench.analyses import metric_correlation as correlation_of
+    >>> from attune_bench.benchmarks.attunebench.baselines import prior
+    >>> from attune_data import load, load_runs
+    >>> conversations = load("demo")
+    >>> given = score(conversations, [*load_runs("demo"), *prior(conversations)])
+    >>> found = correlation_of(given, metrics=["avg_emotion_f1", "avg_emotion_va_score"], resamples=200)
+    >>> type(metric_correlation(given, found)).__name__
+    'LayerChart'
     """
-    alt = altair()
-    rows = ranked(rows_of(drift, mode, "drift", metric=metric), "drift", metric)
+    rows = rows_of(correlations, "rho", condition=condition)
+    places = labels(table, dict.fromkeys([*unique(rows, "metric_a"), *unique(rows, "metric_b")]))
     for row in rows:
-        thirds = ", ".join(f"{third} {number(row[third], metric)}" for third in ("early", "middle", "late"))
-        drifts = shown(row, "drift", metric, signed=True)
-        row["text"] = f"{row['model']}: {thirds}; drift {drifts}, Holm p {p_value(row['p_holm'])}, {sizes(row)}"
-    y = names("model", unique(rows, "model"))
-    kinds = {"early": "early third", "middle": "middle", "late": "late"}
-    bare = y.copy()
-    bare.axis = None
-    panels = [
-        dumbbell(rows, kinds, y, label(metric)).properties(width=200, height=STEP * len(rows)),
-        alt.layer(line(0), *estimates(rows, axis("X", "drift", "late minus early", ticks=3), bare)).properties(
-            width=140, height=STEP * len(rows)
-        ),
-    ]
-    return styled(alt.hconcat(*panels, spacing=16))
+        row["first"], row["second"] = places[row["metric_a"]], places[row["metric_b"]]
+        row["shown"] = f"{round(row['rho'], 2) + 0.0:.2f}"
+        row["text"] = f"{row['second']} and {row['first']}: {shown(row, 'rho', _RATIO)}, {row['models']} models"
+    # Each pair once: the triangle below the diagonal.
+    columns, lines = unique(rows, "first"), unique(rows, "second")
+    return heatmap(rows, "rho", ("first", columns), ("second", lines), middle=0, reach=1)
 
 
-def diagnosis_groups(groups: "pl.DataFrame", metric: str, *, mode: str | None = None) -> "Figure":
-    """Draw how a metric differs between conversations of participants with a diagnosis and of those without any.
-
-    Points of few participants are hollow, of too few to have an interval a cross.
+def condition_differences(
+    table: ScoreTable, differences: pl.DataFrame, *, condition: str | None = None, reference: str | None = None
+) -> "Chart":
+    """Draw how far each metric of each model differs between two conditions.
 
     Parameters
     ----------
-    groups : polars.DataFrame
-        What `attune_bench.benchmarks.attunebench.analyses.diagnosis_groups` gives.
-    metric, mode
-        As for `scores`.
+    table : ScoreTable
+        The scores.
+    differences : polars.DataFrame
+        What `attune_bench.analyses.condition_differences` gives.
+    condition, reference : str, optional
+        The two conditions; by default the frame's only ones.
 
     Returns
     -------
-    altair.FacetChart
+    altair.LayerChart
+        Cells print the difference as the metric is reported; the colour is its share of the metric's range, of an
+        unbounded metric of its largest value.
 
     Raises
     ------
@@ -290,61 +349,58 @@ def diagnosis_groups(groups: "pl.DataFrame", metric: str, *, mode: str | None = 
 
     Examples
     --------
-    >>> from attune_data import load, load_runs
     >>> from attune_bench import score
-    >>> from attune_bench.benchmarks.attunebench import analyses
-    >>> conversations, runs = load("demo"), load_runs("demo")
-    >>> given = score(conversations, runs)
-    >>> found = analyses.diagnosis_groups(given, data=conversations, resamples=1000)
-    >>> chart = diagnosis_groups(found, "avg_emotion_va_score")
-    >>> type(chart).__name__
-    'FacetChart'
+    >>> from attune_bench.analyses import condition_differences as differences_of
+    >>> from attune_data import load, load_runs
+    >>> runs = load_runs("demo")
+    >>> again = [run.model_copy(update={"mode": "verbose"}) for run in runs]
+    >>> given = score(load("demo"), [*runs, *again])
+    >>> found = differences_of(given, metrics=["composite_score"], resamples=200)
+    >>> type(condition_differences(given, found)).__name__
+    'LayerChart'
     """
-    alt = altair()
-    rows = rows_of(groups, mode, "value_none", metric=metric)
+    if reference is not None and "reference" in differences.columns:
+        differences = differences.filter(reference=reference)
+    rows = rows_of(differences, "difference", condition=condition)
+    references = unique(rows, "reference")
+    if len(references) > 1:
+        raise ValueError(f"the references are {', '.join(map(repr, references))}; choose one with reference=...")
+    places = labels(table, unique(rows, "metric"))
+    widths = {name: _width(table.metrics[name], rows) for name in places}
     for row in rows:
-        row["kind"] = _SIZES[row["mark"]]
+        of = table.metrics[row["metric"]]
+        row["share"] = row["difference"] / widths[row["metric"]]
+        row["place"] = places[row["metric"]]
+        row["shown"] = number(row["difference"], of, signed=True)
         row["text"] = (
-            f"{row['model']}, {row['group']}: {number(row['value_none'], metric)} without a diagnosis; difference "
-            f"{shown(row, 'difference', metric, signed=True)}, Holm p {p_value(row['p_holm'])}, {sizes(row)}"
+            f"{row['model']}, {row['place']}: {shown(row, 'difference', of, signed=True)}, "
+            f"Holm p {p_value(row['p_holm'])}, {sizes(table, row)}"
         )
-    y = names("model", sorted(unique(rows, "model")))
-    x = axis("X", "difference", f"{label(metric)}: difference from no diagnosis")
-    base = alt.Chart().encode(y)
-    looks = dict(zip(_SIZES.values(), ((SKY, "circle"), (PAPER, "circle"), (PAPER, "cross")), strict=True))
-    kinds = [kind for kind in looks if kind in unique(rows, "kind")]
-    fills, shapes = ([looks[kind][i] for kind in kinds] for i in (0, 1))
-    legend = alt.Legend(title=None, orient="top", labelLimit=260)
-    chart = alt.layer(
-        alt.Chart()
-        .mark_rule(color=MUTED, strokeDash=[4, 3], strokeWidth=1.5, aria=False)
-        .encode(x=alt.datum(0))
-        .transform_aggregate(rows="count()", groupby=["group"]),
-        base.mark_rule(color=SKY, strokeWidth=2).encode(alt.X("low:Q"), alt.X2("high:Q"), **hover()),
-        base.mark_point(size=70, opacity=1, strokeWidth=2).encode(
-            x,
-            stroke=alt.Stroke("kind:N", scale=alt.Scale(domain=kinds, range=[SKY] * len(kinds)), legend=legend),
-            fill=alt.Fill("kind:N", scale=alt.Scale(domain=kinds, range=fills), legend=legend),
-            shape=alt.Shape("kind:N", scale=alt.Scale(domain=kinds, range=shapes), legend=legend),
-            **hover(),
-        ),
-        data=data(rows),
-    ).properties(width=WIDTH, height=22 * len(unique(rows, "model")))
-    header = alt.Header(labelOrient="top", labelAnchor="start", labelFontWeight="bold", title=None)
-    return styled(chart.facet(row=alt.Row("group:N", sort=unique(rows, "group"), header=header), spacing=10))
+    rows = named(rows, "model")
+    reach = max(abs(row["share"]) for row in rows) or 1
+    axes = ("model", sorted(unique(rows, "model"))), ("place", unique(rows, "place"))
+    return heatmap(rows, "share", *axes, middle=0, reach=reach)
 
 
-def conversation_difficulty(
-    difficulty: "pl.DataFrame", metric: str = "composite_score", *, mode: str | None = None
-) -> "Figure":
-    """Draw, a point for each conversation, how hard it is and how far models differ on it.
+def _width(metric: Metric, rows: Rows) -> float:
+    """Return what a difference of a metric is measured by: its range, or its largest value where it is unbounded."""
+    if metric.high - metric.low < float("inf"):
+        return metric.high - metric.low
+    own = [abs(row[key]) for row in rows if row["metric"] == metric.name for key in ("value", "value_reference")]
+    return max(own) or 1
+
+
+def unit_difficulty(
+    table: ScoreTable, difficulty: pl.DataFrame, metric: str | None = None, *, condition: str | None = None
+) -> "Chart":
+    """Draw, a point for each unit, the mean of the models on it and how far they differ; units are not named.
 
     Parameters
     ----------
+    table, metric, condition
+        As for `scores`.
     difficulty : polars.DataFrame
-        What `attune_bench.benchmarks.attunebench.analyses.conversation_difficulty` gives.
-    metric, mode
-        As for `scores`.
+        What `attune_bench.analyses.unit_difficulty` gives.
 
     Returns
     -------
@@ -357,20 +413,18 @@ def conversation_difficulty(
 
     Examples
     --------
-    >>> from attune_data import load, load_runs
     >>> from attune_bench import score
-    >>> from attune_bench.benchmarks.attunebench import analyses
-    >>> conversations, runs = load("demo"), load_runs("demo")
-    >>> given = score(conversations, runs)
-    >>> found = analyses.conversation_difficulty(given)
-    >>> chart = conversation_difficulty(found)
-    >>> type(chart).__name__
+    >>> from attune_bench.analyses import unit_difficulty as difficulty_of
+    >>> from attune_data import load, load_runs
+    >>> given = score(load("demo"), load_runs("demo"))
+    >>> type(unit_difficulty(given, difficulty_of(given))).__name__
     'LayerChart'
     """
     alt = altair()
-    rows = rows_of(difficulty.drop("conversation_id"), mode, "sd", metric=metric)
+    of = metric_in(table, difficulty, metric)
+    rows = rows_of(difficulty.drop("unit", strict=False), "sd", condition=condition, metric=of.name)
     for row in rows:
-        row["text"] = f"mean {number(row['mean'], metric)}, SD {number(row['sd'], metric)}, {row['models']} models"
-    points = alt.Chart(data(rows)).mark_point(color=SKY, size=45, strokeWidth=1.5)
-    x, y = axis("X", "mean", f"{label(metric)}: mean of models"), axis("Y", "sd", "SD of models")
-    return styled(alt.layer(points.encode(x, y, **hover())).properties(width=380, height=260))
+        row["text"] = f"mean {number(row['mean'], of)}, SD {number(row['sd'], of)}, {row['models']} models"
+    points = alt.Chart(data(scaled(rows, of, "mean", "sd"))).mark_point(color=SKY, size=45, strokeWidth=1.5)
+    x, y = axis("X", "mean", f"{label(of)}: mean of models"), axis("Y", "sd", "SD of models")
+    return styled(alt.layer(points.encode(x, y, **hover())).properties(width=WIDTH, height=260))

@@ -1,399 +1,268 @@
-"""The HTML report: one file to forward, which needs no network, no script to be read, and no other file."""
+"""The report as a page of HTML: one file to forward, which makes no request and can be read without its script."""
 
+import sys
 import warnings
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from math import isinf
+from typing import Any
 
-from attune_bench.benchmarks.attunebench import analyses
-from attune_bench.report import figures
-from attune_bench.report._cells import number_cell, p_cell, score_cell, sizes_cell
-from attune_bench.report._disclosure import few_groups, hidden_strata, open_groups, without_groups
-from attune_bench.report._drawing import PROFILED
-from attune_bench.report._page import Cell, element, figure, joined, page, section, table
-from attune_bench.report.text import CALLS_NOTE, call_table, headline
-from attune_bench.stats.comparison import FEWEST, told_apart
-from attune_bench.stats.series import Sampling
-from attune_bench.stats.signing import fingerprint, sign
-from attune_bench.stats.subgroups import FEW, conversation_ids
+from typing_extensions import Unpack
+
+from attune_bench.analyses import ANALYSES
+from attune_bench.benchmarks import BENCHMARKS, benchmark_named
+from attune_bench.benchmarks.base import Benchmark, resolve
+from attune_bench.fingerprint import fingerprint
+from attune_bench.report.columns import Part, Section, Table, text_column
+from attune_bench.report.page import element, page
+from attune_bench.report.sections import PageScores, general_sections
+from attune_bench.report.subgroups import lacking_units
+from attune_bench.report.suppression import few_groups, hides
+from attune_bench.report.tables import headline
+from attune_bench.report.words import INTERVALS, drawn, has_clusters
+from attune_bench.score_table import ScoreTable
+from attune_bench.stats.intervals import too_few
+from attune_bench.stats.options import SamplingKeywords
+from attune_bench.stats.signing import sign
+from attune_data.collection import Collection
 from attune_data.display.html import Html
+from attune_data.licences import named_licences
 from attune_data.text import plural
-from attune_metrics.errors import MetricInputError
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from attune_bench.report._drawing import Figure
-    from attune_bench.scores import Scores
-    from attune_data import Collection, Conversation
-    from attune_data.attunebench.run import Run
+from attune_metrics.metric import Metric
+from attune_metrics.stats.statistics import STATISTICS
 
 __all__ = ["html_report"]
 
-_HEADLINE = (
-    "composite_score", "avg_emotion_f1", "avg_emotion_va_score", "avg_binary_om_accuracy", "avg_binary_human_accuracy",
-    "avg_pairwise_accuracy", "panas_baseline_adjusted", "four_branch_normalized",
-)  # fmt: skip
-_DRIFT = ("avg_binary_om_accuracy", "avg_emotion_va_score")
-_TASKS = {"binary_om": "what the original model did", "binary_human": "what the participant wanted"}
-
-_TRAITS = {"diagnosis_group": "Diagnosis group", "category": "Category"}
-
-_LIMITS = (
-    "Scores measure agreement with what the participant reported, not the emotional intelligence of a model: "
-    "a self-report can be incomplete, and a model can agree with it for other reasons than understanding.",
-    "An interval says how far a score would move with other participants, drawn alike. It says nothing of other "
-    "topics, other languages or other populations, nor of a model that answers otherwise when asked again.",
-    "A prediction that is missing counts as the benchmark defines it; a score with little coverage can mislead. "
-    "Differences between subgroups are observed, not caused: groups differ in more than the trait that names them.",
-    "For research. It is no clinical instrument, and says nothing of any single person.",
-)
-
-
-class _Report:
-    """The sections as they come, what was left out and why, and what all of them ask for."""
-
-    def __init__(self, scores: "Scores", small_cells: bool) -> None:
-        self.modes = sorted({row["mode"] for row in scores.aggregates}, key=lambda mode: (mode != "default", mode))
-        self.small_cells = small_cells
-        self.sections: list[Html] = []
-        self.left_out: list[str] = []
-
-    def add(self, title: str, *parts: Html) -> None:
-        self.sections.append(section(title, *parts))
-
 
 def html_report(
-    scores: "Scores",
+    scores: ScoreTable,
     *,
-    data: "Collection[Conversation] | None" = None,
-    runs: "Iterable[Run] | None" = None,
-    resamples: int = 10_000,
-    seed: int = 0,
+    data: Collection[Any] | None = None,
+    results: Sequence[Any] | None = None,
     small_cells: bool = False,
+    **options: Unpack[SamplingKeywords],
 ) -> str:
     """Return a report of scores as a page of HTML.
 
     Parameters
     ----------
-    scores : Scores
-        What `attune_bench.score` or `Scores.read` gives.
-    data : Collection of Conversation, optional
-        The conversations that were scored: for subgroups.
-    runs : iterable of Run, optional
-        The runs that were scored: with `data`, for agreement by question.
-    resamples, seed : int
-        As for `attune_bench.stats.series.Settings`.
+    scores : ScoreTable
+        The scores, of a benchmark or of anybody's table.
+    data : Collection, optional
+        The reference that was scored against, for the sections of a benchmark that need it.
+    results : sequence of record, optional
+        What was scored, for the sections of a benchmark that need it.
     small_cells : bool
-        Whether to show values that rest on fewer than 5 participants or would give such values away, models run on
-        fewer than 5, and single conversations.
+        Where clusters are people: whether to show values that rest on fewer than 5 of them or would give such values
+        away, models run on fewer than 5, and single units. `attune_bench.report.suppression` says what is hidden.
+    **options
+        ``resamples``, ``seed``, ``level``, ``unit``, ``interval``; see `attune_bench.stats.options.AnalysisOptions`.
 
     Returns
     -------
     str
-        A page that makes no request. What was not given is left out, and named at its end.
+        A page that makes no request. What it leaves out is named at its end.
 
     Raises
     ------
     ImportError
         Where the extra ``plots`` is not installed.
+    MetricInputError
+        Where an option is unknown or out of range.
     ValueError
-        Where there is no score, no model was run on 5 participants and `small_cells` is not set, or an option is out
-        of range.
+        Where the scores are empty, or every model was run on fewer than 5 participants and `small_cells` is not set.
 
     Examples
     --------
-    >>> from attune_data import load, load_runs
     >>> from attune_bench import score
-    >>> scores = score(load("demo"), load_runs("demo"))
-    >>> page = html_report(scores, resamples=200)
+    >>> from attune_data import load, load_runs
+    >>> page = html_report(score(load("demo"), load_runs("demo")), resamples=200)
     >>> page.startswith("<!DOCTYPE html>"), page.count("<svg") > 2
     (True, True)
     """
-    if not scores.records:
-        raise ValueError("there is no score to report")
-    options: Sampling = {"resamples": resamples, "seed": seed}
-    few = [] if small_cells else few_groups(scores)
-    if few:
-        scores = without_groups(scores, few)
-        if not scores.records:
-            raise ValueError(
-                f"every model was run on fewer than {FEWEST} participants, whose values are not shown; "
-                "show them with small_cells=True (--small-cells)"
-            )
-    report = _Report(scores, small_cells)
-    why = f"run on fewer than {FEWEST} participants"
-    report.left_out += [f"{model} [{mode}]: {why} (--small-cells)" for model, mode in few]
+    if scores.values.is_empty():
+        raise ValueError("no scores to report: the table has no row")
+    few = few_groups(scores) if hides(scores, small_cells=small_cells) else []
+    table = scores.keep(groups=[group for group in scores.groups if group not in few]) if few else scores
+    why = f"run on {too_few(scores)}"
+    if table.values.is_empty():
+        raise ValueError(
+            f"every model was {why}, whose values are not shown; show them with small_cells=True (--small-cells)"
+        )
+    benchmark = _benchmark_of(table)
+    own = resolve(benchmark.analyses) if benchmark else {}
+    asked = PageScores(table=table, analyses={**ANALYSES, **own}, small_cells=small_cells, options=options)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        _analyses(report, scores, data, None if runs is None else list(runs), options)
+        sections = general_sections(asked)
+        if benchmark and benchmark.sections:
+            own_sections = resolve(benchmark.sections)
+            sections += own_sections(table, data=data, results=results, small_cells=small_cells, **options)
+    warned = list(dict.fromkeys(str(warning.message) for warning in caught))
+    sections += [_methods(asked, benchmark, data, warned), _limits(asked, benchmark)]
+    if data is not None:
+        sections.append(_data(table, data))
+    left_out = [f"{_called(*group)}: {why} (--small-cells)" for group in few]
+    left_out += [f"{section.title}: {section.left_out}" for section in sections if not section.parts]
+    left_out += _beyond_board(table)
+    shown = [section for section in sections if section.parts]
+    if left_out:
+        shown.append(Section("Not in this report", [tuple(left_out)]))
+    notice = f"Models {why} are not shown; the end of the page names them." if few else ""
+    return page(_title(table), _top(table, notice), shown)
+
+
+def _benchmark_of(table: ScoreTable) -> Benchmark | None:
+    """Return the entry of the scores' benchmark, where it is registered or its module is in use already.
+
+    Scores can come from a file, and a file does not choose which modules are imported.
+    """
+    name = table.provenance.benchmark
+    if name is None:
+        return None
+    if name.partition(":")[0] in sys.modules and ":" in name:
+        return benchmark_named(name)
+    return next((benchmark for benchmark in BENCHMARKS if benchmark.name == name), None)
+
+
+def _title(table: ScoreTable) -> str:
+    title = table.provenance.title
+    return title if title.lower().endswith("scores") else f"{title} scores"
+
+
+def _top(table: ScoreTable, notice: str) -> list[Html]:
+    """Return what is said of all numbers, below the title."""
+    parts = [element("p", headline(table), class_="quiet")]
+    if table.provenance.synthetic:
+        people = ": no score here is of a real person" if table.provenance.private else ""
+        parts.append(element("p", f"SYNTHETIC demonstration data{people}.", class_="notice"))
+    return [*parts, *([element("p", notice, class_="notice")] if notice else [])]
+
+
+def _called(model: str, condition: str | None) -> str:
+    return model if condition is None else f"{model} [{condition}]"
+
+
+def _beyond_board(table: ScoreTable) -> list[str]:
+    """Say how many metrics the board does not show."""
+    others = [name for name in table.metrics if name not in table.headline]
+    if not others:
+        return []
+    named = ", ".join(others) if len(others) <= 12 else f"{', '.join(others[:12])}, ..."
+    return [f"{plural(len(others), 'metric')} beyond those of the board, which the report as JSON has: {named}"]
+
+
+def _methods(
+    asked: PageScores, benchmark: Benchmark | None, data: Collection[Any] | None, warned: Sequence[str]
+) -> Section:
+    table, chosen = asked.table, asked.chosen
+    held, unit = table.provenance, table.provenance.unit
+    person = drawn(table, chosen)
+    each = f", each with all of its {unit}s" if person != unit else ""
+    drawing = (
+        f"Intervals are {100 * chosen.level:g}% bootstrap intervals ({INTERVALS[chosen.interval]}) of "
+        f"{chosen.resamples:,} resamples, seed {chosen.seed}: {person}s are drawn{each}. With {too_few(table)}, or "
+        "where nothing varies, a number has no interval."
+    )
+    if not has_clusters(table):
+        drawing += f" Every {unit} is taken to be independent of the others."
+    under = "" if table.conditions == (None,) else f" in one {held.condition}"
+    comparing = (
+        f"Two models are compared on the {unit}s that both were run on, by exchanging the two within each {person}. "
+        f"p-values are corrected by Holm's method, over all pairs of models of one metric{under}, or over the strata "
+        "of one trait for each model; metrics are not pooled."
+    )
+    parts: list[Part] = [_scoring(table), *_choices(table, benchmark), drawing, comparing, _metrics(table)]
+    parts += [f"Warning: {text.rstrip('.')}." for text in warned]
     question = None if data is None else f"subgroups of data {fingerprint(data)}"
-    _methods(report, scores, options, question, list(dict.fromkeys(str(warning.message) for warning in caught)))
-    title = "AttuneBench scores"
-    top = [element("h1", title), element("p", headline(scores), class_="quiet")]
-    if scores.metadata.get("synthetic"):
-        top.append(element("p", "SYNTHETIC demonstration data: no score here is of a real person.", class_="notice"))
-    if few:
-        top.append(element("p", f"Models {why} are not shown; the end of the page names them.", class_="notice"))
-    return page(title, *top, *report.sections)
+    made_of_units = [name for name in table.headline if table.metric(name).statistic in STATISTICS]
+    signature = sign(table, question=question, metrics=made_of_units, **asked.options)
+    parts.append(Html(f"Signature, to be quoted with the numbers: {element('code', signature)}"))
+    return Section("Methods", parts)
 
 
-def _analyses(
-    report: _Report,
-    scores: "Scores",
-    data: "Collection[Conversation] | None",
-    runs: "Sequence[Run] | None",
-    options: Sampling,
-) -> None:
-    summary = scores.summary(**options)
-    _scores(report, summary)
-    _calls(report, scores)
-    _comparisons(report, scores, options)
-    _within(report, scores, options)
-    _between(report, scores, options)
-    if report.small_cells:
-        frame = analyses.conversation_difficulty(scores)
-        _drawn(report, "Difficulty of conversations", "A point is a conversation.", frame, "sd",
-               figures.conversation_difficulty)  # fmt: skip
-    else:
-        report.left_out.append("Difficulty of conversations: shows single conversations (--small-cells)")
-    if data is None:
-        report.left_out.append("Subgroups: need the conversations (--data)")
-    else:
-        _subgroups(report, scores, data, options)
-    if data is None or runs is None:
-        report.left_out.append("Agreement by question: needs the conversations and the run files (--data, --results)")
-    else:
-        _questions(report, scores, data, runs, options)
-
-
-def _enough(report: _Report, frame: "pl.DataFrame") -> "pl.DataFrame":
-    """Return the rows of a frame that may be shown."""
-    if report.small_cells or "participants" not in frame.columns:
-        return frame
-    return frame.filter(frame["participants"] >= FEWEST)
-
-
-def _drawn(
-    report: _Report, title: str, caption: str, frame: "pl.DataFrame", value: str, draw: "Callable[..., Figure]",
-    *, rows_need: str = "scores of at least one model",
-) -> None:  # fmt: skip
-    """Add a section of one figure for each mode that has something to draw, or why there is none."""
-    defined = frame.drop_nulls(value)
-    shown = _enough(report, defined)
-    found = [
-        figure(draw(shown, mode=mode), f"{caption} Mode {mode}." if len(report.modes) > 1 else caption)
-        for mode in report.modes
-        if not shown.filter(mode=mode).is_empty()
-    ]
-    if found:
-        report.add(title, *found)
-    elif not defined.is_empty():
-        report.left_out.append(f"{title}: fewer than {FEWEST} participants (--small-cells)")
-    elif not frame.is_empty():
-        report.left_out.append(f"{title}: no value is defined")
-    else:
-        report.left_out.append(f"{title}: needs {rows_need}")
-
-
-def _scores(report: _Report, summary: "pl.DataFrame") -> None:
-    import polars as pl
-
-    if not report.small_cells:
-        enough = pl.col("participants") >= FEWEST
-        summary = summary.with_columns(pl.when(enough).then(pl.col(end)) for end in ("value", "low", "high"))
-    rows = {(row["model"], row["mode"], row["metric"]): row for row in summary.iter_rows(named=True)}
-    groups = sorted({(model, mode) for model, mode, _ in rows},
-                    key=lambda group: -(rows[*group, "composite_score"]["value"] or 0))  # fmt: skip
-    body: list[list[str | Cell]] = []
-    for model, mode in groups:
-        composite, pairs = rows[model, mode, "composite_score"], rows[model, mode, "avg_pairwise_accuracy"]
-        covered = [
-            row["coverage"] for metric in _HEADLINE if (row := rows[model, mode, metric])["coverage"] is not None
-        ]
-        least = min(covered, default=None)
-        body.append(
-            [
-                f"{model} [{mode}]" if len(report.modes) > 1 else model,
-                *(score_cell(rows[model, mode, metric], "value", metric) for metric in _HEADLINE),
-                sizes_cell(composite if composite["n"] else pairs),
-                Cell("-" if least is None else f"{100 * least:.1f}%", value=None if least is None else round(least, 3)),
-            ]
+def _scoring(table: ScoreTable) -> str:
+    held = table.provenance
+    if held.benchmark is None:
+        return (
+            f"The values are those of a table with a row for each model, {held.unit} and metric; none was scored here."
         )
-    head = ["model", *map(figures.label, _HEADLINE), "n (participants)", "least coverage"]
-    note = (
-        "Means over conversations with 95% intervals. The composite runs from 0 to 100, PANAS baseline-adjusted from "
-        "-1 to 1, the others from 0 to 1. OM: what the original model did. HP: what the human participant wanted. "
-        "Coverage: predictions present of the questions that count, the lowest of all tasks."
-    )
-    report.add("Scores", table(head, body, sortable=True), element("p", note, class_="quiet"))
-    _drawn(report, "Composite", "Composite with 95% intervals.",
-           summary.filter(metric="composite_score"), "value", figures.scores)  # fmt: skip
-    _drawn(report, "Pairwise accuracy", "Pairwise accuracy with 95% intervals; the broken line is chance, 1/3.",
-           summary.filter(metric="avg_pairwise_accuracy"), "value",
-           partial(figures.scores, metric="avg_pairwise_accuracy"))  # fmt: skip
-    profiles = [
-        figure(figures.profile(summary, model, mode=mode), f"{model} [{mode}]" if len(report.modes) > 1 else model)
-        for model, mode in groups
-        if any(rows[model, mode, metric]["value"] is not None for metric in PROFILED)
+    protocol = f" by its {held.protocol} protocol" if held.protocol else ""
+    return f"{held.title}, scored{protocol} with attune-bench {held.library_version}, {held.unit} by {held.unit}."
+
+
+def _choices(table: ScoreTable, benchmark: Benchmark | None) -> list[str]:
+    """Say what was chosen of the choices that the scores depend on."""
+    said = {choice.name: choice.help for choice in (benchmark.choices if benchmark else ())}
+    return [
+        f"{name[:1].upper()}{name[1:]}: {option}{f' ({said[name]})' if name in said else ''}."
+        for name, option in table.provenance.variant.items()
     ]
-    note = "Scores from 0 to 1, higher is better. Points: the model, with 95% intervals. Ticks: the other models."
-    report.add("Profiles", element("p", note, class_="quiet"), element("div", *profiles, class_="grid"))
 
 
-def _calls(report: _Report, scores: "Scores") -> None:
-    modes = {row["mode"] for row in scores.aggregates}
-    names = [f"{row['em_model']} [{row['mode']}]" if len(modes) > 1 else row["em_model"] for row in scores.aggregates]
-    head, body = call_table(scores.aggregates, names)
-    if body:
-        cells: list[list[str | Cell]] = [[name, *map(Cell, counts)] for name, *counts in body]
-        report.add("Calls", table(head, cells), element("p", CALLS_NOTE, class_="quiet"))
+def _metrics(table: ScoreTable) -> Table:
+    """Return how the metrics of the board are understood."""
+    metrics = [table.metric(name) for name in table.headline]
+    columns = [
+        text_column("metric", "label", is_name=True),
+        text_column("range", "range"),
+        text_column("better", "better"),
+        text_column("value of a model", "statistic"),
+        *([text_column("source", "source", is_name=True)] if any(metric.source for metric in metrics) else []),
+    ]
+    better = {True: "higher", False: "lower", None: "neither"}
+    rows = [
+        {
+            "label": metric.label,
+            "range": _range(metric),
+            "better": better[metric.higher_is_better],
+            "statistic": _statistic(metric, table.provenance.unit),
+            "source": metric.source or None,
+        }
+        for metric in metrics
+    ]
+    return Table("metrics", "Metrics of the board", columns, rows)
 
 
-def _comparisons(report: _Report, scores: "Scores", options: Sampling) -> None:
-    frame = _enough(report, scores.compare_all(**options, metrics=["composite_score", "avg_pairwise_accuracy"]))
-    if frame.is_empty():
-        report.left_out.append("Comparisons: no mode has two models")
-        return
-    parts = []
-    for count in told_apart(frame).iter_rows(named=True):
-        metric, mode = count["metric"], count["mode"]
-        rows = [row for row in frame.iter_rows(named=True) if (row["metric"], row["mode"]) == (metric, mode)]
-        heading = figures.label(metric) + (f", mode {mode}" if len(report.modes) > 1 else "")
-        said = (
-            f"Told apart (Holm-corrected p < 0.05, a family of {plural(count['family'], 'test')}): "
-            f"{count['told_apart']} of {plural(count['pairs'], 'pair')}. "
-            f"By an uncorrected interval that excludes 0: {count['interval_excludes_0']}."
+def _range(metric: Metric) -> str:
+    low, high = (end * metric.scale for end in (metric.low, metric.high))
+    if isinf(low) and isinf(high):
+        return "unbounded"
+    return f"{low:g} or more" if isinf(high) else f"{high:g} or less" if isinf(low) else f"{low:g} to {high:g}"
+
+
+def _statistic(metric: Metric, unit: str) -> str:
+    known = {
+        "mean": f"mean over {unit}s",
+        "share": f"share of {unit}s",
+        "mean_of_means": f"mean of the means over groups of {unit}s",
+        "z_score": "standard score among the models",
+    }
+    if metric.statistic in known:
+        return known[metric.statistic]
+    return f"{metric.statistic} of counts pooled over {unit}s" if metric.statistic in STATISTICS else metric.statistic
+
+
+def _limits(asked: PageScores, benchmark: Benchmark | None) -> Section:
+    table = asked.table
+    unit, person = table.provenance.unit, drawn(table, asked.chosen)
+    said = [
+        *(benchmark.limits if benchmark else ()),
+        f"A score says how a model did on these {unit}s by the definition of its metric, not how it does elsewhere.",
+        f"An interval says how far a score would move with other {person}s, drawn alike. It says nothing of other "
+        "topics, languages or populations, nor of a model that answers otherwise when asked again.",
+    ]
+    if any(metric.coverage for metric in table.metrics.values()):
+        said.append(
+            "A prediction that is missing counts as the benchmark defines it; a score with little coverage can mislead."
         )
-        body: list[list[str | Cell]] = [
-            [row["model_a"], row["model_b"], score_cell(row, "difference", metric), p_cell(row["p"]),
-             p_cell(row["p_holm"]), number_cell(row["detectable"], metric), sizes_cell(row)]
-            for row in rows
-        ]  # fmt: skip
-        head = ["A", "B", "A minus B", "p", "Holm p", "detectable", "n (participants)"]
-        parts.append(joined(element("h3", heading), element("p", said), table(head, body, sortable=True)))
-    note = "Detectable: the smallest true difference found with 80% power at an uncorrected 0.05."
-    report.add("Comparisons", *parts, element("p", note, class_="quiet"))
-
-
-def _within(report: _Report, scores: "Scores", options: Sampling) -> None:
-    _drawn(report, "Perspective gap",
-           "How well a model sees what was done (OM) and what was wanted (HP); the widest gap on top.",
-           analyses.perspective_gap(scores, **options), "gap", figures.perspective_gap)  # fmt: skip
-    drift = analyses.turn_drift(scores, **options, metrics=_DRIFT)
-    for metric in _DRIFT:
-        _drawn(report, f"Turn drift: {figures.label(metric)}",
-               "By third of the conversation; at the right late minus early with its 95% interval.",
-               drift.filter(metric=metric), "drift", partial(figures.turn_drift, metric=metric))  # fmt: skip
-
-
-def _between(report: _Report, scores: "Scores", options: Sampling) -> None:
-    _drawn(report, "Win rates",
-           "Share of conversations in which the model of the row is nearer to the participant's preferences than that "
-           "of the column; ties count half.", analyses.win_rates(scores, **options), "rate", figures.win_rates,
-           rows_need=analyses.ANALYSES["win_rates"].rows_need)  # fmt: skip
-    _drawn(report, "Metrics across models", "Spearman's correlation over models.",
-           analyses.metric_correlation(scores, **options), "rho", figures.metric_correlation,
-           rows_need=analyses.ANALYSES["metric_correlation"].rows_need)  # fmt: skip
-    if len(report.modes) > 1:
-        frame = _enough(report, analyses.mode_differences(scores, **options))
-        pairs = list(dict.fromkeys(frame.select("mode", "reference").iter_rows()))
-        charts = [
-            figure(figures.mode_differences(frame, mode, reference=reference), f"Mode {mode} minus mode {reference}.")
-            for mode, reference in pairs
-            if not frame.filter(mode=mode, reference=reference)["difference"].is_null().all()
-        ]
-        if charts:
-            report.add("Differences between modes", *charts)
-    else:
-        report.left_out.append("Differences between modes: need scores in at least two modes")
-
-
-def _subgroups(report: _Report, scores: "Scores", data: "Collection[Conversation]", options: Sampling) -> None:
-    import polars as pl
-
-    strata = {trait: {name: conversation_ids(part) for name, part in data.stratify(trait).items()} for trait in _TRAITS}
-    hidden = set() if report.small_cells else hidden_strata(scores, strata, conversation_ids(data))
-    parts = []
-    for trait, title in _TRAITS.items():
-        frame = scores.by(trait, data=data, compare=True, **options, metrics=["composite_score"])
-        body: list[list[str | Cell]] = []
-        for row in frame.iter_rows(named=True):
-            name = f"{row['stratum']}: {row['model']}" + (f" [{row['mode']}]" if len(report.modes) > 1 else "")
-            value, difference, p = (
-                score_cell(row, "value", "composite_score"),
-                score_cell(row, "difference", "composite_score", ends=("difference_low", "difference_high")),
-                p_cell(row["p_holm"]),
-            )
-            at = trait, row["model"], row["mode"]
-            if (*at, row["stratum"]) in hidden:
-                few = row["participants"] < FEWEST
-                why = f"fewer than {FEWEST} participants" if few else "not shown, as a smaller group would follow"
-                body.append([name, Cell("-"), Cell("-"), Cell("-"), Cell(why)])
-            elif (*at, None) in hidden:
-                body.append([name, value, Cell("-"), Cell("-"), sizes_cell(row)])
-            else:
-                body.append([name, value, difference, p, sizes_cell(row)])
-        head = ["stratum: model", "composite", "difference from the others", "Holm p", "n (participants)"]
-        parts += [element("h3", title), table(head, body, sortable=True)]
-    note = (
-        "A conversation with two diagnoses is in both strata: strata overlap. Differences are unpaired, corrected for "
-        f"the strata of a trait, for each model apart. few: fewer than {FEW} participants."
+    said.append(
+        "Differences between subgroups are observed, not caused: groups differ in more than the trait that names them."
     )
-    if not report.small_cells:
-        note += f" Values of fewer than {FEWEST} participants are not shown, nor others from which they would follow."
-    if lacking := _lacking(scores, data):
-        note += f" {lacking}."
-    report.add("Subgroups", *parts, element("p", note, class_="quiet"))
-    groups = analyses.diagnosis_groups(scores, data=data, **options, metrics=["avg_emotion_va_score"])
-    if not report.small_cells:
-        open_to = open_groups(scores, strata["diagnosis_group"])
-        rows = zip(*(groups[key] for key in ("model", "mode", "group")), strict=True)
-        may = pl.Series([row in open_to for row in rows], dtype=pl.Boolean)
-        # A row that is hidden stays, with nothing to draw, as one of too few participants.
-        groups = groups.with_columns(participants=pl.when(may & groups["low"].is_not_null()).then("participants"))
-    caption = f"Difference from participants without any diagnosis, with 95% intervals; hollow: fewer than {FEW}."
-    _drawn(report, "Emotion VA by diagnosis", caption, groups, "difference",
-           partial(figures.diagnosis_groups, metric="avg_emotion_va_score"),
-           rows_need=analyses.ANALYSES["diagnosis_groups"].rows_need)  # fmt: skip
+    return Section("Limits", [tuple(said)])
 
 
-def _lacking(scores: "Scores", data: "Collection[Conversation]") -> str:
-    """Say how many scored conversations the data lack; nothing where it holds all."""
-    scored = {record["conversationId"] for record in scores.records}
-    lacking = len(scored.difference(conversation_ids(data)))
-    return f"The data lack {lacking} of {plural(len(scored), 'scored conversation')}" if lacking else ""
-
-
-def _questions(
-    report: _Report, scores: "Scores", data: "Collection[Conversation]", runs: "Sequence[Run]", options: Sampling
-) -> None:
-    try:
-        frame = analyses.question_agreement(scores, data=data, runs=runs, **options)
-    except MetricInputError:
-        # Its text names a conversation, which a page does not.
-        why = _lacking(scores, data) or "The run files are not all those that were scored"
-        report.left_out.append(f"Agreement by question: {why}")
-        return
-    for task, what in _TASKS.items():
-        _drawn(report, f"Agreement by question: {what}", "Share of turns on which a model answers as the participant.",
-               frame.filter(task=task), "agreement", partial(figures.question_agreement, task=task),
-               rows_need=analyses.ANALYSES["question_agreement"].rows_need)  # fmt: skip
-
-
-def _methods(report: _Report, scores: "Scores", options: Sampling, question: str | None, warned: Sequence[str]) -> None:
-    metadata = scores.metadata
-    signature = sign(scores, question=question, **options, metrics=_HEADLINE)
-    said = (
-        f"Predictions were scored by the {metadata['protocol']} protocol of AttuneBench, conversation by conversation. "
-        f"Intervals are 95% expanded-percentile bootstrap intervals of {options['resamples']:,} resamples, seed "
-        f"{options['seed']}; participants are drawn, each with all conversations. Two models are compared on the "
-        "conversations that both were run on, by exchanging them within participants; p-values are corrected by Holm's "
-        "method over all pairs of a metric in a mode, or over the strata of a trait. n counts conversations, in "
-        "parentheses participants. Where there are fewer than 5 participants, or nothing varies, there is no interval."
-    )
-    quoted = element("p", Html("Signature, to be quoted with the numbers: "), element("code", signature))
-    report.add("Methods", element("p", said), *(element("p", f"Warning: {text}.") for text in warned), quoted)
-    report.add("Limits", element("ul", *(element("li", limit) for limit in _LIMITS)))
-    if report.left_out:
-        report.add("Not in this report", element("ul", *(element("li", text) for text in report.left_out)))
+def _data(table: ScoreTable, data: Collection[Any]) -> Section:
+    unit = table.provenance.unit
+    licences = named_licences(data)
+    said = f"Licence of the {unit}s: {'; '.join(licences)}." if licences else f"The {unit}s state no licence."
+    return Section("Data", [" ".join(filter(None, (said, lacking_units(table, data))))])

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isnan
-from textwrap import fill
+from textwrap import wrap
 from typing import Any, Literal, get_args
 
 import polars as pl
@@ -110,7 +110,7 @@ def _grids(document: Document) -> tuple[list[_Grid], list[str]]:
         rows = [[_shown(column.cell(row)) for column in table.columns] for row in table.rows]
         if marked:
             rows = [[*cells, _mark(row, reasons)] for cells, row in zip(rows, table.rows, strict=True)]
-        head = [column.head for column in table.columns] + ([""] if marked else [])
+        head = [printable(column.head) for column in table.columns] + ([""] if marked else [])
         names = [place for place, column in enumerate(table.columns) if column.is_name]
         grids.append(_Grid(printable(table.title), head, rows, names, [printable(note) for note in table.notes]))
     return grids, [printable(f"[{place}] {reason}.") for place, reason in enumerate(reasons, start=1)]
@@ -144,21 +144,26 @@ def _escaped(text: str) -> str:
 def _text(document: Document) -> str:
     grids, footnotes = _grids(document)
     legend, grids = _cut(grids)
-    blocks = [fill(printable(document.head), WIDTH)] if document.head else []
+    blocks = [_filled(printable(document.head))] if document.head else []
     blocks += legend
     for table in grids:
         if not table.head:
-            blocks.append(fill(table.title, WIDTH))
+            blocks.append(_filled(table.title))
             continue
         parts = list(_fitting(table.head, table.rows))
         for place, (head, rows) in enumerate(parts):
             title = f"{table.title} (continued)" if place else table.title
-            blocks.append(f"{fill(title, WIDTH)}\n{grid(head, rows)}" if title else grid(head, rows))
-        blocks += [fill(note, WIDTH) for note in table.notes]
+            blocks.append(f"{_filled(title)}\n{grid(head, rows)}" if title else grid(head, rows))
+        blocks += [_filled(note) for note in table.notes]
     # A signature is one word, for copying: it is never broken.
     signature = [document.signature] if document.signature else []
     notes = [*footnotes, *map(printable, document.notes)]
-    return "\n\n".join([*blocks, *(fill(note, WIDTH) for note in notes), *signature])
+    return "\n\n".join([*blocks, *(_filled(note) for note in notes), *signature])
+
+
+def _filled(text: str) -> str:
+    """Return text in lines that fit; words with a hyphen, such as names, are not cut."""
+    return "\n".join(wrap(text, WIDTH, break_on_hyphens=False))
 
 
 def _cut(grids: list[_Grid]) -> tuple[list[str], list[_Grid]]:
@@ -179,7 +184,7 @@ def _cut(grids: list[_Grid]) -> tuple[list[str], list[_Grid]]:
         short = {name: shortened(f"{number}. {name}", room[id(one)]) for number, name in enumerate(names, start=1)}
         rows = [[short[cell] if place in one.names else cell for place, cell in enumerate(row)] for row in one.rows]
         cut.append(_Grid(one.title, one.head, rows, one.names, one.notes))
-    return ["\n".join(fill(f"{number}. {name}", WIDTH) for number, name in enumerate(names, start=1))], cut
+    return ["\n".join(_filled(f"{number}. {name}") for number, name in enumerate(names, start=1))], cut
 
 
 def _room(table: _Grid) -> int:

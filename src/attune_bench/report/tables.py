@@ -1,6 +1,6 @@
 """The tables of any scores: board, metrics, comparisons, subgroups, ranks, failed units, variants, calls."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,26 +21,27 @@ from attune_bench.report.columns import (
     text_column,
     yes_column,
 )
+from attune_bench.report.words import drawn, has_clusters, interval_words
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.comparison import count_significant
-from attune_bench.stats.options import FEW, MIN_CLUSTERS
+from attune_bench.stats.options import FEW, MIN_CLUSTERS, AnalysisOptions
 from attune_bench.stats.series import ScoreSeries
 from attune_bench.stats.summary import coverage, points, z_scores
-from attune_data.text import plural, printable
+from attune_data.text import plural, printable, width
 from attune_metrics.metric import Metric
 from attune_metrics.stats.statistics import STATISTICS
 
 __all__ = [
     "board",
-    "calls_table",
+    "comparison_note",
     "comparison_tables",
-    "failure_tables",
     "group_name",
     "headline",
     "label",
     "metric_of",
     "metric_tables",
     "model_frame",
+    "overlap_note",
     "rank_tables",
     "sorted_groups",
     "standing_notes",
@@ -49,6 +50,7 @@ __all__ = [
 ]
 
 _MOST_COLUMNS = 5
+_WIDEST_HEAD = 40
 
 
 def headline(table: ScoreTable) -> str:
@@ -106,7 +108,7 @@ def sorted_groups(table: ScoreTable) -> list[tuple[str, str | None]]:
     return sorted(series.groups, key=place)
 
 
-def board(table: ScoreTable, summary: pl.DataFrame, metrics: Sequence[str]) -> Table:
+def board(table: ScoreTable, summary: pl.DataFrame, metrics: Sequence[str], options: AnalysisOptions) -> Table:
     """Return the board: a row a model, the best first, with the interval of every metric named.
 
     Parameters
@@ -117,6 +119,8 @@ def board(table: ScoreTable, summary: pl.DataFrame, metrics: Sequence[str]) -> T
         What `attune_bench.stats.summary.summary` gives of these metrics.
     metrics : sequence of str
         From the left.
+    options : AnalysisOptions
+        Those of the summary.
     """
     found = {(row["model"], row["condition"], row["metric"]): row for row in summary.iter_rows(named=True)}
     rows: list[dict[str, Any]] = []
@@ -130,14 +134,23 @@ def board(table: ScoreTable, summary: pl.DataFrame, metrics: Sequence[str]) -> T
                 "n": own[0]["n"],
                 "clusters": own[0]["clusters"],
                 "least coverage": min(shares, default=None),
-                "reason": own[0]["reason"],
+                "reason": _reasons(table, own),
             }
         )
     columns = [text_column("model", "name", is_name=True), *(_board_column(table.metrics[name]) for name in metrics)]
     columns.append(size_column())
     if any(row["least coverage"] is not None for row in rows):
         columns.append(Column("least coverage", _least_coverage))
-    return Table("summary", "Models", columns, rows, summary, (_board_note(table),))
+    return Table("summary", "Models", columns, rows, summary, (_board_note(table, metrics, options),))
+
+
+def _reasons(table: ScoreTable, own: Sequence[Row]) -> str | None:
+    """Return why metrics have no interval: the first one's reason, and those of others that have another."""
+    first = own[0]["reason"]
+    others = [
+        f"{table.metrics[row['metric']].label}: {row['reason']}" for row in own if row["reason"] not in (None, first)
+    ]
+    return "; ".join(filter(None, (first, *others))) or None
 
 
 def _board_column(metric: Metric) -> Column:
@@ -150,14 +163,12 @@ def _least_coverage(row: Row) -> Cell:
     return Cell("-" if share is None else f"{100 * share:.1f}%", value=None if share is None else round(share, 3))
 
 
-def _board_note(table: ScoreTable) -> str:
+def _board_note(table: ScoreTable, metrics: Sequence[str], options: AnalysisOptions) -> str:
     held = table.provenance
-    several = table.units["cluster"].null_count() < table.units.height and held.cluster != held.unit
-    drawn = f"{held.cluster}s" if several else f"{held.unit}s"
-    size = f"{held.unit}s ({held.cluster}s)" if several else f"{held.unit}s"
-    shares = any(metric.statistic == "share" for metric in table.metrics.values())
+    size = f"{held.unit}s ({held.cluster}s)" if has_clusters(table) else f"{held.unit}s"
+    shares = any(table.metrics[name].statistic == "share" for name in metrics)
     trials = " Shares have Wilson intervals." if shares else ""
-    return f"[95% intervals] by resampling {drawn} (expanded percentile).{trials} n: {size} with a value."
+    return f"In brackets: {interval_words(table, options)}.{trials} n: {size} with a value."
 
 
 def model_frame(table: ScoreTable) -> pl.DataFrame:
@@ -190,7 +201,7 @@ def model_frame(table: ScoreTable) -> pl.DataFrame:
 
 
 def metric_tables(table: ScoreTable, frame: pl.DataFrame) -> list[Table]:
-    """Return every metric that has a group: models as columns up to five, else as rows.
+    """Return every metric that has a group: models as columns where they are few and of short names, else as rows.
 
     `frame` is what `model_frame` gives.
     """
@@ -202,7 +213,7 @@ def metric_tables(table: ScoreTable, frame: pl.DataFrame) -> list[Table]:
     models = {group_name(table, *group): rows_of[group] for group in sorted_groups(table)}
     tables = []
     for title, metrics in groups.items():
-        if len(models) <= _MOST_COLUMNS:
+        if len(models) <= _MOST_COLUMNS and all(width(name) <= _WIDEST_HEAD for name in models):
             columns = [text_column("metric", "name"), *(_model_column(name, row) for name, row in models.items())]
             rows: list[dict[str, Any]] = [{"name": label(metric), "metric": metric} for metric in metrics]
         else:
@@ -267,6 +278,17 @@ def comparison_tables(table: ScoreTable, comparisons: pl.DataFrame) -> list[Tabl
     return tables
 
 
+def comparison_note(table: ScoreTable, options: AnalysisOptions) -> str:
+    """Return the sentences below tables of comparisons."""
+    held = table.provenance
+    return (
+        f"Difference: A minus B, on the {held.unit}s of both. In brackets: {interval_words(table, options)}. p: "
+        f"exchanging A and B within each {drawn(table, options)}. Holm p: corrected for the pairs of the table; two "
+        "models differ where it is below 0.05. mde: minimum detectable effect, the smallest true difference found with "
+        "80% power at an uncorrected 0.05."
+    )
+
+
 def _under(table: ScoreTable, condition: str | None) -> str:
     return "" if condition is None else f", {table.provenance.condition} {condition}"
 
@@ -295,12 +317,15 @@ def subgroup_tables(table: ScoreTable, frame: pl.DataFrame) -> list[Table]:
     return tables or [Table("subgroups", "Subgroups", columns, [], frame)]
 
 
-def subgroup_notes(table: ScoreTable, *, compared: bool, overlapping: int = 0) -> list[str]:
+def subgroup_notes(
+    table: ScoreTable, *, compared: bool, overlapping: int = 0, options: AnalysisOptions | None = None
+) -> list[str]:
     """Return the sentences below tables of subgroups."""
     held = table.provenance
+    name = held.cluster if has_clusters(table) else held.unit
     notes = [
-        f"95% intervals by resampling {held.cluster}s (expanded percentile). few: fewer than {FEW} {held.cluster}s. "
-        f"too few: fewer than {MIN_CLUSTERS}, no interval."
+        f"In brackets: {interval_words(table, options or AnalysisOptions())}. few: fewer than {FEW} {name}s. too few: "
+        f"fewer than {MIN_CLUSTERS}, no interval."
     ]
     if compared:
         notes.append(
@@ -308,8 +333,14 @@ def subgroup_notes(table: ScoreTable, *, compared: bool, overlapping: int = 0) -
             "of the table, for each model and metric apart."
         )
     if overlapping:
-        notes.append(f"Strata overlap: {plural(overlapping, f'{held.unit} is', f'{held.unit}s are')} in several.")
+        notes.append(overlap_note(table, overlapping))
     return notes
+
+
+def overlap_note(table: ScoreTable, overlapping: int) -> str:
+    """Say how many units are in several strata."""
+    held = table.provenance
+    return f"Strata overlap: {plural(overlapping, f'{held.unit} is', f'{held.unit}s are')} in several."
 
 
 def rank_tables(table: ScoreTable, ranks: pl.DataFrame) -> list[Table]:
@@ -333,89 +364,3 @@ def _rank(row: Row) -> Cell:
         return Cell("-")
     ends = "" if row["low"] is None else f"[{row['low']:g}, {row['high']:g}]"
     return Cell(f"{row['rank']:g}", ends, row["rank"])
-
-
-def failure_tables(table: ScoreTable) -> list[Table]:
-    """Return how many units failed, by kind, and the primary metric under every choice of the variants."""
-    kinds = [name for name in table.values.columns if name.startswith("failed.")]
-    tables = []
-    if kinds:
-        counts = table.values.group_by("model", "condition").agg(pl.col(kinds).sum().cast(pl.Int64))
-        by_group = {(row["model"], row["condition"]): row for row in counts.iter_rows(named=True)}
-        rows = [
-            {"name": group_name(table, *group), **by_group[group]}
-            for group in sorted_groups(table)
-            if any(by_group[group][kind] for kind in kinds)
-        ]
-        heads = {kind: kind.removeprefix("failed.").replace("_", " ") for kind in kinds}
-        columns = [text_column("model", "name", is_name=True), *(count_column(heads[kind], kind) for kind in kinds)]
-        if rows:
-            frame = counts.sort("model", "condition").rename({kind: kind.removeprefix("failed.") for kind in kinds})
-            title = f"Failed {table.provenance.unit}s, by kind"
-            tables.append(Table("failed", title, columns, rows, frame))
-    for name, options in table.choices.items():
-        tables.append(_variant_table(table, name, options))
-    return tables
-
-
-def _variant_table(table: ScoreTable, name: str, options: Sequence[str]) -> Table:
-    """Return the primary metric of every model under each option of a choice, the other choices as they are."""
-    metric = table.metric(table.primary)
-    values: dict[str, Mapping[tuple[str, str | None], float | None]] = {}
-    for option in options:
-        series = ScoreSeries(table.variant(**{name: option}))
-        values[option] = dict(zip(series.groups, points(series, metric.name), strict=True))
-    rows = [
-        {
-            "name": group_name(table, *group),
-            "model": group[0],
-            "condition": group[1],
-            **{option: values[option].get(group) for option in options},
-        }
-        for group in sorted_groups(table)
-    ]
-    columns = [
-        text_column("model", "name", is_name=True),
-        *(number_column(option, option, lambda _: metric) for option in options),
-    ]
-    schema = {"model": pl.String, "condition": pl.String, **dict.fromkeys(options, pl.Float64)}
-    frame = pl.DataFrame([{key: row[key] for key in schema} for row in rows], schema=schema)
-    return Table(f"by_{name}", f"{label(metric)} under each choice of {name}", columns, rows, frame)
-
-
-CALLS_NOTE = (
-    "Calls: how answers were read, those of judges included: parsed at first, repaired (the text of the answer was "
-    "mended), retried (read when asked again) or failed (not read; what it was asked for is missing)."
-)
-
-
-def calls_table(table: ScoreTable) -> list[Table]:
-    """Return how the answers of the models were read, where the results say so."""
-    outcomes = [name for name in table.values.columns if name.startswith("calls.")]
-    if not outcomes:
-        return []
-    counts = (
-        table.values.drop_nulls(outcomes)
-        .group_by("model", "condition")
-        .agg(pl.len().cast(pl.Int64).alias("n"), pl.col(outcomes).sum().cast(pl.Int64))
-    )
-    by_group = {(row["model"], row["condition"]): row for row in counts.iter_rows(named=True)}
-    rows: list[dict[str, Any]] = [
-        {
-            "name": group_name(table, *group),
-            "total": sum(by_group[group][outcome] for outcome in outcomes),
-            **by_group[group],
-        }
-        for group in sorted_groups(table)
-        if group in by_group
-    ]
-    if not rows:
-        return []
-    heads: Iterable[tuple[str, str]] = ((name.removeprefix("calls."), name) for name in outcomes)
-    columns = [
-        text_column("model", "name", is_name=True),
-        count_column("calls", "total"),
-        *(count_column(head, name) for head, name in heads),
-        count_column(f"of {table.provenance.unit}s", "n"),
-    ]
-    return [Table("calls", "Calls", columns, rows, notes=(CALLS_NOTE,))]

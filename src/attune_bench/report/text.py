@@ -6,18 +6,17 @@ from typing import Any
 from typing_extensions import Unpack
 
 from attune_bench.report.columns import Table
+from attune_bench.report.outcomes import calls_table, failure_tables
 from attune_bench.report.render import Document
 from attune_bench.report.tables import (
     board,
-    calls_table,
-    failure_tables,
     headline,
     metric_tables,
     model_frame,
     standing_notes,
 )
 from attune_bench.score_table import ScoreTable
-from attune_bench.stats.options import SamplingKeywords
+from attune_bench.stats.options import AnalysisOptions, SamplingKeywords
 from attune_bench.stats.signing import sign
 from attune_bench.stats.summary import summary
 
@@ -36,8 +35,9 @@ def report_document(table: ScoreTable, **options: Unpack[SamplingKeywords]) -> D
     """
     frame = model_frame(table)
     of_board = summary(table, metrics=[table.primary], **options)
+    top = board(table, of_board, [table.primary], AnalysisOptions(**options))
     everything = Table("models", "", (), (), frame)
-    tables = [everything, board(table, of_board, [table.primary]), *metric_tables(table, frame)]
+    tables = [everything, top, *metric_tables(table, frame)]
     tables += [*failure_tables(table), *calls_table(table)]
     notes = [_COVERAGE] if any(metric.coverage for metric in table.metrics.values()) else []
     return document(

@@ -1,22 +1,22 @@
-"""The figure of EIBench's states, round by round."""
+"""The figure of this benchmark's own: the person's state, round by round."""
 
 from typing import TYPE_CHECKING
 
-from attune_bench.report._drawing import ORANGE, SKY, altair, data, hover, printed, styled, unique
+import polars as pl
+
+from attune_bench.report.drawing import ORANGE, SKY, Rows, altair, data, hover, styled, unique
 from attune_data.eibench.scenes import scenes
 from attune_data.text import plural, printable
 
 if TYPE_CHECKING:
-    import polars as pl
-
-    from attune_bench.report._drawing import Figure
+    from attune_bench.report.drawing import Chart
 
 __all__ = ["trajectories"]
 
 _LOOKS = {"anger": (ORANGE, "circle"), "trust": (SKY, "square")}
 
 
-def trajectories(states: "pl.DataFrame", model: str) -> "Figure":
+def trajectories(states: pl.DataFrame, model: str) -> "Chart":
     """Draw the mean anger and trust after each round in the conversations of one model, a panel for each scene.
 
     A shaded band is the interval of the mean.
@@ -51,12 +51,12 @@ def trajectories(states: "pl.DataFrame", model: str) -> "Figure":
     'FacetChart'
     """
     alt = altair()
-    rows = [printed(row) for row in states.filter(model=model).drop_nulls("mean").iter_rows(named=True)]
+    rows: Rows = states.filter(model=model).drop_nulls("mean").to_dicts()
     if not rows:
         raise ValueError(f"nothing to draw: no state of model {printable(model)!r}")
     for row in rows:
         ends = "" if row["low"] is None else f" [{row['low']:.1f}, {row['high']:.1f}]"
-        where = f"{row['model']}, {row['scene']}, round {row['round']}"
+        where = f"{printable(row['model'])}, {row['scene']}, round {row['round']}"
         row["text"] = f"{where}: mean {row['axis']} {row['mean']:.1f}{ends}, n = {plural(row['n'], 'scenario')}"
         row["title"] = scenes()[row["scene"]].title
     axes = list(_LOOKS)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -10,17 +11,41 @@ from xml.etree import ElementTree
 import polars as pl
 import pytest
 
+from attune_bench.benchmarks.attunebench import figures as attune_figures
+from attune_bench.benchmarks.attunebench.metrics import METRICS
+from attune_bench.benchmarks.attunebench.table import provenance_of
+from attune_bench.benchmarks.eibench import figures as eibench_figures
 from attune_bench.report import figures
-from attune_bench.report._drawing import svg
-from attune_bench.report._page import figure
+from attune_bench.report.columns import Figure
+from attune_bench.report.drawing import short_names, svg
+from attune_bench.report.page import figure_element
+from attune_bench.score_table import Provenance, ScoreTable
+from attune_data.text import width
+from attune_metrics.metric import Metric
 
 Row = dict[str, Any]
-COUNTS = {"n": 20, "participants": 12, "reason": None, "p": 0.01, "p_holm": 0.02}
+COUNTS = {"n": 20, "clusters": 12, "reason": None, "p": 0.01, "p_holm": 0.02}
 EVIL = "<img src=x onerror=alert(1)>"
+
+# Figures take from scores their metrics, and what their units and clusters are called.
+UNITS = pl.DataFrame({"unit": [f"c{i}" for i in range(20)], "cluster": [f"P{i % 12}" for i in range(20)]})
+TABLE = ScoreTable(
+    values=pl.DataFrame({"model": ["a"], "condition": ["default"], "unit": ["c0"]}),
+    units=UNITS,
+    metrics=METRICS,
+    provenance=provenance_of(protocol="documented"),
+)
+REWARD = Metric(name="reward", label="Reward", low=-1, high=1, scale=100, digits=1)
+SCALED = ScoreTable(
+    values=TABLE.values,
+    units=UNITS.with_columns(cluster=pl.lit(None, dtype=pl.String)),
+    metrics={"reward": REWARD, "seconds": Metric(name="seconds", label="Reward", low=0, higher_is_better=False)},
+    provenance=Provenance(unit="scenario"),
+)
 
 
 def frame(*rows: Row, **common: Any) -> pl.DataFrame:
-    return pl.DataFrame([{"mode": "default", **COUNTS, **common, **row} for row in rows])
+    return pl.DataFrame([{"condition": "default", **COUNTS, **common, **row} for row in rows])
 
 
 def value(model: str, value: float | None, low: float | None, high: float | None, **more: Any) -> Row:
@@ -50,15 +75,23 @@ RATES = frame(
 CORRELATIONS = frame(
     {"metric_a": "avg_emotion_f1", "metric_b": "composite_score", "rho": -0.5, "low": -1.0, "high": 0.5, "models": 3},
 )
-MODES = frame(
+CONDITIONS = frame(
     {"model": "a", "metric": "composite_score", "difference": 5.0, "low": 1.0, "high": 9.0},
     {"model": "a", "metric": "panas_item_mae", "difference": -0.3, "low": None, "high": None},
-    mode="verbose",
+    condition="verbose",
     reference="default",
+    value=1.0,
+    value_reference=1.3,
+)
+RANKS = frame(
+    {"model": "a", "value": 60.0, "rank": 1.0, "low": 1.0, "high": 2.0},
+    {"model": "b", "value": 50.0, "rank": 2.0, "low": None, "high": None},
+    {"model": "c", "value": None, "rank": None, "low": None, "high": None},
+    metric="composite_score",
 )
 DIFFICULTY = frame(
-    {"conversation_id": "secret-1", "mean": 50.0, "sd": 5.0},
-    {"conversation_id": "secret-2", "mean": 60.0, "sd": None},
+    {"unit": "secret-1", "mean": 50.0, "sd": 5.0},
+    {"unit": "secret-2", "mean": 60.0, "sd": None},
     metric="composite_score",
     models=2,
 )
@@ -77,18 +110,18 @@ STATES = pl.DataFrame(
 
 DRAWN: dict[str, tuple[Callable[[], Any], list[str]]] = {
     "scores": (
-        lambda: figures.scores(SUMMARY, "avg_pairwise_accuracy"),
+        lambda: figures.scores(TABLE, SUMMARY),
         ["a: 0.600 [0.500, 0.700], n = 20 (12 participants)", "b: 0.400 [0.350, 0.450], n = 20 (12 participants)"],
     ),
     "profile": (
-        lambda: figures.profile(SUMMARY, "a"),
+        lambda: figures.profile(TABLE, SUMMARY, "a"),
         [
             "a, Pairwise accuracy: 0.600 [0.500, 0.700], n = 20 (12 participants)",
             "b, Pairwise accuracy: 0.400 [0.350, 0.450], n = 20 (12 participants)",
         ],
     ),
     "perspective_gap": (
-        lambda: figures.perspective_gap(GAPS),
+        lambda: attune_figures.perspective_gap(TABLE, GAPS),
         2 * [
             "narrow: OM 0.800, HP 0.770, gap +0.030 [+0.010, +0.050], Holm p 0.0200, n = 20 (12 participants)",
             "wide: OM 0.900, HP 0.800, gap +0.100 [+0.080, +0.120], Holm p 0.0200, n = 20 (12 participants)",
@@ -96,14 +129,14 @@ DRAWN: dict[str, tuple[Callable[[], Any], list[str]]] = {
     ),
     # Early and late, no middle; and the drift.
     "turn_drift": (
-        lambda: figures.turn_drift(DRIFT, "avg_binary_om_accuracy"),
+        lambda: attune_figures.turn_drift(TABLE, DRIFT),
         3 * [
             "a: early 0.900, middle -, late 0.800; drift -0.100 [-0.200, -0.010], Holm p 0.0200, "
             "n = 20 (12 participants)"
         ],
     ),
     "diagnosis_groups": (
-        lambda: figures.diagnosis_groups(GROUPS, "avg_emotion_va_score"),
+        lambda: attune_figures.diagnosis_groups(TABLE, GROUPS),
         [
             "a, ADHD: 0.500 without a diagnosis; difference -0.200 [-0.300, -0.100], Holm p 0.0200, "
             "n = 20 (12 participants)",
@@ -111,33 +144,40 @@ DRAWN: dict[str, tuple[Callable[[], Any], list[str]]] = {
         ],
     ),
     "win_rates": (
-        lambda: figures.win_rates(RATES),
+        lambda: figures.win_rates(TABLE, RATES),
         [
             "a against b: 0.250 [0.200, 0.300], n = 20 (12 participants)",
             "b against a: 0.750 [0.700, 0.800], n = 20 (12 participants)",
         ],
     ),
     "metric_correlation": (
-        lambda: figures.metric_correlation(CORRELATIONS),
+        lambda: figures.metric_correlation(TABLE, CORRELATIONS),
         ["Composite and Emotion F1: -0.500 [-1.000, 0.500], 3 models"],
     ),
-    "mode_differences": (
-        lambda: figures.mode_differences(MODES, "verbose"),
+    "ranks": (
+        lambda: figures.ranks(TABLE, RANKS),
+        [
+            "a: rank 1 [1, 2], 60.00, n = 20 (12 participants)",
+            "b: rank 2, 50.00, n = 20 (12 participants)",
+        ],
+    ),
+    "condition_differences": (
+        lambda: figures.condition_differences(TABLE, CONDITIONS),
         [
             "a, Composite: +5.00 [+1.00, +9.00], Holm p 0.0200, n = 20 (12 participants)",
             "a, PANAS item MAE, lower is better: -0.300, Holm p 0.0200, n = 20 (12 participants)",
         ],
     ),
-    "conversation_difficulty": (
-        lambda: figures.conversation_difficulty(DIFFICULTY),
+    "unit_difficulty": (
+        lambda: figures.unit_difficulty(TABLE, DIFFICULTY),
         ["mean 50.00, SD 5.00, 2 models"],
     ),
     "question_agreement": (
-        lambda: figures.question_agreement(QUESTIONS, "binary_om"),
+        lambda: attune_figures.question_agreement(TABLE, QUESTIONS, "binary_om"),
         ["a, B1: 0.800 [0.700, 0.900], 40 answers, n = 20 (12 participants)"],
     ),
     "trajectories": (
-        lambda: figures.trajectories(STATES, "a"),
+        lambda: eibench_figures.trajectories(STATES, "a"),
         [
             "a, charm, round 0: mean anger 40.0 [38.0, 42.0], n = 6 scenarios",
             "a, charm, round 0: mean trust 25.5, n = 6 scenarios",
@@ -172,81 +212,140 @@ def test_every_mark_says_its_numbers(name: str) -> None:
 
 
 def test_every_figure_is_tested() -> None:
-    assert set(figures.__all__) - {"CHANCE", "label", "save"} == set(DRAWN)
+    drawn = {*figures.__all__, *attune_figures.__all__, *eibench_figures.__all__} - {"profiled", "save"}
+    assert drawn == set(DRAWN)
 
 
-def test_the_best_model_is_on_top_and_the_level_of_chance_is_drawn() -> None:
-    text = words(svg(figures.scores(SUMMARY, "avg_pairwise_accuracy")))
+def test_the_best_model_is_on_top_and_levels_are_drawn() -> None:
+    text = words(svg(figures.scores(TABLE, SUMMARY, levels={"chance": 1 / 3})))
     assert [word for word in text if word in {"a", "b", "c"}] == ["a", "b"]
     assert "chance" in text
+    assert "chance" not in words(svg(figures.scores(TABLE, SUMMARY)))
 
 
-def test_the_lowest_error_is_on_top_and_no_chance_is_drawn_where_it_is_not_known() -> None:
+def test_the_lowest_error_is_on_top() -> None:
     errors = SUMMARY.with_columns(metric=pl.lit("panas_item_mae"))
-    text = words(svg(figures.scores(errors, "panas_item_mae")))
+    text = words(svg(figures.scores(TABLE, errors)))
     assert [word for word in text if word in {"a", "b"}] == ["b", "a"]
-    assert "chance" not in text
+    assert "PANAS item MAE, lower is better" in text
+
+
+def test_values_are_drawn_as_they_are_reported() -> None:
+    # A reward of 0.4 is reported as 40.0, on an axis of the same numbers.
+    rewards = SUMMARY.with_columns(metric=pl.lit("reward"), condition=pl.lit(None, dtype=pl.String), clusters="n")
+    drawing = svg(figures.scores(SCALED, rewards, levels={"goal": 0.55}))
+    assert sorted(marks(drawing)) == ["a: 60.0 [50.0, 70.0], n = 20", "b: 40.0 [35.0, 45.0], n = 20"]
+    assert {"40", "60", "goal"} <= set(words(drawing))
+
+
+def test_metrics_of_one_label_are_told_apart() -> None:
+    pairs = frame({"metric_a": "reward", "metric_b": "seconds", "rho": -0.0, "low": None, "high": None, "models": 3})
+    drawing = svg(figures.metric_correlation(SCALED, pairs))
+    assert {"Reward", "Reward, lower is better", "0.00"} <= set(words(drawing))
+    same = replace(SCALED, metrics={"reward": REWARD, "seconds": replace(REWARD, name="seconds")})
+    assert {"Reward (reward)", "Reward (seconds)"} <= set(words(svg(figures.metric_correlation(same, pairs))))
+
+
+def test_the_colour_of_a_difference_is_a_share_of_the_range_or_of_the_largest_value() -> None:
+    # 0.5 of a range of 2 is a quarter; 1 second of at most 4 is a quarter.
+    differences = frame(
+        {"metric": "reward", "difference": 0.5, "value": 0.9, "value_reference": 0.4},
+        {"metric": "seconds", "difference": -1.0, "value": 3.0, "value_reference": 4.0},
+        model="a", condition="b", reference="a", low=None, high=None,
+    )  # fmt: skip
+    specification = figures.condition_differences(SCALED, differences).to_dict()
+    data = specification["data"]["values"]
+    assert [row["share"] for row in data] == [0.25, -0.25]
+    assert [row["shown"] for row in data] == ["+50.0", "-1.000"]
 
 
 def test_the_widest_gap_is_on_top() -> None:
-    text = words(svg(figures.perspective_gap(GAPS)))
+    text = words(svg(attune_figures.perspective_gap(TABLE, GAPS)))
     assert [word for word in text if word in {"wide", "narrow"}] == ["wide", "narrow"]
 
 
-def test_conversations_are_not_named() -> None:
-    assert "secret" not in str(figures.conversation_difficulty(DIFFICULTY).to_dict())
+def test_units_are_not_named() -> None:
+    assert "secret" not in str(figures.unit_difficulty(TABLE, DIFFICULTY).to_dict())
 
 
 def test_marks_can_be_told_apart_by_shape() -> None:
-    specification = str(figures.turn_drift(DRIFT, "avg_binary_om_accuracy").to_dict())
+    specification = str(attune_figures.turn_drift(TABLE, DRIFT).to_dict())
     assert "'range': ['circle', 'stroke', 'diamond']" in specification
 
 
 def test_a_chart_can_be_changed() -> None:
-    chart = figures.scores(SUMMARY, "avg_pairwise_accuracy")
+    chart = figures.scores(TABLE, SUMMARY)
     widths = [float(read(svg(one)).get("width", "")) for one in (chart, chart.properties(width=800))]
     assert widths[1] - widths[0] == 500
 
 
 def test_names_are_text() -> None:
-    drawing = svg(figures.scores(frame(value(EVIL, 0.5, 0.4, 0.6)), "avg_pairwise_accuracy"))
+    drawing = svg(figures.scores(TABLE, frame(value(EVIL, 0.5, 0.4, 0.6))))
     assert "<img" not in drawing
     assert EVIL in words(drawing)
 
 
-def test_one_mode_is_drawn() -> None:
-    both = pl.concat([SUMMARY, SUMMARY.with_columns(mode=pl.lit("verbose"))])
-    with pytest.raises(ValueError, match=r"there are the modes 'default', 'verbose'; choose one with mode="):
-        figures.scores(both, "avg_pairwise_accuracy")
-    assert len(marks(svg(figures.scores(both, "avg_pairwise_accuracy", mode="verbose")))) == 2
-    with pytest.raises(ValueError, match=r"no mode 'verbos'; there are 'default', 'verbose'"):
-        figures.scores(both, "avg_pairwise_accuracy", mode="verbos")
+def test_long_names_lose_their_middle() -> None:
+    wide = "深度求索模型编号一号的预览版深度求索模型编号一号的预览版"
+    short = short_names(["short", "some-provider/a-model-with-a-long-name-2026-thinking-enabled", wide])
+    assert list(short.values())[:2] == ["short", "some-provider/a-m...inking-enabled"]
+    assert all(width(text) <= 34 for text in short.values())
+
+
+def test_long_names_stay_apart() -> None:
+    long = [f"some-provider/a-model-with-a-long-name-{i}-of-many-2026-thinking-enabled" for i in range(12)]
+    # They differ in their middle, so the start that they share is left out.
+    assert short_names(long)[long[10]] == "...10-of-many-2026-thinking-ena..."
+    drawing = svg(figures.scores(TABLE, frame(*(value(name, 0.5, 0.4, 0.6) for name in long))))
+    assert {mark.partition(":")[0] for mark in marks(drawing)} == set(long)
+    assert set(short_names(long).values()) <= set(words(drawing))
+    # Neither start nor end tells these apart.
+    alike = [f"{start}{'x' * 60}{i}{'y' * 60}" for start in "ab" for i in range(2)]
+    assert [text[:2] for text in short_names(alike).values()] == ["1.", "2.", "3.", "4."]
+
+
+def test_one_condition_is_drawn() -> None:
+    both = pl.concat([SUMMARY, SUMMARY.with_columns(condition=pl.lit("verbose"))])
+    with pytest.raises(ValueError, match=r"the conditions are 'default', 'verbose'; choose one with condition="):
+        figures.scores(TABLE, both)
+    assert len(marks(svg(figures.scores(TABLE, both, condition="verbose")))) == 2
+    with pytest.raises(ValueError, match=r"no condition 'verbos'; expected one of 'default', 'verbose'"):
+        figures.scores(TABLE, both, condition="verbos")
+
+
+def test_one_metric_is_drawn() -> None:
+    both = pl.concat([SUMMARY, SUMMARY.with_columns(metric=pl.lit("avg_emotion_f1"))])
+    with pytest.raises(ValueError, match="the frame has the metrics avg_pairwise_accuracy, avg_emotion_f1; choose one"):
+        figures.scores(TABLE, both)
+    assert "Emotion F1" in words(svg(figures.scores(TABLE, both, "avg_emotion_f1")))
 
 
 def test_nothing_to_draw_is_said() -> None:
     with pytest.raises(ValueError, match="nothing to draw: no value of 'composite_score'"):
-        figures.scores(SUMMARY, "composite_score")
+        figures.scores(TABLE, SUMMARY, "composite_score")
     with pytest.raises(ValueError, match="no score of model 'z'"):
-        figures.profile(SUMMARY, "z")
+        figures.profile(TABLE, SUMMARY, "z")
     with pytest.raises(ValueError, match="no task 'x'; expected one of binary_om"):
-        figures.question_agreement(QUESTIONS, "x")
+        attune_figures.question_agreement(TABLE, QUESTIONS, "x")
 
 
 def test_a_frame_of_something_else_is_refused() -> None:
     with pytest.raises(ValueError, match="no column 'value_none': is it of the analysis that this figure draws"):
-        figures.diagnosis_groups(SUMMARY, "avg_pairwise_accuracy")
+        attune_figures.diagnosis_groups(TABLE, SUMMARY)
+    with pytest.raises(ValueError, match="no column 'metric': is it of the analysis that this figure draws"):
+        figures.win_rates(TABLE, GAPS)
 
 
 @pytest.mark.parametrize("name", DRAWN)
 def test_what_the_pointer_reads_on_a_page_is_written_for_readers(name: str) -> None:
     draw, expected = DRAWN[name]
-    titles = re.findall(r"<title>(.*?)</title>", figure(draw(), "caption"))
+    titles = re.findall(r"<title>(.*?)</title>", figure_element(Figure(draw(), "caption")))
     assert {unescape(title) for title in titles} == set(expected)
 
 
 def test_points_of_few_participants_do_not_look_like_others() -> None:
-    many = GROUPS.head(1).with_columns(group=pl.lit("any"), mark=pl.lit(""), participants=pl.lit(20, dtype=pl.Int64))
-    drawing = svg(figures.diagnosis_groups(pl.concat([many, GROUPS], how="vertical_relaxed"), "avg_emotion_va_score"))
+    many = GROUPS.head(1).with_columns(group=pl.lit("any"), mark=pl.lit(""), clusters=pl.lit(20, dtype=pl.Int64))
+    drawing = svg(attune_figures.diagnosis_groups(TABLE, pl.concat([many, GROUPS], how="vertical_relaxed")))
     points = [mark for mark in read(drawing).iter() if mark.get("aria-roledescription") == "point"]
     assert len({(point.get("fill"), point.get("d")) for point in points}) == 3
     assert {"20 participants or more", "fewer than 20 participants", "fewer than 5 participants, no interval"} <= set(
@@ -255,7 +354,7 @@ def test_points_of_few_participants_do_not_look_like_others() -> None:
 
 
 def test_one_participant_is_singular() -> None:
-    drawing = svg(figures.win_rates(RATES.with_columns(n=1, participants=1)))
+    drawing = svg(figures.win_rates(TABLE, RATES.with_columns(n=1, clusters=1)))
     assert "a against b: 0.250 [0.200, 0.300], n = 1 (1 participant)" in marks(drawing)
 
 
@@ -268,7 +367,7 @@ def luminance(colour: str) -> float:
 
 def test_numbers_in_cells_can_be_read() -> None:
     steps = [{"model_a": "a", "model_b": f"b{i}", "rate": i / 100, "low": None, "high": None} for i in range(101)]
-    root = read(svg(figures.win_rates(frame(*steps, metric="avg_pairwise_accuracy"))))
+    root = read(svg(figures.win_rates(TABLE, frame(*steps, metric="avg_pairwise_accuracy"))))
     cells = [m.get("fill", "") for m in root.iter() if m.get("aria-roledescription") == "rect mark"]
     texts = [m.get("fill") for m in root.iter() if m.get("aria-roledescription") == "text mark" and m.text]
     assert len(cells) == len(texts) == 101
@@ -281,7 +380,7 @@ def test_numbers_in_cells_can_be_read() -> None:
 
 def test_more_than_altair_draws_by_itself() -> None:
     many = pl.concat([DIFFICULTY.head(1)] * 5001)
-    assert len(marks(svg(figures.conversation_difficulty(many)))) == 5001
+    assert len(marks(svg(figures.unit_difficulty(TABLE, many)))) == 5001
 
 
 @pytest.mark.parametrize(
@@ -289,7 +388,7 @@ def test_more_than_altair_draws_by_itself() -> None:
 )
 def test_saves(ending: str, begins: bytes, tmp_path: Path) -> None:
     target = tmp_path / f"figure.{ending}"
-    figures.save(figures.scores(SUMMARY, "avg_pairwise_accuracy"), target)
+    figures.save(figures.scores(TABLE, SUMMARY), target)
     content = target.read_bytes()
     assert content.lstrip().lower().startswith(begins.lower())
     assert b'src="http' not in content
@@ -298,4 +397,4 @@ def test_saves(ending: str, begins: bytes, tmp_path: Path) -> None:
 
 def test_a_name_without_a_format_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"'figure.gif' does not say its format; expected a name in .svg, .png"):
-        figures.save(figures.scores(SUMMARY, "avg_pairwise_accuracy"), tmp_path / "figure.gif")
+        figures.save(figures.scores(TABLE, SUMMARY), tmp_path / "figure.gif")

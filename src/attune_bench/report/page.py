@@ -1,21 +1,18 @@
-"""The frame of the HTML report: elements that escape, style, the script that sorts, figures as inline SVG."""
+"""A page of HTML: elements that escape, sections as markup, style, the script that sorts, figures as inline SVG."""
 
 from base64 import b64encode
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from html import escape
-from typing import TYPE_CHECKING
+from itertools import groupby
 from xml.etree import ElementTree
 
-from attune_bench.report import _drawing as drawing
+from attune_bench.report import drawing
+from attune_bench.report.columns import Cell, Figure, Part, Section, Table
 from attune_data.display.html import Html
 from attune_data.text import printable
 
-if TYPE_CHECKING:
-    from attune_bench.report._drawing import Figure
-
-__all__ = ["Cell", "element", "figure", "joined", "page", "section", "table"]
+__all__ = ["element", "figure_element", "page", "section_element", "table_element"]
 
 _DARK = {
     drawing.INK: "#e6e9ec",
@@ -107,11 +104,6 @@ for (const table of document.querySelectorAll("table.sortable")) {
 """
 
 
-def joined(*parts: Html) -> Html:
-    """Return markup put together."""
-    return Html("".join(parts))
-
-
 def element(name: str, *children: str, **attributes: str) -> Html:
     """Return an element: `Html` as it is, other text and the values of attributes escaped; ``_`` in names is ``-``.
 
@@ -127,48 +119,84 @@ def element(name: str, *children: str, **attributes: str) -> Html:
     return Html(f"<{name}{given}>{inside}</{name}>")
 
 
-def section(title: str, *parts: Html) -> Html:
-    """Return a section of the page under its heading."""
-    return element("section", element("h2", title), *parts)
+def section_element(section: Section) -> Html:
+    """Return a section of the page under its heading; small figures go side by side."""
+    parts: list[Html] = []
+    for is_small, run in groupby(section.parts, lambda part: isinstance(part, Figure) and part.is_small):
+        made = [_part(part) for part in run]
+        parts += [element("div", *made, class_="grid")] if is_small else made
+    return element("section", element("h2", section.title), *parts)
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A number in a table: what is shown, small print after it, and the value to sort by."""
+def _part(part: Part) -> Html:
+    if isinstance(part, Table):
+        return table_element(part)
+    if isinstance(part, Figure):
+        return figure_element(part)
+    if isinstance(part, tuple):
+        return element("ul", *(element("li", text) for text in part))
+    return element("p", part)
 
-    text: str
-    small: str = ""
-    value: float | None = None
 
+def table_element(table: Table) -> Html:
+    """Return a table under its heading, which scrolls within itself where it is too wide; below it its notes.
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str | Cell]], *, sortable: bool = False) -> Html:
-    """Return a table that scrolls within itself where it is too wide; its first column is text."""
-    body = []
-    for row in rows:
-        cells = []
-        for cell in row:
-            if isinstance(cell, Cell):
-                small = [Html(" "), element("small", cell.small)] if cell.small else []
-                value = "" if cell.value is None else repr(cell.value)
-                cells.append(element("td", cell.text, *small, data_value=value))
-            else:
-                cells.append(element("td", element("bdi", cell), class_="text"))
-        body.append(element("tr", *cells))
-    texts = [isinstance(cell, str) for cell in rows[0]] if rows else [True] * len(head)
-    heads = [
-        element("th", name, scope="col", class_="text" if text else "number")
-        for name, text in zip(head, texts, strict=True)
+    Its rows are those of the table as text, cell by cell; a row's ``reason`` is a note that the row refers to.
+
+    Examples
+    --------
+    >>> from attune_bench.report.columns import text_column
+    >>> found = table_element(Table("k", "", [text_column("model", "m", is_name=True)], [{"m": "<b>"}]))
+    >>> "<bdi>&lt;b&gt;</bdi>" in found
+    True
+    """
+    rows = [[column.cell(row) for column in table.columns] for row in table.rows]
+    reasons = list(dict.fromkeys(row["reason"] for row in table.rows if row.get("reason")))
+    heads = [column.head for column in table.columns]
+    is_text = [
+        column.is_name or any(isinstance(cells[place].value, str) for cells in rows)
+        for place, column in enumerate(table.columns)
     ]
-    top = element("thead", element("tr", *heads))
-    kind = {"class_": "sortable"} if sortable else {}
-    return element("div", element("table", top, element("tbody", *body), **kind), class_="scroll", tabindex="0")
+    if reasons:
+        heads.append("note")
+        is_text.append(True)
+        for cells, row in zip(rows, table.rows, strict=True):
+            cells.append(Cell(f"[{reasons.index(row['reason']) + 1}]" if row.get("reason") else ""))
+    top = [
+        element("th", head, scope="col", class_="text" if text else "number")
+        for head, text in zip(heads, is_text, strict=True)
+    ]
+    body = [element("tr", *map(_cell, cells, is_text)) for cells in rows]
+    kind = {"class_": "sortable"} if len(rows) > 1 else {}
+    drawn = element("table", element("thead", element("tr", *top)), element("tbody", *body), **kind)
+    notes = [f"[{place}] {reason}." for place, reason in enumerate(reasons, start=1)]
+    return _joined(
+        *([element("h3", table.title)] if table.title else []),
+        element("div", drawn, class_="scroll", tabindex="0") if rows else element("p", "No rows."),
+        *(element("p", note, class_="quiet") for note in [*notes, *table.notes]),
+    )
 
 
-def figure(chart: "Figure", caption: str) -> Html:
+def _cell(cell: Cell, text: bool) -> Html:
+    if text:
+        return element("td", element("bdi", cell.text), *_small(cell), class_="text")
+    value = "" if cell.value is None else repr(float(cell.value))
+    return element("td", cell.text, *_small(cell), data_value=value)
+
+
+def _small(cell: Cell) -> list[Html]:
+    return [Html(" "), element("small", cell.small)] if cell.small else []
+
+
+def _joined(*parts: Html) -> Html:
+    return Html("".join(parts))
+
+
+def figure_element(figure: Figure) -> Html:
     """Return a chart as inline SVG; each mark shows its own label where the pointer rests on it."""
     name = "http://www.w3.org/2000/svg"
     ElementTree.register_namespace("", name)
-    root = ElementTree.fromstring(drawing.svg(chart))  # noqa: S314 - drawn here
+    root = ElementTree.fromstring(drawing.svg(figure.chart))  # noqa: S314 - drawn here
     for mark in root.iter():
         of_frame = mark.get("aria-roledescription") in {"axis", "legend", "title"}
         if mark.get("role") == "graphics-symbol" and not of_frame and (text := mark.get("aria-label")):
@@ -179,13 +207,15 @@ def figure(chart: "Figure", caption: str) -> Html:
         for attribute in ("role", "aria-label", "aria-roledescription", "aria-hidden", "pointer-events"):
             mark.attrib.pop(attribute, None)
     root.set("role", "img")
-    root.set("aria-label", printable(caption))
+    root.set("aria-label", printable(figure.caption))
     root.set("style", f"--width: {root.get('width')}px")
     drawn = Html(ElementTree.tostring(root, encoding="unicode"))
-    return element("figure", element("div", drawn, class_="scroll", tabindex="0"), element("figcaption", caption))
+    return element(
+        "figure", element("div", drawn, class_="scroll", tabindex="0"), element("figcaption", figure.caption)
+    )
 
 
-def page(title: str, *sections: Html) -> str:
+def page(title: str, top: Iterable[Html], sections: Sequence[Section]) -> str:
     """Return the whole page; nothing on it may be fetched, and no script but its own may run."""
     hashed = b64encode(sha256(_SCRIPT.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{hashed}'; img-src data:"
@@ -194,7 +224,7 @@ def page(title: str, *sections: Html) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         f'<link rel="icon" href="data:,">\n{element("title", title)}\n<style>{_STYLE}</style>'
     )
-    body = "\n".join(sections)
+    body = "\n".join([element("h1", title), *top, *map(section_element, sections)])
     return (
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n{head}\n</head>\n<body>\n<main>\n{body}\n</main>\n'
         f"<script>{_SCRIPT}</script>\n</body>\n</html>\n"

@@ -1,5 +1,6 @@
-"""The HTML reports in a browser: no errors, no request, sorting, and nothing wider than a small screen."""
+"""Pages of HTML in a browser: no errors, no request, sorting, and nothing wider than a small screen."""
 
+import random
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
@@ -8,13 +9,13 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, NamedTuple
 
+import polars as pl
 import pytest
 from episodes import episodes_of
 
 from attune_bench import Scores, score
 from attune_bench.benchmarks.attunebench.baselines import BASELINES
-from attune_bench.report.eibench_html import eibench_report
-from attune_bench.report.html import html_report
+from attune_bench.benchmarks.eibench.scoring import score as score_episodes
 from attune_data import load, load_scenarios
 
 pytestmark = pytest.mark.slow
@@ -33,24 +34,34 @@ class Shown(NamedTuple):
 
 def _attune() -> Shown:
     conversations = load("demo")
-    runs = [run for predict in BASELINES.values() for run in predict(conversations)]
-    records: list[Any] = [
-        {**record, "em_model": EVIL if record["em_model"] == "baseline/lexicon" else record["em_model"]}
-        for record in score(conversations, runs).records
+    runs = [
+        run.model_copy(update={"em_model": EVIL}) if run.em_model == "baseline/lexicon" else run
+        for predict in BASELINES.values()
+        for run in predict(conversations)
     ]
-    named = Scores.of(records, protocol="documented", synthetic=True)
-    content = html_report(named, data=conversations, resamples=100).encode()
+    scores = score(conversations, runs)
+    content = scores.report(format="html", data=conversations, results=runs, resamples=100).encode()
     return Shown(content, "AttuneBench scores", [EVIL, "baseline/chance", "baseline/prior"], 6)
 
 
 def _eibench() -> Shown:
     scenarios = load_scenarios("demo")
     drifts = {EVIL: (-2, 2), "invented/calm": (-5, 4), "invented/rash": (2, -1)}
-    content = eibench_report(episodes_of(scenarios, drifts, failures=[EVIL]), scenarios, resamples=100).encode()
-    return Shown(content, "EIBench rewards", list(drifts), 3)
+    episodes = episodes_of(scenarios, drifts, failures=[EVIL])
+    scores = score_episodes(scenarios, episodes)
+    content = scores.report(format="html", data=scenarios, results=episodes, resamples=100).encode()
+    return Shown(content, "EIBench scores", list(drifts), 3)
 
 
-@pytest.fixture(scope="module", params=[_attune, _eibench], ids=["attune", "eibench"])
+def _table() -> Shown:
+    source = random.Random(0)
+    rows = [(model, f"q{unit}", "hit", source.random(), EVIL) for model in (EVIL, "b" * 300) for unit in range(40)]
+    frame = pl.DataFrame(rows, schema=["model", "unit", "metric", "value", EVIL], orient="row")
+    content = Scores.from_table(frame).report(format="html", resamples=100).encode()
+    return Shown(content, "Scores", [EVIL, "b" * 300], 3)
+
+
+@pytest.fixture(scope="module", params=[_attune, _eibench, _table], ids=["attune", "eibench", "table"])
 def page(request: pytest.FixtureRequest) -> Shown:
     return request.param()  # type: ignore[no-any-return]
 

@@ -1,50 +1,62 @@
-"""What the figures share: palette, marks, heat maps, saving."""
+"""What figures share: palette, marks, axes, heat maps, saving.
+
+Conventions
+-----------
+A figure shows one condition of one metric. What is null in a frame is left out. A line through a mark is its interval.
+
+Colours are of Okabe and Ito's palette, which colour-blind readers can tell apart; marks that differ in colour differ in
+shape too, and heat maps print their values. Every mark says its numbers where the pointer rests on it.
+"""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from os.path import commonprefix
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
-from attune_bench.benchmarks.attunebench.analyses._common import direction
-from attune_bench.report.text import GROUPS, Line
-from attune_bench.stats_tables import interval, number
+import polars as pl
+
+from attune_bench.report.columns import interval, number
+from attune_bench.report.tables import label
+from attune_bench.report.words import has_clusters
+from attune_bench.score_table import ScoreTable
 from attune_data.extras import require
 from attune_data.io.files import write_whole
-from attune_data.text import plural, printable
-from attune_metrics.catalog import CATALOG
-from attune_metrics.errors import MetricInputError
+from attune_data.text import plural, printable, shortened, width
+from attune_metrics.metric import Metric
 
 if TYPE_CHECKING:
     import altair as alt
-    import polars as pl
 
-    Figure: TypeAlias = alt.LayerChart | alt.HConcatChart | alt.FacetChart
+    Chart: TypeAlias = alt.LayerChart | alt.HConcatChart | alt.FacetChart
 
 __all__ = [
     "GRID",
     "INK",
-    "LINES",
     "MUTED",
     "ORANGE",
     "PAPER",
-    "PROFILED",
     "SKY",
     "STEP",
     "WIDTH",
+    "Rows",
     "altair",
     "axis",
+    "best_first",
     "data",
     "dumbbell",
     "estimates",
     "heatmap",
     "hover",
-    "label",
+    "labels",
     "line",
+    "metric_in",
+    "named",
     "names",
-    "printed",
-    "ranked",
     "rows_of",
     "save",
+    "scaled",
+    "short_names",
     "shown",
     "sizes",
     "styled",
@@ -54,8 +66,7 @@ __all__ = [
 
 INK, MUTED, GRID, PAPER, SKY, ORANGE = "#1b1f24", "#5f6872", "#e2e5e9", "#ffffff", "#0072b2", "#d55e00"
 WIDTH, STEP = 300, 26
-LINES: Mapping[str, Line] = {line.key or line.metric: line for lines in GROUPS.values() for line in lines}
-PROFILED = [key for key, line in LINES.items() if (CATALOG[line.metric].low, CATALOG[line.metric].high) == (0, 1)]
+_NAME_WIDTH = 34
 
 Rows = list[dict[str, Any]]
 
@@ -65,54 +76,63 @@ def altair() -> Any:
     return require("altair", "plots")
 
 
-def label(metric: str) -> str:
-    """Return how reports call a metric; its own name where no report shows it.
+# Rows.
 
-    Examples
-    --------
-    >>> label("avg_emotion_va_score"), label("panas_mae")
-    ('Emotion VA', 'panas_mae')
+
+def metric_in(table: ScoreTable, frame: pl.DataFrame, metric: str | None) -> Metric:
+    """Return the metric that is drawn: the one named, else the only one of the frame, else the scores' primary one.
+
+    Raises
+    ------
+    MetricInputError
+        Where the scores have no such metric.
+    ValueError
+        Where the frame has several and not the primary one, or is of something else.
     """
-    return LINES[metric].label if metric in LINES else metric
+    if metric is not None:
+        return table.metric(metric)
+    if "metric" not in frame.columns:
+        raise ValueError("the frame has no column 'metric': is it of the analysis that this figure draws?")
+    found = frame["metric"].unique(maintain_order=True).to_list()
+    if len(found) > 1 and table.primary not in found:
+        raise ValueError(f"the frame has the metrics {', '.join(found)}; choose one with metric=...")
+    return table.metric(found[0] if len(found) == 1 else table.primary)
 
 
-def rows_of(frame: "pl.DataFrame", mode: str | None, value: str, *, metric: str | None = None) -> Rows:
-    """Return the rows of one mode that have a value, of one metric where it is given; text is made printable.
+def rows_of(frame: pl.DataFrame, value: str, *, condition: str | None = None, metric: str | None = None) -> Rows:
+    """Return the rows of one condition that have a value, of one metric where it is given; text is made printable.
 
     Raises
     ------
     ValueError
-        Where there is none, the frame is of something else, or `mode` does not say which of several.
+        Where no row has a value, the frame is of something else, or `condition` does not say which of several.
     """
-    if lacking := {"mode", value}.difference(frame.columns):
+    if lacking := {"condition", value}.difference(frame.columns):
         raise ValueError(f"the frame has no column {min(lacking)!r}: is it of the analysis that this figure draws?")
-    modes = sorted(frame["mode"].unique())
-    if mode is None and len(modes) > 1:
-        raise ValueError(f"there are the modes {', '.join(map(repr, modes))}; choose one with mode=...")
-    if mode is not None and mode not in modes:
-        raise ValueError(f"no mode {mode!r}; there are {', '.join(map(repr, modes)) or 'none'}")
+    conditions = sorted(frame["condition"].unique().to_list(), key=lambda one: (one is not None, one or ""))
+    if condition is None and len(conditions) > 1:
+        raise ValueError(f"the conditions are {', '.join(map(repr, conditions))}; choose one with condition=...")
+    if condition is not None and condition not in conditions:
+        raise ValueError(f"no condition {condition!r}; expected one of {', '.join(map(repr, conditions))}")
     rows = [
-        printed(row)
+        {key: printable(item) if isinstance(item, str) else item for key, item in row.items()}
         for row in frame.iter_rows(named=True)
-        if mode in (None, row["mode"]) and metric in (None, row.get("metric")) and row[value] is not None
+        if condition in (None, row["condition"]) and metric in (None, row.get("metric")) and row[value] is not None
     ]
     if not rows:
         raise ValueError(f"nothing to draw: no {value}{f' of {metric!r}' if metric else ''}")
     return rows
 
 
-def printed(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row whose text is printable."""
-    return {key: printable(item) if isinstance(item, str) else item for key, item in row.items()}
-
-
-def ranked(rows: Rows, key: str, metric: str) -> Rows:
+def best_first(rows: Rows, key: str, metric: Metric) -> Rows:
     """Return rows, the best value first; the greatest where no direction is better."""
-    try:
-        sign = direction(metric)
-    except MetricInputError:
-        sign = 1
-    return sorted(rows, key=lambda row: (-sign * row[key], row["model"]))
+    sign = 1 if metric.higher_is_better is False else -1
+    return sorted(rows, key=lambda row: (sign * row[key], row["model"]))
+
+
+def scaled(rows: Rows, metric: Metric, *keys: str) -> Rows:
+    """Return rows whose values are as the metric is reported: multiplied by its scale."""
+    return [row | {key: None if row[key] is None else row[key] * metric.scale for key in keys} for row in rows]
 
 
 def unique(rows: Rows, key: str) -> list[str]:
@@ -120,15 +140,66 @@ def unique(rows: Rows, key: str) -> list[str]:
     return list(dict.fromkeys(row[key] for row in rows))
 
 
-def shown(row: Mapping[str, Any], key: str, metric: str = "", *, signed: bool = False) -> str:
+def short_names(texts: Iterable[str]) -> dict[str, str]:
+    """Return by name what an axis says: long names without their middle, or without the start that they share.
+
+    Examples
+    --------
+    >>> short_names(["lab/short", "lab/a-rather-long-name-of-a-model-with-thinking-2026"])["lab/short"]
+    'lab/short'
+    >>> short_names(["lab/a-rather-long-name-of-a-model-with-thinking-2026"]).popitem()[1]
+    'lab/a-rather-long...-thinking-2026'
+    """
+    given = list(dict.fromkeys(texts))
+    shared = len(commonprefix([text for text in given if width(text) > _NAME_WIDTH]))  # noqa: RUF071 - of characters
+
+    def middle(text: str) -> str:
+        end = text
+        while width(end) > _NAME_WIDTH // 2 - 3:
+            end = end[1:]
+        return shortened(text, _NAME_WIDTH - width(end)) + end
+
+    def start(text: str) -> str:
+        return shortened(f"...{text[shared:]}", _NAME_WIDTH)
+
+    found: dict[str, str] = {}
+    for cut in (middle, start):
+        found = {text: cut(text) if width(text) > _NAME_WIDTH else text for text in given}
+        if len(set(found.values())) == len(given):
+            return found
+    return {text: f"{place}. {found[text]}" for place, text in enumerate(given, start=1)}
+
+
+def named(rows: Rows, *keys: str) -> Rows:
+    """Return rows with the names of models cut to what fits an axis."""
+    short = short_names(sorted({row[key] for row in rows for key in keys}))
+    return [row | {key: short[row[key]] for key in keys} for row in rows]
+
+
+def labels(table: ScoreTable, metrics: Iterable[str]) -> dict[str, str]:
+    """Return by metric what reports call it; metrics of one label with their names, too."""
+    found = {name: printable(label(table.metric(name))) for name in metrics}
+    said = list(found.values())
+    return {name: text if said.count(text) == 1 else f"{text} ({printable(name)})" for name, text in found.items()}
+
+
+# What marks say.
+
+
+def shown(row: Mapping[str, Any], key: str, metric: Metric, *, signed: bool = False) -> str:
     """Return a value with its interval."""
-    ends = f" {interval(row['low'], row['high'], metric, signed=signed)}" if row["low"] is not None else ""
-    return f"{number(row[key], metric, signed=signed)}{ends}"
+    ends = interval(row["low"], row["high"], metric, signed=signed)
+    return f"{number(row[key], metric, signed=signed)} {ends}".rstrip()
 
 
-def sizes(row: Mapping[str, Any]) -> str:
+def sizes(table: ScoreTable, row: Mapping[str, Any]) -> str:
     """Return what a number rests on."""
-    return f"n = {row['n']} ({plural(row['participants'], 'participant')})"
+    held = table.provenance
+    clusters = f" ({printable(plural(row['clusters'], held.cluster))})" if has_clusters(table) else ""
+    return f"n = {row['n']}{clusters}"
+
+
+# Marks and axes.
 
 
 def data(rows: Iterable[Mapping[str, Any]]) -> Any:
@@ -143,13 +214,13 @@ def axis(
     alt = altair()
     scale = alt.Scale(domain=domain) if domain else alt.Scale(zero=False, padding=8)
     marks = alt.Axis(tickCount=ticks, labelFlush=False, labelOverlap="greedy")
-    return getattr(alt, channel)(f"{field}:Q", title=title, scale=scale, axis=marks)
+    return getattr(alt, channel)(f"{field}:Q", title=printable(title), scale=scale, axis=marks)
 
 
 def names(field: str, order: Sequence[str]) -> Any:
     """Return the vertical axis of names, from the top."""
     alt = altair()
-    text = alt.Axis(labelLimit=250, domain=False, ticks=False, labelPadding=8)
+    text = alt.Axis(labelLimit=320, domain=False, ticks=False, labelPadding=8)
     return alt.Y(f"{field}:N", title=None, scale=alt.Scale(domain=list(order)), axis=text)
 
 
@@ -164,8 +235,8 @@ def estimates(rows: Rows, x: Any, y: Any) -> list[Any]:
     found = [row for row in rows if row["low"] is not None]
     bars = alt.Chart(data(found)).mark_rule(color=SKY, strokeWidth=2)
     points = alt.Chart(data(rows)).mark_point(color=SKY, filled=True, size=80, opacity=1)
-    drawn = [bars.encode(alt.X("low:Q"), alt.X2("high:Q"), y, **hover())] if found else []
-    return [*drawn, points.encode(x, y, **hover())]
+    layers = [bars.encode(alt.X("low:Q"), alt.X2("high:Q"), y, **hover())] if found else []
+    return [*layers, points.encode(x, y, **hover())]
 
 
 def line(x: float, text: str = "") -> Any:
@@ -207,7 +278,7 @@ def dumbbell(rows: Rows, kinds: Mapping[str, str], y: Any, title: str) -> Any:
 
 def heatmap(
     rows: Rows, value: str, x: tuple[str, Sequence[str]], y: tuple[str, Sequence[str]], *, middle: float, reach: float
-) -> "Figure":
+) -> "Chart":
     """Return cells whose colour goes from orange, `reach` below the middle, to blue, as far above it.
 
     A cell prints ``shown`` of its row. `x` and `y` are each a field and the order of its values.
@@ -218,10 +289,9 @@ def heatmap(
         f"{x[0]}:N",
         title=None,
         scale=alt.Scale(domain=list(x[1])),
-        axis=alt.Axis(orient="top", labelAngle=-45, labelLimit=250, domain=False, ticks=False),
+        axis=alt.Axis(orient="top", labelAngle=-45, labelLimit=320, domain=False, ticks=False),
     )
-    vertical = names(y[0], y[1])
-    base = alt.Chart(data(rows)).encode(horizontal, vertical)
+    base = alt.Chart(data(rows)).encode(horizontal, names(y[0], y[1]))
     # Pale at the middle and of one darkness at both ends; the sign is printed, so that it can be read in grey.
     colours = alt.Scale(
         domain=[middle - reach, middle, middle + reach],
@@ -240,11 +310,11 @@ def heatmap(
     return styled(alt.layer(cells, text).properties(width=side * len(x[1]), height=30 * len(y[1])))
 
 
-def styled(chart: Any) -> "Figure":
+def styled(chart: Any) -> "Chart":
     """Return a chart in the report's type and colours."""
     text = {"labelFontSize": 14, "titleFontSize": 14, "labelColor": INK, "titleColor": INK, "titleFontWeight": "normal"}
     return cast(
-        "Figure",
+        "Chart",
         chart.configure(background=PAPER, font="Arial, 'Liberation Sans', Helvetica, sans-serif", padding=8)
         .configure_axis(**text, gridColor=GRID, domainColor=GRID, tickColor=GRID, titlePadding=8)
         .configure_header(**text)
@@ -253,13 +323,16 @@ def styled(chart: Any) -> "Figure":
     )
 
 
-def save(figure: "Figure", path: str | os.PathLike[str]) -> None:
+# Files.
+
+
+def save(figure: "Chart", path: str | os.PathLike[str]) -> None:
     """Write a figure as SVG, PNG, PDF or HTML, by the ending of the name.
 
     Parameters
     ----------
     figure : altair chart
-        What a function of this module gives, or any other chart.
+        What a function of `attune_bench.report.figures` gives, or any other chart.
     path : path
         Ending in ``.svg``, ``.png``, ``.pdf`` or ``.html``. A page of HTML carries its scripts and makes no request.
 
@@ -298,12 +371,12 @@ def save(figure: "Figure", path: str | os.PathLike[str]) -> None:
     write_whole(target, [content])
 
 
-def svg(figure: "Figure") -> str:
+def svg(figure: "Chart") -> str:
     """Return a figure as SVG."""
     return str(require("vl_convert", "plots").vegalite_to_svg(_specification(figure)))
 
 
-def _specification(figure: "Figure") -> dict[str, Any]:
+def _specification(figure: "Chart") -> dict[str, Any]:
     # altair refuses to draw more than 5,000 rows unless told.
     with altair().data_transformers.disable_max_rows():
         return dict(figure.to_dict())

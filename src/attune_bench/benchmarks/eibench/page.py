@@ -1,0 +1,91 @@
+"""The sections of a page that are this benchmark's own: what its scenes are, and how the person's state moves."""
+
+from collections.abc import Sequence
+
+from typing_extensions import Unpack
+
+from attune_bench.benchmarks.eibench.figures import trajectories
+from attune_bench.benchmarks.eibench.states import mean_states
+from attune_bench.report.columns import Figure, Part, Section, Table, text_column
+from attune_bench.report.tables import sorted_groups
+from attune_bench.score_table import ScoreTable
+from attune_bench.stats.options import AnalysisOptions, SamplingKeywords
+from attune_data.collection import Collection
+from attune_data.eibench.scenario import Episode, Scenario
+from attune_data.eibench.scenes import scenes
+
+__all__ = ["sections"]
+
+
+def sections(
+    scores: ScoreTable,
+    *,
+    data: Collection[Scenario] | None = None,
+    results: Sequence[Episode] | None = None,
+    small_cells: bool = False,  # noqa: ARG001 - scenarios are not people
+    **options: Unpack[SamplingKeywords],
+) -> list[Section]:
+    """Return this benchmark's own sections of a page.
+
+    Parameters
+    ----------
+    scores : ScoreTable
+        Scores of this benchmark.
+    data : Collection of Scenario, optional
+        The scenarios that were played: for trajectories, with `results`.
+    results : sequence of Episode, optional
+        The episodes that were scored.
+    small_cells : bool
+        Of no effect.
+    **options
+        As for `attune_bench.report.html.html_report`.
+    """
+    return [_scenes(scores), _trajectories(scores, data, results, AnalysisOptions(**options))]
+
+
+def _scenes(scores: ScoreTable) -> Section:
+    """Say what the two axes of the person's state stand for in each scene that was played."""
+    played = set(scores.units["scene"]) if "scene" in scores.units.columns else set(scenes())
+    rows = [
+        {"scene": one.title, "person": one.person, "model": one.model, "anger": one.anger, "trust": one.trust}
+        for name, one in scenes().items()
+        if name in played
+    ]
+    columns = [
+        text_column("scene", "scene", is_name=True),
+        text_column("the person", "person", is_name=True),
+        text_column("the model", "model", is_name=True),
+        text_column("anger stands for", "anger", is_name=True),
+        text_column("trust stands for", "trust", is_name=True),
+    ]
+    note = "The person's state has two axes, 0 to 100, which stand for other things in each scene."
+    return Section("Scenes", [note, Table("scenes", "", columns, rows)])
+
+
+def _trajectories(
+    scores: ScoreTable,
+    data: Collection[Scenario] | None,
+    results: Sequence[Episode] | None,
+    options: AnalysisOptions,
+) -> Section:
+    title = "Trajectories"
+    if data is None or results is None:
+        return Section(title, left_out="need the scenarios and the episodes (--data, --results)")
+    scored = set(scores.models)
+    episodes = [episode for episode in results if episode.model in scored]
+    if not episodes:
+        return Section(title, left_out="the episodes are not those that were scored")
+    states = mean_states(episodes, data, resamples=options.resamples, seed=options.seed)
+    found: list[Part] = [
+        Figure(trajectories(states, model), model, is_small=True)
+        for model, _ in sorted_groups(scores)
+        if not states.filter(model=model)["mean"].is_null().all()
+    ]
+    if not found:
+        return Section(title, left_out="no episode that did not fail says how the state moved")
+    note = (
+        "Mean anger (better lower) and trust (better higher) of the person after each round, 0 to 100; round 0 is the "
+        "start. Bands are 95% intervals, where a scene has 5 scenarios or more. An episode that has ended keeps its "
+        "last state. Failed episodes are left out."
+    )
+    return Section(title, [note, *found])

@@ -1,0 +1,353 @@
+"""The sections of a page that any scores have: a function each, which gives a section, or one that says why it is not.
+
+What is asked of a page goes through all of them as one `PageScores`.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from attune_bench.analyses import Analysis
+from attune_bench.report import figures
+from attune_bench.report.analysis import analysis_note, analysis_tables
+from attune_bench.report.columns import Figure, Part, Section, Table, with_note
+from attune_bench.report.outcomes import calls_table, failure_tables
+from attune_bench.report.subgroups import subgroup_section
+from attune_bench.report.suppression import conceal, hides
+from attune_bench.report.tables import (
+    board,
+    comparison_note,
+    comparison_tables,
+    group_name,
+    label,
+    rank_tables,
+    sorted_groups,
+)
+from attune_bench.report.words import drawn, in_words, interval_words
+from attune_bench.score_table import ScoreTable
+from attune_bench.stats.comparison import compare_all
+from attune_bench.stats.intervals import too_few
+from attune_bench.stats.options import AnalysisOptions, SamplingKeywords
+from attune_bench.stats.ranking import rank
+from attune_bench.stats.summary import summary
+from attune_metrics.metric import Metric
+from attune_metrics.stats.statistics import STATISTICS
+
+if TYPE_CHECKING:
+    from attune_bench.report.drawing import Chart
+
+__all__ = ["PageScores", "comparison_parts", "drawn_section", "figures_of", "general_sections"]
+
+_MIN_PROFILED = 3
+_MIN_POINTS = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageScores:
+    """What a page is about.
+
+    Attributes
+    ----------
+    table : ScoreTable
+        The scores.
+    analyses : mapping of str to Analysis
+        Those of any scores, a benchmark's own in their place where it has some.
+    small_cells : bool
+        Whether to show what rests on few people.
+    options : SamplingKeywords
+        How intervals are made.
+    """
+
+    table: ScoreTable
+    analyses: Mapping[str, Analysis]
+    small_cells: bool
+    options: SamplingKeywords
+
+    @cached_property
+    def chosen(self) -> AnalysisOptions:
+        """The options, checked."""
+        return AnalysisOptions(**self.options)
+
+    @cached_property
+    def summary(self) -> pl.DataFrame:
+        """The metrics of the board and of profiles, without what must not be shown."""
+        metrics = list(dict.fromkeys([*self.table.headline, *figures.profiled(self.table)]))
+        return self.conceal(summary(self.table, **self.options, metrics=metrics))
+
+    def conceal(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return a frame without what must not be shown."""
+        return conceal(self.table, frame, small_cells=self.small_cells)
+
+    def analysis(self, name: str, metrics: Sequence[str]) -> pl.DataFrame:
+        """Return what an analysis gives of some metrics, without what must not be shown."""
+        return self.conceal(self.analyses[name].function(self.table, **self.options, metrics=list(metrics)))
+
+    def metrics_of(self, name: str, default: Sequence[str]) -> list[str]:
+        """Return the metrics that an analysis is about: its own, as far as the scores have them, else the default."""
+        own = [metric for metric in self.analyses[name].metrics or default if metric in self.table.metrics]
+        return [metric for metric in own if self.table.metrics[metric].statistic in STATISTICS]
+
+
+def general_sections(page: PageScores) -> list[Section]:
+    """Return the sections that any scores have, in their order."""
+    found = (section(page) for section in _SECTIONS)
+    return [section for section in found if section is not None]
+
+
+# What sections are made with; a benchmark's own use it too.
+
+
+def figures_of(
+    table: ScoreTable, frame: pl.DataFrame, value: str, caption: str, draw: "Callable[[pl.DataFrame], Chart]"
+) -> list[Figure]:
+    """Return a figure of each condition that has something to draw: `draw` is given its rows with a value."""
+    found = []
+    for condition in table.conditions:
+        rows = frame.filter(pl.col("condition").eq_missing(pl.lit(condition))).drop_nulls(value)
+        if not rows.is_empty():
+            found.append(Figure(draw(rows), f"{caption}{_under(table, condition)}"))
+    return found
+
+
+def _under(table: ScoreTable, condition: str | None) -> str:
+    if condition is None or len(table.conditions) == 1:
+        return ""
+    name = table.provenance.condition
+    return f" {name[:1].upper()}{name[1:]} {condition}."
+
+
+def drawn_section(
+    page: PageScores,
+    title: str,
+    frame: pl.DataFrame,
+    value: str,
+    caption: str,
+    draw: "Callable[[pl.DataFrame], Chart]",
+    *,
+    rows_need: str = "scores of at least one model",
+    others: Sequence[Part] = (),
+) -> Section:
+    """Return a section of figures, and what goes below them; or why none can be drawn.
+
+    Parameters
+    ----------
+    page : PageScores
+        What the page is about.
+    title : str
+        Heading.
+    frame : polars.DataFrame
+        What an analysis gives, with the column ``condition``.
+    value : str
+        The column that is drawn.
+    caption : str
+        Of each figure; the condition is added where there are several.
+    draw : callable
+        From the rows of one condition that have a value to a chart.
+    rows_need : str
+        What the scores must have for the frame to have a row.
+    others : sequence
+        Further parts.
+    """
+    shown = page.conceal(frame)
+    charts = figures_of(page.table, shown, value, caption, draw)
+    if charts:
+        return Section(title, [*charts, *others])
+    if frame.is_empty():
+        return Section(title, left_out=f"needs {in_words(page.table, rows_need)}")
+    few = hides(page.table, small_cells=page.small_cells) and not frame[value].is_null().all()
+    return Section(title, left_out=too_few(page.table) if few else "no value is defined")
+
+
+def comparison_parts(page: PageScores, metric: str) -> list[Part]:
+    """Return the tables of the comparisons of every two models of a metric; none where no two can be compared."""
+    frame = page.conceal(compare_all(page.table, **page.options, metrics=[metric]))
+    if frame.is_empty():
+        return []
+    return [*with_note(comparison_tables(page.table, frame), comparison_note(page.table, page.chosen))]
+
+
+# Sections.
+
+
+def _scores(page: PageScores) -> Section:
+    table, metric = page.table, page.table.metric(page.table.primary)
+    of_board = board(table, page.summary, table.headline, page.chosen)
+    of_board = replace(of_board, title="", notes=(*of_board.notes, *table.provenance.notes))
+    caption = f"{label(metric)}; lines: {interval_words(table, page.chosen)}."
+    of_primary = page.summary.filter(metric=metric.name)
+    charts = figures_of(table, of_primary, "value", caption, partial(figures.scores, table, metric=metric.name))
+    return Section("Scores", [of_board, *charts])
+
+
+def _profiles(page: PageScores) -> Section:
+    table, metrics = page.table, figures.profiled(page.table)
+    if len(metrics) < _MIN_PROFILED:
+        return Section("Profiles", left_out=f"need three metrics from 0 to 1; the scores have {len(metrics)}")
+    known = page.summary.filter(pl.col("metric").is_in(metrics)).drop_nulls("value")
+    found: list[Part] = []
+    for model, condition in sorted_groups(table):
+        rows = known.filter(pl.col("condition").eq_missing(pl.lit(condition)))
+        if model in rows["model"]:
+            chart = figures.profile(table, rows, model, metrics=metrics)
+            found.append(Figure(chart, group_name(table, model, condition), is_small=True))
+    note = "Metrics from 0 to 1. Points: the model, with its intervals. Ticks: the other models."
+    return Section("Profiles", [note, *found]) if found else Section("Profiles", left_out="no value is defined")
+
+
+def _ranks(page: PageScores) -> Section:
+    table, metric = page.table, page.table.metric(page.table.primary)
+    if why := _no_ranks(page, metric):
+        return Section("Ranks", left_out=why)
+    frame = page.conceal(rank(table, **page.options, metrics=[metric.name]))
+    tables = [] if frame["rank"].is_null().all() else rank_tables(table, frame)
+    note = (
+        f"In brackets: {interval_words(table, page.chosen)}. The models are a fixed list: an interval says how far "
+        f"other {drawn(table, page.chosen)}s, drawn alike, would move a rank."
+    )
+    caption = f"Ranks by {label(metric)}, 1 is the best."
+    return drawn_section(
+        page, "Ranks", frame, "rank", caption, partial(figures.ranks, table, metric=metric.name),
+        others=with_note(tables, note),
+    )  # fmt: skip
+
+
+def _no_ranks(page: PageScores, metric: Metric) -> str:
+    """Return why models have no ranks by a metric; nothing where they have some."""
+    if len(page.table.models) < 2:
+        return "need two models"
+    if metric.statistic not in STATISTICS:
+        return f"{metric.label} depends on all models' results"
+    if metric.higher_is_better is None:
+        return f"neither higher nor lower values of {metric.label} are better"
+    return "a rank has no BCa interval" if page.chosen.interval == "bca" else ""
+
+
+def _comparisons(page: PageScores) -> Section:
+    table, metric = page.table, page.table.metric(page.table.primary)
+    if metric.statistic not in STATISTICS:
+        return Section("Comparisons", left_out=f"{metric.label} depends on all models' results")
+    if parts := comparison_parts(page, metric.name):
+        return Section("Comparisons", parts)
+    where = "the scores have one model"
+    if len(table.models) > 1:
+        where = f"no {table.provenance.condition} has two models"
+    return Section("Comparisons", left_out=where)
+
+
+def _conditions(page: PageScores) -> Section | None:
+    table, entry = page.table, page.analyses["condition_differences"]
+    title = in_words(table, entry.title)
+    if len(table.conditions) < 2:
+        # A table without conditions lacks nothing.
+        return None if table.conditions == (None,) else Section(title, left_out=in_words(table, _ONE_CONDITION))
+    frame = page.analysis("condition_differences", page.metrics_of("condition_differences", table.headline))
+    parts: list[Part] = []
+    for condition, reference in dict.fromkeys(frame.drop_nulls("difference").select("condition", "reference").rows()):
+        pair = pl.col("condition").eq_missing(pl.lit(condition)), pl.col("reference").eq_missing(pl.lit(reference))
+        rows = frame.filter(*pair).drop_nulls("difference")
+        name = table.provenance.condition
+        caption = f"{name[:1].upper()}{name[1:]} {condition} minus {reference}; blue: greater, orange: smaller."
+        parts.append(Figure(figures.condition_differences(table, rows), caption))
+    if not parts:
+        needed = f"needs {in_words(table, entry.rows_need)}"
+        return Section(title, left_out=needed if frame.is_empty() else "no difference can be shown")
+    own = frame.filter(metric=table.primary)
+    tables = analysis_tables(table, "condition_differences", entry, own) if own.height else []
+    return Section(title, [*parts, *with_note(tables, analysis_note(table, entry, page.chosen))])
+
+
+_ONE_CONDITION = "needs scores under at least two conditions"
+
+
+def _win_rates(page: PageScores) -> Section:
+    table, entry = page.table, page.analyses["win_rates"]
+    metrics = [table.metrics[name] for name in page.metrics_of("win_rates", [table.primary])]
+    fitting = [one for one in metrics if one.statistic in ("mean", "share") and one.higher_is_better is not None]
+    if not fitting:
+        why = f"{table.metric(table.primary).label} has no value of each unit, or no better direction"
+        return Section(entry.title, left_out=in_words(table, why))
+    metric = fitting[0]
+    caption = (
+        f"{label(metric)}: share of {table.provenance.unit}s on which the model of the row is better than that of the "
+        "column; ties count half."
+    )
+    return drawn_section(
+        page, entry.title, page.analysis("win_rates", [metric.name]), "rate", caption,
+        partial(figures.win_rates, table, metric=metric.name), rows_need=entry.rows_need,
+    )  # fmt: skip
+
+
+def _correlation(page: PageScores) -> Section:
+    table, entry = page.table, page.analyses["metric_correlation"]
+    metrics = page.metrics_of("metric_correlation", table.headline)
+    if page.chosen.interval == "bca":
+        return Section(entry.title, left_out="a rank correlation has no BCa interval")
+    frame = page.analysis("metric_correlation", metrics)
+    caption = "Spearman's correlation of the models' values, as they are: an error and a score correlate negatively."
+    return drawn_section(
+        page, entry.title, frame, "rho", caption, partial(figures.metric_correlation, table),
+        rows_need=entry.rows_need,
+    )  # fmt: skip
+
+
+def _subgroups(page: PageScores) -> Section | None:
+    if not page.table.traits:
+        # Traits of a benchmark's units are a matter of its own sections, which have its data.
+        own = page.table.provenance.benchmark is not None
+        return None if own else Section("Subgroups", left_out="the table has no column of traits")
+    return subgroup_section(page.table, page.table.traits, small_cells=page.small_cells, **page.options)
+
+
+def _difficulty(page: PageScores) -> Section:
+    table, entry = page.table, page.analyses["unit_difficulty"]
+    title, metric = in_words(table, entry.title), table.metric(table.primary)
+    if hides(table, small_cells=page.small_cells):
+        return Section(title, left_out=f"shows single {table.provenance.unit}s (--small-cells)")
+    if metric.statistic not in ("mean", "share"):
+        return Section(title, left_out=f"{metric.label} has no value of each {table.provenance.unit}")
+    if len(table.models) < 2:
+        return Section(title, left_out="needs two models")
+    frame = page.analysis("unit_difficulty", [metric.name])
+    if frame.select("mean", "sd").unique().height < _MIN_POINTS:
+        return Section(title, left_out=f"too few different values of {metric.label}")
+    caption = f"A point is a {table.provenance.unit}: the mean of the models on it, and how far they differ."
+    return drawn_section(
+        page, title, frame, "sd", caption,
+        partial(figures.unit_difficulty, table, metric=metric.name),
+    )  # fmt: skip
+
+
+def _failed(page: PageScores) -> Section | None:
+    table = page.table
+    tables = failure_tables(table)
+    if hides(table, small_cells=page.small_cells):
+        # Two treatments of the few that failed differ by these few.
+        tables = [one for one in tables if one.key == "failed"]
+    title = f"Failed {table.provenance.unit}s{' and choices of scoring' if table.choices else ''}"
+    counted = any(name.startswith("failed.") for name in table.values.columns)
+    none = [f"No {table.provenance.unit} failed."] if counted and not any(one.key == "failed" for one in tables) else []
+    parts: list[Part] = [*none, *tables]
+    return Section(title, parts) if parts else None
+
+
+def _calls(page: PageScores) -> Section | None:
+    tables: list[Table] = [replace(one, title="") for one in calls_table(page.table)]
+    return Section("Calls", tables) if tables else None
+
+
+_SECTIONS: tuple[Callable[[PageScores], Section | None], ...] = (
+    _scores,
+    _profiles,
+    _ranks,
+    _comparisons,
+    _conditions,
+    _win_rates,
+    _correlation,
+    _subgroups,
+    _difficulty,
+    _failed,
+    _calls,
+)

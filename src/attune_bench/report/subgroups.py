@@ -1,0 +1,144 @@
+"""The section of subgroups: the primary metric in each stratum of traits, and how it differs from the rest."""
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+from typing_extensions import Unpack
+
+from attune_bench.report.columns import (
+    Column,
+    Part,
+    Section,
+    Table,
+    estimate_column,
+    p_column,
+    size_column,
+    text_column,
+    with_note,
+)
+from attune_bench.report.suppression import ShownSet, conceal, hidden_strata, hides, withheld
+from attune_bench.report.tables import group_name, label, metric_of, overlap_note, sorted_groups, subgroup_notes
+from attune_bench.score_table import ScoreTable
+from attune_bench.stats.intervals import too_few
+from attune_bench.stats.options import AnalysisOptions, SamplingKeywords
+from attune_bench.stats.subgroups import overlap, subgroups
+from attune_bench.stats.traits import UNKNOWN, strata_of, unit_ids, unit_traits
+from attune_data.query import Queryable
+from attune_data.text import plural
+from attune_metrics.stats.statistics import STATISTICS
+
+__all__ = ["lacking_units", "subgroup_section"]
+
+_MOST_STRATA = 20
+_FOLLOWS = "not shown, as a smaller stratum would follow"
+
+Strata = Mapping[str, Sequence[str]]
+
+
+def lacking_units(table: ScoreTable, data: Queryable) -> str:
+    """Say how many scored units the data lack; nothing where they have all."""
+    lacking = len(set(table.units["unit"]).difference(unit_ids(data)))
+    return (
+        f"The data lack {lacking} of {plural(table.units.height, f'scored {table.provenance.unit}')}."
+        if lacking
+        else ""
+    )
+
+
+def subgroup_section(
+    table: ScoreTable,
+    traits: Sequence[str],
+    *,
+    data: Queryable | None = None,
+    title: str = "Subgroups",
+    small_cells: bool = False,
+    **options: Unpack[SamplingKeywords],
+) -> Section:
+    """Return the section of the primary metric by traits, each stratum set against its complement.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        The scores.
+    traits : sequence of str
+        As for `attune_bench.stats.subgroups.by`.
+    data : Collection or Tables, optional
+        The units' records; by default the traits that the scores have of their units.
+    title : str
+        Heading.
+    small_cells : bool
+        Whether to show values that rest on few people, or would give such values away.
+    **options
+        ``resamples``, ``seed``, ``level``, ``unit``, ``interval``; see `attune_bench.stats.options.AnalysisOptions`.
+    """
+    if table.metric(table.primary).statistic not in STATISTICS:
+        return Section(title, left_out=f"{label(table.metrics[table.primary])} is not made of {table.provenance.unit}s")
+    source = unit_traits(table) if data is None else data
+    scored = set(table.units["unit"])
+    if scored.isdisjoint(unit_ids(source)):
+        return Section(
+            title, left_out=f"none of the {plural(len(scored), table.provenance.unit)} scored is in the data"
+        )
+    parts: list[Part] = []
+    tables: list[Table] = []
+    given: dict[str, tuple[Strata, list[str]]] = {}
+    for trait in traits:
+        strata = {name: units for name, units in strata_of(source, trait).items() if not scored.isdisjoint(units)}
+        unknown = {unit for name in UNKNOWN for unit in strata.get(name, ())}
+        if not 1 < len(strata) <= _MOST_STRATA:
+            parts.append(f"{trait}: left out, it has {plural(len(strata), 'value')}.")
+            continue
+        given[trait] = strata, [unit for unit in unit_ids(source) if unit not in unknown]
+    if not given:
+        return Section(title, left_out=" ".join(map(str, parts)) or f"{table.provenance.unit}s have no traits")
+    hidden = hidden_strata(table, table.primary, given) if hides(table, small_cells=small_cells) else {}
+    for trait, (of_trait, known) in given.items():
+        frame = subgroups(table, of_trait, known=known, compare=True, metrics=[table.primary], **options)
+        tables.append(_table(table, trait, _concealed(table, trait, frame, hidden), overlap(of_trait)))
+    notes = subgroup_notes(table, compared=True, options=AnalysisOptions(**options))
+    if hidden:
+        few = too_few(table)
+        notes.append(f"Values of {few} are not shown, nor others from which they would follow by subtraction.")
+    if data is not None and (lacking := lacking_units(table, data)):
+        notes.append(lacking)
+    return Section(title, [*with_note(tables, " ".join(notes)), *parts])
+
+
+def _table(table: ScoreTable, trait: str, frame: pl.DataFrame, overlapping: int) -> Table:
+    """Return the strata of a trait, in each the models from the best of all units."""
+    of = metric_of(table)
+    order = {group: place for place, group in enumerate(sorted_groups(table))}
+    strata = {name: place for place, name in enumerate(frame["stratum"].unique(maintain_order=True))}
+    rows = [{**row, "name": group_name(table, row["model"], row["condition"])} for row in frame.iter_rows(named=True)]
+    rows.sort(key=lambda row: (strata[row["stratum"]], order[row["model"], row["condition"]]))
+    columns: list[Column] = [
+        text_column("stratum", "stratum", is_name=True),
+        text_column("model", "name", is_name=True),
+        estimate_column(label(table.metrics[table.primary]), "value", of),
+        estimate_column("difference", "difference", of, low="difference_low", high="difference_high", signed=True),
+        p_column("p", "p"),
+        p_column("Holm p", "p_holm"),
+        size_column(),
+    ]
+    title = trait.replace("_", " ")
+    notes = (overlap_note(table, overlapping),) if overlapping else ()
+    return Table(f"by_{trait}", f"{title[:1].upper()}{title[1:]}", columns, rows, frame, notes)
+
+
+def _concealed(
+    table: ScoreTable, trait: str, frame: pl.DataFrame, hidden: Mapping[tuple[str, str | None], set[ShownSet]]
+) -> pl.DataFrame:
+    """Return the frame of a trait without what must not be shown."""
+    if not hidden:
+        return frame
+    rows = frame.select("model", "condition", "stratum").rows()
+
+    def is_hidden(*, complement: bool) -> pl.Expr:
+        found = [(trait, stratum, complement) in hidden[model, condition] for model, condition, stratum in rows]
+        return pl.lit(pl.Series(found, dtype=pl.Boolean))
+
+    differences = ["difference", "difference_low", "difference_high", "p", "p_holm", "significant"]
+    why = "difference not shown, as a smaller stratum would follow"
+    frame = withheld(frame, is_hidden(complement=True), why, columns=differences)
+    frame = conceal(table, frame, small_cells=False)
+    return withheld(frame, is_hidden(complement=False) & pl.col("n").is_not_null(), _FOLLOWS)

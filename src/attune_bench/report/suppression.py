@@ -1,0 +1,118 @@
+"""Suppression: what a page does not show where clusters are people, so that a reader learns nothing of few of them.
+
+What it protects against: a value that rests on fewer than 5 participants is not shown, nor is a model that was run on
+fewer. Of the strata of traits, no hidden value follows by subtracting shown values: not a stratum from the whole and
+the other strata of its trait, and not the rest between two shown sets of which one contains the other. The sets are the
+whole, the strata of all traits of a section, and the complements that differences give away.
+
+What it does not protect against: sums of three or more sets of different traits, or of strata that overlap, with any
+weights (whole minus A minus B plus what both share); sets that differ from one model, condition or metric to the next,
+such as the common units of two models; what several pages tell together; what a reader knows beforehand. Values are
+rounded as reports print them, which is no protection. Data of real people need a disclosure review before a page of
+many overlapping traits is published.
+"""
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+import polars as pl
+
+from attune_bench.score_table import ScoreTable
+from attune_bench.stats.intervals import too_few
+from attune_bench.stats.options import MIN_CLUSTERS
+from attune_bench.stats.series import Mask, ScoreSeries
+
+__all__ = ["ShownSet", "Traits", "conceal", "few_groups", "hidden_strata", "hides", "withheld"]
+
+Traits = Mapping[str, tuple[Mapping[str, Iterable[str]], Iterable[str]]]
+"""By trait, its strata (name to units) and the units among which complements are taken."""
+
+ShownSet = tuple[str, str, bool]
+"""Trait, stratum, and whether its complement is meant, whose value follows from a stratum's and their difference."""
+
+
+def hides(table: ScoreTable, *, small_cells: bool) -> bool:
+    """Tell whether values that rest on few clusters are hidden."""
+    return table.provenance.private and not small_cells
+
+
+def few_groups(table: ScoreTable) -> list[tuple[str, str | None]]:
+    """Return the models and conditions that were run on fewer than 5 clusters."""
+    series = ScoreSeries(table)
+    return [group for group, run in zip(series.groups, series.scored, strict=True) if series.count(run) < MIN_CLUSTERS]
+
+
+def conceal(table: ScoreTable, frame: pl.DataFrame, *, small_cells: bool) -> pl.DataFrame:
+    """Return the frame of an analysis without the numbers of rows that rest on fewer than 5 clusters."""
+    if not hides(table, small_cells=small_cells) or "clusters" not in frame.columns:
+        return frame
+    return withheld(frame, pl.col("clusters") < MIN_CLUSTERS, f"{too_few(table)}, not shown")
+
+
+def withheld(frame: pl.DataFrame, rows: pl.Expr, reason: str, *, columns: Iterable[str] | None = None) -> pl.DataFrame:
+    """Return a frame without the numbers of some rows, or those in some columns, and with the reason."""
+    chosen = [name for name, kind in frame.schema.items() if kind.is_numeric() or kind == pl.Boolean]
+    given = pl.when(rows)
+    return frame.with_columns(
+        *(given.then(None).otherwise(pl.col(name)).alias(name) for name in (chosen if columns is None else columns)),
+        *([given.then(pl.lit(reason)).otherwise("reason").alias("reason")] if "reason" in frame.columns else []),
+    )
+
+
+def hidden_strata(table: ScoreTable, metric: str, traits: Traits) -> dict[tuple[str, str | None], set[ShownSet]]:
+    """Return, by model and condition, the strata and complements whose values of a metric must not be shown.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        The scores; the value of all of a model's units is taken to be shown.
+    metric : str
+        Whose values are shown.
+    traits : mapping
+        By trait, its strata and the units among which complements are taken.
+    """
+    series = ScoreSeries(table)
+    sets = {
+        trait: ({name: series.mask(set(units)) for name, units in strata.items()}, series.mask(set(known)))
+        for trait, (strata, known) in traits.items()
+    }
+    present = ~np.isnan(series.values(metric)[:, 0])
+    return {group: _hidden(series, whole, sets) for group, whole in zip(series.groups, present, strict=True)}
+
+
+def _hidden(series: ScoreSeries, whole: Mask, sets: Mapping[str, tuple[Mapping[str, Mask], Mask]]) -> set[ShownSet]:
+    """Return the strata and complements not to show beside the value of the units `whole` (units,)."""
+
+    def few(units: Mask) -> bool:
+        return 0 < series.count(units) < MIN_CLUSTERS
+
+    found: dict[ShownSet, Mask] = {}
+    for trait, (strata, known) in sets.items():
+        for name, units in strata.items():
+            found[trait, name, False] = whole & units
+            # Stratum and complement are all that is known: where few are unknown, these would follow from the whole.
+            known_to_all = not few(whole & ~known) and series.count(whole & units) >= MIN_CLUSTERS
+            found[trait, name, True] = whole & known & ~units & known_to_all
+    sizes = {key: series.count(units) for key, units in found.items()}
+    by_size = sorted(found, key=lambda key: (sizes[key], key))
+    shown = {key: found[key] for key in by_size if sizes[key] >= MIN_CLUSTERS}
+
+    def revealing() -> ShownSet | None:
+        """Return the smallest set from which, beside the others, something of few follows."""
+        wholes = [whole, *(whole & sets[trait][1] for trait in {key[0] for key in shown if key[2]})]
+        for trait in sets:
+            strata = [key for key in shown if key[0] == trait and not key[2]]
+            in_one = np.logical_or.reduce([shown[key] for key in strata], axis=0)
+            if strata and any(few(units & ~in_one) for units in wholes):
+                return strata[0]
+        for key, units in shown.items():
+            if any(not (units & ~other).any() and few(other & ~units) for other in (*wholes, *shown.values())):
+                return key
+        return None
+
+    while (key := revealing()) is not None:
+        del shown[key]
+        if not key[2]:
+            # A difference is not shown without the value that it is from.
+            shown.pop((key[0], key[1], True), None)
+    return set(found) - set(shown)

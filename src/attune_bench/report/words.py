@@ -1,0 +1,66 @@
+"""The words of a report: what the scores call their units, clusters and conditions, and how intervals were made."""
+
+import re
+from collections.abc import Mapping
+
+from attune_bench.score_table import ScoreTable
+from attune_bench.stats.options import AnalysisOptions
+
+__all__ = ["INTERVALS", "drawn", "has_clusters", "in_words", "interval_words"]
+
+INTERVALS: Mapping[str, str] = {
+    "percentile-expanded": "expanded percentile",
+    "percentile": "percentile",
+    "bca": "BCa",
+}
+"""What reports call the intervals."""
+
+
+def has_clusters(table: ScoreTable) -> bool:
+    """Tell whether some units share a cluster, rather than each being alone."""
+    held = table.provenance
+    return held.cluster != held.unit and table.units["cluster"].null_count() < table.units.height
+
+
+def drawn(table: ScoreTable, options: AnalysisOptions) -> str:
+    """Return what is resampled, in the singular: what the scores call a cluster, or a unit."""
+    held = table.provenance
+    return held.cluster if options.draws_clusters(table) and has_clusters(table) else held.unit
+
+
+def interval_words(table: ScoreTable, options: AnalysisOptions) -> str:
+    """Return what the intervals of an analysis are.
+
+    Examples
+    --------
+    >>> from attune_bench import score
+    >>> from attune_data import load, load_runs
+    >>> interval_words(score(load("demo"), load_runs("demo")), AnalysisOptions(level=0.9))
+    '90% intervals by resampling participants (expanded percentile)'
+    """
+    kind = INTERVALS[options.interval]
+    return f"{100 * options.level:g}% intervals by resampling {drawn(table, options)}s ({kind})"
+
+
+def in_words(table: ScoreTable, text: str) -> str:
+    """Return a text of ours with the scores' words for unit, cluster and condition.
+
+    Examples
+    --------
+    >>> from attune_bench import score
+    >>> from attune_data import load, load_runs
+    >>> in_words(score(load("demo"), load_runs("demo")), "Units within clusters, by condition")
+    'Conversations within participants, by mode'
+    """
+    held = table.provenance
+    words = {
+        "unit": held.unit,
+        "cluster": held.cluster if has_clusters(table) else held.unit,
+        "condition": held.condition,
+    }
+
+    def word(found: re.Match[str]) -> str:
+        own = words[found[1].lower()]
+        return f"{own[:1].upper()}{own[1:]}{found[2]}" if found[1][0].isupper() else f"{own}{found[2]}"
+
+    return re.sub(r"\b(unit|cluster|condition)(s?)\b", word, text, flags=re.IGNORECASE)

@@ -1,0 +1,246 @@
+"""The page of EIBench, and the states that its figures draw."""
+
+import re
+from collections.abc import Sequence
+from html import unescape
+from typing import Any
+
+import pytest
+from episodes import episodes_of
+from pages import Tags, headings, left_out, section, tables, text_of
+
+from attune_bench import Scores
+from attune_bench.benchmarks.eibench.scoring import score
+from attune_bench.benchmarks.eibench.states import mean_states
+from attune_data import Collection, Episode, Scenario, load_scenarios
+from attune_metrics.signature import Signature
+
+EVIL = "<img src=x onerror=alert(1)>"
+DRIFTS = {"invented/calm": (-5, 4), EVIL: (-2, 2), "invented/rash": (2, -1)}
+FAILED = "Failed scenarios and choices of scoring"
+SETTINGS: dict[str, Any] = {"simulator": "<b>sim</b>", "prompt_version": "v1-<i>", "max_rounds": 8, "config_hash": "0f"}
+
+
+@pytest.fixture(scope="module")
+def scenarios() -> Collection[Scenario]:
+    return load_scenarios("demo")
+
+
+@pytest.fixture(scope="module")
+def episodes(scenarios: Collection[Scenario]) -> list[Episode]:
+    return episodes_of(scenarios, DRIFTS, failures=["invented/rash"], **SETTINGS)
+
+
+@pytest.fixture(scope="module")
+def scores(episodes: list[Episode], scenarios: Collection[Scenario]) -> Scores:
+    return score(scenarios, episodes)
+
+
+@pytest.fixture(scope="module")
+def page(scores: Scores, episodes: list[Episode], scenarios: Collection[Scenario]) -> str:
+    return scores.report(format="html", data=scenarios, results=episodes, resamples=200)
+
+
+# States by round.
+
+
+def told(name: str, states: Sequence[tuple[int | None, int | None]], model: str = "m", **changes: Any) -> Episode:
+    """Return an episode of a demo scenario in which the person says these states, the first of them at the start."""
+    history: list[dict[str, Any]] = []
+    for place, (anger, trust) in enumerate(states):
+        history += [{"role": "defender", "content": "Yes."}] if place else []
+        history.append({"role": "aggressor", "content": "No.", "meta": {"anger": anger, "trust": trust}})
+    ends = {"ended_by": "max_rounds", "final_anger": states[-1][0], "final_trust": states[-1][1]}
+    return Episode(profile_id=name, model=model, history=history, **{**ends, **changes})
+
+
+def test_states_are_means_in_which_an_ended_episode_keeps_its_last_state(scenarios: Collection[Scenario]) -> None:
+    found = mean_states(
+        [
+            told("demo_support_01", [(80, 10), (70, 20), (60, 30)]),
+            told("demo_support_02", [(60, 20), (50, 40)]),
+            told("demo_support_03", [(0, 99), (0, 99)], ended_by="parse_failed"),
+            told("demo_charm_01", [(10, 10), (5, 15)]),
+            told("demo_support_01", [(80, 10), (80, 10), (80, 10), (80, 10)], model="n"),
+        ],
+        scenarios,
+        resamples=50,
+    )
+    rows = found.filter(model="m", scene="support").select("axis", "round", "mean", "n").rows()
+    # (80 + 60) / 2, (70 + 50) / 2, (60 + 50) / 2; trust (10 + 20) / 2, (20 + 40) / 2, (30 + 40) / 2; round 3 is n's.
+    assert rows == [
+        *(("anger", place, mean, 2) for place, mean in enumerate((70, 60, 55, 55))),
+        *(("trust", place, mean, 2) for place, mean in enumerate((15, 30, 35, 35))),
+    ]
+    assert found.filter(model="m", scene="charm")["round"].to_list() == [0, 1] * 2
+    assert found["reason"].unique().to_list() == ["fewer than 5 scenarios"]
+
+
+def test_a_state_that_is_not_told_is_left_out_of_its_round(scenarios: Collection[Scenario]) -> None:
+    found = mean_states(
+        [
+            told("demo_repair_01", [(80, 10), (None, 20), (60, 30)]),
+            told("demo_repair_02", [(60, 20), (50, 40), (40, 50)]),
+        ],
+        scenarios,
+        resamples=50,
+    )
+    assert found.filter(axis="anger").select("mean", "n").rows() == [(70, 2), (50, 1), (50, 2)]
+
+
+def test_the_interval_of_a_state_is_that_of_resampled_scenarios() -> None:
+    # 16 scenarios, half at 0, half at 100: as in the tests of rewards a resample's mean is 100 B / 16, its quantile
+    # B = 4, so 25 to 75.
+    known = load_scenarios("demo")
+    support = known.where(scene="support")[0]
+    copies = [support.model_copy(update={"scenario_id": f"s{place}"}) for place in range(16)]
+    given = [told(f"s{place}", [(50, 50), (100 * (place % 2), 50)]) for place in range(16)]
+    last = mean_states(given, copies).filter(axis="anger", round=1).to_dicts()[0]
+    assert [last[name] for name in ("mean", "low", "high", "n", "reason")] == [50, 25, 75, 16, None]
+
+
+# The page.
+
+
+def test_a_section_for_each_subject(page: str) -> None:
+    assert headings(page) == [
+        "Scores",
+        "Ranks",
+        "Comparisons",
+        "Win rates",
+        "Correlation of metrics across models",
+        "Subgroups",
+        "Difficulty of scenarios",
+        FAILED,
+        "Scenes",
+        "Trajectories",
+        "Methods",
+        "Limits",
+        "Data",
+        "Not in this report",
+    ]
+    assert left_out(page) == {"Profiles": "need three metrics from 0 to 1; the scores have 0"}
+
+
+def test_the_values_are_those_of_the_scores(page: str, scores: Scores) -> None:
+    [board] = tables(section(page, "Scores"))
+    head, *rows = board
+    cells = {row[0]: dict(zip(head, row, strict=True)) for row in rows}
+    for row in scores.summary(metrics=["reward"], resamples=200).iter_rows(named=True):
+        ends = f"[{100 * row['low']:.1f}, {100 * row['high']:.1f}]"
+        assert cells[row["model"]]["Reward"] == f"{100 * row['value']:.1f} {ends}"
+        assert cells[row["model"]]["n"] == str(row["n"])
+    [pairs] = tables(section(page, "Comparisons"))
+    compared = scores.compare_all(metrics=["reward"], resamples=200)
+    assert compared.height == len(pairs) - 1 == 3
+    for row, cells_of in zip(compared.iter_rows(named=True), pairs[1:], strict=True):
+        ends = f"[{100 * row['low']:+.1f}, {100 * row['high']:+.1f}]"
+        assert cells_of[:3] == [row["model_a"], row["model_b"], f"{100 * row['difference']:+.1f} {ends}"]
+
+
+def test_each_scene_is_a_stratum(page: str, scores: Scores) -> None:
+    [_, *rows] = tables(section(page, "Subgroups"))[0]
+    frame = scores.by("scene", metrics=["reward"], resamples=200)
+    found = {(row[0], row[1]): row[2] for row in rows}
+    assert len(found) == frame.height == 4 * 3
+    for row in frame.iter_rows(named=True):
+        assert found[row["stratum"], row["model"]] == f"{100 * row['value']:.1f}"
+    [meanings] = tables(section(page, "Scenes"))
+    assert [row[0] for row in meanings[1:]] == ["Support", "Defense", "Repair", "Charm"]
+    assert meanings[1][3] == "sadness, pain, despair"
+
+
+def test_failed_episodes_are_shown_under_three_treatments(
+    page: str, scores: Scores, episodes: list[Episode], scenarios: Collection[Scenario]
+) -> None:
+    kinds, _, treatments = tables(section(page, FAILED))
+    # Every seventh of 16: places 6 and 13.
+    assert kinds == [
+        ["model", "error", "parse failed", "empty reply", "empty simulator reply", "no final state"],
+        ["invented/rash", "0", "2", "0", "0", "0"],
+    ]
+    rewards = [
+        scores.variant(failed=name)
+        .summary(metrics=["reward"], resamples=1)
+        .filter(model="invented/rash")["value"]
+        .item()
+        for name in ("exclude", "start", "worst")
+    ]
+    expected = [f"{100 * reward:.1f}" for reward in rewards]
+    assert len(set(expected)) == 3
+    assert treatments[0] == ["model", "exclude", "start", "worst"]
+    assert ["invented/rash", *expected] in treatments
+    none = score(scenarios, [one for one in episodes if one.model != "invented/rash"])
+    assert "No scenario failed." in text_of(section(none.report(format="html", resamples=50), FAILED))
+
+
+def test_it_says_how_to_cite_and_what_is_comparable(
+    page: str, episodes: list[Episode], scenarios: Collection[Scenario]
+) -> None:
+    [line] = re.findall(r"attune:[^<]*", page)
+    signature = Signature.parse(line)
+    assert signature.metric is not None
+    assert signature.metric.split(",")[0] == "reward"
+    assert signature.variant == "rule=evaluation,failed=exclude"
+    assert (signature.n, signature.clusters, signature.excluded, signature.boot) == (16, 16, 0, 200)
+    text = text_of(page)
+    assert "All episodes: simulator <b>sim</b>, version of the simulator's instructions v1-<i>, number of" in text
+    assert text.count("Numbers are comparable within one simulator and one version of its instructions only.") == 1
+    assert "Rule: evaluation (how an axis is scored; evaluation, as published: " in text
+    assert "Failed: exclude (what a failed episode counts; exclude: nothing; " in text
+    assert "Licence of the scenarios: CC BY 4.0." in text
+    assert "SYNTHETIC demonstration data." in text
+    own = Collection([one.model_copy(update={"licence": None, "synthetic": None}) for one in scenarios])
+    foreign = text_of(score(own, episodes).report(format="html", data=own, resamples=50))
+    assert "Creative Commons Attribution-NonCommercial 4.0, that of EIBench." in foreign
+    assert "SYNTHETIC" not in foreign
+
+
+def test_another_variant_is_another_page(scores: Scores) -> None:
+    page = scores.variant(failed="worst", rule="directed").report(format="html", resamples=50)
+    text = text_of(page)
+    assert "EIBench, rule directed, failed worst, n = 16 scenarios" in text
+    assert "Failed: worst" in text
+
+
+def test_nothing_from_data_is_markup_and_nothing_is_fetched(page: str) -> None:
+    assert EVIL not in page
+    assert EVIL in unescape(page)
+    tags = Tags(page)
+    assert tags.open == []
+    assert not {"img", "b", "i", "iframe", "a", "use"} & {tag for tag, _ in tags.found}
+    assert not any("src" in found or found.get("href") not in {None, "data:,"} for _, found in tags.found)
+    assert "default-src 'none'; " in page
+    assert page.count("<script>") == 1
+
+
+def test_a_figure_for_each_model(page: str) -> None:
+    drawn = section(page, "Trajectories")
+    assert drawn.count("<svg") == 3
+    # Nine rounds at most and the start, four scenes, two axes, three models; each mark says its numbers.
+    marks = re.findall(r"<title>([^<]*round \d+: mean [^<]*)</title>", drawn)
+    assert 3 * 4 * 2 * 6 < len(marks) <= 3 * 4 * 2 * 9
+    assert all(mark.endswith("n = 4 scenarios") or "invented/rash" in mark for mark in marks)
+
+
+def test_without_what_a_section_needs_it_says_so(scenarios: Collection[Scenario], scores: Scores) -> None:
+    ends: dict[str, Any] = {"ended_by": "max_rounds", "final_anger": 50, "final_trust": 50, "history": []}
+    bare = [Episode(profile_id=one.id, model="m", **ends) for one in scenarios]
+    known = scenarios[1:]
+    page = score(known, bare).report(format="html", data=known, results=bare, resamples=50)
+    why = left_out(page)
+    assert why["Comparisons"] == "the scores have one model"
+    assert why["Trajectories"] == "no episode that did not fail says how the state moved"
+    assert "Left out: 1 episode of scenarios that are not in the data." in text_of(page)
+    assert "Not named in the episodes, so not known to be one: simulator" in text_of(page)
+    without = left_out(scores.report(format="html", resamples=50))
+    assert without["Trajectories"] == "need the scenarios and the episodes (--data, --results)"
+    other = left_out(scores.report(format="html", data=scenarios, results=bare, resamples=50))
+    assert other["Trajectories"] == "the episodes are not those that were scored"
+
+
+def test_the_order_of_the_episodes_changes_nothing(
+    page: str, episodes: list[Episode], scenarios: Collection[Scenario]
+) -> None:
+    again = score(scenarios[::-1], episodes[::-1])
+    assert again.report(format="html", data=scenarios[::-1], results=episodes[::-1], resamples=200) == page

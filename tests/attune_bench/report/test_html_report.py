@@ -1,0 +1,252 @@
+"""The page of AttuneBench: what is on it, what is not, and that nothing from data is markup."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+import polars as pl
+import pytest
+from pages import Tags, headings, left_out, section, tables, text_of
+
+from attune_bench import Scores, score
+from attune_bench.benchmarks.attunebench.baselines import BASELINES
+from attune_data import Collection, Conversation, Run, load, load_runs
+from attune_metrics.signature import Signature
+
+EVIL = "<img src=x onerror=alert(1)>"
+
+
+@pytest.fixture(scope="module")
+def conversations() -> Collection[Conversation]:
+    return load("demo")
+
+
+@pytest.fixture(scope="module")
+def runs(conversations: Collection[Conversation]) -> list[Run]:
+    return [*load_runs("demo"), *BASELINES["chance"](conversations)]
+
+
+@pytest.fixture(scope="module")
+def scores(conversations: Collection[Conversation], runs: list[Run]) -> Scores:
+    return score(conversations, runs)
+
+
+@pytest.fixture(scope="module")
+def page(scores: Scores, conversations: Collection[Conversation], runs: list[Run]) -> str:
+    return scores.report(format="html", data=conversations, results=runs, resamples=200)
+
+
+@pytest.fixture(scope="module")
+def tags(page: str) -> Tags:
+    return Tags(page)
+
+
+def test_a_section_for_each_subject(page: str) -> None:
+    assert headings(page) == [
+        "Scores",
+        "Profiles",
+        "Ranks",
+        "Comparisons",
+        "Win rates",
+        "Correlation of metrics across models",
+        "What the metrics are about",
+        "Pairwise accuracy",
+        "Perspective gap",
+        "Turn drift: OM accuracy",
+        "Turn drift: Emotion VA",
+        "Subgroups",
+        "Emotion VA by diagnosis",
+        "Agreement by question: what the original model did",
+        "Agreement by question: what the participant wanted",
+        "Binary questions",
+        "Methods",
+        "Limits",
+        "Data",
+        "Not in this report",
+    ]
+    assert list(left_out(page))[:2] == ["Differences between modes", "Difficulty of conversations"]
+
+
+def test_the_values_are_those_of_the_analyses(scores: Scores, page: str) -> None:
+    summary = scores.summary(metrics=["composite_score"], resamples=200)
+    assert summary.height == 3
+    said = text_of(page)
+    for row in summary.iter_rows(named=True):
+        assert f"{row['model']} {row['value']:.2f} [{row['low']:.2f}, {row['high']:.2f}]" in said
+    (first, *_) = scores.compare_all(metrics=["composite_score"], resamples=200).iter_rows(named=True)
+    ends = f"[{first['low']:+.2f}, {first['high']:+.2f}]"
+    assert f"{first['model_a']} {first['model_b']} {first['difference']:+.2f} {ends}" in said
+    # The main one of two metrics that are compared is in the comparisons of any scores, the other in our own section.
+    assert "Pairwise accuracy, mode default: pairs that differ" in text_of(section(page, "Pairwise accuracy"))
+
+
+def test_nothing_is_fetched(page: str, tags: Tags) -> None:
+    for tag, attributes in tags.found:
+        assert tag not in {"img", "iframe", "object", "embed", "form", "a", "base", "image", "use", "audio", "video"}
+        assert "src" not in attributes
+        assert attributes.get("href") in {None, "data:,"}
+    assert "url(" not in page
+    assert "@import" not in page
+    policy = next(found["content"] for tag, found in tags.found if found.get("http-equiv"))
+    assert policy is not None
+    assert policy.startswith("default-src 'none'; ")
+    assert sum(tag == "script" for tag, _ in tags.found) == 1
+
+
+def test_every_element_is_closed(tags: Tags) -> None:
+    assert tags.open == []
+
+
+def test_figures_are_named_and_marks_say_their_numbers(tags: Tags) -> None:
+    drawings = [found for tag, found in tags.found if tag == "svg"]
+    assert len(drawings) > 10
+    assert all(found["aria-label"] and found["role"] == "img" for found in drawings)
+    assert sum(tag == "title" for tag, _ in tags.found) > 100
+
+
+def test_no_participant_and_no_conversation_is_named(page: str, conversations: Collection[Conversation]) -> None:
+    people = {conversation.participant_id for conversation in conversations} - {None}
+    assert len(people) == 24
+    assert [name for name in (*people, *(one.id for one in conversations)) if str(name) in page] == []
+
+
+def test_no_value_of_a_few_participants(page: str, scores: Scores, conversations: Collection[Conversation]) -> None:
+    groups = scores.by("diagnosis_group", data=conversations, metrics=["composite_score"], resamples=10)
+    few = groups.filter(groups["clusters"] < 5)
+    assert few.height > 0
+
+    def shown(markup: str) -> dict[tuple[str, str], str]:
+        [head, *rows] = tables(section(markup, "Subgroups"))[0]
+        return {(row[0], row[1]): row[head.index("Composite")] for row in rows}
+
+    hidden, whole = (
+        shown(text) for text in (page, scores.report(format="html", data=conversations, resamples=10, small_cells=True))
+    )
+    for row in few.iter_rows(named=True):
+        assert hidden[row["stratum"], row["model"]] == "-"
+        assert f", {row['stratum']}: " not in page
+    for row in groups.iter_rows(named=True):
+        assert whole[row["stratum"], row["model"]].startswith(f"{row['value']:.2f}")
+    # AnxDep and none are of many people, and the rest of all is.
+    assert {stratum for (stratum, _), value in hidden.items() if value != "-"} == {"AnxDep", "none"}
+
+
+def test_small_cells_show_single_conversations(scores: Scores) -> None:
+    whole = scores.report(format="html", resamples=50, small_cells=True)
+    assert "Difficulty of conversations" in headings(whole)
+    drawn = section(whole, "Difficulty of conversations")
+    assert len(re.findall(r"<title>mean ", drawn)) == 40
+
+
+def test_what_was_not_given_is_named(scores: Scores, conversations: Collection[Conversation]) -> None:
+    bare = left_out(scores.report(format="html", resamples=50))
+    assert bare["Subgroups"] == "need the conversations (--data)"
+    assert bare["Agreement by question"] == "needs the conversations and the run files (--data, --results)"
+    with_data = scores.report(format="html", data=conversations, resamples=50)
+    assert "Subgroups" in headings(with_data)
+    assert "Subgroups" not in left_out(with_data)
+    assert "Agreement by question" in left_out(with_data)
+
+
+def test_methods_and_limits(page: str) -> None:
+    methods = text_of(section(page, "Methods"))
+    assert "AttuneBench, scored by its documented protocol" in methods
+    assert "200 resamples, seed 0: participants are drawn, each with all of its conversations" in methods
+    assert "in one mode" in methods
+    assert "Warning: 200 resamples are too few for" in methods
+    limits = text_of(section(page, "Limits"))
+    assert "agreement with what the participant reported, not the emotional intelligence of a model" in limits
+    signature = re.search(r"attune:\S+seed:\d+", methods)
+    assert signature is not None
+    parsed = Signature.parse(signature[0])
+    assert (parsed.n, parsed.clusters, parsed.boot, parsed.seed) == (40, 24, 200, 0)
+
+
+def test_a_metric_is_explained(page: str, scores: Scores) -> None:
+    [table] = tables(section(page, "Methods"))
+    rows = {row[0]: row[1:4] for row in table[1:]}
+    assert len(rows) == len(scores.headline)
+    assert rows["Composite"] == ["0 to 100", "higher", "mean over conversations"]
+    assert rows["PANAS baseline-adjusted"] == ["-1 to 1", "higher", "mean over conversations"]
+
+
+def test_the_options_are_those_that_were_asked_for(scores: Scores) -> None:
+    page = scores.report(format="html", resamples=50, seed=3, level=0.9, unit="conversation", interval="percentile")
+    said = text_of(page)
+    assert "90% intervals by resampling conversations (percentile)" in text_of(section(page, "Scores"))
+    assert "95%" not in said
+    assert "expanded" not in said
+    assert "50 resamples, seed 3: conversations are drawn." in said
+    assert "level:0.9|" in said
+    assert "interval:percentile|" in said
+
+
+def test_bca_leaves_out_what_has_no_such_interval(scores: Scores) -> None:
+    page = scores.report(format="html", resamples=50, interval="bca")
+    assert left_out(page)["Ranks"] == "a rank has no BCa interval"
+    assert left_out(page)["Correlation of metrics across models"] == "a rank correlation has no BCa interval"
+
+
+def test_same_seed_same_bytes(scores: Scores) -> None:
+    assert scores.report(format="html", resamples=50) == scores.report(format="html", resamples=50)
+    assert scores.report(format="html", resamples=50) != scores.report(format="html", resamples=50, seed=1)
+
+
+def test_two_modes(make_scores: Callable[..., Scores]) -> None:
+    page = make_scores(["a", "b"], ["default", "verbose"], conversations=6).report(format="html", resamples=50)
+    differences = text_of(section(page, "Differences between modes"))
+    assert "Mode verbose minus default" in differences
+    assert "Difference: the mode minus the reference" in differences
+    assert "Composite. Mode verbose." not in page
+    assert page.count("Mode verbose.") == page.count("Mode default.") > 2
+    assert "a [verbose]" in page
+
+
+@pytest.mark.parametrize("name", [EVIL, "\u202eright", "a|b", "x" * 400, "</script><script>alert(1)</script>"])
+def test_names_are_text(make_scores: Callable[..., Scores], name: str) -> None:
+    plain = make_scores([name, "b", "c"], [name, "default"], conversations=12)
+    hostile = replace(
+        plain,
+        units=plain.units.with_columns(topic=pl.Series([f"{name}{place % 2}" for place in range(12)])),
+        provenance=plain.provenance.model_copy(
+            update={"notes": (name,), "unit": name, "cluster": name, "condition": name, "title": name}
+        ),
+        metrics={
+            key: replace(metric, label=f"{name} {key}", source=name) if key in plain.headline else metric
+            for key, metric in plain.metrics.items()
+        },
+    )
+    page = hostile.report(format="html", resamples=50)
+    tags = Tags(page)
+    assert tags.open == []
+    assert not any(tag == "img" or "onerror" in found for tag, found in tags.found)
+    assert sum(tag == "script" for tag, _ in tags.found) == 1
+    assert "\u202e" not in page
+    assert name.replace("\u202e", "\ufffd") in tags.text
+
+
+@pytest.mark.parametrize("conversations", [1, 3])
+def test_one_model_few_conversations(make_scores: Callable[..., Scores], conversations: int) -> None:
+    page = make_scores(conversations=conversations).report(format="html", resamples=20, small_cells=True)
+    assert left_out(page)["Comparisons"] == "the scores have one model"
+    assert headings(page)[0] == "Scores"
+
+
+def test_scores_without_rows_are_refused(make_scores: Callable[..., Scores]) -> None:
+    with pytest.raises(ValueError, match="no scores to report: the table has no row"):
+        make_scores([]).report(format="html")
+
+
+def test_what_a_page_takes_is_refused_for_a_text(scores: Scores) -> None:
+    with pytest.raises(ValueError, match=r"data, results and small_cells are for format='html'; 'json' takes none"):
+        scores.report(format="json", small_cells=True)
+
+
+def test_other_conversations_for_the_subgroups_are_another_signature(scores: Scores) -> None:
+    def signature(part: Collection[Conversation]) -> str:
+        (found,) = re.findall(r"attune:[^<]*", scores.report(format="html", data=part, resamples=50))
+        return str(found)
+
+    whole = load("demo")
+    assert signature(whole) != signature(whole[:30])
+    assert signature(whole) == signature(whole[::-1])

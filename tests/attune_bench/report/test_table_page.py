@@ -1,0 +1,323 @@
+"""Pages of any scores: of somebody else's table, of SAGE; the same rows as in the text; and what a page may import."""
+
+import random
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from types import ModuleType
+
+import polars as pl
+import pytest
+from pages import Tags, headings, left_out, section, tables, text_of
+
+from attune_bench import Scores, score
+from attune_bench.benchmarks import sage
+from attune_bench.benchmarks.base import Benchmark, resolve
+from attune_bench.benchmarks.sage.scoring import score as score_sage
+from attune_bench.report import html, page
+from attune_bench.report.columns import Section, Table, text_column
+from attune_bench.report.render import Document, render
+from attune_bench.score_table import ScoreTable
+from attune_data import load, load_runs
+from attune_data.sage.dialogue import SageDialogue
+from attune_metrics import MetricInputError
+
+
+def table_of(models: Sequence[str] = ("alpha", "beta"), units: int = 200, seed: int = 0) -> pl.DataFrame:
+    """Return results per item of two metrics, without clusters or conditions, with a trait."""
+    source = random.Random(seed)
+    rows = [
+        (model, f"q{unit:03}", metric, value, "hard" if unit % 3 else "easy")
+        for place, model in enumerate(models)
+        for unit in range(units)
+        for metric, value in (
+            ("accuracy", float(source.random() < 0.6 + place / 10)),
+            ("seconds", source.gammavariate(2, 3)),
+        )
+    ]
+    return pl.DataFrame(rows, schema=["model", "unit", "metric", "value", "level"], orient="row")
+
+
+@pytest.fixture(scope="module")
+def scores() -> Scores:
+    return Scores.from_table(table_of())
+
+
+@pytest.fixture(scope="module")
+def of_table(scores: Scores) -> str:
+    return scores.report(format="html", resamples=200)
+
+
+# A table of somebody else's.
+
+
+def test_a_bare_table_has_a_whole_page(of_table: str) -> None:
+    assert headings(of_table) == [
+        "Scores",
+        "Ranks",
+        "Comparisons",
+        "Win rates",
+        "Subgroups",
+        "Methods",
+        "Limits",
+        "Not in this report",
+    ]
+    assert left_out(of_table) == {
+        "Profiles": "need three metrics from 0 to 1; the scores have 0",
+        "Correlation of metrics across models": "needs scores of at least three models in one condition, and two "
+        "metrics",
+        "Difficulty of units": "too few different values of accuracy",
+    }
+
+
+def test_it_says_how_the_metrics_were_understood(of_table: str) -> None:
+    assert "2 metrics without a description (accuracy, seconds): mean, higher is better." in text_of(
+        section(of_table, "Scores")
+    )
+    methods = text_of(section(of_table, "Methods"))
+    assert (
+        "The values are those of a table with a row for each model, unit and metric; none was scored here." in methods
+    )
+    assert "units are drawn. With fewer than 5 units" in methods
+    assert "Every unit is taken to be independent of the others." in methods
+    assert "accuracy unbounded higher mean over units" in methods
+
+
+def test_no_benchmark_is_spoken_of(of_table: str) -> None:
+    said = text_of(of_table).lower()
+    for word in ("attunebench", "eibench", "sage", "conversation", "participant", "scenario", "mode ", "coverage"):
+        assert word not in said
+
+
+def test_a_described_table_speaks_of_its_own() -> None:
+    described = Scores.from_table(
+        table_of().drop("level"),
+        metrics={
+            "accuracy": {"label": "Accuracy", "low": 0, "high": 1, "statistic": "share", "scale": 100, "digits": 1},
+            "seconds": {"label": "Time", "low": 0, "higher_is_better": False, "digits": 2, "source": "a stopwatch"},
+        },
+        words={"title": "Trivia", "unit": "question", "primary": "seconds"},
+    )
+    page_text = described.report(format="html", resamples=200)
+    said = text_of(page_text)
+    assert "Trivia scores" in said
+    assert "without a description" not in said
+    assert "Accuracy 0 to 100 higher share of questions" in said
+    assert "Time 0 or more lower mean over questions a stopwatch" in said
+    assert "Ranks by Time, lower is better" in said
+    assert "Difficulty of questions" in headings(page_text)
+    assert "unit" not in said.replace("unit:question", "")
+    assert left_out(page_text)["Subgroups"] == "the table has no column of traits"
+    # The best has the lowest time.
+    values = described.summary(metrics=["seconds"], resamples=1).sort("value")
+    [board] = tables(section(page_text, "Scores"))
+    assert [row[0] for row in board[1:]] == values["model"].to_list()
+
+
+def test_the_subgroups_are_those_of_the_traits(scores: Scores, of_table: str) -> None:
+    frame = scores.by("level", compare=True, metrics=["accuracy"], resamples=200)
+    assert frame.height == 4
+    [head, *rows] = tables(section(of_table, "Subgroups"))[0]
+    assert head == ["stratum", "model", "accuracy", "difference", "p", "Holm p", "n"]
+    for row in frame.iter_rows(named=True):
+        [found] = [cells for cells in rows if cells[:2] == [row["stratum"], row["model"]]]
+        assert found[2] == f"{row['value']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"
+        assert found[3].startswith(f"{row['difference']:+.3f}")
+        assert found[5] == f"{row['p_holm']:.4f}"
+
+
+def test_a_trait_of_many_values_is_named_and_left_out() -> None:
+    frame = table_of(units=30).with_columns(name="unit")
+    page_text = Scores.from_table(frame).report(format="html", resamples=50)
+    subgroups = text_of(section(page_text, "Subgroups"))
+    assert "Level stratum model" in subgroups
+    assert "name: left out, it has 30 values." in subgroups
+
+
+def test_conditions_of_a_table() -> None:
+    frame = pl.concat(
+        [
+            table_of(units=40, seed=place).with_columns(condition=pl.lit(condition))
+            for place, condition in enumerate(("few-shot", "zero-shot"))
+        ]
+    )
+    scores = Scores.from_table(frame, words={"condition": "prompt"})
+    page_text = scores.report(format="html", resamples=200)
+    differences = section(page_text, "Differences between prompts")
+    assert "Prompt zero-shot minus few-shot" in text_of(differences)
+    [table] = tables(differences)
+    assert [row[0] for row in table[1:]] == ["alpha", "beta"]
+    assert "mode " not in text_of(differences)
+
+
+def test_some_rows_without_a_condition() -> None:
+    frame = table_of(units=20).with_columns(condition=pl.when(pl.col("model") == "alpha").then(pl.lit("x")))
+    page_text = Scores.from_table(frame).report(format="html", resamples=50)
+    assert left_out(page_text)["Comparisons"] == "no condition has two models"
+    assert "alpha [x]" in page_text
+
+
+def test_metrics_beyond_the_board_are_named() -> None:
+    wide = pl.concat(
+        [table_of(units=10).with_columns(metric=pl.format("{}{}", "metric", pl.lit(place))) for place in range(5)]
+    )
+    page_text = Scores.from_table(wide).report(format="html", resamples=20)
+    assert "2 metrics beyond those of the board, which the report as JSON has: " in text_of(page_text)
+
+
+def test_three_metrics_from_0_to_1_have_profiles() -> None:
+    wide = pl.concat(
+        [
+            table_of(units=10).filter(metric="accuracy").with_columns(metric=pl.lit(name))
+            for name in ("one", "two", "three")
+        ]
+    )
+    metrics = {name: {"low": 0, "high": 1} for name in ("one", "two", "three")}
+    page_text = Scores.from_table(wide, metrics=metrics).report(format="html", resamples=20)
+    profiles = section(page_text, "Profiles")
+    assert profiles.count("<figure>") == 2
+    assert 'class="grid"' in profiles
+
+
+def test_a_metric_without_a_better_direction(scores: Scores) -> None:
+    neither = replace(
+        scores, metrics={name: replace(metric, higher_is_better=None) for name, metric in scores.metrics.items()}
+    )
+    why = left_out(neither.report(format="html", resamples=20))
+    assert why["Ranks"] == "neither higher nor lower values of accuracy are better"
+    assert why["Win rates"] == "accuracy has no value of each unit, or no better direction"
+
+
+def test_an_unknown_option_is_refused(scores: Scores) -> None:
+    with pytest.raises(MetricInputError, match="no option 'resample'; did you mean 'resamples'"):
+        scores.report(format="html", resample=5)  # type: ignore[call-arg]  # a mistake
+
+
+# The same rows in every format.
+
+
+def shown_tables(scores: ScoreTable, monkeypatch: pytest.MonkeyPatch, **given: object) -> tuple[str, list[Table]]:
+    """Return a page, and every table that it was made of."""
+    found: list[Table] = []
+    element = page.table_element
+
+    def recorded(table: Table) -> str:
+        found.append(table)
+        return element(table)
+
+    monkeypatch.setattr(page, "table_element", recorded)
+    return html.html_report(scores, **given), found  # type: ignore[arg-type]  # whatever a page takes
+
+
+def test_every_table_has_the_rows_of_its_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    conversations, runs = load("demo"), load_runs("demo")
+    scores = score(conversations, runs)
+    page_text, found = shown_tables(scores, monkeypatch, data=conversations, results=runs, resamples=50)
+    assert len(found) > 8
+    for table, (head, *rows) in zip(found, tables(page_text), strict=True):
+        text = render(Document(tables=[table]), format="markdown")
+        lines = [line for line in text.splitlines() if line.startswith("|")]
+        cells = [[cell.strip().replace("\\|", "|") for cell in line[1:-1].split(" | ")] for line in lines]
+        # A column of reasons is headed on the page only.
+        assert head == [*cells[0][: len(table.columns)], *(["note"] if len(cells[0]) > len(table.columns) else [])]
+        assert rows == cells[2:]
+
+
+# SAGE.
+
+
+@pytest.fixture(scope="module")
+def of_sage() -> str:
+    source = random.Random(1)
+    dialogues = [
+        SageDialogue(
+            scenario_id=f"s{place}",
+            model=model,
+            emo_point=min(100, max(0, round(source.gauss(mean, 30)))),
+            history=[],
+        )
+        for model, mean in (("a", 60), ("b", 70), ("c", 40))
+        for place in range(30)
+    ]
+    return score_sage(dialogues).report(format="html", resamples=200)
+
+
+def test_the_page_of_sage(of_sage: str) -> None:
+    assert Tags(of_sage).open == []
+    assert "SAGE scores" in text_of(of_sage)
+    [board] = tables(section(of_sage, "Scores"))
+    assert board[0] == ["model", "Score", "Success", "Failure, lower is better", "n"]
+    assert "Shares have Wilson intervals." in text_of(section(of_sage, "Scores"))
+    assert "Score 0 to 100 higher mean over scenarios" in text_of(section(of_sage, "Methods"))
+    assert "Difficulty of scenarios" in headings(of_sage)
+    assert sage.BENCHMARK.title in of_sage
+
+
+# A benchmark of somebody else's.
+
+
+def own_sections(scores: ScoreTable, *, small_cells: bool, **given: object) -> list[Section]:
+    columns = [text_column("name", "name", is_name=True)]
+    rows = [{"name": f"{key}={value}"} for key, value in given.items()]
+    return [
+        Section("Own", ["<b>own</b>", Table("own", "", columns, rows), ("one", f"small_cells={small_cells}")]),
+        Section("Other", left_out=f"lacks {len(scores.models)} things"),
+    ]
+
+
+MINE = Benchmark(
+    name="mine",
+    title="Mine",
+    docs="mine.md",
+    results="attune_data.reading:RUN",
+    score="attune_bench:score",
+    sections=own_sections,
+    limits=("It is <small>.",),
+)
+
+
+def test_sections_of_somebody_elses_benchmark(scores: Scores, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("a_module_in_use")
+    module.MINE = MINE  # type: ignore[attr-defined]  # an empty module gets its entry
+    monkeypatch.setitem(sys.modules, "a_module_in_use", module)
+    own = replace(scores, provenance=scores.provenance.model_copy(update={"benchmark": "a_module_in_use:MINE"}))
+    page_text = own.report(format="html", resamples=20, seed=7)
+    found = text_of(section(page_text, "Own"))
+    assert "<b>own</b>" in found
+    assert "data=None" in found
+    assert "seed=7" in found
+    assert "one small_cells=False" in found
+    assert left_out(page_text)["Other"] == "lacks 2 things"
+    assert "It is <small>." in text_of(section(page_text, "Limits"))
+
+
+@pytest.mark.parametrize("name", ["antigravity:NAME", "no_such_benchmark", "no.such:NAME"])
+def test_scores_do_not_choose_what_is_imported(scores: Scores, name: str) -> None:
+    foreign = replace(scores, provenance=scores.provenance.model_copy(update={"benchmark": name}))
+    assert "Limits" in headings(foreign.report(format="html", resamples=20))
+    assert name.partition(":")[0] not in sys.modules
+
+
+def test_sections_are_resolved_by_reference() -> None:
+    assert callable(resolve("attune_bench.benchmarks.attunebench.page:sections"))
+    assert callable(resolve("attune_bench.benchmarks.eibench.page:sections"))
+
+
+def test_a_page_without_the_extra_says_how_to_get_it(scores: Scores, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "altair", None)
+    with pytest.raises(ImportError, match=r"pip install 'attune-bench\[plots\]'"):
+        scores.report(format="html", resamples=20)
+
+
+def test_a_text_needs_no_figures(spawn: Callable[..., subprocess.CompletedProcess[bytes]]) -> None:
+    code = """
+import sys, polars as pl
+from attune_bench import Scores
+rows = {"model": ["m"] * 6, "unit": list("abcdef"), "metric": ["x"] * 6, "value": [1.0, 2, 3, 4, 5, 6]}
+print(Scores.from_table(pl.DataFrame(rows)).report(resamples=20))
+assert not {"altair", "vl_convert", "attune_bench.report.html"} & set(sys.modules)
+"""
+    done = spawn(code=code)
+    assert done.stderr == b""
+    assert b"3.500" in done.stdout

@@ -1,0 +1,71 @@
+"""Reading pages of HTML in tests: elements, headings, tables, what was left out."""
+
+import re
+from collections.abc import Iterator
+from html import unescape
+from html.parser import HTMLParser
+
+VOID = {"meta", "link", "br"}
+
+
+class Tags(HTMLParser):
+    """Every element of a page with its attributes, and the text outside of style and script."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.within = ""
+        self.open: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+        self.within = tag
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag, f"</{tag}> closes nothing"
+
+    def handle_data(self, data: str) -> None:
+        if self.within not in {"style", "script"}:
+            self.text += data
+
+
+def headings(page: str) -> list[str]:
+    """Return the headings of sections."""
+    return [unescape(heading) for heading in re.findall(r"<h2>(.*?)</h2>", page)]
+
+
+def text_of(markup: str) -> str:
+    """Return what is read of markup: no tags, no style, no script."""
+    body = re.sub(r"<(style|script|title)\b.*?</\1>", "", markup, flags=re.DOTALL)
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", body)).split())
+
+
+def section(page: str, heading: str) -> str:
+    """Return the markup of the section under a heading."""
+    sections: list[str] = re.findall(r"<section>.*?</section>", page, flags=re.DOTALL)
+    [found] = [one for one in sections if headings(one) == [heading]]
+    return found
+
+
+def tables(markup: str) -> list[list[list[str]]]:
+    """Return every table as rows of the texts of its cells, the head first."""
+    return [
+        [[text_of(cell) for cell in re.findall(r"<t[hd]\b[^>]*>(.*?)</t[hd]>", row)] for row in _rows(table)]
+        for table in re.findall(r"<table\b.*?</table>", markup, flags=re.DOTALL)
+    ]
+
+
+def _rows(table: str) -> Iterator[str]:
+    yield from re.findall(r"<tr>(.*?)</tr>", table, flags=re.DOTALL)
+
+
+def left_out(page: str) -> dict[str, str]:
+    """Return by section why it is not in the report."""
+    if "Not in this report" not in headings(page):
+        return {}
+    items = map(text_of, re.findall(r"<li>(.*?)</li>", section(page, "Not in this report")))
+    return {item.partition(": ")[0]: item.partition(": ")[2] for item in items}
