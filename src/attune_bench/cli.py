@@ -32,16 +32,16 @@ app.command(stats_commands.subset)
 app.command(analyze_command.analyze)
 app.command(eibench_commands.eibench)
 app.command(sage_commands.sage)
-# Imported when they are called: what they need is an extra, and slow.
+# Imported when they are called, as what they need is slow.
 for _name, _help in {
     "run": "Ask a model the questions of the benchmark and write a run file for each conversation. The same command "
     "again goes on where it was stopped.",
     "rejudge": "Let other judges judge the drafts of run files.",
     "profile": "Ask a model for each participant's profile from the conversation alone. An experiment.",
 }.items():
-    app.command(f"attune_bench.runner.commands:{_name}", name=_name, help=_help)
+    app.command(f"attune_bench.benchmarks.attunebench.commands:{_name}", name=_name, help=_help)
 eibench_commands.eibench.command(
-    "attune_bench.runner.episode_commands:run",
+    "attune_bench.benchmarks.eibench.commands:run",
     name="run",
     help="Let a model talk with simulated people, and write results.jsonl and summary.json. The same command again "
     "goes on where it was stopped.",
