@@ -139,5 +139,7 @@ def _hash(calls: Sequence[Call]) -> str:
     """Return the SHA-256 of all requests that are planned."""
     digest = sha256()
     for call in calls:
-        digest.update(json.dumps([call.id, call.model, call.role, call.messages, call.schema]).encode())
+        texts = [text for message in call.messages for text in message.values()]
+        for text in (call.id, call.model, call.role, *texts, json.dumps(call.schema)):
+            digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
     return digest.hexdigest()

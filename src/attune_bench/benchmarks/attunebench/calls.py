@@ -74,7 +74,7 @@ class ConversationCalls:
     def judge(self, turn: SeenTurn, judge: str, draft: str | None) -> Call:
         """Ask a judge about a draft: ratings against the edited response where there is one, and the questions.
 
-        Without a draft the call says what will be asked once it is known.
+        Where the draft is not known yet (None), the call is what is asked about an empty one.
         """
         reference, questions, rated = turn.responses["human"], self.questions(turn), self.is_rated(turn)
         earlier = [other for other in self.turns if other.number < turn.number]

@@ -1,7 +1,7 @@
 """The calls about one conversation, in the benchmark's order, and the run that is made of their answers."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -17,7 +17,7 @@ from attune_bench.runner.calls import Call, Complete
 from attune_bench.runner.task import ask_planned
 from attune_data import Conversation, Run
 
-__all__ = ["Step", "assemble", "calls_to_make", "judgement", "planned_calls", "run_conversation"]
+__all__ = ["Step", "assemble", "judgement", "planned_calls", "run_conversation"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,48 +38,10 @@ class Step:
         return read_answer(answers, self.call.id, self.read)
 
 
-def judgement(calls: ConversationCalls, turn: SeenTurn, judge: str, draft: str | None) -> Step:
-    """Return the step in which a judge is asked about a draft, None for one that is not known yet."""
+def judgement(calls: ConversationCalls, turn: SeenTurn, judge: str, draft: str) -> Step:
+    """Return the step in which a judge is asked about a draft."""
     reader = partial(parsing.read_judgement, questions=calls.questions(turn), rated=calls.is_rated(turn))
     return Step(calls.judge(turn, judge, draft), reader, turn)
-
-
-def calls_to_make(
-    steps: Iterable[Step], answers: Mapping[str, str] | None, settings: AttuneBenchSettings
-) -> list[Call]:
-    """Return the calls of steps: all, or those without an answer that can be read where answers are given."""
-    if answers is None:
-        return [step.call for step in steps]
-    note = settings.prompts.render("retry")
-    calls = (call_to_make(step.call, answers, step.read, note=note) for step in steps)
-    return [call for call in calls if call is not None]
-
-
-def _steps(calls: ConversationCalls, answers: Mapping[str, str] | None) -> Iterator[Step]:
-    """Give the steps in order; a judge's where there is a draft among the answers, or where no answers are given."""
-    settings = calls.settings
-    for turn in calls.turns:
-        asked = calls.questions(turn)
-        drafting = Step(calls.draft(turn), parsing.read_draft, turn)
-        yield drafting
-        if calls.is_judged(turn):
-            draft = None if answers is None else drafting.reading(answers).fields.get("em_drafted_response")
-            for judge in settings.judges if answers is None or draft is not None else ():
-                yield judgement(calls, turn, judge, draft)
-        yield Step(calls.read(turn), partial(parsing.read_emotions, questions=asked, codebook=settings.codebook), turn)
-        if asked:
-            yield Step(calls.read_hp(turn), partial(parsing.read_questions, questions=asked, suffix="_hp"), turn)
-        if turn.pairs:
-            yield Step(calls.pairwise(turn), partial(parsing.read_pairwise, comparisons=len(turn.pairs)), turn)
-    yield Step(
-        calls.post(),
-        partial(
-            parsing.read_post,
-            codebook=settings.codebook,
-            strategy=settings.panas_strategy,
-            pre_items=calls.pre_items,
-        ),
-    )
 
 
 def planned_calls(
@@ -117,11 +79,8 @@ def planned_calls(
     >>> [call.id for call in planned_calls(conversation, settings, answers=answers)][:3]
     ['turn-1/judge/vendor/judge', 'turn-1/read#2', 'turn-1/read-hp#2']
     """
-    return _planned(ConversationCalls(conversation, settings), answers)
-
-
-def _planned(calls: ConversationCalls, answers: Mapping[str, str] | None) -> list[Call]:
-    return calls_to_make(_steps(calls, answers), answers, calls.settings)
+    plan = _Plan(conversation, settings)
+    return plan.all_calls() if answers is None else plan.calls_to_make(answers)
 
 
 def assemble(conversation: Conversation, answers: Mapping[str, str], settings: AttuneBenchSettings) -> Run:
@@ -151,23 +110,7 @@ def assemble(conversation: Conversation, answers: Mapping[str, str], settings: A
     >>> run.turns[0].em_drafted_response, run.complete
     ('I see.', False)
     """
-    return _assemble(ConversationCalls(conversation, settings), answers)
-
-
-def _assemble(calls: ConversationCalls, answers: Mapping[str, str]) -> Run:
-    read = [(step, step.reading(answers)) for step in _steps(calls, answers)]
-    post = read[-1][1].fields
-    return Run.model_validate(
-        {
-            "conversationId": calls.id,
-            "em_model": calls.settings.model,
-            "run_timestamp": datetime.now(UTC).isoformat(timespec="seconds"),
-            **calls.settings.provenance(),
-            "calls": {step.call.id: {"outcome": one.outcome, "dropped": one.dropped} for step, one in read},
-            "turns": [_turn(turn, [(step, one) for step, one in read if step.turn is turn]) for turn in calls.turns],
-            "post_conversation": _post(calls, post),
-        }
-    )
+    return _Plan(conversation, settings).assemble(answers)
 
 
 async def run_conversation(conversation: Conversation, complete: Complete, settings: AttuneBenchSettings) -> Run:
@@ -195,9 +138,100 @@ async def run_conversation(conversation: Conversation, complete: Complete, setti
         `complete` that caches its answers need not ask for them again.
     """
     started = time.monotonic()
-    calls = ConversationCalls(conversation, settings)
-    run = _assemble(calls, await ask_planned(partial(_planned, calls), complete))
+    plan = _Plan(conversation, settings)
+    run = plan.assemble(await ask_planned(plan.calls_to_make, complete))
     return run.model_copy(update={"duration_seconds": round(time.monotonic() - started, 3)})
+
+
+class _Plan:
+    """The steps of one conversation. Each is built once and its answer read once, however often they are asked for."""
+
+    def __init__(self, conversation: Conversation, settings: AttuneBenchSettings) -> None:
+        self._calls = calls = ConversationCalls(conversation, settings)
+        self._settings = settings
+        self._turns = [
+            (turn, Step(calls.draft(turn), parsing.read_draft, turn), list(self._steps_after_draft(turn)))
+            for turn in calls.turns
+        ]
+        reader = partial(
+            parsing.read_post,
+            codebook=settings.codebook,
+            strategy=settings.panas_strategy,
+            pre_items=calls.pre_items,
+        )
+        self._post = Step(calls.post(), reader)
+        self._judgements: dict[tuple[int, str], Step] = {}
+        self._readings: dict[str, Reading] = {}
+
+    def _steps_after_draft(self, turn: SeenTurn) -> Iterator[Step]:
+        calls, codebook = self._calls, self._settings.codebook
+        asked = calls.questions(turn)
+        yield Step(calls.read(turn), partial(parsing.read_emotions, questions=asked, codebook=codebook), turn)
+        if asked:
+            yield Step(calls.read_hp(turn), partial(parsing.read_questions, questions=asked, suffix="_hp"), turn)
+        if turn.pairs:
+            yield Step(calls.pairwise(turn), partial(parsing.read_pairwise, comparisons=len(turn.pairs)), turn)
+
+    def _read(self, step: Step, answers: Mapping[str, str]) -> Reading:
+        reading = self._readings.get(step.call.id)
+        if reading is None or reading.outcome == "failed":
+            reading = self._readings[step.call.id] = step.reading(answers)
+        return reading
+
+    def _steps(self, answers: Mapping[str, str]) -> Iterator[Step]:
+        """Yield the steps in order; a judge's where the draft is among the answers."""
+        for turn, drafting, others in self._turns:
+            yield drafting
+            draft = self._read(drafting, answers).fields.get("em_drafted_response")
+            if draft is not None and self._calls.is_judged(turn):
+                for judge in self._settings.judges:
+                    key = turn.number, judge
+                    if key not in self._judgements:
+                        self._judgements[key] = judgement(self._calls, turn, judge, draft)
+                    yield self._judgements[key]
+            yield from others
+        yield self._post
+
+    def all_calls(self) -> list[Call]:
+        """Return the calls of a run; those of judges are of an empty draft."""
+        calls = []
+        for turn, drafting, others in self._turns:
+            calls.append(drafting.call)
+            if self._calls.is_judged(turn):
+                calls += [self._calls.judge(turn, judge, None) for judge in self._settings.judges]
+            calls += [step.call for step in others]
+        return [*calls, self._post.call]
+
+    def calls_to_make(self, answers: Mapping[str, str]) -> list[Call]:
+        """Return the calls that can be made where these answers are known."""
+        note = self._settings.prompts.render("retry")
+        unread = (step for step in self._steps(answers) if not self._read(step, answers).fields)
+        calls = (call_to_make(step.call, answers, step.read, note=note) for step in unread)
+        return [call for call in calls if call is not None]
+
+    def assemble(self, answers: Mapping[str, str]) -> Run:
+        """Return the run that is made of answers."""
+        read = [(step, self._read(step, answers)) for step in self._steps(answers)]
+        return Run.model_validate(
+            {
+                "conversationId": self._calls.id,
+                "em_model": self._settings.model,
+                "run_timestamp": datetime.now(UTC).isoformat(timespec="seconds"),
+                **self._settings.provenance(),
+                "calls": {step.call.id: {"outcome": one.outcome, "dropped": one.dropped} for step, one in read},
+                "turns": [
+                    _turn(turn, [(step, one) for step, one in read if step.turn is turn]) for turn, *_ in self._turns
+                ],
+                "post_conversation": self._post_conversation(read[-1][1].fields),
+            }
+        )
+
+    def _post_conversation(self, fields: Fields) -> Fields | None:
+        """Return what was predicted after the conversation; None, as in a run that stopped, where nothing was read."""
+        if not fields:
+            return None
+        shown = {"panas_strategy": self._settings.panas_strategy, "pre_panas_shown": self._calls.pre_panas_shown}
+        return shown | fields
 
 
 def _turn(turn: SeenTurn, read: list[tuple[Step, Reading]]) -> Fields:
@@ -212,11 +246,3 @@ def _turn(turn: SeenTurn, read: list[tuple[Step, Reading]]) -> Fields:
     if turn.pairs:
         fields["pairwise_assignment"] = {str(n): {"A": pair.a, "B": pair.b} for n, pair in enumerate(turn.pairs)}
     return fields | parsing.merge_judgements(judged)
-
-
-def _post(calls: ConversationCalls, fields: Fields) -> Fields | None:
-    """Return what was predicted after the conversation; None, as in a run that stopped, where no answer was read."""
-    if not fields:
-        return None
-    shown = {"panas_strategy": calls.settings.panas_strategy, "pre_panas_shown": calls.pre_panas_shown}
-    return shown | fields

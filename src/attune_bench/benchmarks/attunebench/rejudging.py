@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from attune_bench.benchmarks.attunebench.calls import ConversationCalls
-from attune_bench.benchmarks.attunebench.flow import Step, calls_to_make, judgement
+from attune_bench.benchmarks.attunebench.flow import Step, judgement
 from attune_bench.benchmarks.attunebench.parsing import merge_judgements
 from attune_bench.benchmarks.attunebench.settings import AttuneBenchSettings
-from attune_bench.runner.answers import Fields
+from attune_bench.runner.answers import Fields, call_to_make
 from attune_bench.runner.calls import Call
 from attune_bench.runner.folder import RunError
 from attune_bench.runner.task import Source, Task
@@ -77,7 +77,9 @@ def _steps(drafted: DraftedRun, settings: AttuneBenchSettings) -> Iterator[Step]
 
 
 def _calls(drafted: DraftedRun, settings: AttuneBenchSettings, answers: Mapping[str, str] | None = None) -> list[Call]:
-    return calls_to_make(_steps(drafted, settings), answers, settings)
+    note, known = settings.prompts.render("retry"), answers or {}
+    calls = (call_to_make(step.call, known, step.read, note=note) for step in _steps(drafted, settings))
+    return [call for call in calls if call is not None]
 
 
 def _assemble(drafted: DraftedRun, answers: Mapping[str, str], settings: AttuneBenchSettings) -> Run:

@@ -133,9 +133,8 @@ class ProfileSettings:
 def _calls(
     conversation: Conversation, settings: ProfileSettings, answers: Mapping[str, str] | None = None
 ) -> list[Call]:
-    call: Call | None = _call(conversation, settings)
-    if answers is not None and call is not None:
-        call = call_to_make(call, answers, settings.read, note=settings.prompts.render("retry"))
+    note = settings.prompts.render("retry")
+    call = call_to_make(_call(conversation, settings), answers or {}, settings.read, note=note)
     return [] if call is None else [call]
 
 
