@@ -1,22 +1,40 @@
-"""The options of all commands that ask models."""
+"""The options of all commands that ask models, and their mistakes as one line."""
 
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from attune_bench._usage import mistakes
+from attune_bench._usage import UsageError, mistakes
+from attune_bench.runner.folder import RunError
 from attune_bench.runner.jobs import RunOptions
-from attune_bench.runner.prices import read_prices
-from attune_bench.runner.providers import OPENAI_COMPATIBLE, Endpoint, Provider
+from attune_bench.runner.prices import PriceError, read_prices
+from attune_bench.runner.providers import OPENAI_COMPATIBLE, Endpoint, Provider, ProviderError
+from attune_data import CodebookError
 
-__all__ = ["Asking", "Names", "Output", "Provider", "Temperature", "sent"]
+__all__ = ["Asking", "Names", "Output", "Provider", "Temperature", "sent", "usage_errors"]
 
 Temperature = float | Literal["server"]
 Names = Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")]
 Output = Annotated[Path, Parameter(name=["--output", "-o"])]
+
+
+@contextmanager
+def usage_errors() -> Iterator[None]:
+    """Turn what the user can mend into one line; Ctrl-C too, with exit status 130."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        sys.stderr.write("attune-bench: stopped; the same command goes on from here\n")
+        sys.exit(130)
+    except OSError as error:
+        raise UsageError(f"{error.filename}: {error.strerror}") from None
+    except (RunError, ProviderError, PriceError, CodebookError) as error:
+        raise UsageError(str(error)) from None
 
 
 def sent(temperature: Temperature) -> float | None:

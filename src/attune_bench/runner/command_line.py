@@ -1,34 +1,15 @@
-"""What command lines of runs share: servers from options, mistakes as one line, the command that repeats a run."""
+"""What command lines of runs share: the servers that options name, and the command that repeats a run."""
 
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from attune_bench._usage import UsageError
 from attune_bench.runner.calls import Role
 from attune_bench.runner.console import warn
-from attune_bench.runner.folder import RunError
-from attune_bench.runner.prices import PriceError
 from attune_bench.runner.providers import OPENAI_COMPATIBLE, Endpoint, ProviderError, endpoint, provider_name
-from attune_data import CodebookError
 
-__all__ = ["command_line", "endpoints", "usage_errors"]
-
-
-@contextmanager
-def usage_errors() -> Iterator[None]:
-    """Turn what the user can mend into one line; Ctrl-C too, with exit status 130."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        sys.stderr.write("attune-bench: stopped; the same command goes on from here\n")
-        sys.exit(130)
-    except OSError as error:
-        raise UsageError(f"{error.filename}: {error.strerror}") from None
-    except (RunError, ProviderError, PriceError, CodebookError) as error:
-        raise UsageError(str(error)) from None
+__all__ = ["command_line", "endpoints"]
 
 
 def endpoints(
@@ -64,10 +45,8 @@ def endpoints(
 
     Raises
     ------
-    UsageError
-        A URL is given that no provider takes.
     ProviderError
-        As `attune_bench.runner.endpoint`.
+        As `attune_bench.runner.endpoint`; or a URL is given that no provider takes.
     """
     if api_key is not None:
         warn("--api-key can be read by other users of this machine; better set it in the environment")
@@ -77,7 +56,7 @@ def endpoints(
     provider = provider_name(provider)
     other = provider if role_provider is None else provider_name(role_provider)
     if base_url and OPENAI_COMPATIBLE not in (provider, other):
-        raise UsageError(f"{other} has a URL of its own; --base-url is for the provider {OPENAI_COMPATIBLE}")
+        raise ProviderError(f"{other} has a URL of its own; --base-url is for the provider {OPENAI_COMPATIBLE}")
     own_url = base_url if provider == OPENAI_COMPATIBLE else None
     servers: dict[Role, Endpoint] = {"model": endpoint(provider, base_url=own_url, api_key=api_key, ask=ask)}
     if role is not None:

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import monotonic
 
-from attune_bench._usage import emit
 from attune_bench.runner.jobs import RunOutcome
 from attune_bench.runner.meter import Meter
 from attune_data.text import columns_of_terminal, plural, printable, shortened
@@ -41,17 +40,17 @@ def report_outcome(outcome: RunOutcome, made: str = "file") -> int:
     """Print what came of a run, counted as what it has made; return the exit status."""
     unit = outcome.meter.unit
     before = f", {outcome.earlier} of them from before" if outcome.earlier else ""
-    emit(f"{outcome.folder}: {plural(outcome.finished, made)}{before}")
+    _say(f"{outcome.folder}: {plural(outcome.finished, made)}{before}")
     if outcome.replaced:
-        emit(
+        _say(
             f"{outcome.replaced} of them replaced results of other settings or of an older content; "
             "those responses stay in the cache, and another --output keeps both"
         )
     if outcome.meter.responses:
-        emit(outcome.meter.text())
+        _say(outcome.meter.text())
     if outcome.unread:
         where = plural(outcome.unread_in, unit)
-        emit(f"{plural(outcome.unread, 'answer')} in {where} could not be read and are missing, see calls in the files")
+        _say(f"{plural(outcome.unread, 'answer')} in {where} could not be read and are missing, see calls in the files")
     if outcome.stopped is not None:
         warn(f"stopped: {outcome.stopped}")
     for skipped in [skipped for skipped in outcome.skipped if skipped.reason != outcome.stopped][:3]:
@@ -67,3 +66,7 @@ def report_outcome(outcome: RunOutcome, made: str = "file") -> int:
 def warn(text: str) -> None:
     """Write a line to standard error."""
     sys.stderr.write(f"attune-bench: {printable(text)}\n")
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")

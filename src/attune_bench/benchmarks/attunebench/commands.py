@@ -6,7 +6,7 @@ from typing import Annotated, Literal, get_args
 
 from cyclopts import Parameter
 
-from attune_bench._asking import Asking, Names, Output, Provider, Temperature
+from attune_bench._asking import Asking, Names, Output, Provider, Temperature, usage_errors
 from attune_bench._usage import UsageError, emit, mistakes
 from attune_bench.benchmarks.attunebench.profile.asking import PROFILE, ProfileSettings, profile_options
 from attune_bench.benchmarks.attunebench.profile.scoring import profile_table, read_predictions, score_profiles
@@ -15,7 +15,7 @@ from attune_bench.benchmarks.attunebench.settings import MAX_TOKENS, AttuneBench
 from attune_bench.benchmarks.attunebench.task import TASK
 from attune_bench.progress import progress
 from attune_bench.runner import RunOptions, run_sync
-from attune_bench.runner.command_line import command_line, endpoints, usage_errors
+from attune_bench.runner.command_line import command_line, endpoints
 from attune_bench.runner.console import progress_line, report_outcome, warn
 from attune_bench.runner.estimate import estimate, estimate_text
 from attune_bench.runner.folder import note_source, noted_sources

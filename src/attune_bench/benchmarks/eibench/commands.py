@@ -6,14 +6,14 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from attune_bench._asking import Asking, Output, Provider, Temperature, sent
+from attune_bench._asking import Asking, Output, Provider, Temperature, sent, usage_errors
 from attune_bench._usage import UsageError, emit, mistakes
 from attune_bench.benchmarks.eibench.flow import planned_calls
 from attune_bench.benchmarks.eibench.settings import MAX_TOKENS, TEMPERATURE, EIBenchSettings
 from attune_bench.benchmarks.eibench.task import TASK
 from attune_bench.progress import progress
 from attune_bench.runner import run_sync
-from attune_bench.runner.command_line import command_line, endpoints, usage_errors
+from attune_bench.runner.command_line import command_line, endpoints
 from attune_bench.runner.console import progress_line, report_outcome, warn
 from attune_bench.runner.estimate import estimate, estimate_text
 from attune_data import Collection, Scenario, load_scenarios
