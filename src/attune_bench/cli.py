@@ -36,7 +36,7 @@ app.command(sage_commands.sage)
 for _name, _help in {
     "run": "Ask a model the questions of the benchmark and write a run file for each conversation. The same command "
     "again goes on where it was stopped.",
-    "rejudge": "Let other judges judge the drafts of run files.",
+    "rejudge": "Re-run judges on the drafts of run files.",
     "profile": "Ask a model for each participant's profile from the conversation alone. An experiment.",
 }.items():
     app.command(f"attune_bench.benchmarks.attunebench.commands:{_name}", name=_name, help=_help)

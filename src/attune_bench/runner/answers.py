@@ -1,6 +1,6 @@
 """Reading answers: the JSON object in a text, which attempt could be read, and what is to be asked again.
 
-The JSON object is the whole answer, a fenced block, or what stands from the first brace to the last, line breaks
+The JSON object is the whole answer, a fenced block, or the text from the first brace to the last, line breaks
 within strings allowed. Reasoning before it is ignored; of several objects that differ, none counts. Nothing is
 guessed.
 """
@@ -144,7 +144,7 @@ def find_object(answer: str) -> Found | None:
     Returns
     -------
     Found or None
-        None where there is no such object, or several that differ; nothing is raised, whatever the text.
+        None where the answer contains no such object, or several that differ; nothing is raised, whatever the text.
 
     Examples
     --------
@@ -160,7 +160,7 @@ def find_object(answer: str) -> Found | None:
     said = _without_reasoning(answer)
     found = [_parse(block) for block in _FENCED.findall(said)]
     fenced = any(isinstance(value, dict) and value for value in found)
-    # Beside a fenced object another may be meant; a fence without one may be a part of the answer's text.
+    # Apart from a fenced object another may be meant; a fence without one may be a part of the answer's text.
     rest = _FENCED.sub("", said) if fenced else said
     found.append(_parse(rest[rest.find("{") : rest.rfind("}") + 1]))
     objects = [value for value in found if isinstance(value, dict) and value]
@@ -170,7 +170,7 @@ def find_object(answer: str) -> Found | None:
 
 
 def _without_reasoning(answer: str) -> str:
-    """Leave out the reasoning that a server left in an answer: what it drafts and rejects is no answer.
+    """Leave out the reasoning that a server left in an answer: what it drafts and rejects is not the answer.
 
     It may lack the tag that opens it, which some servers put into the prompt; without the tag that closes it, it is
     the whole answer. A tag behind the first brace is taken for text of the answer.

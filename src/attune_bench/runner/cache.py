@@ -82,7 +82,7 @@ class Cache:
             os.close(self._file)
 
     def get(self, key: str) -> Response | None:
-        """Return the response of a key, None where there is none."""
+        """Return the response of a key, None for an unknown one."""
         return self._responses.get(key)
 
     def responses(self) -> list[Response]:

@@ -324,7 +324,7 @@ def _fault(status: int, said: str, retry_after: str | None) -> _Fault:
 
 
 def _text(payload: Mapping[str, Any]) -> str | None:
-    """Return the text of a response, None where there is none; a model that said nothing said an empty text."""
+    """Return the text of a response, None where it has none; a model that said nothing said an empty text."""
     choices = payload.get("choices")
     first = choices[0] if isinstance(choices, list) and choices else None
     message = first.get("message") if isinstance(first, dict) else None

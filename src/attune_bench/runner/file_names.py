@@ -42,7 +42,7 @@ def unit_file_name(unit_id: str, model: str, condition: str | None = None) -> st
     model : str
         The model; vendor and model are the two sides of its first ``/``.
     condition : str, optional
-        The condition, where there are several.
+        The condition, for a benchmark that has several.
 
     Returns
     -------

@@ -113,7 +113,7 @@ class Job:
     model : str
         The evaluated model.
     condition : str or None
-        The condition that the model is evaluated in, where there are several.
+        The condition that the model is evaluated in, for a benchmark that has several.
     file_name : str
         Name of the file, which may be in a folder.
     decoding : mapping of str to Decoding
@@ -123,7 +123,7 @@ class Job:
     calls : int
         How many calls are planned.
     cache_inputs : mapping
-        Extra inputs to the cache key of each response, beside the request, the decoding and the provider; as JSON.
+        Extra inputs to the cache key of each response, which contains the request, the decoding and the provider.
     file_inputs : mapping
         Everything that the file depends on, as JSON.
     make : callable

@@ -86,7 +86,23 @@ def run_sync(
     options: RunOptions | None = None,
     watch: Watch | None = None,
 ) -> RunOutcome:
-    """Do what `run` does and return when it is done; cannot be called within an event loop."""
+    """Run a benchmark as `run` does, and return when it is done; it cannot be called within an event loop.
+
+    Parameters
+    ----------
+    task, units, settings, endpoints, output, options, watch
+        As of `run`.
+
+    Returns
+    -------
+    RunOutcome
+        What is complete and what is not.
+
+    Raises
+    ------
+    RunError, PriceError
+        As of `run`.
+    """
     return asyncio.run(run(task, units, settings, endpoints, output=output, options=options, watch=watch))
 
 

@@ -37,7 +37,7 @@ def integer_schema(low: int, high: int) -> Schema:
 
 
 def choice_schema(options: Iterable[str]) -> Schema:
-    """Return the schema of one of some options, or of any text where there are none."""
+    """Return the schema of one of some options, or of any text where no options are given."""
     given = list(options)
     return {"type": "string", "enum": given} if given else TEXT
 

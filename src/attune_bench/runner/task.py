@@ -27,7 +27,7 @@ class Unit(Protocol):
 
 
 class RunSettings(Protocol):
-    """What a run depends on beside the units and the servers; of any benchmark a frozen dataclass.
+    """What a run depends on apart from the units and the servers; of any benchmark a frozen dataclass.
 
     Where a benchmark has several conditions, an attribute ``condition`` names the one that the model is evaluated in.
     """
@@ -41,11 +41,11 @@ class RunSettings(Protocol):
         """How responses are decoded, by the role of who is asked; the keys are all roles that are asked."""
 
     def provenance(self) -> dict[str, Any]:
-        """Return what every answer depends on beside its request, as JSON: version and hash of the prompts, ..."""
+        """Return what answers depend on apart from their requests, as JSON, such as the hash of the prompts."""
 
 
 def condition_of(settings: RunSettings) -> str | None:
-    """Return the condition that settings name, None where there is one only."""
+    """Return the condition that settings name, None for a benchmark with one condition only."""
     condition: str | None = getattr(settings, "condition", None)
     return condition
 
@@ -56,7 +56,7 @@ S = TypeVar("S", bound=RunSettings)
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a run knows of a unit beside its content.
+    """What a run knows of a unit apart from its content.
 
     Attributes
     ----------

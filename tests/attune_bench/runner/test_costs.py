@@ -162,6 +162,33 @@ def test_an_answer_of_no_use_may_have_been_charged_and_a_refusal_was_not(answer:
     assert sum(noted) == (1 + times) * bound
 
 
+def test_a_response_format_that_is_refused_is_bounded_and_charged_once() -> None:
+    asked = replace(call(), schema={"type": "string"})
+    bound, noted = Price(1.0, 1.0).of(most_tokens(asked), 200), []
+
+    async def note(amount: float) -> None:
+        noted.append(amount)
+
+    async def keep(_response: object) -> None:
+        pass
+
+    async def ask(url: str) -> float:
+        # Of a limit that two bounds do not fit into.
+        budget = Budget(1.5 * bound, {"m": Price(1.0, 1.0)}, record=note)
+        async with Client(endpoint("local", base_url=url), budget=budget) as client:
+            response = await client.request(asked, Decoding(None, None, 200), keep)
+            assert (response.cost, response.bound) == (bound / 4, bound)
+        return budget.spent
+
+    def refuse(_number: int, body: dict[str, Any]) -> bytes:
+        return reply("400 Bad Request", "") if "response_format" in body else said("Yes.", cost=bound / 4)
+
+    with ModelServer(refuse) as server:
+        assert asyncio.run(ask(server.url)) == bound / 4
+        assert server.calls == 2
+    assert noted == [bound]
+
+
 @pytest.mark.usefixtures("impatient")
 def test_what_may_have_been_charged_without_an_answer_counts_in_later_runs(
     five_turns: Conversation, tmp_path: Path

@@ -67,6 +67,7 @@ def test_five_turns_with_a_judge_are_26_calls(five_turns: Conversation, tmp_path
     with ModelServer() as server:
         run(server, [five_turns], tmp_path)
         assert server.calls == 26
+        assert {body["max_tokens"] for body in server.bodies} == {4096}
 
 
 def test_run_files_load_score_and_tell_where_they_come_from(tmp_path: Path) -> None:

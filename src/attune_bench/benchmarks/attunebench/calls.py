@@ -72,7 +72,7 @@ class ConversationCalls:
         )
 
     def judge(self, turn: SeenTurn, judge: str, draft: str | None) -> Call:
-        """Ask a judge about a draft: ratings against the edited response where there is one, and the questions.
+        """Ask a judge about a draft: ratings against the edited response, if any, and the questions.
 
         Where the draft is not known yet (None), the call is what is asked about an empty one.
         """

@@ -94,12 +94,7 @@ def run(
         with mistakes():
             settings = [
                 AttuneBenchSettings(
-                    model,
-                    mode,
-                    judge_model or (),
-                    panas_strategy,
-                    codebook=chosen,
-                    **asking.decoding(),
+                    model, mode, judge_model or (), panas_strategy, codebook=chosen, **asking.decoding()
                 )
                 for mode in get_args(Mode)
                 if "all" in modes or mode in modes
@@ -109,7 +104,7 @@ def run(
             _print_estimate(conversations, settings, options)
             return 0
         if (judge_provider or judge_base_url) and not judge_model:
-            raise UsageError("there is a provider of judges but no judge; name one with --judge-model")
+            raise UsageError("a provider of judges is given but no judge; name one with --judge-model")
         servers = endpoints(
             provider,
             base_url=asking.base_url,
@@ -181,7 +176,7 @@ def rejudge(
     codebook: Path | None = None,
     asking: _Asking = _DEFAULTS,
 ) -> int:
-    """Let other judges judge the drafts of run files, and write them with their judgements to another folder.
+    """Re-run judges on the drafts of run files, and write these with the new judgements to another folder.
 
     Parameters
     ----------

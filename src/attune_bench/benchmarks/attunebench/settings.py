@@ -1,4 +1,4 @@
-"""What a run depends on beside the conversation."""
+"""What a run depends on apart from the conversation."""
 
 import json
 from dataclasses import asdict, dataclass, field
@@ -103,7 +103,7 @@ class AttuneBenchSettings:
         return {"model": decoding, "judge": decoding} if self.judges else {"model": decoding}
 
     def provenance(self) -> dict[str, Any]:
-        """Return what a run file records of these settings beside the model.
+        """Return what a run file records of these settings, apart from the model.
 
         Returns
         -------

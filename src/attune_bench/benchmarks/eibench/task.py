@@ -1,4 +1,30 @@
-"""EIBench as the runner sees it, and the files of its results."""
+"""EIBench as the runner sees it, and the files of its results.
+
+In the output folder each model has a folder of its own: its name with ``_`` for ``/``. There ``results.jsonl`` contains
+the complete episodes of the scenarios in their order, ``summary.json`` what
+`attune_bench.benchmarks.eibench.scoring.episode_summary` gives of them, and hidden files the cache and the episodes, by
+which a run goes on where it was stopped. Both results are also written where a run is interrupted; after a kill the
+same call writes them. A folder takes one configuration.
+
+The protocol is that of EIBench's released evaluation, reflection before each reply included, apart from this:
+
+- The instructions of the simulator, and those about reflection, are our own, in English and Chinese. Numbers are
+  comparable for one simulator and one version of these instructions only.
+- In a charm episode, where the model speaks first, one fixed line of a user precedes its words in every request; the
+  benchmark's code sends it in the first only, and then conversations that some servers refuse.
+- A call that fails however often it is tried is no empty reply, which would be scored: the episode has no line in the
+  results, is listed as skipped, and is tried again by the same call.
+- Of the model's output nothing is said aloud that is in a ``<think>`` which is never closed, or before a ``</think>``
+  which was never opened. Reasoning that a server gives apart from the answer is not used.
+- The simulator is asked for an answer of a JSON schema, where its server takes one. Repairs of an answer leave its
+  texts alone.
+- The judgement with which a person fell silent is in the history, as an utterance without words.
+- ``stop_reason`` in the last utterance tells a stop of the simulator from a silence, both ``simulator_stop``.
+
+As there, a ``continue`` stops only where it is ``no``, so that ``false`` does not; ``meta.continue`` tells what was
+said. An object that was cut off before its reply is a silence. The last reply of a charm episode is not judged, unless
+`EIBenchSettings.judge_all` is set.
+"""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -77,33 +103,7 @@ TASK: Task[Scenario, EIBenchSettings] = Task(
     fields=_fields,
     results=_results,
 )
-"""Scenarios, and the episodes in which a model talks with the simulated person of each.
-
-In the output folder each model has a folder of its own: its name with ``_`` for ``/``. There ``results.jsonl`` contains
-the complete episodes of the scenarios in their order, ``summary.json`` what
-`attune_bench.benchmarks.eibench.scoring.episode_summary` gives of them, and hidden files the cache and the episodes, by
-which a run goes on where it was stopped. Both results are also written where a run is interrupted; after a kill the
-same call writes them. A folder takes one configuration.
-
-The protocol is that of EIBench's released evaluation, reflection before each reply included, apart from this:
-
-- The instructions of the simulator, and those about reflection, are our own, in English and Chinese. Numbers are
-  comparable for one simulator and one version of these instructions only.
-- In a charm episode, where the model speaks first, one fixed line of a user precedes its words in every request; the
-  benchmark's code sends it in the first only, and then conversations that some servers refuse.
-- A call that fails however often it is tried is no empty reply, which would be scored: the episode has no line in the
-  results, is listed as skipped, and is tried again by the same call.
-- Of the model's output nothing is said aloud that is in a ``<think>`` which is never closed, or before a ``</think>``
-  which was never opened. Reasoning that a server gives apart from the answer is not used.
-- The simulator is asked for an answer of a JSON schema, where its server takes one. Repairs of an answer leave its
-  texts alone.
-- The judgement with which a person fell silent is in the history, as an utterance without words.
-- ``stop_reason`` in the last utterance tells a stop of the simulator from a silence, both ``simulator_stop``.
-
-As there, a ``continue`` stops only where it is ``no``, so that ``false`` does not; ``meta.continue`` tells what was
-said. An object that was cut off before its reply is a silence. The last reply of a charm episode is not judged, unless
-`EIBenchSettings.judge_all` is set.
-"""
+"""Scenarios, and the episodes in which a model talks with the simulated person of each."""
 
 
 def _check_configuration(folder: Path, configuration: Mapping[str, Any]) -> None:

@@ -40,6 +40,18 @@ def test_run_writes_files_that_score_reads(call: Invoke, tmp_path: Path) -> None
     assert {one.em_model for one in load_runs(tmp_path / "results")} == {"vendor/model"}
 
 
+def test_local_is_another_name_of_the_same_provider(call: Invoke, tmp_path: Path) -> None:
+    with ModelServer() as server:
+        options = ["vendor/model", "demo", "--base-url", server.url, "--limit", 1]
+        assert call("run", "openai-compatible", *options)[0] == 0
+        sent = server.calls
+        status, out, _ = call("run", "local", *options)
+        assert (status, server.calls) == (0, sent)
+    assert out.startswith("results: 1 file, 1 of them from before\n")
+    (path,) = (tmp_path / "results").glob("[!._]*.json")
+    assert json.loads(path.read_bytes())["provider"] == "openai-compatible"
+
+
 def test_the_next_command_can_be_pasted(call: Invoke) -> None:
     options = ("--limit", 1, "--output", "my results")
     with ModelServer() as server:

@@ -115,7 +115,7 @@ class ProfileSettings:
         return {"model": Decoding(self.temperature, self.seed, self.max_tokens)}
 
     def provenance(self) -> dict[str, Any]:
-        """Return what a prediction records of these settings beside the model."""
+        """Return what a prediction records of these settings, apart from the model."""
         return {
             "seed": self.seed,
             "temperature": self.temperature,
