@@ -134,6 +134,21 @@ def test_the_constant_guess_of_a_score_is_the_median() -> None:
     assert score.constant == pytest.approx(14 / 3, rel=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("model", "options", "message"),
+    [
+        ("", [], "the name of the model is empty"),
+        ("m", ["--temperature", "nan"], "temperature is nan"),
+        ("m", ["--max-tokens", 0], "max_tokens is 0"),
+    ],
+)
+def test_mistakes_are_one_line(model: str, options: list[object], message: str, call: Invoke) -> None:
+    status, out, err = call("profile", "local", model, "demo", "--base-url", "http://127.0.0.1:1/v1", *options)
+    assert (status, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
+
+
 def test_models_in_one_folder_are_scored_apart(call: Invoke, tmp_path: Path) -> None:
     with ModelServer() as server:
         for model in ("one", "two"):

@@ -100,6 +100,11 @@ class ProfileSettings:
         Sent with every call.
     prompts : Prompts
         The wording of the request.
+
+    Raises
+    ------
+    ValueError
+        The name of the model is empty, or a temperature or a number of tokens is out of range.
     """
 
     model: str
@@ -108,6 +113,11 @@ class ProfileSettings:
     temperature: float | None = 0.0
     max_tokens: int = MAX_TOKENS
     prompts: Prompts = field(default_factory=lambda: load_prompts(PACKAGE, "profile-v1"))
+
+    def __post_init__(self) -> None:
+        if not self.model:
+            raise ValueError("the name of the model is empty")
+        Decoding(self.temperature, self.seed, self.max_tokens)  # Checks them.
 
     @property
     def decoding(self) -> dict[Role, Decoding]:
