@@ -21,8 +21,10 @@ from typing import Any
 
 import httpx2
 
-from attune_bench.runner import Call, Options, Settings, endpoint, planned_calls, run_sync
-from attune_bench.runner.meter import Meter
+from attune_bench.benchmarks.attunebench.flow import planned_calls
+from attune_bench.benchmarks.attunebench.settings import AttuneBenchSettings
+from attune_bench.benchmarks.attunebench.task import TASK
+from attune_bench.runner import Call, Meter, RunOptions, endpoint, run_sync
 from attune_data import Conversation
 from attune_data.attunebench.synthetic.generator import conversations
 
@@ -31,7 +33,7 @@ CONVERSATIONS = 200
 CONCURRENCY = 32
 LATENCY = 0.5
 LEAST_SHARE = 0.85
-SETTINGS = Settings("vendor/model", "local", judges=("vendor/judge",))
+SETTINGS = AttuneBenchSettings("vendor/model", judges=("vendor/judge",))
 
 
 @contextmanager
@@ -45,15 +47,15 @@ def served(latency: float) -> Iterator[str]:
 
 
 def run(data: list[Conversation], url: str) -> list[tuple[float, int, int]]:
-    """Run; return the time, the answers and the conversations done, twice a second."""
+    """Run; return the time, the responses and the conversations done, twice a second."""
     seen: list[tuple[float, int, int]] = []
 
     def watch(meter: Meter) -> None:
-        seen.append((time.perf_counter(), meter.asked, meter.done))
+        seen.append((time.perf_counter(), meter.requested, meter.done))
 
     with TemporaryDirectory() as folder:
-        options = Options(concurrency=CONCURRENCY)
-        outcome = run_sync(data, SETTINGS, endpoint("local", base_url=url), output=folder, options=options, watch=watch)
+        options, server = RunOptions(concurrency=CONCURRENCY), endpoint("openai-compatible", base_url=url)
+        outcome = run_sync(TASK, data, SETTINGS, server, output=folder, options=options, watch=watch)
     assert outcome.finished == len(data), outcome.skipped[:1]
     return seen
 

@@ -1,7 +1,8 @@
-"""Builders for these tests: small conversations and runs, one worked example, and ways to call the command line."""
+"""Builders for these tests: small conversations and runs, one worked example, ways to call the command line."""
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +15,9 @@ from attune_bench import Scores, score
 from attune_bench.benchmarks.attunebench.detail import records_of
 from attune_bench.benchmarks.attunebench.table import provenance_of
 from attune_bench.benchmarks.attunebench.table import scores_of as scores_of_records
-from attune_data import Conversation, Run
+from attune_bench.cli import main
+from attune_bench.runner import client
+from attune_data import Conversation, Run, load
 
 Json = dict[str, Any]
 
@@ -234,7 +237,6 @@ def scores_file(make_scores: Callable[..., Scores], tmp_path: Path) -> Path:
 def call(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
     """Return the function that runs a command in this process: exit status, standard output, standard error."""
 
-    from attune_bench.cli import main
 
     def run(*arguments: object) -> tuple[int, str, str]:
         capsys.readouterr()
@@ -262,3 +264,45 @@ def spawn() -> Callable[..., subprocess.CompletedProcess[bytes]]:
         return subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, env=environment, check=False)
 
     return run
+
+
+# Runs of models.
+
+
+@pytest.fixture(scope="session")
+def demo() -> list[Conversation]:
+    return list(load("demo"))
+
+
+@pytest.fixture(scope="session")
+def five_turns(demo: list[Conversation]) -> Conversation:
+    """Return a conversation of 5 turns with everything annotated in each of them."""
+    return next(conversation for conversation in demo if len(conversation.turns) == 5)
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work in an empty folder, without a key of any provider."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("OPENROUTER_API_KEY", "OPENAI_API_KEY", "OPENAI_COMPATIBLE_API_KEY", "LOCAL_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the client wait milliseconds between tries, and no longer than 50 where the server asks for more."""
+    monkeypatch.setattr(client, "_BACKOFF", 0.001)
+    monkeypatch.setattr(client, "_LONGEST_WAIT", 0.05)
+
+
+@pytest.fixture(scope="session")
+def run_files() -> Callable[[Path], dict[str, bytes]]:
+    """Read the run files of a folder, by name, without time stamps and durations."""
+
+    def read(folder: Path) -> dict[str, bytes]:
+        timed = re.compile(rb'"(run_timestamp|duration_seconds)": ("[^"]*"|[\d.e+-]+)')
+        found = {path.name: timed.subn(b"", path.read_bytes()) for path in sorted(folder.glob("[!._]*.json"))}
+        assert all(times == 2 for _, times in found.values())
+        return {name: content for name, (content, _) in found.items()}
+
+    return read

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from attune_bench.benchmarks.attunebench.analyses._common import direction
 
 from attune_bench import Scores
 from attune_bench.benchmarks.attunebench.analyses import metric_correlation, mode_differences, rank_shifts, win_rates
-from attune_bench.benchmarks.attunebench.analyses._common import direction
 from attune_bench.stats.series import METRICS
 from attune_metrics import MetricInputError
 from attune_metrics.stats.ranking import win_rates as rates_of

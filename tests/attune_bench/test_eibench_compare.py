@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from episodes import write_episodes
-
 from attune_bench.benchmarks.eibench.comparison import (
     common_settings,
     compare_episodes,
@@ -21,6 +19,8 @@ from attune_bench.benchmarks.eibench.comparison import (
     scene_board,
     summaries,
 )
+from episodes import write_episodes
+
 from attune_data import Episode, Scenario
 from attune_metrics.signature import Signature
 

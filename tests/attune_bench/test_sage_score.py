@@ -7,8 +7,8 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-
 from attune_bench._scenario_commands import point
+
 from attune_bench.benchmarks.sage.scoring import sage_board, sage_comparisons
 from attune_data import SageDialogue
 from attune_data.sage.dialogue import emotion_state

@@ -1,37 +1,54 @@
-"""Asking a model the questions of the benchmark: the calls, their prompts, what the answers say, and whole runs."""
+"""Running benchmarks: calls to models, resumable runs, and what a benchmark needs to be run."""
 
-from attune_bench.benchmarks.attunebench.flow import planned_calls, run_conversation
-from attune_bench.benchmarks.attunebench.running import run, run_sync
-from attune_bench.benchmarks.attunebench.settings import Settings
-from attune_bench.benchmarks.eibench.flow import run_episode
-from attune_bench.benchmarks.eibench.running import run_episodes, run_episodes_sync
-from attune_bench.benchmarks.eibench.settings import EpisodeSettings
-from attune_bench.runner.calls import Call, CallFailedError, Complete
+from attune_bench.runner.answers import Found, Reading, call_to_make, find_object, read_answer
+from attune_bench.runner.calls import Call, CallFailedError, Complete, Decoding, Message, Response, Role, message
+from attune_bench.runner.file_names import safe_name, unit_file_name
 from attune_bench.runner.folder import RunError
-from attune_bench.runner.jobs import Options, Outcome
+from attune_bench.runner.jobs import Job, RunOptions, RunOutcome, Skipped, Watch
+from attune_bench.runner.meter import Meter
 from attune_bench.runner.prices import Price, PriceError, read_prices
+from attune_bench.runner.prompts import Fence, Prompts, load_prompts
 from attune_bench.runner.providers import Endpoint, ProviderError, endpoint
+from attune_bench.runner.running import run, run_sync
+from attune_bench.runner.task import RunSettings, Source, Task, Unit, ask_planned
 
 __all__ = [
     "Call",
     "CallFailedError",
     "Complete",
+    "Decoding",
     "Endpoint",
-    "EpisodeSettings",
-    "Options",
-    "Outcome",
+    "Fence",
+    "Found",
+    "Job",
+    "Message",
+    "Meter",
     "Price",
     "PriceError",
+    "Prompts",
     "ProviderError",
+    "Reading",
+    "Response",
+    "Role",
     "RunError",
-    "Settings",
+    "RunOptions",
+    "RunOutcome",
+    "RunSettings",
+    "Skipped",
+    "Source",
+    "Task",
+    "Unit",
+    "Watch",
+    "ask_planned",
+    "call_to_make",
     "endpoint",
-    "planned_calls",
+    "find_object",
+    "load_prompts",
+    "message",
+    "read_answer",
     "read_prices",
     "run",
-    "run_conversation",
-    "run_episode",
-    "run_episodes",
-    "run_episodes_sync",
     "run_sync",
+    "safe_name",
+    "unit_file_name",
 ]

@@ -1,13 +1,14 @@
-"""One call to a model, and the function that makes it."""
+"""One call to a model: the request, how it is decoded, the response, and the function that makes it."""
 
+import math
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-__all__ = ["Call", "CallFailedError", "Complete", "Message", "Role", "message"]
+__all__ = ["Call", "CallFailedError", "Complete", "Decoding", "Message", "Response", "Role", "attempt_id", "message"]
 
 Role = Literal["model", "judge", "simulator"]
-"""Who is asked: the evaluated model, who judges it, or who plays the person that it talks with."""
+"""Who is asked: the evaluated model, a judge of it, or the simulator of the person that it talks with."""
 
 Message = Mapping[str, str]
 """One message of a request: its ``role`` and its ``content``."""
@@ -19,7 +20,76 @@ def message(role: str, content: str) -> Message:
 
 
 class CallFailedError(Exception):
-    """The endpoint gave no answer, however often it was asked. The message holds no key."""
+    """The endpoint gave no response, however often it was asked. The message contains no key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decoding:
+    """How a response is decoded; sent with every call.
+
+    Attributes
+    ----------
+    temperature : float or None
+        None for the server's own.
+    seed : int or None
+        None for none; each attempt after the first adds 1.
+    max_tokens : int
+        The most tokens of a response.
+
+    Raises
+    ------
+    ValueError
+        The temperature is negative or no number, or max_tokens is not positive.
+
+    Examples
+    --------
+    >>> Decoding(0.0, None, 4096)
+    Decoding(temperature=0.0, seed=None, max_tokens=4096)
+    """
+
+    temperature: float | None
+    seed: int | None
+    max_tokens: int
+
+    def __post_init__(self) -> None:
+        if self.temperature is not None and not 0 <= self.temperature < math.inf:
+            raise ValueError(f"temperature is {self.temperature}; expected a number that is not negative")
+        if self.max_tokens < 1:
+            raise ValueError(f"max_tokens is {self.max_tokens}; expected a positive number")
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What a model answered to one request.
+
+    Attributes
+    ----------
+    text : str
+        The text; empty where the model said nothing.
+    prompt_tokens, completion_tokens : int or None
+        As the server counted them.
+    cost : float or None
+        US dollars; None where neither the server nor a price tells.
+    bound : float or None
+        The most that it may have cost, where the cost was limited.
+    """
+
+    text: str
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cost: float | None = None
+    bound: float | None = None
+
+
+def attempt_id(id: str, attempt: int) -> str:  # noqa: A002 - the name of the attribute
+    """Return the id of an attempt at a call: that of the call at first, then with ``#2``, ``#3`` behind it.
+
+    Examples
+    --------
+    >>> attempt_id("turn-3/read", 0), attempt_id("turn-3/read", 1)
+    ('turn-3/read', 'turn-3/read#2')
+    """
+    return f"{id}#{attempt + 1}" if attempt else id
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,40 +99,51 @@ class Call:
     Attributes
     ----------
     id : str
-        Unique within one conversation and mode, for instance ``turn-3/read`` or ``turn-3/judge/<judge model>``.
+        Unique within one unit and its settings, for instance ``turn-3/read`` or ``turn-3/judge/<judge model>``.
     model : str
         The model that is asked.
     role : {"model", "judge", "simulator"}
-        As what it is asked, which says where it is served and whom its cost is counted to; its name does not.
+        As what it is asked: this decides where it is served, how it is decoded and how its cost is counted.
     messages : tuple of Message
         The request.
     schema : mapping
         JSON schema of the answer, for servers that take a response format; empty for an answer in free text.
     schema_name : str
         Its name, the kind of the call: letters and ``_`` only.
+    attempt : int
+        0, and 1 more each time that the answer is asked for again.
+    pending : int
+        How many answers the request will quote that are not known yet; 0 in a call that can be made.
 
     Examples
     --------
-    >>> Call("post", "vendor/model", "model", ({"role": "user", "content": "Hello"},), {"type": "object"}, "post").size
-    5
+    >>> call = Call("post", "vendor/model", "model", ({"role": "user", "content": "Hello"},))
+    >>> call.size, call.again("Please answer in JSON.").id
+    (5, 'post#2')
     """
 
     id: str
     model: str
     role: Role
     messages: tuple[Message, ...]
-    schema: Mapping[str, Any]
-    schema_name: str
-
-    @property
-    def is_judge(self) -> bool:
-        """Whether a judge is asked."""
-        return self.role == "judge"
+    schema: Mapping[str, Any] = field(default_factory=dict)
+    schema_name: str = "answer"
+    attempt: int = 0
+    pending: int = 0
 
     @property
     def size(self) -> int:
         """The number of bytes of text that are sent, from which the number of tokens can be estimated."""
         return sum(len(message["content"].encode("utf-8", "surrogatepass")) for message in self.messages)
+
+    def again(self, note: str = "") -> "Call":
+        """Return the call that asks for the same once more, with a note below the request."""
+        first = self.id.removesuffix(f"#{self.attempt + 1}") if self.attempt else self.id
+        *before, last = self.messages
+        if note:
+            last = message(last["role"], f"{last['content']}\n\n{note}")
+        attempt = self.attempt + 1
+        return replace(self, id=attempt_id(first, attempt), attempt=attempt, messages=(*before, last))
 
 
 Complete = Callable[[Call, int], Awaitable[str]]

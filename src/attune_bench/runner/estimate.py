@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from attune_bench.runner.calls import Call
+from attune_bench.runner.calls import Call, Decoding, Role
 from attune_bench.runner.prices import Price, dollars, most_tokens
 from attune_data.text import plural
 
@@ -17,7 +17,7 @@ _TEXT = 500  # characters of a text that is asked for, as a draft
 
 @dataclass(slots=True)
 class Estimate:
-    """Calls of one model, and tokens of prompts and answers: about, and at most.
+    """Calls of one model, and tokens of prompts and responses: about, and at most.
 
     An answer that cannot be read is asked for once more, which none of these numbers includes.
     """
@@ -25,27 +25,27 @@ class Estimate:
     calls: int = 0
     prompt: int = 0
     most_prompt: int = 0
-    answer: int = 0
-    most_answer: int = 0
+    completion: int = 0
+    most_completion: int = 0
 
-    def add(self, call: Call, max_tokens: int, coming: int) -> None:
-        """Add a call, and how many answers will stand in its prompt that are not there yet."""
+    def add(self, call: Call, max_tokens: int) -> None:
+        """Add a call."""
         self.calls += 1
-        self.prompt += (call.size + coming * _TEXT) // _BYTES
-        self.most_prompt += most_tokens(call) + coming * max_tokens
-        self.answer += min(_characters(call.schema) // _BYTES, max_tokens)
-        self.most_answer += max_tokens
+        self.prompt += (call.size + call.pending * _TEXT) // _BYTES
+        self.most_prompt += most_tokens(call) + call.pending * max_tokens
+        self.completion += min(_characters(call.schema) // _BYTES, max_tokens)
+        self.most_completion += max_tokens
 
 
-def estimate(calls: Iterable[Call], max_tokens: int) -> dict[str, Estimate]:
+def estimate(calls: Iterable[Call], decoding: Mapping[Role, Decoding]) -> dict[str, Estimate]:
     """Return the estimate of each model that calls are for.
 
     Parameters
     ----------
     calls : iterable of Call
-        The calls; a judge's is of an empty draft, to which a draft will come.
-    max_tokens : int
-        The most tokens of an answer.
+        The calls.
+    decoding : mapping of str to Decoding
+        How they are decoded, by the role of who is asked.
 
     Returns
     -------
@@ -55,12 +55,12 @@ def estimate(calls: Iterable[Call], max_tokens: int) -> dict[str, Estimate]:
     Examples
     --------
     >>> call = Call("post", "m", "model", ({"role": "user", "content": "Hello you"},), {"type": "string"}, "post")
-    >>> estimate([call, call], max_tokens=100)["m"]
-    Estimate(calls=2, prompt=4, most_prompt=102, answer=200, most_answer=200)
+    >>> estimate([call, call], {"model": Decoding(0.0, None, 100)})["m"]
+    Estimate(calls=2, prompt=4, most_prompt=102, completion=200, most_completion=200)
     """
     each: dict[str, Estimate] = {}
     for call in calls:
-        each.setdefault(call.model, Estimate()).add(call, max_tokens, coming=int(call.is_judge))
+        each.setdefault(call.model, Estimate()).add(call, decoding[call.role].max_tokens)
     return each
 
 
@@ -69,12 +69,12 @@ def estimate_text(each: Mapping[str, Estimate], prices: Mapping[str, Price]) -> 
     lines = []
     for model, one in each.items():
         lines.append(
-            f"{model}: {plural(one.calls, 'call')}, about {one.prompt:,} tokens of prompts and {one.answer:,} of "
-            f"answers; at most {one.most_prompt:,} and {one.most_answer:,}"
+            f"{model}: {plural(one.calls, 'call')}, about {one.prompt:,} tokens of prompts and {one.completion:,} of "
+            f"answers; at most {one.most_prompt:,} and {one.most_completion:,}"
         )
         if model in prices:
-            about = prices[model].of(one.prompt, one.answer)
-            most = prices[model].of(one.most_prompt, one.most_answer)
+            about = prices[model].of(one.prompt, one.completion)
+            most = prices[model].of(one.most_prompt, one.most_completion)
             lines.append(f"  cost: about {dollars(about)} USD, at most {dollars(most)} USD")
         else:
             lines.append("  cost: not known, as the price is not")

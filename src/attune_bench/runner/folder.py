@@ -1,4 +1,4 @@
-"""The folder of a run: one run uses it at a time, it notes what it is of, and what its disk refuses is one line."""
+"""The output folder of a run: its lock, its note of the data it was made from, errors of its disk as one line."""
 
 import json
 import os
@@ -7,27 +7,27 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from attune_bench.runner.journal import JournalError
+from attune_bench.runner.cache import CacheError
 from attune_data.io.files import write_whole
 from attune_data.io.hub_address import is_address
 from attune_data.text import printable
 
-__all__ = ["RunError", "explained", "locked", "note_source", "noted_sources"]
+__all__ = ["RunError", "disk_errors", "locked", "note_source", "noted_sources"]
 
 _LOCK = ".lock"
 _SOURCES = ".sources.json"
 
 
 class RunError(Exception):
-    """A run cannot begin or go on; the text says why and what to do. What was paid for is in the journal."""
+    """A run cannot begin or go on; the text says why and what to do. What was paid for is in the cache file."""
 
 
 @contextmanager
-def explained(folder: Path) -> Iterator[None]:
-    """Turn an error of the disk into one of the run."""
+def disk_errors(folder: Path) -> Iterator[None]:
+    """Turn an error of the disk into a `RunError`."""
     try:
         yield
-    except JournalError as error:
+    except CacheError as error:
         raise RunError(f"{error}; what was paid for is kept, the same command goes on") from None
     except OSError as error:
         raise RunError(f"{printable(error.filename or folder)}: cannot be written: {error.strerror}") from None
@@ -35,7 +35,7 @@ def explained(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold the lock of a folder; it is gone with the process that holds it."""
+    """Lock a folder; the lock ends with the process that has it."""
     with (folder / _LOCK).open("ab") as file:
         try:
             if sys.platform == "win32":
@@ -52,9 +52,9 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def note_source(folder: Path, source: str) -> None:
-    """Add where the conversations came from to what the folder notes.
+    """Note in a folder where its data came from.
 
-    A path is noted as it lies from the folder, so that both can be moved, and the note names nobody's home.
+    A path is noted relative to the folder, so that both can be moved, and the note names nobody's home.
     """
     if _is_path(source):
         source = os.path.realpath(source)
@@ -66,7 +66,7 @@ def note_source(folder: Path, source: str) -> None:
 
 
 def noted_sources(folder: Path) -> list[str]:
-    """Return where the conversations of the runs of a folder came from; empty where nothing says it."""
+    """Return where the data of a folder came from; empty where nothing says it."""
     return [os.path.realpath(folder / source) if _is_path(source) else source for source in _read_sources(folder)]
 
 

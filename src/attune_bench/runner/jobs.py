@@ -1,32 +1,30 @@
-"""What a run is given and what it gives: its jobs, how they are done, and what came of them."""
+"""What a run is given and what it gives: its jobs, its options and its outcome."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeAlias
 
-from attune_bench.runner.calls import Complete, Role
-from attune_bench.runner.client import Sampling
+from attune_bench.runner.calls import Complete, Decoding, Role
 from attune_bench.runner.meter import Meter
 from attune_bench.runner.prices import Price
 from attune_data.record import Record
 
-__all__ = ["Job", "Options", "Outcome", "Skipped", "Watch"]
+__all__ = ["Job", "RunOptions", "RunOutcome", "Skipped", "Watch"]
 
 Watch: TypeAlias = Callable[[Meter], object]
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """How a run is made; none of it changes an answer, apart from `max_tokens`.
+class RunOptions:
+    """How a run is made; no option changes what is asked.
 
     Attributes
     ----------
     concurrency : int
-        The most calls under way at once, over all conversations and endpoints.
+        The most calls under way at once, over all units and endpoints.
     call_timeout : float
         Seconds for one try of a call.
-    max_tokens : int
-        The most tokens of an answer.
     max_cost : float, optional
         US dollars that the calls of the folder, earlier runs included, may cost at most; needs `prices`.
     prices : mapping of str to Price
@@ -41,45 +39,46 @@ class Options:
 
     Examples
     --------
-    >>> Options(concurrency=32).call_timeout
+    >>> RunOptions(concurrency=32).call_timeout
     120.0
     """
 
     concurrency: int = 8
     call_timeout: float = 120.0
-    max_tokens: int = 4096
     max_cost: float | None = None
     prices: Mapping[str, Price] = field(default_factory=dict)
     command: str = ""
 
     def __post_init__(self) -> None:
-        for name in ("concurrency", "call_timeout", "max_tokens"):
+        for name in ("concurrency", "call_timeout"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name} is {getattr(self, name)}; expected a positive number")
 
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A conversation without a result, and why; of an episode the id is that of its scenario, and there is no mode."""
+    """A unit without a result, and why; `condition` is None where a benchmark has one condition only."""
 
-    conversation_id: str
+    unit_id: str
     model: str
-    mode: str | None
+    condition: str | None
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RunOutcome:
     """What came of a run.
 
     Attributes
     ----------
+    folder : Path
+        Where the files are.
     finished : int
-        Files that are there now.
+        Files that are complete now.
     earlier : int
-        Of these, those that were there before.
+        Of these, those that were complete before.
     replaced : int
-        Of these, those in whose place another result was: of other settings, or of what has changed since.
+        Of these, those that replaced another result: of other settings, or of what has changed since.
     skipped : tuple of Skipped
         What failed or was not begun, in order.
     stopped : str or None
@@ -87,11 +86,12 @@ class Outcome:
     meter : Meter
         Calls, tokens and costs.
     unread : int
-        Answers that could not be read, and are missing, in all files that are there now.
+        Answers that could not be read, and are missing, in all files that are complete now.
     unread_in : int
         Of these files, those that miss an answer.
     """
 
+    folder: Path
     finished: int
     earlier: int
     replaced: int
@@ -104,39 +104,39 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One conversation, and the file that is made of the answers about it.
+    """One unit: what is asked about it, and the file that is made of the answers.
 
     Attributes
     ----------
-    conversation_id : str
-        The conversation, or the scenario of one.
+    unit_id : str
+        The unit: a conversation, a scenario, a question.
     model : str
         The evaluated model.
-    mode : str or None
-        The mode, where there are several.
-    name : str
+    condition : str or None
+        The condition that the model is evaluated in, for a benchmark that has several.
+    file_name : str
         Name of the file, which may be in a folder.
-    provenance : mapping
-        What each answer depends on beside the request, the sampling and the provider, as JSON.
-    depends_on : mapping
-        What the result depends on beside all that, as JSON.
-    sampling : mapping of str to Sampling
+    decoding : mapping of str to Decoding
         By the role of who is asked.
     models : tuple of str
         Who is asked.
     calls : int
         How many calls are planned.
+    cache_inputs : mapping
+        Extra inputs to the cache key of each response, which contains the request, the decoding and the provider.
+    file_inputs : mapping
+        Everything that the file depends on, as JSON.
     make : callable
         Asks, and returns the record to write.
     """
 
-    conversation_id: str
+    unit_id: str
     model: str
-    mode: str | None
-    name: str
-    provenance: Mapping[str, Any]
-    depends_on: Mapping[str, Any]
-    sampling: Mapping[Role, Sampling]
+    condition: str | None
+    file_name: str
+    decoding: Mapping[Role, Decoding]
     models: tuple[str, ...]
     calls: int
+    cache_inputs: Mapping[str, Any]
+    file_inputs: Mapping[str, Any]
     make: Callable[[Complete], Awaitable[Record]]

@@ -1,4 +1,4 @@
-"""The wording of the requests, in versioned files, and the fence that marks text as data."""
+"""The wording of requests, in versioned files, and the fence that marks text as data."""
 
 import functools
 from collections.abc import Iterable, Iterator
@@ -50,7 +50,7 @@ class Prompts:
         Raises
         ------
         KeyError
-            There is no such template, or it has a name that is not given.
+            The template is unknown, or it has a name that is not given.
 
         Examples
         --------
@@ -80,7 +80,7 @@ def load_prompts(package: str, version: str) -> Prompts:
     Raises
     ------
     ValueError
-        There is no such version.
+        The version is unknown.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def load_prompts(package: str, version: str) -> Prompts:
     versions = resources.files(package) / "prompts"
     known = sorted(folder.name for folder in versions.iterdir() if folder.is_dir())
     if version not in known:
-        raise ValueError(f"there are no prompts {version!r}; there are {', '.join(known)}")
+        raise ValueError(f"unknown prompts {version!r}; expected one of {', '.join(known)}")
     files = sorted(_files(versions / version), key=lambda file: file[0])
     # Line ends depend on how the package was unpacked, the hash must not.
     texts = {name.removesuffix(".md"): file.read_text(encoding="utf-8").replace("\r\n", "\n") for name, file in files}
@@ -111,7 +111,7 @@ def _files(folder: Traversable, prefix: str = "") -> Iterator[tuple[str, Travers
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """A code that stands in none of the texts, so that no text can end the block it is put in.
+    """A code that none of the texts contains, so that no text can end the block it is put in.
 
     Examples
     --------
@@ -126,14 +126,14 @@ class Fence:
 
     @classmethod
     def around(cls, name: str, texts: Iterable[str]) -> "Fence":
-        """Derive the code of texts from their name: the same each time, another where a text holds it.
+        """Derive the code of texts from their name: the same each time, another where a text contains it.
 
         Parameters
         ----------
         name : str
             For instance the id of the conversation.
         texts : iterable of str
-            Everything that will be put in blocks, or stand beside them.
+            Everything that will be put in blocks or beside them.
 
         Returns
         -------

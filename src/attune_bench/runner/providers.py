@@ -1,4 +1,4 @@
-"""Where models are served, and the keys for it."""
+"""Where models are served, and the credentials for it."""
 
 import json
 import os
@@ -9,12 +9,15 @@ from pathlib import Path
 from typing import Literal, get_args
 from urllib.parse import quote, quote_plus, unquote, unquote_plus, urlsplit
 
-__all__ = ["PROVIDERS", "Endpoint", "Provider", "ProviderError", "endpoint"]
+__all__ = ["OPENAI_COMPATIBLE", "PROVIDERS", "Endpoint", "Provider", "ProviderError", "endpoint", "provider_name"]
 
-Provider = Literal["openrouter", "openai", "prime", "local"]
-"""The providers by name; ``local`` is any server of the OpenAI protocol, given its URL."""
+Provider = Literal["openrouter", "openai", "prime", "openai-compatible", "local"]
+"""The providers by name; ``openai-compatible`` is any server of the OpenAI protocol, given its URL."""
 
-PROVIDERS: tuple[Provider, ...] = get_args(Provider)
+OPENAI_COMPATIBLE: Provider = "openai-compatible"
+_ALIASES: dict[str, Provider] = {"local": OPENAI_COMPATIBLE}
+
+PROVIDERS: tuple[Provider, ...] = tuple(name for name in get_args(Provider) if name not in _ALIASES)
 
 _URLS = {
     "openrouter": "https://openrouter.ai/api/v1",
@@ -25,19 +28,19 @@ _VARIABLES = {
     "openrouter": ("OPENROUTER_API_KEY",),
     "openai": ("OPENAI_API_KEY",),
     "prime": ("RLVR_PRIME_API_KEY", "PRIME_API_KEY"),
-    "local": ("LOCAL_API_KEY",),
+    OPENAI_COMPATIBLE: ("OPENAI_COMPATIBLE_API_KEY", "LOCAL_API_KEY"),
 }
 _PRIME_CONFIG = Path(".prime", "config.json")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 class ProviderError(ValueError):
-    """A provider cannot be used as asked; the text says what to do and holds no key."""
+    """A provider cannot be used as asked; the text says what to do and contains no key."""
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A server and what it takes to be let in. Neither its text nor what is stored of it holds a secret.
+    """A server and the credentials for it. Neither its repr nor what is stored of it contains a secret.
 
     Attributes
     ----------
@@ -50,7 +53,7 @@ class Endpoint:
     query : str
         The query of the URL that was given, sent and never stored.
     secrets : tuple of str
-        What is blotted out of every text of the server's, in all spellings; longer ones first.
+        What is redacted in every text of the server's, in all spellings; longer ones first.
     """
 
     provider: str
@@ -64,12 +67,23 @@ class Endpoint:
         """Whether the server is on this machine."""
         return urlsplit(self.url).hostname in _LOOPBACK
 
-    def without_secrets(self, text: str, *, shortest: int = 0) -> str:
-        """Return a text of the server's with every secret of some length blotted out."""
+    def redact(self, text: str, *, min_length: int = 0) -> str:
+        """Return a text of the server's with every secret of some length redacted."""
         for secret in self.secrets:
-            if len(secret) >= shortest:
-                text = text.replace(secret, "[secret]")
+            if len(secret) >= min_length:
+                text = text.replace(secret, "[redacted]")
         return text
+
+
+def provider_name(provider: str) -> str:
+    """Return the name of a provider in place of its alias.
+
+    Examples
+    --------
+    >>> provider_name("local"), provider_name("openai")
+    ('openai-compatible', 'openai')
+    """
+    return _ALIASES.get(provider, provider)
 
 
 def endpoint(
@@ -83,13 +97,14 @@ def endpoint(
 
     Parameters
     ----------
-    provider : {"openrouter", "openai", "prime", "local"}
-        Who serves the model.
+    provider : {"openrouter", "openai", "prime", "openai-compatible"}
+        Who serves the model; ``local`` is an alias of ``openai-compatible``.
     base_url : str, optional
-        Of a local server, e.g. ``http://localhost:8000/v1``; may hold a user part and a query.
+        Of an OpenAI-compatible server, e.g. ``http://localhost:8000/v1``; may contain a user part and a query.
     api_key : str, optional
         The key; by default that of the environment (``OPENROUTER_API_KEY``, ``OPENAI_API_KEY``,
-        ``RLVR_PRIME_API_KEY`` or ``PRIME_API_KEY``, ``LOCAL_API_KEY``), then of ``~/.prime/config.json``.
+        ``RLVR_PRIME_API_KEY`` or ``PRIME_API_KEY``, ``OPENAI_COMPATIBLE_API_KEY`` or ``LOCAL_API_KEY``), then of
+        ``~/.prime/config.json``.
     ask : callable, optional
         Asked, with a prompt, for a key that is found nowhere; for instance `getpass.getpass`.
 
@@ -101,35 +116,37 @@ def endpoint(
     Raises
     ------
     ProviderError
-        There is no such provider, no key or no usable URL.
+        The provider is unknown, it has no key, or its URL cannot be used.
 
     Examples
     --------
-    >>> endpoint("local", base_url="http://me:secret@localhost:8000/v1/?token=secret")
-    Endpoint(provider='local', url='http://localhost:8000/v1')
+    >>> endpoint("openai-compatible", base_url="http://me:secret@localhost:8000/v1/?token=secret")
+    Endpoint(provider='openai-compatible', url='http://localhost:8000/v1')
     """
+    provider = provider_name(provider)
     if provider not in PROVIDERS:
-        raise ProviderError(f"there is no provider {provider!r}; there are {', '.join(PROVIDERS)}")
-    if bool(base_url) != (provider == "local"):
-        fault = "local needs the URL of its server" if provider == "local" else f"{provider} takes no URL of its own"
-        raise ProviderError(f"{fault}: local with --base-url http://HOST:PORT/v1")
+        raise ProviderError(f"unknown provider {provider!r}; expected one of {', '.join(PROVIDERS)}")
+    takes_url = provider == OPENAI_COMPATIBLE
+    if bool(base_url) != takes_url:
+        fault = f"{provider} needs the URL of its server" if takes_url else f"{provider} takes no URL of its own"
+        raise ProviderError(f"{fault}: {OPENAI_COMPATIBLE} with --base-url http://HOST:PORT/v1")
     config = _prime_config() if provider == "prime" else {}
     key = api_key or next(filter(None, map(os.environ.get, _VARIABLES[provider])), None) or config.get("api_key")
-    if key is None and provider != "local":
+    if key is None and not takes_url:
         name = _VARIABLES[provider][-1]
         if ask is None:
-            raise ProviderError(f"there is no key for {provider}: set {name}")
+            raise ProviderError(f"no key for {provider}: set {name}")
         try:
             key = ask(f"Key for {provider} ({name} is not set): ")
         except EOFError:
             key = ""
     key = (key or "").strip()
-    if not key and provider != "local":
+    if not key and not takes_url:
         raise ProviderError(f"the key for {provider} is empty")
     team = config.get("team_id", "")
     for what, value in ((f"the key for {provider}", key), (f"team_id in ~/{_PRIME_CONFIG}", team)):
         if not value.isascii() or not value.isprintable():
-            raise ProviderError(f"{what} holds characters that no key has; was it copied whole?")
+            raise ProviderError(f"{what} contains characters that no key has; was it copied whole?")
     headers, secrets = {}, [key]
     url, query, user = _split(base_url or config.get("inference_url") or _URLS[provider], is_given=bool(base_url))
     if user:

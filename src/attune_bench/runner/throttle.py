@@ -1,10 +1,8 @@
-"""How many calls an endpoint is sent at once: fewer when it says that they are too many, then slowly more."""
+"""How many calls are under way at one endpoint: fewer after it answers 429, then slowly more."""
 
 import asyncio
 import math
 from collections import deque
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
@@ -46,12 +44,12 @@ class Throttle:
     Parameters
     ----------
     most : int
-        The most calls at once.
+        The most calls under way.
 
     Notes
     -----
-    A server that answers 429 halves the number, once for all calls that were under way then, and holds new calls back
-    for the time it asked for. Each answer then adds a part of a place, one place for about as many answers as
+    A 429 halves the number of places, once for all calls that were under way then, and delays new calls by the time
+    that the server asked for. Each response then adds a part of a place: one place for about as many responses as
     there are places.
 
     Examples
@@ -75,27 +73,35 @@ class Throttle:
         """Return the number of calls sent so far, by which `too_many` tells older calls from newer ones."""
         return self._sent
 
-    @asynccontextmanager
-    async def place(self, *, again: bool = False) -> AsyncIterator[int]:
-        """Wait for a place, in order of arrival, those that are tried again first; give the number of the call."""
+    async def acquire(self, *, first: bool = False) -> int:
+        """Wait for a place, in order of arrival or before all others; return the number of the call.
+
+        Whoever has acquired a place must `release` it.
+        """
         if self._queue or self._under_way >= int(self.places):
             turn = asyncio.get_running_loop().create_future()
-            (self._queue.appendleft if again else self._queue.append)(turn)
+            (self._queue.appendleft if first else self._queue.append)(turn)
             try:
                 await turn
             except asyncio.CancelledError:
                 if turn.done() and not turn.cancelled():
-                    self._leave()  # The place was given in the same moment.
+                    self.release()  # The place was given in the same moment.
                 raise
         else:
             self._under_way += 1
         try:
             while (wait := self._closed_until - asyncio.get_running_loop().time()) > 0:
                 await asyncio.sleep(wait)
-            self._sent += 1
-            yield self._sent
-        finally:
-            self._leave()
+        except asyncio.CancelledError:
+            self.release()
+            raise
+        self._sent += 1
+        return self._sent
+
+    def release(self) -> None:
+        """Give a place back."""
+        self._under_way -= 1
+        self._admit()
 
     def answered(self) -> None:
         """Note that the server took a call."""
@@ -109,10 +115,6 @@ class Throttle:
         if began > self._cut:
             self.places = max(self.places / 2, 1.0)
             self._cut = self._sent
-
-    def _leave(self) -> None:
-        self._under_way -= 1
-        self._admit()
 
     def _admit(self) -> None:
         while self._queue and self._under_way < int(self.places):

@@ -2,31 +2,30 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from attune_bench.benchmarks.attunebench import schemas
 from attune_bench.benchmarks.attunebench.model_view import Pair, SeenTurn, see
-from attune_bench.benchmarks.attunebench.settings import Settings
+from attune_bench.benchmarks.attunebench.settings import AttuneBenchSettings
 from attune_bench.runner.calls import Call, Message, message
 from attune_bench.runner.prompts import Fence
 from attune_data import Conversation
 from attune_metrics.attunebench.panas import Panas, panas_totals
 from attune_metrics.attunebench.response import JUDGE_DIMENSIONS
 
-__all__ = ["Script"]
+__all__ = ["ConversationCalls"]
 
 _MASKS = {"original": "original", "alternate": "alternate1", "human": "alternate2"}
 
 
-class Script:
-    """What is shown and asked, call by call, of one conversation.
+class ConversationCalls:
+    """Builds the calls about one conversation.
 
-    Apart from the profile in omniscient modes, all it takes from a conversation is what `see` lets through; no answer
-    of the participant is within its reach.
+    Apart from the profile in omniscient modes, all it takes from a conversation is what `see` lets through; it has
+    no access to answers of the participant.
     """
 
-    def __init__(self, conversation: Conversation, settings: Settings) -> None:
+    def __init__(self, conversation: Conversation, settings: AttuneBenchSettings) -> None:
         seen = see(conversation)
         codebook = settings.codebook
         self.id = seen.id
@@ -59,18 +58,12 @@ class Script:
         return tuple(question for question in self.settings.codebook.binary if question in turn.applicable)
 
     def is_rated(self, turn: SeenTurn) -> bool:
-        """Tell whether there is an edited response for judges to rate a draft against."""
+        """Tell whether judges have an edited response to rate a draft against."""
         return bool(turn.responses["human"].strip())
 
     def is_judged(self, turn: SeenTurn) -> bool:
-        """Tell whether there is anything to judge a draft by."""
+        """Tell whether judges are asked anything about a draft."""
         return self.is_rated(turn) or bool(self.questions(turn))
-
-    def again(self, call: Call) -> Call:
-        """Ask for an answer a second time, saying that the first could not be read."""
-        *before, last = call.messages
-        content = f"{last['content']}\n\n{self._render('retry')}"
-        return replace(call, messages=(*before, message(last["role"], content)))
 
     def draft(self, turn: SeenTurn) -> Call:
         """Ask for the reply that the model itself would give, before it sees the original one."""
@@ -79,12 +72,15 @@ class Script:
             f"turn-{turn.number}/draft", "draft", schema, [*self._thread(turn), self._requests[turn.number][0]]
         )
 
-    def judge(self, turn: SeenTurn, judge: str, draft: str) -> Call:
-        """Ask a judge about a draft: ratings against the edited response where there is one, and the questions."""
+    def judge(self, turn: SeenTurn, judge: str, draft: str | None) -> Call:
+        """Ask a judge about a draft: ratings against the edited response, if any, and the questions.
+
+        Where the draft is not known yet (None), the call is what is asked about an empty one.
+        """
         reference, questions, rated = turn.responses["human"], self.questions(turn), self.is_rated(turn)
         earlier = [other for other in self.turns if other.number < turn.number]
-        # A draft may hold the code of the conversation's own fence, which its model was shown.
-        fence = Fence.around(self.id, [draft, reference, *self._texts()])
+        # A draft may contain the code of the conversation's own fence, which its model was shown.
+        fence = Fence.around(self.id, [draft or "", reference, *self._texts()])
         exchange = [
             block
             for other in earlier
@@ -98,7 +94,7 @@ class Script:
         request = self._render(
             "judge",
             conversation="\n\n".join([*exchange, fence.block("HP", turn.message)]),
-            draft=fence.block("draft", draft),
+            draft=fence.block("draft", draft or ""),
             tasks="\n\n".join(tasks),
             form=", ".join(form),
         )
@@ -109,6 +105,7 @@ class Script:
             (message("system", self._render("judge-system", boundary=fence.code)), message("user", request)),
             schemas.judge(questions, rated=rated),
             "judge",
+            pending=int(draft is None),
         )
 
     def read(self, turn: SeenTurn) -> Call:

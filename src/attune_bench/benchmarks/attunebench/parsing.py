@@ -1,31 +1,25 @@
 """What an answer says: lenient about its form, strict about its values.
 
-The JSON object is the whole answer, a fenced block, or what stands from the first brace to the last, line breaks
-within strings allowed; reasoning before it is passed over, and of several that differ none counts. Its values are
-read as loading reads a run file's: what is in an older spelling is translated, what is out of range clamped, what is
-no answer dropped and counted. Nothing is ever guessed.
+The values of the JSON object are read as loading reads a run file's: what is in an older spelling is translated, what
+is out of range clamped, what is not an answer dropped and counted. Nothing is guessed.
 
 A reader takes the object and a `Tally` and returns the fields of a run file that it gives; none at all means that
 the answer was of no use.
 """
 
-import json
-import re
 from collections.abc import Iterable, Mapping
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import Any
 
 from attune_bench.benchmarks.attunebench.schemas import TOTALS
+from attune_bench.runner.answers import Fields
 from attune_data import Codebook
 from attune_data.attunebench.spellings import ANSWER, CLAMPED, PREDICTED_TAGS, WINNER
 from attune_data.fixes import Fix, Report, number, text, texts
-from attune_data.text import without_surrogates
 from attune_metrics.attunebench.response import JUDGE_DIMENSIONS
 
 __all__ = [
-    "Found",
     "Tally",
-    "find_object",
     "merge_judgements",
     "read_draft",
     "read_emotions",
@@ -35,21 +29,11 @@ __all__ = [
     "read_questions",
 ]
 
-Answer = Mapping[str, Any]
-Fields = dict[str, Any]
+Json = Mapping[str, Any]
 
-_FENCED = re.compile(r"```[^\n`]*\n(.*?)```", re.DOTALL)
-_MOST_DIGITS = 300
 _JUDGED = number(1, 7, whole=False, clamps_always=True)
 _TOTAL = number(10, 70, clamps_always=True)
 _DELTA = number(-6, 6, clamps_always=True)
-
-
-class Found(NamedTuple):
-    """A JSON object found in an answer; `repaired` unless it was the whole answer."""
-
-    value: dict[str, Any]
-    repaired: bool
 
 
 class Tally(Report):
@@ -64,79 +48,16 @@ class Tally(Report):
         self.dropped += rule == "unknown-value"
 
 
-def find_object(answer: str) -> Found | None:
-    """Find the JSON object in an answer.
-
-    Parameters
-    ----------
-    answer : str
-        Whatever a model wrote.
-
-    Returns
-    -------
-    Found or None
-        None where there is no such object, or several that differ; nothing is raised, whatever the text.
-
-    Examples
-    --------
-    >>> find_object('Sure! {"response": "I see."} Anything else?')
-    Found(value={'response': 'I see.'}, repaired=True)
-    >>> find_object("I see.") is None
-    True
-    """
-    for strict in (True, False):
-        whole = _parse(answer, strict=strict)
-        if isinstance(whole, dict):
-            return Found(whole, repaired=not strict)
-    said = _without_reasoning(answer)
-    found = [_parse(block) for block in _FENCED.findall(said)]
-    fenced = any(isinstance(value, dict) and value for value in found)
-    # Beside a fenced object another may be meant; a fence without one may be a part of the answer's text.
-    rest = _FENCED.sub("", said) if fenced else said
-    found.append(_parse(rest[rest.find("{") : rest.rfind("}") + 1]))
-    objects = [value for value in found if isinstance(value, dict) and value]
-    if not objects or any(value != objects[0] for value in objects[1:]):
-        return None
-    return Found(objects[0], repaired=True)
-
-
-def _without_reasoning(answer: str) -> str:
-    """Leave out the reasoning that a server left in an answer: what it drafts and rejects is no answer.
-
-    It may lack the mark at its beginning, which stands in the prompt of some models, and is all there is where it
-    lacks that at its end. A mark behind the first brace is taken for text of the answer.
-    """
-    opened = answer.find("<think>")
-    if opened >= 0 and "{" in answer[:opened]:
-        return answer
-    _, closed, after = answer.rpartition("</think>")
-    return after if closed or opened < 0 else ""
-
-
-def _parse(candidate: str, *, strict: bool = False) -> Any:
-    try:
-        # Not strict: line breaks and other control characters within strings.
-        value = json.loads(candidate.strip().removeprefix("\ufeff"), strict=strict, parse_int=_whole)
-        return without_surrogates(value)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _whole(digits: str) -> float:
-    """Read an integer; one with more digits than Python converts is beyond every range anyway."""
-    return int(digits) if len(digits) <= _MOST_DIGITS else float(digits)
-
-
 # Readers, one for each kind of call.
 
 
-def read_draft(answer: Answer, tally: Tally) -> Fields:
+def read_draft(answer: Json, tally: Tally) -> Fields:
     """Read a drafted reply."""
     fields = _text(answer, "response", "em_drafted_response", tally)
     return fields and fields | _text(answer, "reasoning", "response_reasoning", tally)
 
 
-def read_emotions(answer: Answer, tally: Tally, questions: Iterable[str], codebook: Codebook) -> Fields:
+def read_emotions(answer: Json, tally: Tally, questions: Iterable[str], codebook: Codebook) -> Fields:
     """Read emotion tags and the answers to the questions in the observer phrasing."""
     fields = read_questions(answer, tally, questions)
     tags = answer.get("emotions")
@@ -153,7 +74,7 @@ def read_emotions(answer: Answer, tally: Tally, questions: Iterable[str], codebo
     return fields and fields | _text(answer, "reasoning", "emotion_reasoning", tally)
 
 
-def read_questions(answer: Answer, tally: Tally, questions: Iterable[str], suffix: str = "") -> Fields:
+def read_questions(answer: Json, tally: Tally, questions: Iterable[str], suffix: str = "") -> Fields:
     """Read two answers to each question; `suffix` is that of the fields they go to."""
     given = _entries(answer, "answers", questions, tally)
     pairs = {question: pair for question, pair in given.items() if isinstance(pair, dict)}
@@ -165,13 +86,13 @@ def read_questions(answer: Answer, tally: Tally, questions: Iterable[str], suffi
     return fields
 
 
-def read_pairwise(answer: Answer, tally: Tally, comparisons: int) -> Fields:
+def read_pairwise(answer: Json, tally: Tally, comparisons: int) -> Fields:
     """Read the choices by the position of the comparison."""
     choices = _entries(answer, "choices", map(str, range(comparisons)), tally)
     return _present({"em_pairwise_selections": _fixed(choices, WINNER, tally)})
 
 
-def read_judgement(answer: Answer, tally: Tally, questions: Iterable[str], *, rated: bool) -> Fields:
+def read_judgement(answer: Json, tally: Tally, questions: Iterable[str], *, rated: bool) -> Fields:
     """Read one judge's ratings, if they were asked for, and answers."""
     asked = list(questions)
     ratings = {name: answer[name] for name in JUDGE_DIMENSIONS if rated and name in answer}
@@ -216,9 +137,7 @@ def merge_judgements(by_judge: Mapping[str, Fields]) -> Fields:
     return fields
 
 
-def read_post(
-    answer: Answer, tally: Tally, codebook: Codebook, *, strategy: str, pre_items: Mapping[str, int]
-) -> Fields:
+def read_post(answer: Json, tally: Tally, codebook: Codebook, *, strategy: str, pre_items: Mapping[str, int]) -> Fields:
     """Read the predictions after the conversation.
 
     Of a change the item is the rating before it plus the change, clamped to 1-7; without a rating before, no item.
@@ -243,7 +162,7 @@ def read_post(
     return fields | _present({"predicted_conversation_wide": _wide(answer, tally, codebook)})
 
 
-def _wide(answer: Answer, tally: Tally, codebook: Codebook) -> Fields:
+def _wide(answer: Json, tally: Tally, codebook: Codebook) -> Fields:
     fields: Fields = {}
     for question in codebook.conversation_wide.values():
         options = {_folded(option): option for option in question.options}
@@ -260,7 +179,7 @@ def _wide(answer: Answer, tally: Tally, codebook: Codebook) -> Fields:
 # Parts of answers.
 
 
-def _entries(answer: Answer, key: str, known: Iterable[str], tally: Tally) -> Fields:
+def _entries(answer: Json, key: str, known: Iterable[str], tally: Tally) -> Fields:
     """Return the entries of an object, or of the answer itself where it has none, by their known names.
 
     Letter case and white space of a name do not matter. An entry of another name is dropped.
@@ -282,7 +201,7 @@ def _fixed(given: Fields, fix: Fix, tally: Tally) -> Fields:
     return _present({name: fix(value, "", tally) for name, value in given.items()})
 
 
-def _text(answer: Answer, key: str, field: str, tally: Tally) -> Fields:
+def _text(answer: Json, key: str, field: str, tally: Tally) -> Fields:
     said = text(answer.get(key), "", tally)
     return {field: said} if said and said.strip() else {}
 

@@ -1,23 +1,14 @@
 """Run files on disk: one JSON file per evaluated model, mode and conversation."""
 
 import os
-import re
-import unicodedata
 from collections.abc import Iterable
-from hashlib import sha256
 from pathlib import Path
 
+from attune_bench.runner.file_names import unit_file_name
 from attune_data import Run
 from attune_data.io.files import write_whole
 
-__all__ = ["run_file_name", "safe_name", "safe_part", "write_runs"]
-
-_LONGEST_NAME = 200  # bytes; file systems allow 255, and the temporary name needs room too
-
-
-def safe_part(text: str) -> str:
-    """Return text as a part of a file name: all but letters, digits, ``_``, ``.`` and ``-`` become ``-``."""
-    return re.sub(r"[^\w.-]", "-", unicodedata.normalize("NFC", text))
+__all__ = ["run_file_name", "write_runs"]
 
 
 def run_file_name(run: Run) -> str:
@@ -39,25 +30,7 @@ def run_file_name(run: Run) -> str:
     >>> run_file_name(Run(conversation_id="c1", em_model="vendor/large:free"))
     'c1_vendor_large-free_default.json'
     """
-    parts = [run.conversation_id, *run.em_model.split("/", 1), run.mode]
-    return f"{safe_name(parts, run.id)}.json"
-
-
-def safe_name(parts: Iterable[str], whole: str) -> str:
-    """Return parts joined by ``_`` as the name of a file or folder, without an ending.
-
-    A name that would be too long, or hidden, is changed; where it is cut it ends in a digest of `whole`.
-
-    Examples
-    --------
-    >>> safe_name(["vendor", "large:free"], "vendor/large:free"), safe_name(["..", "a"], "../a")
-    ('vendor_large-free', '-a')
-    """
-    stem = re.sub(r"^[._]+", "-", "_".join(map(safe_part, parts)))
-    if len(stem.encode()) > _LONGEST_NAME - len(".json"):
-        ending = "-" + sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:12]
-        stem = stem.encode()[: _LONGEST_NAME - len(".json") - len(ending)].decode(errors="ignore") + ending
-    return stem
+    return unit_file_name(run.conversation_id, run.em_model, run.mode)
 
 
 def write_runs(runs: Iterable[Run], folder: str | os.PathLike[str]) -> list[Path]:

@@ -1,30 +1,31 @@
-"""What a run depends on beside the conversation."""
+"""What a run depends on apart from the conversation."""
 
 import json
-import math
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Literal
 
+from attune_bench.runner.calls import Decoding, Role
 from attune_bench.runner.prompts import Prompts, load_prompts
 from attune_data import Codebook, load_codebook
 from attune_data.record import Mode
 
-__all__ = ["Settings", "Strategy"]
+__all__ = ["MAX_TOKENS", "PACKAGE", "AttuneBenchSettings", "Strategy"]
+
+MAX_TOKENS = 4096
+PACKAGE = "attune_bench.benchmarks.attunebench"
 
 Strategy = Literal["absolute", "delta", "blind_delta"]
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class AttuneBenchSettings:
     """Who is asked what, and how.
 
     Parameters
     ----------
     model : str
         The evaluated model, as its provider names it; ``em_model`` of the run files.
-    provider : str
-        Who serves it.
     mode : {"default", "verbose", "omniscient", "verbose_omniscient"}
         Verbose modes also ask for reasoning, omniscient ones show the participant's profile.
     judges : tuple of str
@@ -35,6 +36,8 @@ class Settings:
         Sent with every call, for servers that take one; one more with each time that an answer is asked for again.
     temperature : float, optional
         Sent with every call; None for the server's own.
+    max_tokens : int
+        The most tokens of a response.
     codebook : Codebook
         Where question texts and options come from: the bundled one, or the data set's own.
     prompts : Prompts
@@ -44,30 +47,30 @@ class Settings:
     ------
     ValueError
         A mode or strategy that the codebook does not have, an empty name, a judge that is named twice, or a
-        temperature that is none.
+        temperature or a number of tokens out of range.
 
     Examples
     --------
-    >>> settings = Settings("vendor/model", "openrouter", mode="verbose", judges=("vendor/judge",))
-    >>> settings.verbose, settings.omniscient
-    (True, False)
+    >>> settings = AttuneBenchSettings("vendor/model", mode="verbose", judges=("vendor/judge",))
+    >>> settings.verbose, settings.omniscient, sorted(settings.decoding)
+    (True, False, ['judge', 'model'])
     """
 
     model: str
-    provider: str
     mode: Mode = "default"
     judges: tuple[str, ...] = ()
     panas_strategy: Strategy = "absolute"
     seed: int | None = None
     temperature: float | None = 0.0
+    max_tokens: int = MAX_TOKENS
     codebook: Codebook = field(default_factory=load_codebook)
-    prompts: Prompts = field(default_factory=lambda: load_prompts("attune_bench.benchmarks.attunebench", "v1"))
+    prompts: Prompts = field(default_factory=lambda: load_prompts(PACKAGE, "v1"))
     # Kept, as every conversation asks for it.
     _codebook_hash: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if not all((self.model, self.provider, *self.judges)):
-            raise ValueError("the name of a model or of the provider is empty")
+        if not all((self.model, *self.judges)):
+            raise ValueError("the name of a model is empty")
         if self.mode not in self.codebook.modes:
             raise ValueError(f"mode is {self.mode!r}; expected one of {', '.join(self.codebook.modes)}")
         if self.panas_strategy not in self.codebook.panas_strategies:
@@ -75,8 +78,7 @@ class Settings:
             raise ValueError(f"panas_strategy is {self.panas_strategy!r}; expected one of {known}")
         if len(set(self.judges)) != len(self.judges):
             raise ValueError(f"a judge is named twice among {', '.join(self.judges)}")
-        if self.temperature is not None and not 0 <= self.temperature < math.inf:
-            raise ValueError(f"temperature is {self.temperature}; expected a number that is not negative")
+        Decoding(self.temperature, self.seed, self.max_tokens)  # Checks them.
         object.__setattr__(self, "_codebook_hash", _hash(self.codebook))
 
     @property
@@ -89,18 +91,31 @@ class Settings:
         """Whether the model is shown the participant's profile."""
         return self.mode in ("omniscient", "verbose_omniscient")
 
+    @property
+    def condition(self) -> str:
+        """The mode."""
+        return self.mode
+
+    @property
+    def decoding(self) -> dict[Role, Decoding]:
+        """How responses are decoded, by the role of who is asked."""
+        decoding = Decoding(self.temperature, self.seed, self.max_tokens)
+        return {"model": decoding, "judge": decoding} if self.judges else {"model": decoding}
+
     def provenance(self) -> dict[str, Any]:
-        """Return what a run file records of these settings beside model and mode.
+        """Return what a run file records of these settings, apart from the model.
 
         Returns
         -------
         dict
-            ``provider``, ``seed``, ``temperature``, ``prompt_version``, ``prompt_hash``, ``codebook_hash``.
+            ``mode``, ``seed``, ``temperature``, ``max_tokens``, ``prompt_version``, ``prompt_hash``,
+            ``codebook_hash``.
         """
         return {
-            "provider": self.provider,
+            "mode": self.mode,
             "seed": self.seed,
             "temperature": self.temperature,
+            "max_tokens": self.max_tokens,
             "prompt_version": self.prompts.version,
             "prompt_hash": self.prompts.hash,
             "codebook_hash": self._codebook_hash,

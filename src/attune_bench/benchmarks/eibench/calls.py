@@ -9,14 +9,26 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from attune_bench.benchmarks.attunebench import schemas
-from attune_bench.benchmarks.eibench.settings import EpisodeSettings
+from attune_bench.benchmarks.eibench.settings import EIBenchSettings
 from attune_bench.runner.calls import Call, message
 from attune_bench.runner.prompts import Fence
+from attune_bench.runner.schemas import TEXT, YES_NO, integer_schema, object_schema
 from attune_data import Scenario
 from attune_data.eibench.scenes import scenes
 
-__all__ = ["EpisodePrompts", "Line"]
+__all__ = ["EpisodeCalls", "Line"]
+
+_CHANGE = integer_schema(-10, 10)
+_REACTION = object_schema(
+    {
+        "reflection": TEXT,
+        "anger_delta": _CHANGE,
+        "trust_delta": _CHANGE,
+        "reply": TEXT,
+        "continue": YES_NO,
+        "stop_reason": TEXT,
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +53,10 @@ class Line:
     reflection: str = ""
 
 
-class EpisodePrompts:
+class EpisodeCalls:
     """Builds the calls of one episode."""
 
-    def __init__(self, scenario: Scenario, settings: EpisodeSettings) -> None:
+    def __init__(self, scenario: Scenario, settings: EIBenchSettings) -> None:
         self._scenario = scenario
         self._settings = settings
         self.language = settings.language_of(scenario)
@@ -57,7 +69,7 @@ class EpisodePrompts:
         if not history or history[0].by_model:
             messages.append(message("user", self._render("opener")))  # Many servers want a user's message first.
         messages += [message("assistant" if line.by_model else "user", line.raw) for line in history]
-        return Call(f"reply-{number}", self._settings.model, "model", tuple(messages), {}, "reply")
+        return Call(f"reply-{number}", self._settings.model, "model", tuple(messages), schema_name="reply")
 
     def simulator(self, history: Sequence[Line], number: int, anger: int, trust: int) -> Call:
         """Return the call in which the person judges the model's last reply, in the round of a number, and answers."""
@@ -82,7 +94,7 @@ class EpisodePrompts:
         latest = fence.block(names[True], history[-1].said)
         turn = self._render("turn", dialogue="\n\n".join(blocks), latest=latest)
         messages = (message("system", system), message("user", turn))
-        return Call(f"round-{number}", self._settings.simulator, "simulator", messages, schemas.reaction(), "reaction")
+        return Call(f"round-{number}", self._settings.simulator, "simulator", messages, _REACTION, "reaction")
 
     def opens(self) -> bool:
         """Tell whether the model speaks first."""

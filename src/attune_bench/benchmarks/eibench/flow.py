@@ -15,31 +15,28 @@ the person says nothing               ``simulator_stop``  after this judgement
 No state ends an episode. `attune_data.Episode.outcome` tells the last two from a stop: only that leaves a stop reason.
 """
 
+from collections.abc import Generator
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
-from attune_bench.benchmarks.eibench.calls import EpisodePrompts, Line
+from attune_bench.benchmarks.eibench.calls import EpisodeCalls, Line
 from attune_bench.benchmarks.eibench.parsing import Reaction, read_reaction, visible
-from attune_bench.benchmarks.eibench.settings import EpisodeSettings
-from attune_bench.runner.calls import Complete
+from attune_bench.benchmarks.eibench.settings import EIBenchSettings
+from attune_bench.runner.calls import Call, Complete
 from attune_data import Episode, Scenario
 from attune_data.text import without_surrogates
 from attune_metrics import anchor_reward, anchor_score
 from attune_metrics.eibench import Anchors
 
-__all__ = ["most_calls", "run_episode"]
+__all__ = ["planned_calls", "run_episode"]
 
 _TRIES = 3
 _SILENCE = "..."
 _PREVIEW = 200
 
 
-def most_calls(scenario: Scenario, settings: EpisodeSettings) -> int:
-    """Return how many calls an episode makes at most, if no answer has to be asked for again."""
-    calls = 2 * settings.max_rounds
-    return calls + 1 + settings.judge_all if EpisodePrompts(scenario, settings).opens() else calls
-
-
-async def run_episode(scenario: Scenario, complete: Complete, *, settings: EpisodeSettings) -> Episode:
+async def run_episode(scenario: Scenario, complete: Complete, settings: EIBenchSettings) -> Episode:
     """Let a model talk with the person of a scenario.
 
     Parameters
@@ -49,7 +46,7 @@ async def run_episode(scenario: Scenario, complete: Complete, *, settings: Episo
     complete : callable
         Makes a call and returns the text of its answer, see `Complete`. One call is made at a time; a judgement that
         cannot be read is asked for up to three times in all, with the same request.
-    settings : EpisodeSettings
+    settings : EIBenchSettings
         Who talks with whom, and how.
 
     Returns
@@ -74,72 +71,113 @@ async def run_episode(scenario: Scenario, complete: Complete, *, settings: Episo
     >>> async def complete(call, attempt):
     ...     said = {"anger_delta": -5, "trust_delta": 4, "reply": "Yes.", "continue": "no", "stop_reason": "settled"}
     ...     return json.dumps(said) if call.role == "simulator" else "<think>Tired.</think>Sit down. Tea?"
-    >>> settings = EpisodeSettings("vendor/model", "vendor/person")
-    >>> episode = asyncio.run(run_episode(load_scenarios("demo")[0], complete, settings=settings))
+    >>> settings = EIBenchSettings("vendor/model", "vendor/person")
+    >>> episode = asyncio.run(run_episode(load_scenarios("demo")[0], complete, settings))
     >>> episode.outcome, episode.final_anger, episode.final_trust
     ('simulator_stop', 70, 44)
     """
-    for side in ("aggressor", "defender"):
-        if not getattr(scenario, f"{side}_profile").system_prompt.strip():
-            raise ValueError(f"the scenario has no {side}_profile.system_prompt to play from")
-    episode = _Episode(scenario, complete, settings)
-    return episode.record(await episode.play())
+    episode = _Episode(scenario, settings)
+    steps = episode.play()
+    try:
+        call, attempt = next(steps)
+        while True:
+            call, attempt = steps.send(await complete(call, attempt))
+    except StopIteration as end:
+        return episode.record(end.value)
+
+
+def planned_calls(scenario: Scenario, settings: EIBenchSettings) -> list[Call]:
+    """Return the calls of the longest episode of a scenario, if no judgement has to be asked for again.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    settings : EIBenchSettings
+        Who talks with whom, and how.
+
+    Returns
+    -------
+    list of Call
+        In order, of an episode in which both sides say next to nothing; `Call.pending` says how many answers each will
+        quote. Empty for a scenario that cannot be played.
+
+    Examples
+    --------
+    >>> from attune_data import load_scenarios
+    >>> calls = planned_calls(load_scenarios("demo")[0], EIBenchSettings("vendor/model", "vendor/person"))
+    >>> len(calls), calls[-1].id, calls[-1].pending
+    (16, 'round-8', 15)
+    """
+    try:
+        steps = _Episode(scenario, settings).play()
+    except ValueError:
+        return []
+    calls: list[Call] = []
+    with suppress(StopIteration):
+        call, _ = next(steps)
+        while True:
+            calls.append(replace(call, pending=len(calls)))
+            call, _ = steps.send('{"reply": "."}')
+    return calls
 
 
 class _Episode:
     """The state of an episode on its way."""
 
-    def __init__(self, scenario: Scenario, complete: Complete, settings: EpisodeSettings) -> None:
+    def __init__(self, scenario: Scenario, settings: EIBenchSettings) -> None:
+        for side in ("aggressor", "defender"):
+            if not getattr(scenario, f"{side}_profile").system_prompt.strip():
+                raise ValueError(f"the scenario has no {side}_profile.system_prompt to play from")
         self._scenario = scenario
-        self._complete = complete
         self._settings = settings
-        self._prompts = EpisodePrompts(scenario, settings)
+        self._calls = EpisodeCalls(scenario, settings)
         self._lines: list[Line] = []
         self._history: list[dict[str, Any]] = []
         start = scenario.initial_calibration
         self._anger, self._trust = start.initial_anger, start.initial_trust
 
-    async def play(self) -> str:
-        """Play the rounds; return what ended them."""
-        settings, model_opens = self._settings, self._prompts.opens()
+    def play(self) -> Generator[tuple[Call, int], str, str]:
+        """Play the rounds: yield each call, take the text of its answer; return what ended them."""
+        settings, model_opens = self._settings, self._calls.opens()
         if model_opens:
-            if not await self._reply():
+            if not (yield from self._reply()):
                 return "simulator_stop"
         else:
             opening = self._scenario.aggressor_profile.opening_line or ""
             self._person_says(opening if opening.strip() else _SILENCE)
         for number in range(1, settings.max_rounds + 1):
-            if not model_opens and not await self._reply():
+            if not model_opens and not (yield from self._reply()):
                 return "simulator_stop"
-            reaction = await self._judge(number)
+            reaction = yield from self._judge(number)
             if reaction is None:
                 return "parse_failed"
             if reaction.stops or not reaction.reply:
                 return "simulator_stop"
-            if model_opens and not await self._reply():
+            if model_opens and not (yield from self._reply()):
                 return "simulator_stop"
         if model_opens and settings.judge_all:
-            last = await self._judge(settings.max_rounds + 1)
+            last = yield from self._judge(settings.max_rounds + 1)
             if last is None:
                 return "parse_failed"
             if last.stops or not last.reply:
                 return "simulator_stop"
         return "max_rounds"
 
-    async def _reply(self) -> bool:
+    def _reply(self) -> Generator[tuple[Call, int], str, bool]:
         """Let the model speak; tell whether it said anything aloud."""
-        raw = without_surrogates(await self._complete(self._prompts.model(self._lines), 0))
+        raw = without_surrogates((yield self._calls.model(self._lines), 0))
         said = visible(raw)
         if said:
             self._lines.append(Line(True, raw, said))
             self._history.append({"role": "defender", "content": raw})
         return bool(said)
 
-    async def _judge(self, number: int) -> Reaction | None:
+    def _judge(self, number: int) -> Generator[tuple[Call, int], str, Reaction | None]:
         """Let the person judge the last reply and answer it; None where the judgement cannot be read."""
-        call = self._prompts.simulator(self._lines, number, self._anger, self._trust)
+        call = self._calls.simulator(self._lines, number, self._anger, self._trust)
         for attempt in range(_TRIES):
-            answer = await self._complete(call, attempt)
+            answer = yield call, attempt
             reaction = read_reaction(answer, self._anger, self._trust)
             if reaction is not None:
                 self._take(reaction, "retried" if attempt else "repaired" if reaction.repaired else "parsed")
@@ -197,7 +235,7 @@ class _Episode:
                 "initial_trust": start.initial_trust,
                 "seed": settings.seed,
                 "temperature": settings.temperature,
-                "language": self._prompts.language,
+                "language": self._calls.language,
                 **({"licence": licence} if licence is not None else {}),
             }
         )

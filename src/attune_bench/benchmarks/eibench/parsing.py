@@ -1,8 +1,8 @@
 """What the two sides of an episode said: the words of the model, and the judgement of the simulator.
 
-The simulator's JSON object is looked for as `parsing.find_object` does; where there is none, in the answer with
-repairs: comments, plus signs before numbers and commas before a closing bracket taken out, then what was cut off
-closed. Unlike the benchmark's own code, repairs leave the texts alone, and what can be read without them is.
+`find_object` finds the simulator's JSON object; where it does not, repairs come first: comments, plus signs before
+numbers and commas before a closing bracket are taken out, then what was cut off is closed. Unlike in the benchmark's
+own code, repairs leave the texts alone, and what can be read without them is.
 """
 
 import re
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from attune_bench.benchmarks.attunebench.parsing import Found, find_object
+from attune_bench.runner.answers import Found, find_object
 from attune_metrics import MetricInputError
 from attune_metrics.eibench import clip_delta
 

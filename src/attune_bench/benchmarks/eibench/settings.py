@@ -1,14 +1,18 @@
 """What an episode depends on beside its scenario."""
 
-import math
 import re
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from attune_bench.runner.calls import Decoding, Role
 from attune_bench.runner.prompts import Prompts, load_prompts
 from attune_data import Scenario
 
-__all__ = ["EpisodeSettings", "Language"]
+__all__ = ["MAX_TOKENS", "TEMPERATURE", "EIBenchSettings", "Language"]
+
+# Those of EIBench's released evaluation.
+MAX_TOKENS = 8192
+TEMPERATURE = 0.7
 
 Language = Literal["en", "zh"]
 
@@ -16,7 +20,7 @@ _CHINESE = re.compile("[\u3400-\u9fff]")
 
 
 @dataclass(frozen=True, slots=True)
-class EpisodeSettings:
+class EIBenchSettings:
     """Who talks with whom, and how.
 
     Parameters
@@ -35,18 +39,20 @@ class EpisodeSettings:
         Sent with every call, for servers that take one; one more with each time that an answer is asked for again.
     temperature, simulator_temperature : float, optional
         Sent with the calls of each; None for the server's own.
+    max_tokens : int
+        The most tokens of a response.
     prompts : Prompts
         The wording of our instructions.
 
     Raises
     ------
     ValueError
-        An empty name, a language that there is not, a number of rounds below 1, or a temperature that is none.
+        An empty name, an unknown language, or a number of rounds, a temperature or a number of tokens out of range.
 
     Examples
     --------
     >>> from attune_data import load_scenarios
-    >>> EpisodeSettings("vendor/model", "vendor/person").language_of(load_scenarios("demo")[0])
+    >>> EIBenchSettings("vendor/model", "vendor/person").language_of(load_scenarios("demo")[0])
     'en'
     """
 
@@ -56,8 +62,9 @@ class EpisodeSettings:
     judge_all: bool = False
     language: Language | None = None
     seed: int | None = None
-    temperature: float | None = 0.7
-    simulator_temperature: float | None = 0.7
+    temperature: float | None = TEMPERATURE
+    simulator_temperature: float | None = TEMPERATURE
+    max_tokens: int = MAX_TOKENS
     prompts: Prompts = field(default_factory=lambda: load_prompts("attune_bench.benchmarks.eibench", "eibench-v1"))
 
     def __post_init__(self) -> None:
@@ -65,10 +72,11 @@ class EpisodeSettings:
             raise ValueError("the name of the model or of the simulator is empty")
         if self.max_rounds < 1:
             raise ValueError(f"max_rounds is {self.max_rounds}; expected a positive number")
-        for name in ("temperature", "simulator_temperature"):
-            value = getattr(self, name)
-            if value is not None and not 0 <= value < math.inf:
-                raise ValueError(f"{name} is {value}; expected a number that is not negative")
+        Decoding(self.temperature, self.seed, self.max_tokens)  # Checks them.
+        try:
+            Decoding(self.simulator_temperature, self.seed, self.max_tokens)
+        except ValueError as error:
+            raise ValueError(f"simulator_{error}") from None
         if self.language not in (None, "en", "zh"):
             raise ValueError(f"language is {self.language!r}; expected 'en' or 'zh'")
 
@@ -77,6 +85,14 @@ class EpisodeSettings:
         person = scenario.aggressor_profile
         texts = (person.system_prompt, person.opening_line or "", scenario.defender_profile.system_prompt)
         return self.language or ("zh" if any(map(_CHINESE.search, texts)) else "en")
+
+    @property
+    def decoding(self) -> dict[Role, Decoding]:
+        """How responses are decoded, by the role of who is asked."""
+        return {
+            "model": Decoding(self.temperature, self.seed, self.max_tokens),
+            "simulator": Decoding(self.simulator_temperature, self.seed, self.max_tokens),
+        }
 
     def provenance(self) -> dict[str, Any]:
         """Return all of it, the wording by version and hash, as JSON."""
@@ -89,6 +105,7 @@ class EpisodeSettings:
             "seed": self.seed,
             "temperature": self.temperature,
             "simulator_temperature": self.simulator_temperature,
+            "max_tokens": self.max_tokens,
             "prompt_version": self.prompts.version,
             "prompt_hash": self.prompts.hash,
         }

@@ -1,30 +1,36 @@
 """Predicting the participant's profile from the conversation alone; an experiment."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import Field
 
 from attune_bench.benchmarks.attunebench.model_view import see
-from attune_bench.benchmarks.attunebench.parsing import Tally, find_object
-from attune_bench.benchmarks.attunebench.run_files import run_file_name
-from attune_bench.benchmarks.attunebench.running import job_of, synchronous
-from attune_bench.benchmarks.attunebench.settings import Settings
-from attune_bench.runner.calls import Call, Complete
-from attune_bench.runner.engine import work_through
-from attune_bench.runner.folder import RunError
-from attune_bench.runner.jobs import Job, Options, Outcome, Watch
-from attune_bench.runner.prompts import Fence, load_prompts
-from attune_bench.runner.providers import Endpoint
-from attune_data import Conversation, Run
+from attune_bench.benchmarks.attunebench.parsing import Tally
+from attune_bench.benchmarks.attunebench.settings import MAX_TOKENS, PACKAGE
+from attune_bench.runner.answers import Fields, call_to_make, read_answer
+from attune_bench.runner.calls import Call, Decoding, Role, message
+from attune_bench.runner.file_names import unit_file_name
+from attune_bench.runner.prompts import Fence, Prompts, load_prompts
+from attune_bench.runner.schemas import Schema, choice_schema, integer_schema, list_schema, object_schema
+from attune_bench.runner.task import Task
+from attune_data import Conversation
 from attune_data.attunebench.instruments import instruments
 from attune_data.attunebench.parts import ComputedScores
 from attune_data.fixes import number
 from attune_data.record import ByKey, Record
 
-__all__ = ["CHOICES", "LISTS", "SCORES", "ProfilePrediction", "profile", "profile_sync", "profile_values"]
+__all__ = [
+    "CHOICES",
+    "LISTS",
+    "PROFILE",
+    "SCORES",
+    "ProfilePrediction",
+    "ProfileSettings",
+    "profile_options",
+    "profile_values",
+]
 
 CHOICES = ("country", "education", "gender", "age_range", "english_proficiency", "conversation_topic_attitude")
 """What is one of several options; the options are those that occur among all participants."""
@@ -68,90 +74,107 @@ def profile_values(conversation: Conversation) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value not in (None, "", ())}
 
 
-async def profile(
-    conversations: Sequence[Conversation],
-    settings: Settings,
-    endpoint: Endpoint,
-    *,
-    output: str | Path,
-    options: Options | None = None,
-    watch: Watch | None = None,
-) -> Outcome:
-    """Ask a model for the profile of the participant of each conversation, showing nothing but the conversation.
+def profile_options(conversations: Iterable[Conversation]) -> dict[str, list[Any]]:
+    """Return the traits that are asked for and their options: the values that occur among the participants.
 
-    Parameters
-    ----------
-    conversations : sequence of Conversation
-        All that are compared: the options of a trait are the values that occur among them; what has no two is not
-        asked.
-    settings : Settings
-        Model, temperature and seed.
-    endpoint : Endpoint
-        Where the model is served.
-    output : str or Path
-        Folder of the answers, a file for each conversation that loading passes over, and of the journal.
-    options, watch
-        As of `run`.
-
-    Returns
-    -------
-    Outcome
-        What is finished and what is not.
-
-    Raises
-    ------
-    RunError
-        As of `run`.
-    PriceError
-        As of `run`.
+    A trait with a single option is left out, as that would be the answer.
     """
-    if not conversations:
-        raise RunError("there are no conversations to read")
-    own = replace(
-        settings, judges=(), mode="default", prompts=load_prompts("attune_bench.benchmarks.attunebench", _PROMPTS)
-    )
     known = [profile_values(conversation) for conversation in conversations]
     traits: dict[str, list[Any]] = {name: sorted({value[name] for value in known if name in value}) for name in CHOICES}
     traits |= {name: sorted({item for value in known for item in value.get(name, ())}) for name in LISTS}
     traits |= {name: list(range(int(instruments[name].low), int(instruments[name].high) + 1)) for name in SCORES}
-    # A single option would be the answer itself.
-    asked = {name: values for name, values in traits.items() if len(values) > 1}
-    how = options or Options()
-    jobs = [_job(conversation, own, how, asked) for conversation in conversations]
-    return await work_through(jobs, {"model": endpoint}, Path(output), how, watch)
+    return {name: values for name, values in traits.items() if len(values) > 1}
 
 
-profile_sync = synchronous(profile)
+@dataclass(frozen=True, slots=True)
+class ProfileSettings:
+    """Who is asked for profiles, and how.
+
+    Parameters
+    ----------
+    model : str
+        The model, as its provider names it.
+    options : mapping of str to sequence
+        The traits that are asked for and their options, see `profile_options`.
+    seed, temperature, max_tokens
+        Sent with every call.
+    prompts : Prompts
+        The wording of the request.
+
+    Raises
+    ------
+    ValueError
+        The name of the model is empty, or a temperature or a number of tokens is out of range.
+    """
+
+    model: str
+    options: Mapping[str, Sequence[Any]]
+    seed: int | None = None
+    temperature: float | None = 0.0
+    max_tokens: int = MAX_TOKENS
+    prompts: Prompts = field(default_factory=lambda: load_prompts(PACKAGE, "profile-v1"))
+
+    def __post_init__(self) -> None:
+        if not self.model:
+            raise ValueError("the name of the model is empty")
+        Decoding(self.temperature, self.seed, self.max_tokens)  # Checks them.
+
+    @property
+    def decoding(self) -> dict[Role, Decoding]:
+        """How responses are decoded."""
+        return {"model": Decoding(self.temperature, self.seed, self.max_tokens)}
+
+    def provenance(self) -> dict[str, Any]:
+        """Return what a prediction records of these settings, apart from the model."""
+        return {
+            "seed": self.seed,
+            "temperature": self.temperature,
+            "max_tokens": self.max_tokens,
+            "prompt_version": self.prompts.version,
+            "prompt_hash": self.prompts.hash,
+        }
+
+    def read(self, said: Fields) -> tuple[Fields, int]:
+        """Return the answers that are options, and how many are not."""
+        predicted = _read(said, self.options)
+        return predicted, len(said) - len(predicted)
 
 
-def _job(conversation: Conversation, settings: Settings, options: Options, asked: Mapping[str, Sequence[Any]]) -> Job:
-    call = _call(conversation, settings, asked)
+def _calls(
+    conversation: Conversation, settings: ProfileSettings, answers: Mapping[str, str] | None = None
+) -> list[Call]:
+    note = settings.prompts.render("retry")
+    call = call_to_make(_call(conversation, settings), answers or {}, settings.read, note=note)
+    return [] if call is None else [call]
 
-    async def make(complete: Complete) -> ProfilePrediction:
-        predicted: dict[str, Any] = {}
-        for attempt in (0, 1):
-            again = {"role": "user", "content": settings.prompts.render("retry")}
-            messages = (*call.messages, again) if attempt else call.messages
-            found = find_object(await complete(replace(call, messages=messages), attempt))
-            predicted = _read(found.value, asked) if found else {}
-            if predicted:
-                break
-        return ProfilePrediction.model_validate(
-            {
-                "conversationId": conversation.id,
-                "em_model": settings.model,
-                **settings.provenance(),
-                "predicted": predicted,
-            }
-        )
 
-    stub = Run(conversation_id=conversation.id, em_model=settings.model)
+def _assemble(conversation: Conversation, answers: Mapping[str, str], settings: ProfileSettings) -> ProfilePrediction:
+    reading = read_answer(answers, "profile", settings.read)
+    return ProfilePrediction.model_validate(
+        {
+            "conversationId": conversation.id,
+            "em_model": settings.model,
+            **settings.provenance(),
+            "calls": {"profile": {"outcome": reading.outcome, "dropped": reading.dropped}},
+            "predicted": reading.fields,
+        }
+    )
+
+
+PROFILE: Task[Conversation, ProfileSettings] = Task(
+    name="attunebench-profile",
+    calls=_calls,
+    assemble=_assemble,
+    unit="conversation",
     # Hidden from loading: it is no run file.
-    name, request = f"_profile_{run_file_name(stub)}", [list(call.messages), call.schema]
-    return job_of(conversation.id, settings, options, name, {"request": request}, (settings.model,), 1, make)
+    file_name=lambda conversation, settings: f"_profile_{unit_file_name(conversation.id, settings.model)}",
+    fields=lambda _conversation, _settings, source: {"provider": source.providers["model"]},
+)
+"""Conversations, and what a model takes their participants to be from nothing but the conversation."""
 
 
-def _call(conversation: Conversation, settings: Settings, asked: Mapping[str, Sequence[Any]]) -> Call:
+def _call(conversation: Conversation, settings: ProfileSettings) -> Call:
+    asked = settings.options
     turns = see(conversation).turns
     fence = Fence.around(conversation.id, [text for turn in turns for text in (turn.message, turn.reply)])
     blocks = [
@@ -168,15 +191,16 @@ def _call(conversation: Conversation, settings: Settings, asked: Mapping[str, Se
             for name in SCORES
         ),
     )
-    properties = {
-        name: {"type": "array", "items": {"enum": list(values), "type": "string"}, "maxItems": len(values)}
-        if name in LISTS
-        else {"type": "integer" if name in SCORES else "string", "enum": list(values)}
-        for name, values in asked.items()
-    }
-    schema = {"type": "object", "properties": properties, "required": list(asked), "additionalProperties": False}
-    system = {"role": "system", "content": prompts.render("system", boundary=fence.code)}
-    return Call("profile", settings.model, "model", (system, {"role": "user", "content": request}), schema, "profile")
+    properties = {name: _schema(name, values) for name, values in asked.items()}
+    system = message("system", prompts.render("system", boundary=fence.code))
+    messages = (system, message("user", request))
+    return Call("profile", settings.model, "model", messages, object_schema(properties), "profile")
+
+
+def _schema(name: str, values: Sequence[Any]) -> Schema:
+    if name in SCORES:
+        return integer_schema(values[0], values[-1])
+    return list_schema(choice_schema(values), len(values)) if name in LISTS else choice_schema(values)
 
 
 def _listed(asked: Mapping[str, Sequence[Any]], names: Iterable[str]) -> str:

@@ -1,0 +1,153 @@
+"""EIBench as the runner sees it, and the files of its results.
+
+In the output folder each model has a folder of its own: its name with ``_`` for ``/``. There ``results.jsonl`` contains
+the complete episodes of the scenarios in their order, ``summary.json`` what
+`attune_bench.benchmarks.eibench.scoring.episode_summary` gives of them, and hidden files the cache and the episodes, by
+which a run goes on where it was stopped. Both results are also written where a run is interrupted; after a kill the
+same call writes them. A folder takes one configuration.
+
+The protocol is that of EIBench's released evaluation, reflection before each reply included, apart from this:
+
+- The instructions of the simulator, and those about reflection, are our own, in English and Chinese. Numbers are
+  comparable for one simulator and one version of these instructions only.
+- In a charm episode, where the model speaks first, one fixed line of a user precedes its words in every request; the
+  benchmark's code sends it in the first only, and then conversations that some servers refuse.
+- A call that fails however often it is tried is no empty reply, which would be scored: the episode has no line in the
+  results, is listed as skipped, and is tried again by the same call.
+- Of the model's output nothing is said aloud that is in a ``<think>`` which is never closed, or before a ``</think>``
+  which was never opened. Reasoning that a server gives apart from the answer is not used.
+- The simulator is asked for an answer of a JSON schema, where its server takes one. Repairs of an answer leave its
+  texts alone.
+- The judgement with which a person fell silent is in the history, as an utterance without words.
+- ``stop_reason`` in the last utterance tells a stop of the simulator from a silence, both ``simulator_stop``.
+
+As there, a ``continue`` stops only where it is ``no``, so that ``false`` does not; ``meta.continue`` tells what was
+said. An object that was cut off before its reply is a silence. The last reply of a charm episode is not judged, unless
+`EIBenchSettings.judge_all` is set.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from attune_bench.benchmarks.eibench.flow import planned_calls, run_episode
+from attune_bench.benchmarks.eibench.scoring import episode_summary
+from attune_bench.benchmarks.eibench.settings import EIBenchSettings
+from attune_bench.runner.cache import cache_key
+from attune_bench.runner.calls import Role
+from attune_bench.runner.file_names import safe_name
+from attune_bench.runner.folder import RunError
+from attune_bench.runner.providers import Endpoint
+from attune_bench.runner.task import Source, Task
+from attune_bench.stats.signing import fingerprint
+from attune_data import Episode, Scenario
+from attune_data.io.files import write_whole
+
+__all__ = ["TASK"]
+
+# Hidden from loading, which reads the results.
+_EPISODES = "_episodes"
+_CONFIGURATION = "_configuration.json"
+_RESULTS = "results.jsonl"
+_SUMMARY = "summary.json"
+# Models are compared where all else is the same.
+_OF_THE_MODEL = ("model", "temperature", "model_provider")
+
+
+def _folder(output: Path, settings: EIBenchSettings) -> Path:
+    return output / safe_name(settings.model.split("/"), settings.model)
+
+
+def _file_name(scenario: Scenario, _settings: EIBenchSettings) -> str:
+    return f"{_EPISODES}/{safe_name([scenario.id], scenario.id)}.json"
+
+
+def _configuration(settings: EIBenchSettings, providers: Mapping[Role, str]) -> dict[str, Any]:
+    return settings.provenance() | {f"{role}_provider": provider for role, provider in providers.items()}
+
+
+def _config_hash(configuration: Mapping[str, Any]) -> str:
+    return cache_key(**{name: value for name, value in configuration.items() if name not in _OF_THE_MODEL})
+
+
+def _fields(scenario: Scenario, settings: EIBenchSettings, source: Source) -> Mapping[str, Any]:
+    """Return what an episode records of its run."""
+    config_hash = _config_hash(_configuration(settings, source.providers))
+    return {"config_hash": config_hash, "scenario_hash": fingerprint([scenario])}
+
+
+@contextmanager
+def _results(
+    folder: Path, scenarios: Sequence[Scenario], settings: EIBenchSettings, servers: Mapping[Role, Endpoint]
+) -> Iterator[None]:
+    """Refuse a folder of another configuration; write the results of the complete episodes in the end."""
+    configuration = _configuration(settings, {role: server.provider for role, server in servers.items()})
+    _check_configuration(folder, configuration)
+    content = {"config_hash": _config_hash(configuration), "configuration": configuration}
+    write_whole(folder / _CONFIGURATION, [json.dumps(content, indent=2, ensure_ascii=False).encode() + b"\n"])
+    try:
+        yield
+    finally:
+        _write_results(folder, scenarios, settings)
+
+
+TASK: Task[Scenario, EIBenchSettings] = Task(
+    name="eibench",
+    calls=lambda scenario, settings, _: planned_calls(scenario, settings),
+    play=run_episode,
+    unit="scenario",
+    file_name=_file_name,
+    folder=_folder,
+    fields=_fields,
+    results=_results,
+)
+"""Scenarios, and the episodes in which a model talks with the simulated person of each."""
+
+
+def _check_configuration(folder: Path, configuration: Mapping[str, Any]) -> None:
+    if not (folder / _EPISODES).is_dir():
+        if (folder / _RESULTS).exists():
+            raise RunError(f"{folder / _RESULTS} was not written by this runner; choose another folder")
+        return
+    path = folder / _CONFIGURATION
+    try:
+        before = json.loads(path.read_bytes())["configuration"]
+        differ = {name: (before.get(name), now) for name, now in configuration.items() if before.get(name) != now}
+    except (FileNotFoundError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        raise RunError(f"{path} does not say how the episodes of its folder were made; choose another folder") from None
+    if differ:
+        said = ", ".join(f"{name} {then!r}, here {now!r}" for name, (then, now) in differ.items())
+        raise RunError(f"{folder} contains episodes of another configuration ({said}); choose another folder")
+
+
+def _write_results(folder: Path, scenarios: Sequence[Scenario], settings: EIBenchSettings) -> None:
+    made = [found for one in scenarios if (found := _complete(folder / _file_name(one, settings), one)) is not None]
+    if not made:
+        # Results of other scenarios, or of an older content of these, do not stay.
+        for name in (_RESULTS, _SUMMARY):
+            (folder / name).unlink(missing_ok=True)
+        return
+    write_whole(folder / _RESULTS, [line for line, _ in made])
+    summary = episode_summary([episode for _, episode in made], scenarios)
+    for block in (summary["overall"], *summary["by_scene"].values()):
+        block["goal_score"] = None
+    text = json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False)
+    write_whole(folder / _SUMMARY, [text.encode() + b"\n"])
+
+
+def _complete(path: Path, scenario: Scenario) -> tuple[bytes, Episode] | None:
+    """Return an episode and its line, None where it is missing or of an older content of its scenario."""
+    try:
+        made: dict[str, Any] = json.loads(path.read_bytes())
+        if made["scenario_hash"] != fingerprint([scenario]):
+            return None
+        del made["run_key"]
+    except (FileNotFoundError, ValueError, TypeError, KeyError, RecursionError):
+        return None
+    line = json.dumps(made, ensure_ascii=False).encode() + b"\n"
+    try:
+        return line, Episode.model_validate_json(line)
+    except ValueError:
+        raise RunError(f"{path} is no episode; remove it, and the same command makes it again") from None

@@ -1,0 +1,87 @@
+"""Requests through the cache file: a response that was paid for is not requested again."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from functools import partial
+
+from attune_bench.runner.budget import BudgetExceededError
+from attune_bench.runner.cache import Cache, CacheError, cache_key
+from attune_bench.runner.calls import Call, CallFailedError, Response, Role
+from attune_bench.runner.client import Client
+from attune_bench.runner.jobs import Job
+from attune_bench.runner.meter import Meter
+
+__all__ = ["CachedClient"]
+
+
+class CachedClient:
+    """Returns a cached response, or requests and records it.
+
+    Parameters
+    ----------
+    clients : mapping of str to Client
+        By the role of who is asked.
+    cache : Cache
+        The responses of before.
+    meter : Meter
+        Counts the responses.
+
+    Attributes
+    ----------
+    stopped : str or None
+        The reason why no more calls are sent.
+    disk_error : CacheError, OSError or None
+        The error of the disk, if that is the reason.
+    """
+
+    def __init__(self, clients: Mapping[Role, Client], cache: Cache, meter: Meter) -> None:
+        self.stopped: str | None = None
+        self.disk_error: CacheError | OSError | None = None
+        self._clients = clients
+        self._cache = cache
+        self._meter = meter
+
+    async def request(self, call: Call, attempt: int, job: Job) -> Response:
+        """Return the response to a call of a job."""
+        client, decoding = self._clients[call.role], job.decoding[call.role]
+        if decoding.seed is not None:  # The same seed would give the same answer again.
+            decoding = replace(decoding, seed=decoding.seed + attempt)
+        key = cache_key(
+            unit=job.unit_id,
+            inputs=dict(job.cache_inputs),
+            provider=client.endpoint.provider,
+            model=call.model,
+            role=call.role,
+            call=call.id,
+            attempt=attempt,
+            messages=list(call.messages),
+            schema=call.schema,
+            decoding=asdict(decoding),
+        )
+        cached = response = self._cache.get(key)
+        self._meter.calls += attempt > 0  # What is asked again was not planned.
+        if response is None:
+            try:
+                response = await client.request(call, decoding, partial(self._cache.add, key))
+            except CacheError as error:
+                self.stop_for(error)
+                raise CallFailedError(str(error)) from None
+            except CallFailedError as error:
+                if isinstance(error, BudgetExceededError):
+                    self._stop(str(error))
+                elif client.stopped is not None:
+                    self._stop(client.stopped)
+                raise
+        self._meter.count(response, role=call.role, is_new=cached is None)
+        return response
+
+    def stop_for(self, error: CacheError | OSError) -> None:
+        """Send no more calls, as the disk does not take what comes of them."""
+        self.disk_error = self.disk_error or error
+        self._stop(str(error))
+
+    def _stop(self, reason: str) -> None:
+        """Send no more calls; those under way are waited for, as they are paid for."""
+        self.stopped = self.stopped or reason
+        for client in self._clients.values():
+            client.stopped = self.stopped

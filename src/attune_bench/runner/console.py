@@ -1,0 +1,72 @@
+"""What a run says on a terminal: a line of progress, the outcome, warnings."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import monotonic
+
+from attune_bench.runner.jobs import RunOutcome
+from attune_bench.runner.meter import Meter
+from attune_data.text import columns_of_terminal, plural, printable, shortened
+
+__all__ = ["progress_line", "report_outcome", "warn"]
+
+_PLAIN_SECONDS = 30.0
+
+
+@contextmanager
+def progress_line() -> Iterator[Callable[[Meter], None]]:
+    """Give a function that shows a meter: one line that changes on a terminal, else a line every half a minute."""
+    stream, is_terminal, shown = sys.stderr, sys.stderr.isatty(), monotonic()
+
+    def show(meter: Meter) -> None:
+        nonlocal shown
+        if is_terminal:
+            stream.write(f"\r{shortened(meter.text(), columns_of_terminal() - 1)}\x1b[K")
+            stream.flush()
+        elif monotonic() - shown > _PLAIN_SECONDS:
+            shown = monotonic()
+            stream.write(f"{meter.text()}\n")
+            stream.flush()
+
+    try:
+        yield show
+    finally:
+        if is_terminal:
+            stream.write("\n")
+
+
+def report_outcome(outcome: RunOutcome, made: str = "file") -> int:
+    """Print what came of a run, counted as what it has made; return the exit status."""
+    unit = outcome.meter.unit
+    before = f", {outcome.earlier} of them from before" if outcome.earlier else ""
+    _say(f"{outcome.folder}: {plural(outcome.finished, made)}{before}")
+    if outcome.replaced:
+        _say(
+            f"{outcome.replaced} of them replaced results of other settings or of an older content; "
+            "those responses stay in the cache, and another --output keeps both"
+        )
+    if outcome.meter.responses:
+        _say(outcome.meter.text())
+    if outcome.unread:
+        where = plural(outcome.unread_in, unit)
+        _say(f"{plural(outcome.unread, 'answer')} in {where} could not be read and are missing, see calls in the files")
+    if outcome.stopped is not None:
+        warn(f"stopped: {outcome.stopped}")
+    for skipped in [skipped for skipped in outcome.skipped if skipped.reason != outcome.stopped][:3]:
+        condition = f" ({skipped.condition})" if skipped.condition else ""
+        warn(f"{skipped.unit_id}{condition}: {skipped.reason}")
+    if outcome.skipped:
+        count = plural(len(outcome.skipped), unit)
+        after = "once that is mended, the same command goes on" if outcome.stopped else "the same command tries again"
+        warn(f"{count} not finished, listed in {outcome.folder}/_skipped_*.json; {after}")
+    return int(bool(outcome.skipped))
+
+
+def warn(text: str) -> None:
+    """Write a line to standard error."""
+    sys.stderr.write(f"attune-bench: {printable(text)}\n")
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")

@@ -1,0 +1,285 @@
+"""Running jobs: resumable, within one folder, by one process at a time."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager, nullcontext, suppress
+from math import fsum
+from pathlib import Path
+from typing import Any
+
+from attune_bench.runner.budget import Budget
+from attune_bench.runner.cache import Cache, cache_key
+from attune_bench.runner.cached_client import CachedClient
+from attune_bench.runner.calls import Call, CallFailedError, Role
+from attune_bench.runner.client import Client
+from attune_bench.runner.file_names import safe_part
+from attune_bench.runner.folder import RunError, disk_errors, locked
+from attune_bench.runner.jobs import Job, RunOptions, RunOutcome, Skipped, Watch
+from attune_bench.runner.meter import Meter
+from attune_bench.runner.prices import PriceError
+from attune_bench.runner.providers import Endpoint
+from attune_data.io.files import write_whole
+from attune_data.record import Record
+from attune_data.text import plural, printable
+
+__all__ = ["execute"]
+
+_CACHE = ".cache.jsonl"
+_TICK = 0.5
+_COSTS: dict[Role, str] = {"model": "api_cost", "judge": "judge_cost", "simulator": "simulator_cost"}
+
+
+async def execute(
+    jobs: Sequence[Job],
+    endpoints: Mapping[Role, Endpoint],
+    folder: Path,
+    options: RunOptions,
+    watch: Watch | None = None,
+    *,
+    unit: str = "unit",
+    within: AbstractContextManager[object] | None = None,
+) -> RunOutcome:
+    """Run the jobs whose files are not complete.
+
+    Parameters
+    ----------
+    jobs : sequence of Job
+        Each with a file name of its own.
+    endpoints : mapping of str to Endpoint
+        Where each role is served.
+    folder : Path
+        Of the files, the cache file and the list of what was skipped; created where it does not exist.
+    options : RunOptions
+        How the run is made.
+    watch : callable, optional
+        Given the meter twice a second, and at the end.
+    unit : str
+        What a unit is called in messages.
+    within : context manager, optional
+        Entered before the first job and left after the last, however the run ends, while the folder is locked.
+
+    Returns
+    -------
+    RunOutcome
+        What is complete and what is not.
+
+    Raises
+    ------
+    RunError
+        The folder is in use or cannot be written, or contains other files of these names; two jobs have one file name.
+    PriceError
+        The cost is limited and a price, or the cost of an earlier response, is not known.
+    """
+    if len({job.file_name.casefold() for job in jobs}) < len(jobs):
+        raise RunError(f"two results would have the same file; name each {unit}, model and condition once")
+    execution = _Execution(jobs, endpoints, folder, options, unit)
+    with disk_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        with locked(folder), within or nullcontext():
+            earlier = execution.complete_files()
+            async with Cache(folder / _CACHE) as cache:
+                return await execution.run(cache, earlier, watch)
+
+
+class _Execution:
+    """The jobs of a run and what they share."""
+
+    def __init__(
+        self, jobs: Sequence[Job], endpoints: Mapping[Role, Endpoint], folder: Path, options: RunOptions, unit: str
+    ) -> None:
+        self._jobs = {job.file_name: (job, cache_key(**job.file_inputs)) for job in jobs}
+        self._endpoints = endpoints
+        self._folder = folder
+        self._options = options
+        self._unit = unit
+        self._unread: dict[str, int] = {}
+        self._outdated: set[str] = set()
+
+    def complete_files(self) -> set[str]:
+        """Return the names of the files that need not be made again."""
+        names = set()
+        for name, (_, key) in self._jobs.items():
+            path = self._folder / name
+            try:
+                content = json.loads(path.read_bytes())
+            except FileNotFoundError:
+                continue
+            except (ValueError, RecursionError):
+                content = {"run_key": ""}  # Damaged: made again from the cache.
+            if not isinstance(content, dict) or "run_key" not in content:
+                raise RunError(f"{path} was not written by this runner; choose another folder")
+            if content["run_key"] == key:
+                names.add(name)
+                self._unread[name] = _unread(content.get("calls"))
+            elif content["run_key"]:
+                self._outdated.add(name)
+        return names
+
+    async def run(self, cache: Cache, earlier: set[str], watch: Watch | None) -> RunOutcome:
+        """Run the other jobs."""
+        options = self._options
+        budget = self._budget(cache)
+        pending = {name: job for name, job in self._jobs.items() if name not in earlier}
+        meter = Meter(len(pending), sum(job.calls for job, _ in pending.values()), self._unit)
+        shared = asyncio.Semaphore(options.concurrency)
+        skipped: dict[str, Skipped] = {}
+        async with AsyncExitStack() as stack:
+            clients = {
+                endpoint: await stack.enter_async_context(
+                    Client(
+                        endpoint,
+                        concurrency=options.concurrency,
+                        call_timeout=options.call_timeout,
+                        prices=options.prices,
+                        budget=budget,
+                        shared=shared,
+                    )
+                )
+                for endpoint in dict.fromkeys(self._endpoints.values())
+            }
+            await stack.enter_async_context(_watched(meter, watch))
+            by_role = {role: clients[endpoint] for role, endpoint in self._endpoints.items()}
+            client = CachedClient(by_role, cache, meter)
+            queue = iter(pending.values())
+            try:
+                # Each job has a call ready at any time, so that this many keep all places busy.
+                workers = min(options.concurrency, len(pending))
+                await _together(self._work(queue, client, meter, skipped) for _ in range(workers))
+            finally:
+                listed = tuple(skipped[name] for name in pending if name in skipped)
+                with suppress(OSError) if client.disk_error else nullcontext():
+                    self._list(listed)
+            if client.disk_error is not None:
+                raise client.disk_error
+        unread = [count for count in self._unread.values() if count]
+        return RunOutcome(
+            folder=self._folder,
+            finished=len(earlier) + meter.done,
+            earlier=len(earlier),
+            replaced=len(self._outdated - skipped.keys()),
+            skipped=listed,
+            stopped=client.stopped,
+            meter=meter,
+            unread=sum(unread),
+            unread_in=len(unread),
+        )
+
+    async def _work(
+        self, queue: Iterator[tuple[Job, str]], client: CachedClient, meter: Meter, skipped: dict[str, Skipped]
+    ) -> None:
+        """Run jobs of a queue, one after another."""
+        for job, key in queue:
+            try:
+                if client.stopped is not None:
+                    raise CallFailedError(client.stopped)
+                record = await self._make(job, key, client, meter)
+                path = self._folder / job.file_name
+                path.parent.mkdir(exist_ok=True)
+                write_whole(path, [record.to_json(indent=2) + b"\n"])
+            except (CallFailedError, ValueError) as error:
+                reason = printable(" ".join(str(error).split()))
+                skipped[job.file_name] = Skipped(job.unit_id, job.model, job.condition, reason)
+                meter.failed += 1
+            except OSError as error:
+                client.stop_for(error)
+            else:
+                self._unread[job.file_name] = _unread((record.model_extra or {}).get("calls"))
+                meter.done += 1
+
+    async def _make(self, job: Job, key: str, client: CachedClient, meter: Meter) -> Record:
+        """Run one job."""
+        costs: dict[Role, list[float | None]] = {}
+        begun = 0
+
+        async def complete(call: Call, attempt: int) -> str:
+            nonlocal begun
+            begun += attempt == 0
+            response = await client.request(call, attempt, job)
+            costs.setdefault(call.role, []).append(response.cost)
+            return response.text
+
+        record = await job.make(complete)
+        meter.calls += begun - job.calls  # A conversation with a simulator may end before its last round.
+        paid = {name: _sum(costs[role]) for role, name in _COSTS.items() if role in costs}
+        return record.model_copy(update=paid | {"run_key": key})
+
+    def _budget(self, cache: Cache) -> Budget:
+        limit, prices = self._options.max_cost, self._options.prices
+        if limit is None:
+            return Budget()
+        asked = dict.fromkeys(model for job, _ in self._jobs.values() for model in job.models)
+        if unknown := [model for model in asked if model not in prices]:
+            raise PriceError(
+                f"the cost is limited, but the price of {', '.join(unknown)} is not known; give it in a file (--prices)"
+            )
+        paid = [response.bound if response.cost is None else response.cost for response in cache.responses()]
+        if None in paid:
+            raise PriceError(
+                f"the cost is limited, but {plural(paid.count(None), 'earlier response')} in {self._folder} cost an "
+                "unknown amount; choose another folder, or set no limit"
+            )
+        spent = fsum(amount for amount in paid if amount is not None)
+        return Budget(limit, prices, spent + cache.unsettled, cache.reserve)
+
+    def _list(self, skipped: Sequence[Skipped]) -> None:
+        """Write what was skipped, a file for each model; where nothing was, remove what an earlier run wrote."""
+        for model in dict.fromkeys(job.model for job, _ in self._jobs.values()):
+            path = self._folder / f"_skipped_{safe_part(model)[:100]}.json"
+            entries = [
+                {
+                    "unit": entry.unit_id,
+                    **({} if entry.condition is None else {"condition": entry.condition}),
+                    "reason": entry.reason,
+                }
+                for entry in skipped
+                if entry.model == model
+            ]
+            if entries:
+                content = {"model": model, "command": self._options.command, "skipped": entries}
+                write_whole(path, [json.dumps(content, indent=2).encode() + b"\n"])
+            else:
+                path.unlink(missing_ok=True)
+
+
+def _unread(calls: object) -> int:
+    """Count the answers that could not be read among the calls of a file."""
+    made = calls.values() if isinstance(calls, Mapping) else ()
+    return sum(isinstance(call, Mapping) and call.get("outcome") == "failed" for call in made)
+
+
+def _sum(costs: Sequence[float | None]) -> float | None:
+    """Return a sum that is not known where a part is not; exact, as the order of responses depends on timing."""
+    known = [cost for cost in costs if cost is not None]
+    return fsum(known) if len(known) == len(costs) else None
+
+
+async def _together(works: Iterator[Any]) -> None:
+    """Run coroutines at the same time; an error of one ends the others and is raised."""
+    tasks = [asyncio.ensure_future(work) for work in works]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@asynccontextmanager
+async def _watched(meter: Meter, watch: Watch | None) -> AsyncIterator[None]:
+    """Give the meter to a function twice a second, and at the end."""
+
+    async def tick() -> None:
+        while watch is not None:
+            watch(meter)
+            await asyncio.sleep(_TICK)
+
+    task = asyncio.create_task(tick())
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+        if watch is not None:
+            watch(meter)

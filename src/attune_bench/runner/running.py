@@ -1,0 +1,161 @@
+"""Running a benchmark: the one way for all of them."""
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from hashlib import sha256
+from pathlib import Path
+
+from attune_bench.runner.calls import Call, Complete, Role
+from attune_bench.runner.execution import execute
+from attune_bench.runner.folder import RunError
+from attune_bench.runner.jobs import Job, RunOptions, RunOutcome, Watch
+from attune_bench.runner.providers import Endpoint
+from attune_bench.runner.task import S, Source, Task, U, condition_of
+from attune_data.record import Record
+
+__all__ = ["run", "run_sync"]
+
+
+async def run(
+    task: Task[U, S],
+    units: Sequence[U],
+    settings: S | Sequence[S],
+    endpoints: Endpoint | Mapping[Role, Endpoint],
+    *,
+    output: str | Path,
+    options: RunOptions | None = None,
+    watch: Watch | None = None,
+) -> RunOutcome:
+    """Ask models what a benchmark asks about units, and write a file for each.
+
+    Parameters
+    ----------
+    task : Task
+        The benchmark.
+    units : sequence
+        What is asked about, each once; for instance a `Collection` of conversations.
+    settings : RunSettings or sequence of RunSettings
+        The model and how it is asked; several for several conditions.
+    endpoints : Endpoint or mapping of str to Endpoint
+        Where all models are served, or where by role; a role that is left out is served as the model is.
+    output : str or Path
+        Folder of the files; created where it does not exist. It also contains the cache file of all responses, by
+        which a run goes on where it was stopped. A file whose unit, settings, requests and providers are unchanged
+        stays; any other of its name is made anew, from the cache as far as that has the responses.
+    options : RunOptions, optional
+        How the run is made.
+    watch : callable, optional
+        Given the `Meter` twice a second, and at the end.
+
+    Returns
+    -------
+    RunOutcome
+        What is complete and what is not. The latter is also in ``_skipped_<model>.json``.
+
+    Raises
+    ------
+    RunError
+        The folder is in use or cannot be written, or contains other files of these names; two units would have the
+        same file; no units, settings or endpoint are given. The cache file is intact.
+    PriceError
+        The cost is limited and a price, or the cost of an earlier response, is not known.
+    """
+    each: list[S] = list(settings) if isinstance(settings, Sequence) else [settings]
+    if not each or not units:
+        raise RunError(f"no {task.unit}s to run" if each else "no settings to run")
+    folders = {task.folder(Path(output), own) for own in each}
+    if len(folders) > 1 or (task.results is not None and len(each) > 1):
+        raise RunError(f"{task.name} is run with one settings at a time; here are {len(each)}")
+    (folder,) = folders
+    servers = _servers(each, endpoints)
+    files: Mapping[str, str] = getattr(units, "files", {})
+    jobs = [_job(task, unit, own, servers, files.get(unit.id)) for unit in units for own in each]
+    within = task.results and task.results(folder, units, each[0], servers)
+    return await execute(jobs, servers, folder, options or RunOptions(), watch, unit=task.unit, within=within)
+
+
+def run_sync(
+    task: Task[U, S],
+    units: Sequence[U],
+    settings: S | Sequence[S],
+    endpoints: Endpoint | Mapping[Role, Endpoint],
+    *,
+    output: str | Path,
+    options: RunOptions | None = None,
+    watch: Watch | None = None,
+) -> RunOutcome:
+    """Run a benchmark as `run` does, and return when it is done; it cannot be called within an event loop.
+
+    Parameters
+    ----------
+    task, units, settings, endpoints, output, options, watch
+        As of `run`.
+
+    Returns
+    -------
+    RunOutcome
+        What is complete and what is not.
+
+    Raises
+    ------
+    RunError, PriceError
+        As of `run`.
+    """
+    return asyncio.run(run(task, units, settings, endpoints, output=output, options=options, watch=watch))
+
+
+def _servers(each: Sequence[S], endpoints: Endpoint | Mapping[Role, Endpoint]) -> dict[Role, Endpoint]:
+    """Return where each role is served that settings ask."""
+    servers: dict[Role, Endpoint] = {}
+    for role in dict.fromkeys(role for own in each for role in own.decoding):
+        server = endpoints if isinstance(endpoints, Endpoint) else endpoints.get(role) or endpoints.get("model")
+        if server is None:
+            raise RunError(f"no endpoint for the {role}; name one")
+        servers[role] = server
+    return servers
+
+
+def _job(task: Task[U, S], unit: U, settings: S, servers: Mapping[Role, Endpoint], file: str | None) -> Job:
+    own = task.unit_settings(unit, settings)
+    # Not kept, as the requests of all units at once would take much memory.
+    calls = task.calls(unit, own, None)
+    providers = {role: servers[role].provider for role in own.decoding}
+    fields = dict(task.fields(unit, own, Source(providers, file)))
+
+    async def make(complete: Complete) -> Record:
+        record = await task.make(unit, complete, own)
+        return record.model_copy(update=fields)
+
+    return Job(
+        unit_id=unit.id,
+        model=own.model,
+        condition=condition_of(own),
+        file_name=task.file_name(unit, own),
+        decoding=own.decoding,
+        models=tuple(dict.fromkeys(call.model for call in calls)),
+        calls=len(calls),
+        cache_inputs=own.provenance(),
+        file_inputs={
+            "task": task.name,
+            "unit": unit.id,
+            "content": sha256(unit.to_json()).hexdigest(),
+            "model": own.model,
+            "provenance": own.provenance(),
+            "decoding": {role: asdict(decoding) for role, decoding in own.decoding.items()},
+            "providers": providers,
+            "calls": _hash(calls),
+        },
+        make=make,
+    )
+
+
+def _hash(calls: Sequence[Call]) -> str:
+    """Return the SHA-256 of all requests that are planned."""
+    digest = sha256()
+    for call in calls:
+        texts = [text for message in call.messages for text in message.values()]
+        for text in (call.id, call.model, call.role, *texts, json.dumps(call.schema)):
+            digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
+    return digest.hexdigest()

@@ -1,0 +1,80 @@
+"""What the options of `attune-bench eibench run` do to the requests, the results and what is told."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from model_server import ModelServer
+
+from attune_bench.benchmarks.eibench.settings import EIBenchSettings
+from attune_bench.benchmarks.eibench.task import TASK
+from attune_bench.runner import endpoint, run_sync
+from attune_data import load_episodes, load_scenarios
+
+Invoke = Callable[..., tuple[int, str, str]]
+
+SIMULATOR = ["--simulator-model", "vendor/person"]
+
+
+def willing(body: dict[str, Any]) -> str:
+    """Answer as a side of an episode that goes on to its end, and a little better for the person each round."""
+    if body["model"] != "vendor/person":
+        return "<think>Calm.</think>Go on."
+    return json.dumps({"anger_delta": -1, "trust_delta": 1, "reply": "Hm.", "continue": "yes"})
+
+
+@pytest.mark.parametrize(("options", "judgements"), [([], 2), (["--judge-all"], 3)])
+def test_the_last_reply_of_charm_is_judged_where_it_is_asked_for(
+    options: list[str], judgements: int, call: Invoke, tmp_path: Path
+) -> None:
+    with ModelServer(answer=willing) as server:
+        given = [*SIMULATOR, "--base-url", server.url, "-o", tmp_path, "--scene", "charm", "--limit", 1]
+        assert call("eibench", "run", "local", "m", "demo", *given, "--max-rounds", 2, *options)[0] == 0
+        assert [sum(body["model"] == name for body in server.bodies) for name in ("m", "vendor/person")] == [
+            3,
+            judgements,
+        ]
+    (episode,) = load_episodes(tmp_path / "m")
+    start = load_scenarios("demo")["demo_charm_01"].initial_calibration
+    assert (episode.final_anger, episode.outcome) == (start.initial_anger - judgements, "max_rounds")
+    # The history alternates: three replies, and what the person said between them.
+    assert (episode.n_rounds, len(episode.history)) == ((3 + judgements) // 2, 3 + judgements)
+
+
+def test_records_that_had_to_be_left_out_are_told(call: Invoke, tmp_path: Path) -> None:
+    line = load_scenarios("demo")[0].to_line()
+    (tmp_path / "some.jsonl").write_bytes(line + b"\n{}\n")
+    status, out, err = call("eibench", "run", "local", "m", tmp_path / "some.jsonl", *SIMULATOR, "--dry-run")
+    assert (status, out.startswith("1 scenario: 16 calls")) == (0, True)
+    assert "1 error in the files; the first: some.jsonl:2 $: " in err
+
+
+def test_another_provider_of_the_simulator_is_another_configuration(tmp_path: Path) -> None:
+    settings = EIBenchSettings("m", "vendor/person", max_rounds=1, max_tokens=300)
+    hashes = {}
+    with ModelServer(answer=willing) as server:
+        where = endpoint("local", base_url=server.url)
+        other = replace(where, provider="openrouter")
+        for name, servers in {"same": (where, where), "model": (other, where), "simulator": (where, other)}.items():
+            run_sync(
+                TASK,
+                load_scenarios("demo")[:1],
+                settings,
+                {"model": servers[0], "simulator": servers[1]},
+                output=tmp_path / name,
+            )
+            (episode,) = load_episodes(tmp_path / name / "m")
+            hashes[name] = episode.config_hash
+    # Who serves the model is the model's own; who serves the simulator is what all models have in common.
+    assert hashes["model"] == hashes["same"] != hashes["simulator"]
+
+
+def test_an_answer_has_as_many_tokens_as_in_the_benchmark(tmp_path: Path) -> None:
+    with ModelServer(answer=willing) as server:
+        where = endpoint("local", base_url=server.url)
+        settings = EIBenchSettings("m", "vendor/person", max_rounds=1)
+        run_sync(TASK, load_scenarios("demo")[:1], settings, where, output=tmp_path)
+        assert {body["max_tokens"] for body in server.bodies} == {8192}

