@@ -243,8 +243,8 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
         return ""
 
     def __repr__(self) -> str:
-        filters = f"; {self._asked()}" if self._filters else ""
+        filters = f"; {self.asked}" if self._filters else ""
         return f"<Collection of {self._summary()}{filters}>"
 
     def _repr_html_(self) -> str:
-        return collection_html(self._records, self.kind.overview, self._summary(), self._asked())
+        return collection_html(self._records, self.kind.overview, self._summary(), self.asked)

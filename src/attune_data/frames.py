@@ -167,7 +167,7 @@ class Frames(Queryable, Exportable):
         return plural(len(self), self.unit.noun)
 
     def __repr__(self) -> str:
-        filters = f"; {self._asked()}" if self._filters else ""
+        filters = f"; {self.asked}" if self._filters else ""
         return f"<{type(self).__name__} of {self._summary()}{filters}>"
 
 

@@ -1,6 +1,6 @@
 """The kinds of record that the library knows: one line a kind, each defined in the room of its benchmark."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from attune_data.attunebench.kinds import CONVERSATION, RUN
@@ -52,8 +52,8 @@ def kind_of(record: Record) -> Kind[Any, Any]:
     raise TypeError(f"{type(record).__name__} is no kind of record; expected one of {known}")
 
 
-def kind_of_document(document: Mapping[str, Any]) -> Kind[Any, Any] | None:
-    """Return the kind of record that a JSON object is; None where none of its keys tells.
+def kind_of_document(document: Mapping[str, Any], kinds: Sequence[Kind[Any, Any]] = KINDS) -> Kind[Any, Any] | None:
+    """Return which of some kinds of record a JSON object is; None where none of its keys tells.
 
     Of several that it may be it is the one whose fields most of its keys are.
 
@@ -62,7 +62,7 @@ def kind_of_document(document: Mapping[str, Any]) -> Kind[Any, Any] | None:
     >>> kind_of_document({"profile_id": "s1", "model": "m"}), kind_of_document({"a": 1})
     (<Kind episode>, None)
     """
-    fitting = [kind for kind in KINDS if kind.reads(document)]
+    fitting = [kind for kind in kinds if kind.reads(document)]
     return max(fitting, key=lambda kind: len(_names(kind).intersection(document)), default=None)
 
 

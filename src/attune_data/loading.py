@@ -3,7 +3,7 @@
 import gc
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import PurePosixPath
@@ -89,13 +89,15 @@ def load_records(
     return load_chosen(source, recognise(source) if kind is None else kind, on_error=on_error, progress=progress)
 
 
-def recognise(source: Source) -> Kind[Any, Any]:
+def recognise(source: Source, kinds: Sequence[Kind[Any, Any]] = KINDS) -> Kind[Any, Any]:
     """Tell of what kind the records of a source are, from its first documents.
 
     Parameters
     ----------
     source : str, path-like or datasets.Dataset
-        As for `load_records`. Several kinds have demonstration data; ``"demo"`` stands for conversations here.
+        As for `load_records`. Several kinds have demonstration data; ``"demo"`` stands for the first of `kinds` here.
+    kinds : sequence of Kind
+        Those that it can be.
 
     Returns
     -------
@@ -105,7 +107,7 @@ def recognise(source: Source) -> Kind[Any, Any]:
     Raises
     ------
     SourceError
-        Where the source cannot be read, or none of its first 20 documents is a record of a known kind.
+        Where the source cannot be read, or none of its first 20 documents is a record of one of the kinds.
 
     Examples
     --------
@@ -118,9 +120,9 @@ def recognise(source: Source) -> Kind[Any, Any]:
     <Kind scenario>
     """
     if source == "demo":
-        return KINDS[0]
-    prefer = tuple(kind.prefer for kind in KINDS if kind.prefer)
-    columns = [kind.columns for kind in KINDS]
+        return kinds[0]
+    prefer = tuple(kind.prefer for kind in kinds if kind.prefer)
+    columns = [kind.columns for kind in kinds]
     found = documents(source, lambda names: names[:_FEW], prefer=prefer, columns=columns)
     other: OtherFile | None = None
     problem = ""
@@ -128,11 +130,11 @@ def recognise(source: Source) -> Kind[Any, Any]:
         parsed = parse_object(document.data)
         if parsed is None:
             problem = problem or (document.problem or "") * (document.severity == "error")
-        elif (kind := kind_of_document(parsed)) is not None:
+        elif (kind := kind_of_document(parsed, kinds)) is not None:
             return kind
         else:
             other = other or other_file(parsed)
-    known = ", ".join(kind.plural for kind in KINDS)
+    known = ", ".join(kind.plural for kind in kinds)
     why = f"it is {other.noun}; {other.hint}" if other else problem or f"none of {known} is among its records"
     raise SourceError(f"{_name(source)} is of no known kind: {why}")
 

@@ -111,8 +111,23 @@ class Queryable(ABC):
             return mine
         return None if mine is self and theirs is other else mine | theirs
 
-    def _asked(self) -> str:
-        """Return what was asked for to come here: one line that cannot drive a terminal, cut where it is long."""
+    @property
+    def unit_ids(self) -> list[str]:
+        """The id of each unit, in order: of a conversation, or of the scenario that an episode is of.
+
+        Examples
+        --------
+        >>> from attune_data import load_scenarios
+        >>> load_scenarios("demo").where(scene="charm").unit_ids[:2]
+        ['demo_charm_01', 'demo_charm_02']
+        """
+        table = self._table()
+        ids: list[str] = table.frame[table.unit.own].to_list()
+        return ids
+
+    @property
+    def asked(self) -> str:
+        """What was asked for to come here: one line that cannot drive a terminal, cut where it is long."""
         text = printable(" ".join(", ".join(self._filters).split()))
         return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Literal
 
-__all__ = ["Benchmark", "Choice", "Command", "Option", "Reference", "ScoresFormat", "resolve"]
+__all__ = ["Benchmark", "Choice", "Command", "Option", "Reference", "ScoresFormat", "resolve", "temperature"]
 
 Reference = str | Callable[..., Any] | Mapping[str, Any]
 """A value, or ``module:name`` of it: the module is imported when it is first used."""
 
-Verb = Literal["score", "run", "rejudge", "subset", "report"]
+Verb = Literal["score", "run"]
 
 
 def resolve(reference: Reference) -> Any:
@@ -42,6 +42,20 @@ def resolve(reference: Reference) -> Any:
     return getattr(found, name)
 
 
+def temperature(text: str) -> float | None:
+    """Return the value of an option for a temperature, None for the server's own; for `Option.kind`.
+
+    Examples
+    --------
+    >>> temperature("0.7"), temperature("server")
+    (0.7, None)
+    """
+    try:
+        return None if text == "server" else float(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is neither a number nor server") from None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
     """An option that commands take for one benchmark.
@@ -51,17 +65,15 @@ class Option:
     name : str
         The keyword of the function that takes it; on the command line ``--name`` with ``-`` for ``_``.
     help : str
-        What it does, in a sentence.
+        What it does, in a sentence, and what holds where it is not given.
     verbs : tuple of str
         The commands that take it.
-    kind : type
-        Of its value: str, int, float, bool or `pathlib.Path`.
+    kind : callable
+        Its value from a text: str, int, float, bool, `pathlib.Path`, or a function that raises a ValueError.
     choices : tuple of str
         The values it can have; any where there are none.
     multiple : bool
         Whether it takes several values.
-    default : object
-        Its value where it is not given.
     required : bool
         Whether it must be given.
     flag : str
@@ -71,10 +83,9 @@ class Option:
     name: str
     help: str
     verbs: tuple[Verb, ...]
-    kind: type = str
+    kind: Callable[[str], Any] = str
     choices: tuple[str, ...] = ()
     multiple: bool = False
-    default: Any = None
     required: bool = False
     flag: str = ""
 

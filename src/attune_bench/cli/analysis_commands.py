@@ -18,9 +18,9 @@ from attune_bench.cli.options import (
     chosen_variant,
     many,
     metric_option,
-    own_options,
     scores_option,
     verb,
+    where_traits,
 )
 from attune_bench.cli.output import UserError, check_page, emit, mistakes, with_warnings, write_page
 from attune_bench.cli.reading import kind_of, read_all
@@ -41,7 +41,7 @@ from attune_bench.scores import Scores
 from attune_bench.stats.comparison import compare_by, count_significant
 from attune_bench.stats.subgroups import overlap, subgroups
 from attune_bench.stats.summary import distribution
-from attune_bench.stats.traits import strata_of, unit_ids, unit_traits
+from attune_bench.stats.traits import strata_of, unit_traits
 from attune_data.query import Queryable, none_of
 from attune_data.text import meant, plural
 
@@ -87,7 +87,7 @@ _DATA = "What was scored against: a folder, a file, an archive, hf://owner/name,
 _RESULTS = "What was scored: a folder, a file, an archive, hf://owner/name, or demo."
 
 
-@verb(own="report", variants=True)
+@verb(variants=True)
 @scores_option
 @click.option("--html", type=click.Path(path_type=Path), help="Write this page instead: one file, makes no request.")
 @click.option("--data", "--ground-truth", "data", help=f"For --html: {_DATA}")
@@ -199,7 +199,7 @@ def rank(scores: Path, metric: tuple[str, ...], format: str, **given: Any) -> No
     emit(render(made, format=format))  # type: ignore[arg-type]
 
 
-@verb(own="subset", variants=True)
+@verb(variants=True)
 @scores_option
 @click.option("--data", "--ground-truth", "data", help=f"{_DATA} Without it, the traits that the scores have.")
 @many("--where", help="TRAIT=VALUE; of a trait that is named again any value matches, of several all must.")
@@ -208,10 +208,7 @@ def rank(scores: Path, metric: tuple[str, ...], format: str, **given: Any) -> No
 @click.option("--compare", is_flag=True, help="Set each stratum against its complement, the other units.")
 @metric_option
 @analysis_options
-@click.pass_context
 def subset(
-    ctx: click.Context,
-    /,
     scores: Path,
     data: str | None,
     where: tuple[str, ...],
@@ -228,8 +225,7 @@ def subset(
     --compare also difference, difference_low, difference_high, p, p_holm, significant.
     """
     read = _read(scores, given)
-    benchmark = _benchmark(read)
-    traits = _traits(ctx, benchmark, where, given)
+    traits = where_traits(where)
     if not (traits or filter is not None or by):
         raise UserError("which units? Choose some, for instance --where TRAIT=VALUE, or use --by TRAIT")
     source: Queryable = unit_traits(read) if data is None else _records(read, data, "data", "--data")
@@ -242,11 +238,11 @@ def subset(
     if by is None:
         known = _known(source, traits)
         frame, warned = with_warnings(lambda: _one(read, question, part, known, compare, options))
-        overlapping, within = 0, unit_ids(known) if compare else unit_ids(part)
+        overlapping, within = 0, known.unit_ids if compare else part.unit_ids
     else:
         frame, warned = with_warnings(lambda: read.by(by, data=part, compare=compare, **options))
         with mistakes():
-            overlapping, within = overlap(strata_of(part, by)), unit_ids(part)
+            overlapping, within = overlap(strata_of(part, by)), part.unit_ids
     asked = "; ".join(text for text in (question, f"by {by}" if by else "", "compared" if compare else "") if text)
     made = document(
         read,
@@ -258,19 +254,6 @@ def subset(
     emit(render(made, format=format))  # type: ignore[arg-type]
 
 
-def _traits(ctx: click.Context, benchmark: Benchmark | None, where: Sequence[str], given: Given) -> dict[str, Any]:
-    """Return the traits asked for, by name: those of --where, and those that have an option of their own."""
-    found: dict[str, list[str]] = {}
-    for text in where:
-        name, equals, value = text.partition("=")
-        if not equals or not name:
-            raise UserError(f"--where {text!r} is not of the form TRAIT=VALUE")
-        found.setdefault(name, []).append(value)
-    none = Benchmark(name="table", title="a table", docs="", results="", score="")
-    own = own_options(ctx, benchmark or none, given)
-    return {**found, **{name: list(values) for name, values in own.items() if values}}
-
-
 def _known(source: Queryable, traits: Mapping[str, Any]) -> Queryable:
     """Return the units of which it is known whether they match: a complement has no others."""
     for name, values in traits.items():
@@ -280,7 +263,7 @@ def _known(source: Queryable, traits: Mapping[str, Any]) -> Queryable:
 
 def _one(scores: Scores, question: str, part: Queryable, known: Queryable, compare: bool, options: Any) -> pl.DataFrame:
     """Return the rows of one stratum and, for a comparison, those of its complement below them."""
-    chosen, among = unit_ids(part), unit_ids(known)
+    chosen, among = part.unit_ids, known.unit_ids
     frame = subgroups(scores, {question: chosen}, known=among, compare=compare, **options)
     if not compare:
         return frame

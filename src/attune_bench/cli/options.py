@@ -22,6 +22,8 @@ __all__ = [
     "own_options",
     "scores_option",
     "verb",
+    "was_given",
+    "where_traits",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -117,10 +119,6 @@ class VerbCommand(click.Command):
         if option.kind is bool:
             return click.Option(flags, is_flag=True, default=None, help=option.help)
         help_text = f"{option.help} Several may follow." if option.multiple else option.help
-        if option.default is not None:
-            shown = " ".join(option.default) if isinstance(option.default, tuple) else option.default
-            help_text += f" [default: {shown}]"
-        # Not click's default: what was not given must not reach a benchmark that has no such option.
         return click.Option(flags, type=kind, multiple=option.multiple, default=None, help=help_text)
 
 
@@ -148,7 +146,7 @@ def _expanded(args: Sequence[str], params: Sequence[click.Parameter]) -> list[st
 
 
 def own_options(ctx: click.Context, benchmark: Benchmark, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of a benchmark's own options; refuse those of another by name.
+    """Return the values of a benchmark's own options that were given; refuse those of another by name.
 
     Raises
     ------
@@ -162,16 +160,15 @@ def own_options(ctx: click.Context, benchmark: Benchmark, given: Mapping[str, An
     for name, (option, owners) in command._declared(ctx).items():
         if isinstance(option, Choice):
             continue
-        value = given.get(name)
-        was_given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE and value not in (None, ())
         flag = option.flag or f"--{name.replace('_', '-')}"
-        if was_given and name not in own:
+        if was_given(ctx, name) and name not in own:
             of = " and ".join(owner.title for owner in owners)
             raise UserError(f"{flag} is an option of {of}, and this is {benchmark.title}; leave it out")
         if name in own:
-            if own[name].required and not was_given:
+            if own[name].required and not was_given(ctx, name):
                 raise UserError(f"{benchmark.title} needs {flag}: {own[name].help}")
-            found[name] = value if was_given else own[name].default
+            if was_given(ctx, name):
+                found[name] = given[name]
     return found
 
 
@@ -179,6 +176,28 @@ def chosen_variant(given: Mapping[str, Any]) -> dict[str, str]:
     """Return the choices that were given, of any benchmark; the scores refuse those that they do not have."""
     names = dict.fromkeys(choice.name for benchmark in BENCHMARKS for choice in benchmark.choices)
     return {name: given[name] for name in names if given.get(name) is not None}
+
+
+def was_given(ctx: click.Context, name: str) -> bool:
+    """Tell whether an option or argument is in the command line."""
+    return ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+
+def where_traits(where: Sequence[str]) -> dict[str, list[str]]:
+    """Return the values that are asked for, by trait.
+
+    Examples
+    --------
+    >>> where_traits(["scene=repair", "scene=charm", "split=test"])
+    {'scene': ['repair', 'charm'], 'split': ['test']}
+    """
+    found: dict[str, list[str]] = {}
+    for text in where:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise UserError(f"--where {text!r} is not of the form TRAIT=VALUE")
+        found.setdefault(name, []).append(value)
+    return found
 
 
 def scores_option(function: F) -> F:

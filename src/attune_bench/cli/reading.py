@@ -3,55 +3,52 @@
 from collections.abc import Callable, Sequence
 from functools import reduce
 from operator import or_
-from typing import Any
-
-from attune_data.kinds import Kind
+from typing import Any, Literal
 
 from attune_bench.benchmarks import BENCHMARKS, benchmark_named
 from attune_bench.benchmarks.base import Benchmark, resolve
 from attune_bench.cli.output import UserError, mistakes
 from attune_data.collection import Collection
 from attune_data.issues import Issue
+from attune_data.kind import Kind
 from attune_data.loading import load_records, recognise
-from attune_data.text import plural
 
-__all__ = ["benchmark_of_data", "benchmark_of_results", "first_issue", "issue_notes", "kind_of", "read_all"]
+__all__ = ["benchmark_of", "first_issue", "kind_of", "kind_of_source", "read_all"]
+
+Side = Literal["data", "results"]
 
 
-def kind_of(reference: Any) -> Kind[Any]:
+def kind_of(reference: Any) -> Kind[Any, Any]:
     """Return the kind of record that a benchmark's entry names."""
-    found: Kind[Any] = resolve(reference)
+    found: Kind[Any, Any] = resolve(reference)
     return found
 
 
-def benchmark_of_results(name: str | None, sources: Sequence[str]) -> Benchmark:
-    """Return the benchmark whose results sources hold: that named, else as their content tells."""
-    return _of(name, sources, "results")
+def kind_of_source(source: str, name: str | None) -> Kind[Any, Any]:
+    """Return the kind of record that a source holds, one of a benchmark that is named, else any."""
+    if name is None:
+        return recognise(source)
+    with mistakes():
+        benchmark = benchmark_named(name)
+    return recognise(source, [kind_of(one) for one in (benchmark.data, benchmark.results) if one is not None])
 
 
-def benchmark_of_data(name: str | None, source: str) -> Benchmark:
-    """Return the benchmark whose data a source holds: that named, else as its content tells."""
-    return _of(name, [source], "data")
-
-
-def _of(name: str | None, sources: Sequence[str], side: str) -> Benchmark:
+def benchmark_of(name: str | None, source: str, side: Side) -> Benchmark:
+    """Return the benchmark that is named, else the one whose data or results a source holds."""
     if name is not None:
         with mistakes():
             return benchmark_named(name)
-    if sources[0] == "demo":
+    if source == "demo":
         return BENCHMARKS[0]
-    kind = recognise(sources[0])
-    for benchmark in BENCHMARKS:
-        reference = getattr(benchmark, side)
-        if reference is not None and kind_of(reference) is kind:
-            return benchmark
-    expected = ", ".join(
-        kind_of(reference).plural for one in BENCHMARKS if (reference := getattr(one, side)) is not None
-    )
-    raise UserError(f"{sources[0]} holds {kind.plural}; expected {expected}, or name a benchmark with --benchmark")
+    kinds = {kind_of(one): benchmark for benchmark in BENCHMARKS if (one := getattr(benchmark, side)) is not None}
+    kind = recognise(source)
+    if kind not in kinds:
+        expected = ", ".join(known.plural for known in kinds)
+        raise UserError(f"{source} holds {kind.plural}; expected {expected}, or name a benchmark with --benchmark")
+    return kinds[kind]
 
 
-def read_all(kind: Kind[Any], sources: Sequence[str], progress: Callable[[int], object]) -> Collection[Any]:
+def read_all(kind: Kind[Any, Any], sources: Sequence[str], progress: Callable[[int], object]) -> Collection[Any]:
     """Return the records of all sources in one collection.
 
     Raises
@@ -59,7 +56,7 @@ def read_all(kind: Kind[Any], sources: Sequence[str], progress: Callable[[int], 
     UserError
         Where no source holds a usable record.
     """
-    found = reduce(or_, (load_records(source, kind, progress=progress) for source in sources))
+    found: Collection[Any] = reduce(or_, (load_records(source, kind, progress=progress) for source in sources))
     if not found:
         see = f"attune-bench validate {sources[0]}"
         raise UserError(f"no usable {kind.noun} in {', '.join(sources)}{first_issue(found.found)}; see: {see}")
@@ -70,13 +67,3 @@ def first_issue(found: Sequence[Issue]) -> str:
     """Return the first of the worst findings, as the end of a sentence."""
     first = min((issue for issue in found if issue.severity != "note"), key=lambda issue: issue.severity, default=None)
     return f"; the first: {first.file} {first.path}: {first.message}; {first.consequence}" if first else ""
-
-
-def issue_notes(found: Sequence[Issue]) -> list[str]:
-    """Say how many errors and warnings were found in files, and the first of them."""
-    counted = [
-        plural(count, severity)
-        for severity in ("error", "warning")
-        if (count := sum(issue.severity == severity for issue in found))
-    ]
-    return [f"{' and '.join(counted)} in the files{first_issue(found)}."] if counted else []

@@ -10,7 +10,7 @@ from attune_bench.benchmarks import BENCHMARKS, benchmark_named
 from attune_bench.benchmarks.base import Benchmark, resolve
 from attune_bench.cli.options import many, own_options, verb
 from attune_bench.cli.output import UserError, check_page, emit, mistakes, write_page
-from attune_bench.cli.reading import benchmark_of_results, kind_of, read_all
+from attune_bench.cli.reading import benchmark_of, kind_of, read_all
 from attune_bench.progress import progress
 from attune_bench.report.render import render
 from attune_bench.report.text import report_document
@@ -40,7 +40,7 @@ def score(
     **given: Any,
 ) -> None:
     """Score results against the data they are of, and write the scores to a file."""
-    chosen = benchmark_of_results(benchmark, results)
+    chosen = benchmark_of(benchmark, results[0], "results")
     options = own_options(ctx, chosen, given)
     target = output or Path(chosen.scores_format.default if chosen.scores_format else "scores.parquet")
     _check_target(target, chosen)

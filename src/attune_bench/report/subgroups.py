@@ -22,7 +22,7 @@ from attune_bench.score_table import ScoreTable
 from attune_bench.stats.intervals import too_few
 from attune_bench.stats.options import AnalysisOptions, SamplingKeywords
 from attune_bench.stats.subgroups import overlap, subgroups
-from attune_bench.stats.traits import UNKNOWN, strata_of, unit_ids, unit_traits
+from attune_bench.stats.traits import UNKNOWN, strata_of, unit_traits
 from attune_data.query import Queryable
 from attune_data.text import plural
 from attune_metrics.stats.statistics import STATISTICS
@@ -37,7 +37,7 @@ Strata = Mapping[str, Sequence[str]]
 
 def lacking_units(table: ScoreTable, data: Queryable) -> str:
     """Say how many scored units the data lack; nothing where they have all."""
-    lacking = len(set(table.units["unit"]).difference(unit_ids(data)))
+    lacking = len(set(table.units["unit"]).difference(data.unit_ids))
     return (
         f"The data lack {lacking} of {plural(table.units.height, f'scored {table.provenance.unit}')}."
         if lacking
@@ -75,7 +75,7 @@ def subgroup_section(
         return Section(title, left_out=f"{label(table.metrics[table.primary])} is not made of {table.provenance.unit}s")
     source = unit_traits(table) if data is None else data
     scored = set(table.units["unit"])
-    if scored.isdisjoint(unit_ids(source)):
+    if scored.isdisjoint(source.unit_ids):
         return Section(
             title, left_out=f"none of the {plural(len(scored), table.provenance.unit)} scored is in the data"
         )
@@ -88,7 +88,7 @@ def subgroup_section(
         if not 1 < len(strata) <= _MOST_STRATA:
             parts.append(f"{trait}: left out, it has {plural(len(strata), 'value')}.")
             continue
-        given[trait] = strata, [unit for unit in unit_ids(source) if unit not in unknown]
+        given[trait] = strata, [unit for unit in source.unit_ids if unit not in unknown]
     if not given:
         return Section(title, left_out=" ".join(map(str, parts)) or f"{table.provenance.unit}s have no traits")
     hidden = hidden_strata(table, table.primary, given) if hides(table, small_cells=small_cells) else {}

@@ -10,7 +10,7 @@ from attune_bench.runner.prices import Price, PriceError, read_prices
 from attune_bench.runner.prompts import Fence, Prompts, load_prompts
 from attune_bench.runner.providers import Endpoint, ProviderError, endpoint
 from attune_bench.runner.running import run, run_sync
-from attune_bench.runner.task import RunSettings, Source, Task, Unit, ask_planned
+from attune_bench.runner.task import ModelSettings, RunSettings, Source, Task, Unit, ask_planned
 
 __all__ = [
     "Call",
@@ -23,6 +23,7 @@ __all__ = [
     "Job",
     "Message",
     "Meter",
+    "ModelSettings",
     "Price",
     "PriceError",
     "Prompts",

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from attune_bench.runner.calls import Call, attempt_id
-from attune_data.reading import without_surrogates
+from attune_data.text import without_surrogates
 
 __all__ = ["Fields", "Found", "Reader", "Reading", "call_to_make", "find_object", "read_answer"]
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -12,7 +12,7 @@ from attune_bench.runner.file_names import unit_file_name
 from attune_bench.runner.providers import Endpoint
 from attune_data.record import Record
 
-__all__ = ["RunSettings", "Source", "Task", "Unit", "ask_planned", "condition_of"]
+__all__ = ["ModelSettings", "RunSettings", "Source", "Task", "Unit", "ask_planned", "condition_of"]
 
 
 class Unit(Protocol):
@@ -42,6 +42,50 @@ class RunSettings(Protocol):
 
     def provenance(self) -> dict[str, Any]:
         """Return what answers depend on apart from their requests, as JSON, such as the hash of the prompts."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSettings:
+    """The settings of a benchmark that asks one model in one way.
+
+    Parameters
+    ----------
+    model : str
+        The evaluated model, as its provider names it.
+    seed : int, optional
+        Sent with every call.
+    temperature : float, optional
+        Sent with every call; None for the server's own.
+    max_tokens : int
+        The most tokens of a response.
+
+    Raises
+    ------
+    ValueError
+        The temperature or the number of tokens is out of range.
+
+    Examples
+    --------
+    >>> ModelSettings("vendor/model").decoding
+    {'model': Decoding(temperature=0.0, seed=None, max_tokens=4096)}
+    """
+
+    model: str
+    seed: int | None = None
+    temperature: float | None = 0.0
+    max_tokens: int = 4096
+
+    def __post_init__(self) -> None:
+        Decoding(self.temperature, self.seed, self.max_tokens)  # Checks them.
+
+    @property
+    def decoding(self) -> dict[Role, Decoding]:
+        """How responses are decoded."""
+        return {"model": Decoding(self.temperature, self.seed, self.max_tokens)}
+
+    def provenance(self) -> dict[str, Any]:
+        """Return the settings, as JSON."""
+        return asdict(self)
 
 
 def condition_of(settings: RunSettings) -> str | None:
@@ -91,6 +135,9 @@ class Task(Generic[U, S]):
     play : callable, optional
         ``await play(unit, complete, settings)`` asks by `complete` and returns the record; by default all `calls` are
         made and their answers assembled.
+    settings : callable
+        ``settings(model, **options)`` returns the settings, or a list of them, of the options of a command line: those
+        of `ModelSettings`, as far as given, and what the benchmark declares for itself.
     unit : str
         What a unit is called in messages.
     file_name : callable
@@ -115,16 +162,9 @@ class Task(Generic[U, S]):
     --------
     A benchmark of one question, and a model that says yes to everything:
 
-    >>> from dataclasses import dataclass
     >>> class Question(Record):
     ...     id: str
     ...     text: str
-    >>> @dataclass(frozen=True)
-    ... class Settings:
-    ...     model: str
-    ...     decoding = {"model": Decoding(0.0, None, 100)}
-    ...     def provenance(self):
-    ...         return {"wording": 1}
     >>> def calls(question, settings, answers):
     ...     return [Call("answer", settings.model, "model", ({"role": "user", "content": question.text},))]
     >>> def assemble(question, answers, settings):
@@ -132,7 +172,7 @@ class Task(Generic[U, S]):
     >>> task = Task(name="late", calls=calls, assemble=assemble, unit="question")
     >>> async def complete(call, attempt):
     ...     return "yes"
-    >>> asyncio.run(task.make(Question(id="q1", text="Is it late?"), complete, Settings("m"))).to_json()
+    >>> asyncio.run(task.make(Question(id="q1", text="Is it late?"), complete, ModelSettings("m"))).to_json()
     b'{"id":"q1","model":"m","says":"yes"}'
     """
 
@@ -140,6 +180,7 @@ class Task(Generic[U, S]):
     calls: Callable[[U, S, Mapping[str, str] | None], Sequence[Call]]
     assemble: Callable[[U, Mapping[str, str], S], Record] | None = None
     play: Callable[[U, Complete, S], Awaitable[Record]] | None = None
+    settings: Callable[..., Any] = ModelSettings
     unit: str = "unit"
     file_name: Callable[[U, S], str] = lambda unit, own: unit_file_name(unit.id, own.model, condition_of(own))
     folder: Callable[[Path, S], Path] = lambda output, _: output

@@ -29,7 +29,7 @@ from attune_bench.stats.intervals import null, too_few
 from attune_bench.stats.options import ALPHA, FEW, MIN_CLUSTERS, AnalysisKeywords, AnalysisOptions
 from attune_bench.stats.series import Draws, Mask, ScoreSeries, group_by_mask
 from attune_bench.stats.summary import intervals_of
-from attune_bench.stats.traits import UNKNOWN, strata_of, unit_ids, unit_traits
+from attune_bench.stats.traits import UNKNOWN, strata_of, unit_traits
 from attune_data.query import Queryable
 from attune_data.text import plural
 from attune_metrics.errors import MetricInputError
@@ -107,7 +107,7 @@ def by(
     source = unit_traits(table) if data is None else data
     strata = strata_of(source, trait)
     unknown = {unit for name in UNKNOWN for unit in strata.get(name, ())}
-    known = [unit for unit in unit_ids(source) if unit not in unknown]
+    known = [unit for unit in source.unit_ids if unit not in unknown]
     return subgroups(table, strata, known=known, compare=compare, **options)
 
 

@@ -1,16 +1,18 @@
 """The traits of units, asked for as those of records are: where, filter, stratify."""
 
+from collections.abc import Mapping
 from functools import cached_property, partial
 from typing import ClassVar
 
 import polars as pl
 
 from attune_bench.score_table import ScoreTable
-from attune_data.collection import Collection
-from attune_data.frames import Frames
+from attune_data.frames import Frames, Schema
+from attune_data.meanings import Column
 from attune_data.query import Queryable
+from attune_data.traits import Unit
 
-__all__ = ["UNKNOWN", "UnitTraits", "strata_of", "unit_ids", "unit_traits"]
+__all__ = ["UNKNOWN", "UnitTraits", "strata_of", "unit_traits"]
 
 UNKNOWN = ("no answer", "unknown")
 """The strata of those whose value is not known; they are in no complement."""
@@ -20,8 +22,17 @@ class UnitTraits(Frames):
     """The units of scores as a frame that is asked for subgroups."""
 
     names: ClassVar[tuple[str, ...]] = ("units",)
-    _unit = "unit"
-    _keys: ClassVar[tuple[str, ...]] = ("unit",)
+    unit: ClassVar[Unit] = Unit("unit", ("unit",), "cluster", own="unit", named_by="cluster")
+
+    @classmethod
+    def schemas(cls) -> Mapping[str, Schema]:
+        """Return no column: which there are depends on the scores."""
+        return {}
+
+    @classmethod
+    def meanings(cls) -> Mapping[str, Mapping[str, Column]]:
+        """Return no column: which there are depends on the scores."""
+        return {}
 
     @cached_property
     def units(self) -> pl.DataFrame:
@@ -38,14 +49,6 @@ def _units(frame: pl.DataFrame, _: str) -> pl.DataFrame:
     return frame
 
 
-def unit_ids(data: Queryable) -> list[str]:
-    """Return the units of a collection or of its tables, in order."""
-    if isinstance(data, Collection):
-        return [record.id for record in data]
-    frame = data._traits()
-    return frame[frame.columns[0]].to_list()
-
-
 def strata_of(data: Queryable, trait: str) -> dict[str, list[str]]:
     """Return the units with each value of a trait; they overlap where a unit has two."""
-    return {name: unit_ids(part) for name, part in data.stratify(trait).items()}
+    return {name: part.unit_ids for name, part in data.stratify(trait).items()}

@@ -1,6 +1,8 @@
 """AttuneBench: predictions of what participants annotated in their conversations with a model."""
 
-from attune_bench.benchmarks.base import Benchmark, ScoresFormat
+from pathlib import Path
+
+from attune_bench.benchmarks.base import Benchmark, Command, Option, ScoresFormat
 
 __all__ = ["BENCHMARK"]
 
@@ -10,11 +12,64 @@ BENCHMARK = Benchmark(
     name="attunebench",
     title="AttuneBench",
     docs="attunebench.md",
-    data="attune_data.reading:CONVERSATION",
-    results="attune_data.reading:RUN",
+    data="attune_data.kinds:CONVERSATION",
+    results="attune_data.kinds:RUN",
     score=f"{_ROOM}.scoring:score",
+    options=(
+        Option(
+            name="protocol",
+            help="Which definition counts where the documentation and the released scorer differ; by default the "
+            "documented one.",
+            verbs=("score",),
+            choices=("documented", "released"),
+        ),
+        Option(
+            name="modes",
+            help="What the model is shown and asked for; by default default.",
+            verbs=("run",),
+            choices=("default", "verbose", "omniscient", "verbose_omniscient", "all"),
+            multiple=True,
+        ),
+        Option(name="judge_model", help="Models that judge the drafts.", verbs=("run",), multiple=True),
+        Option(
+            name="judge_provider",
+            help="Who serves them; by default the provider of the model.",
+            verbs=("run",),
+        ),
+        Option(
+            name="judge_base_url",
+            help="URL of an OpenAI-compatible server of the judges, where it is another.",
+            verbs=("run",),
+        ),
+        Option(
+            name="panas_strategy",
+            help="How the PANAS after the conversation is asked for; by default absolute.",
+            verbs=("run",),
+            choices=("absolute", "delta", "blind_delta"),
+        ),
+        Option(
+            name="codebook",
+            help="The data set's own annotation_codebook.json, instead of the bundled questions.",
+            verbs=("run",),
+            kind=Path,
+        ),
+    ),
+    task=f"{_ROOM}.task:TASK",
+    baselines=f"{_ROOM}.baselines:BASELINES",
     analyses=f"{_ROOM}.analyses:ANALYSES",
     sections=f"{_ROOM}.page:sections",
+    commands=(
+        Command(
+            name="rejudge",
+            help="Let judges judge the drafts of run files anew.",
+            command=f"{_ROOM}.commands:rejudge",
+        ),
+        Command(
+            name="profile",
+            help="Ask a model for each participant's profile from the conversation alone. An experiment.",
+            command=f"{_ROOM}.commands:profile",
+        ),
+    ),
     limits=(
         "Scores measure agreement with what the participant reported, not the emotional intelligence of a model: a "
         "self-report can be incomplete, and a model can agree with it for other reasons than understanding.",

@@ -1,15 +1,40 @@
 """AttuneBench as the runner sees it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from attune_bench.benchmarks.attunebench.flow import assemble, planned_calls, run_conversation
-from attune_bench.benchmarks.attunebench.settings import AttuneBenchSettings
+from attune_bench.benchmarks.attunebench.settings import AttuneBenchSettings, Strategy
 from attune_bench.runner.task import Source, Task
-from attune_data import Conversation
+from attune_data import Conversation, load_codebook
+from attune_data.record import Mode
 
-__all__ = ["TASK"]
+__all__ = ["TASK", "settings_of"]
+
+
+def settings_of(
+    model: str,
+    *,
+    modes: Sequence[str] = ("default",),
+    judge_model: Sequence[str] = (),
+    panas_strategy: Strategy = "absolute",
+    codebook: Path | None = None,
+    **decoding: Any,
+) -> list[AttuneBenchSettings]:
+    """Return the settings of each mode that a command line names; `codebook` is a data set's own, as a file.
+
+    Examples
+    --------
+    >>> [settings.mode for settings in settings_of("vendor/model", modes=["all"])]
+    ['default', 'verbose', 'omniscient', 'verbose_omniscient']
+    """
+    chosen = load_codebook(codebook)
+    return [
+        AttuneBenchSettings(model, mode, tuple(judge_model), panas_strategy, codebook=chosen, **decoding)
+        for mode in get_args(Mode)
+        if "all" in modes or mode in modes
+    ]
 
 
 def _fields(_conversation: Conversation, _settings: AttuneBenchSettings, source: Source) -> Mapping[str, Any]:
@@ -22,6 +47,7 @@ TASK: Task[Conversation, AttuneBenchSettings] = Task(
     calls=planned_calls,
     assemble=assemble,
     play=run_conversation,
+    settings=settings_of,
     unit="conversation",
     fields=_fields,
 )

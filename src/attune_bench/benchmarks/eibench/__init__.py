@@ -1,6 +1,6 @@
 """EIBench: models in conversation with simulated people, scored by where it led."""
 
-from attune_bench.benchmarks.base import Benchmark, Choice
+from attune_bench.benchmarks.base import Benchmark, Choice, Option, temperature
 
 __all__ = ["BENCHMARK"]
 
@@ -10,9 +10,52 @@ BENCHMARK = Benchmark(
     name="eibench",
     title="EIBench",
     docs="eibench.md",
-    data="attune_data.reading:SCENARIO",
-    results="attune_data.reading:EPISODE",
+    data="attune_data.kinds:SCENARIO",
+    results="attune_data.kinds:EPISODE",
     score=f"{_ROOM}.scoring:score",
+    options=(
+        Option(
+            name="simulator_model",
+            help="The model that plays the person and judges each reply.",
+            verbs=("run",),
+            required=True,
+        ),
+        Option(
+            name="simulator_provider",
+            help="Who serves it; by default the provider of the model.",
+            verbs=("run",),
+        ),
+        Option(
+            name="simulator_base_url",
+            help="URL of an OpenAI-compatible server of the simulator, where it is another.",
+            verbs=("run",),
+        ),
+        Option(
+            name="simulator_temperature",
+            help="Sent with the calls of the simulator, or server for the server's own; by default 0.7.",
+            verbs=("run",),
+            kind=temperature,
+        ),
+        Option(
+            name="max_rounds",
+            help="How often the person judges and answers at most; by default 8.",
+            verbs=("run",),
+            kind=int,
+        ),
+        Option(
+            name="judge_all",
+            help="Judge the last reply of charm episodes too, which the benchmark leaves unjudged.",
+            verbs=("run",),
+            kind=bool,
+        ),
+        Option(
+            name="language",
+            help="Of our instructions to both sides; by default Chinese for a scenario in Chinese, else English.",
+            verbs=("run",),
+            choices=("en", "zh"),
+        ),
+    ),
+    task=f"{_ROOM}.task:TASK",
     choices=(
         Choice(
             name="rule",

@@ -2,7 +2,7 @@
 
 In the output folder each model has a folder of its own: its name with ``_`` for ``/``. There ``results.jsonl`` contains
 the complete episodes of the scenarios in their order, ``summary.json`` what
-`attune_bench.benchmarks.eibench.scoring.episode_summary` gives of them, and hidden files the cache and the episodes, by
+`attune_bench.benchmarks.eibench.summary.model_summary` gives of them, and hidden files the cache and the episodes, by
 which a run goes on where it was stopped. Both results are also written where a run is interrupted; after a kill the
 same call writes them. A folder takes one configuration.
 
@@ -33,15 +33,16 @@ from pathlib import Path
 from typing import Any
 
 from attune_bench.benchmarks.eibench.flow import planned_calls, run_episode
-from attune_bench.benchmarks.eibench.scoring import episode_summary
+from attune_bench.benchmarks.eibench.scoring import score
 from attune_bench.benchmarks.eibench.settings import EIBenchSettings
+from attune_bench.benchmarks.eibench.summary import model_summary
+from attune_bench.fingerprint import fingerprint
 from attune_bench.runner.cache import cache_key
 from attune_bench.runner.calls import Role
 from attune_bench.runner.file_names import safe_name
 from attune_bench.runner.folder import RunError
 from attune_bench.runner.providers import Endpoint
 from attune_bench.runner.task import Source, Task
-from attune_bench.stats.signing import fingerprint
 from attune_data import Episode, Scenario
 from attune_data.io.files import write_whole
 
@@ -54,6 +55,11 @@ _RESULTS = "results.jsonl"
 _SUMMARY = "summary.json"
 # Models are compared where all else is the same.
 _OF_THE_MODEL = ("model", "temperature", "model_provider")
+
+
+def _settings(model: str, *, simulator_model: str, **options: Any) -> EIBenchSettings:
+    """Return the settings that a command line names."""
+    return EIBenchSettings(model, simulator_model, **options)
 
 
 def _folder(output: Path, settings: EIBenchSettings) -> Path:
@@ -97,6 +103,7 @@ TASK: Task[Scenario, EIBenchSettings] = Task(
     name="eibench",
     calls=lambda scenario, settings, _: planned_calls(scenario, settings),
     play=run_episode,
+    settings=_settings,
     unit="scenario",
     file_name=_file_name,
     folder=_folder,
@@ -130,7 +137,7 @@ def _write_results(folder: Path, scenarios: Sequence[Scenario], settings: EIBenc
             (folder / name).unlink(missing_ok=True)
         return
     write_whole(folder / _RESULTS, [line for line, _ in made])
-    summary = episode_summary([episode for _, episode in made], scenarios)
+    summary = model_summary(score(scenarios, [episode for _, episode in made]))
     for block in (summary["overall"], *summary["by_scene"].values()):
         block["goal_score"] = None
     text = json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False)

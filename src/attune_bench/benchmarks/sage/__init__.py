@@ -11,6 +11,6 @@ BENCHMARK = Benchmark(
     title="SAGE",
     docs="sage.md",
     data=None,
-    results="attune_data.reading:DIALOGUE",
+    results="attune_data.kinds:DIALOGUE",
     score=f"{_ROOM}.scoring:score",
 )

@@ -1,0 +1,231 @@
+"""What the commands that ask models share: their options, their mistakes, one run and what is said of it."""
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from attune_bench.benchmarks import BENCHMARKS
+from attune_bench.benchmarks.base import Benchmark, temperature
+from attune_bench.cli.options import was_given
+from attune_bench.cli.output import UserError, emit, mistakes
+from attune_bench.cli.reading import first_issue, kind_of
+from attune_bench.progress import progress
+from attune_bench.runner import RunError, RunOptions, RunSettings, Task, run_sync
+from attune_bench.runner.calls import Role
+from attune_bench.runner.command_line import command_line, endpoints
+from attune_bench.runner.console import progress_line, report_outcome, warn
+from attune_bench.runner.estimate import estimate, estimate_text
+from attune_bench.runner.folder import note_source
+from attune_bench.runner.prices import read_prices
+from attune_bench.runner.providers import OPENAI_COMPATIBLE, Endpoint
+from attune_data.collection import Collection
+from attune_data.loading import load_records
+from attune_data.text import plural
+
+__all__ = [
+    "ask",
+    "asking_options",
+    "data_option",
+    "decoding",
+    "limit_option",
+    "load_units",
+    "model_arguments",
+    "output_option",
+    "print_estimate",
+    "servers_of",
+    "usage_errors",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_DECODING = ("seed", "temperature", "max_tokens")
+_SECRET = ("api_key", "base_url")
+
+
+def model_arguments(function: F) -> F:
+    """Add the arguments PROVIDER, MODEL and DATA."""
+    for name in ("data", "model", "provider"):
+        function = click.argument(name)(function)
+    return function
+
+
+data_option = click.option("--data", "--ground-truth", "data", help="A folder, a file, an archive, hf://owner/name.")
+limit_option = click.option("--limit", type=click.IntRange(min=1), help="Only the first so many.")
+
+
+def output_option(default: str | None, help: str) -> Callable[[F], F]:  # noqa: A002 - click's own word
+    """Return the decorator that adds ``--output``."""
+    return click.option(
+        "--output", "-o", type=click.Path(path_type=Path), default=default, show_default=bool(default), help=help
+    )
+
+
+def asking_options(function: F) -> F:
+    """Add the options of all commands that ask models."""
+    for decorate in (
+        click.option(
+            "--api-key",
+            help="The key of the provider; other users of the machine can read it in the command. Better set it in "
+            "the environment.",
+        ),
+        click.option("--base-url", help="URL of an OpenAI-compatible server, such as http://localhost:8000/v1."),
+        click.option("--max-tokens", type=int, help="The most tokens of an answer; by default the benchmark's own."),
+        click.option(
+            "--temperature",
+            type=temperature,
+            help="Sent with every call, or server for the server's own; by default the benchmark's own.",
+        ),
+        click.option("--seed", type=int, help="Sent with every call."),
+        click.option(
+            "--prices",
+            type=click.Path(path_type=Path),
+            help="TOML or JSON: per model a table of input and output, US dollars for a million tokens.",
+        ),
+        click.option("--max-cost", type=float, help="US dollars that all calls of the folder may cost at most."),
+        click.option("--call-timeout", type=float, help="Seconds for one try of a call. [default: 120]"),
+        click.option("--concurrency", type=int, help="The most calls at once. [default: 8]"),
+    ):
+        function = decorate(function)
+    return function
+
+
+@contextmanager
+def usage_errors() -> Iterator[None]:
+    """Turn what the user can mend into one line; Ctrl-C too, with exit status 130."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        sys.stderr.write("attune-bench: stopped; the same command goes on from here\n")
+        sys.exit(130)
+    except OSError as error:
+        raise UserError(f"{error.filename}: {error.strerror}") from None
+    except RunError as error:
+        raise UserError(str(error)) from None
+
+
+def decoding(ctx: click.Context) -> dict[str, Any]:
+    """Return the settings of any benchmark that say how responses are decoded, as far as they were given."""
+    return {name: ctx.params[name] for name in _DECODING if was_given(ctx, name)}
+
+
+def load_units(source: str, benchmark: Benchmark, limit: int | None = None, **traits: Any) -> Collection[Any]:
+    """Return what is asked about: the records of a source, or those of them with some traits.
+
+    Raises
+    ------
+    UserError
+        Where there is none.
+    """
+    kind = kind_of(benchmark.data)
+    see = f"see: attune-bench validate {source}"
+    with progress() as phase:
+        units: Collection[Any] = load_records(source, kind, progress=phase(f"reading {kind.plural}", None))
+    if left_out := sum(issue.severity == "error" for issue in units.found):
+        warn(f"{plural(left_out, 'error')} in the files; {see}")
+    if traits:
+        with mistakes():
+            units = units.where(**traits)
+    if not units:
+        of_traits = f" with {units.asked}" if traits else ""
+        raise UserError(f"no usable {kind.noun} in {source}{of_traits}{first_issue(units.found)}; {see}")
+    return units[:limit]
+
+
+def print_estimate(
+    task: Task[Any, Any], units: Sequence[Any], each: Sequence[RunSettings], prices: Path | None
+) -> None:
+    """Print the number of calls, of tokens and the cost."""
+    calls = [call for own in each for unit in units for call in task.calls(unit, own, None)]
+    known = read_prices(prices) if prices else {}
+    conditions = f" in {plural(len(each), 'condition')}" if len(each) > 1 else ""
+    emit(
+        f"{plural(len(units), task.unit)}{conditions}: {plural(len(calls), 'call')} at most, and more for answers that "
+        "cannot be read"
+    )
+    emit(estimate_text(estimate(calls, each[0].decoding), known))
+
+
+def servers_of(
+    provider: str, given: Mapping[str, Any], roles: Sequence[Role], own: Mapping[str, Any]
+) -> dict[Role, Endpoint]:
+    """Return where each role is served, from the options of a command and the benchmark's own for other roles.
+
+    Raises
+    ------
+    UserError
+        Where an option is of a role that is not asked.
+    """
+    others = [role for role in roles if role != "model"]
+    for name in own:
+        whose = name.partition("_")[0]
+        if whose not in others:
+            raise UserError(f"--{name.replace('_', '-')} is given but no {whose}; name one with --{whose}-model")
+    role = others[0] if others else None
+    return endpoints(
+        provider,
+        base_url=given["base_url"],
+        api_key=given["api_key"],
+        role=role,
+        role_provider=own.get(f"{role}_provider"),
+        role_base_url=own.get(f"{role}_base_url"),
+    )
+
+
+def ask(
+    ctx: click.Context,
+    task: Task[Any, Any],
+    units: Sequence[Any],
+    settings: RunSettings | Sequence[RunSettings],
+    servers: Mapping[Role, Endpoint],
+    *,
+    output: Path,
+    source: str,
+    made: str,
+    benchmark: Benchmark | None,
+) -> int:
+    """Run a task with the options of a command, say what came of it, and return the exit status.
+
+    What was made is called `made`, and is scored as results of `benchmark`, where it is given.
+    """
+    given = ctx.params
+    known = read_prices(given["prices"]) if given["prices"] else {}
+    chosen = {name: given[name] for name in ("concurrency", "call_timeout") if given[name] is not None}
+    with mistakes():
+        options = RunOptions(**chosen, max_cost=given["max_cost"], prices=known, command=_command(ctx, servers, output))
+    with progress_line() as watch:
+        outcome = run_sync(task, units, settings, servers, output=output, options=options, watch=watch)
+    if outcome.finished:
+        note_source(output, source)
+    status = report_outcome(outcome, made)
+    if outcome.finished and benchmark is not None:
+        forced = {} if benchmark in BENCHMARKS else {"--benchmark": given["benchmark"]}
+        line = command_line("score", (), {"--results": outcome.folder, "--data": source, **forced})
+        emit(f"next: {line}")
+    return status
+
+
+def _command(ctx: click.Context, servers: Mapping[Role, Endpoint], output: Path) -> str:
+    """Return the command line that repeats a command, without keys."""
+    arguments: list[str] = []
+    options: dict[str, Any] = {}
+    # The URL is that of the OpenAI-compatible server among them, which need not be the model's.
+    url = next((server.url for server in servers.values() if server.provider == OPENAI_COMPATIBLE), None)
+    for param in ctx.command.get_params(ctx):
+        name = param.name or ""
+        if not was_given(ctx, name):
+            continue
+        value = ctx.params[name]
+        if isinstance(param, click.Argument):
+            arguments.append(str(value))
+        elif name.endswith("_base_url"):
+            options[param.opts[0]] = servers[name.removesuffix("_base_url")].url  # type: ignore[index]
+        elif name not in _SECRET:
+            options[param.opts[0]] = () if value is True else value
+    if ctx.params["base_url"]:
+        options["--base-url"] = url
+    options.setdefault("--output", output)
+    return command_line(ctx.info_name or "", tuple(arguments), options)

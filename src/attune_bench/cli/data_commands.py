@@ -1,0 +1,145 @@
+"""The commands about records: `show`, `describe`, `validate`, `schema`."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from attune_bench.benchmarks import BENCHMARKS, benchmark_named
+from attune_bench.benchmarks.base import Benchmark
+from attune_bench.cli.options import verb
+from attune_bench.cli.output import UserError, emit, mistakes
+from attune_bench.cli.reading import kind_of, kind_of_source
+from attune_bench.progress import progress
+from attune_bench.scoring import score
+from attune_data.description import describe as count
+from attune_data.description import description_text
+from attune_data.issues import Issue
+from attune_data.kind import Kind
+from attune_data.loading import load_records
+from attune_data.schemas import SCHEMA_KINDS, json_schema, table_schema
+from attune_data.text import columns_of_terminal, plural, printable
+
+__all__ = ["describe", "schema", "show", "validate"]
+
+_BENCHMARK = click.option("--benchmark", help="A benchmark, or module:NAME; by default the content tells.")
+
+
+@verb()
+@click.argument("source")
+@click.argument("id")
+@_BENCHMARK
+def show(source: str, id: str, benchmark: str | None) -> None:  # noqa: A002
+    """Print one record of SOURCE: a conversation with its annotations, a scenario, a run, an episode.
+
+    SOURCE is a folder, a file, an archive, hf://owner/name, or demo; ID the id of the record, or how no other id
+    begins.
+    """
+    records = _load(source, kind_of_source(source, benchmark))
+    begun = [record.id for record in records if record.id.startswith(id)]
+    if len(begun) > 1 and id not in begun:
+        raise UserError(f"{len(begun)} ids begin with {id!r}, for instance {begun[0]!r} and {begun[1]!r}")
+    try:
+        record = records[begun[0] if len(begun) == 1 else id]
+    except KeyError as error:
+        raise UserError(f"{error.args[0]}; see: attune-bench validate {source}") from None
+    emit(records.kind.transcript(record, columns_of_terminal()))
+
+
+def _load(source: str, kind: Kind[Any, Any]) -> Any:
+    with progress() as phase:
+        return load_records(source, kind, progress=phase(f"reading {kind.plural}", None))
+
+
+@verb()
+@click.argument("source")
+@_BENCHMARK
+@click.option("--format", type=click.Choice(("table", "json")), default="table", help="Of what is printed.")
+def describe(source: str, benchmark: str | None, format: str) -> None:  # noqa: A002
+    """Count what SOURCE holds: its records by trait, their turns, annotations and issues.
+
+    SOURCE is a folder, a file, an archive, hf://owner/name, or demo.
+    """
+    kind = kind_of_source(source, benchmark)
+    records = _load(source, kind)
+    if not records:
+        raise UserError(f"no usable {kind.noun} in {source}; see: attune-bench validate {source}")
+    counts = count(records)
+    emit(json.dumps(counts, indent=2) if format == "json" else description_text(counts))
+
+
+@verb()
+@click.argument("source")
+@click.option("--results", help="Check what models made of it too, and whether each has its record.")
+@_BENCHMARK
+@click.option("--strict", is_flag=True, help="Exit with 1 on warnings too.")
+@click.option("--format", type=click.Choice(("table", "json")), default="table", help="Of what is printed.")
+def validate(source: str, results: str | None, benchmark: str | None, strict: bool, format: str) -> int:  # noqa: A002
+    """Check the records of SOURCE and list every issue.
+
+    SOURCE is a folder, a file, an archive, hf://owner/name, or demo. Exits with 1 where a record had to be left out.
+    """
+    kind = kind_of_source(source, benchmark)
+    loaded = [_load(source, kind)]
+    found = list(loaded[0].found)
+    if results is not None:
+        of = _benchmark_of(kind, benchmark)
+        loaded.append(_load(results, kind_of(of.results)))
+        found += loaded[1].found
+        if all(loaded):
+            with mistakes():
+                found += score(*loaded, benchmark=of).provenance.issues
+    severities = Counter(issue.severity for issue in found)
+    if format == "json":
+        counts = {records.kind.plural: len(records) for records in loaded}
+        emit(json.dumps({**counts, "issues": [asdict(issue) for issue in found]}, indent=2))
+    else:
+        for line in _issue_lines(found):
+            emit(line)
+        listed = ", ".join(plural(severities[severity], severity) for severity in ("error", "warning", "note"))
+        counted = " and ".join(plural(len(records), records.kind.noun, records.kind.plural) for records in loaded)
+        emit(f"{counted} loaded; {listed}")
+    return int(bool(severities["error"] or (strict and severities["warning"])))
+
+
+def _benchmark_of(kind: Kind[Any, Any], name: str | None) -> Benchmark:
+    """Return the benchmark whose results are made of records of a kind."""
+    if name is not None:
+        with mistakes():
+            return benchmark_named(name)
+    for benchmark in BENCHMARKS:
+        if benchmark.data is not None and kind_of(benchmark.data) is kind:
+            return benchmark
+    raise UserError(f"nothing is made of {kind.plural}; leave out --results")
+
+
+def _issue_lines(found: Sequence[Issue]) -> Iterator[str]:
+    """Yield issues as text, errors first; of many notes of one rule in one file the first stands for all."""
+    notes: dict[tuple[str, str], list[Issue]] = {}
+    for issue in found:
+        if issue.severity == "note":
+            notes.setdefault((issue.rule, issue.file), []).append(issue)
+    for severity in ("error", "warning"):
+        yield from (_issue_text(issue) for issue in found if issue.severity == severity)
+    for issues in notes.values():
+        more = f"\n         ... and {len(issues) - 1} more of this rule in this file" if len(issues) > 1 else ""
+        yield _issue_text(issues[0]) + more
+
+
+def _issue_text(issue: Issue) -> str:
+    value = f" (found {issue.value})" if issue.value != "null" else ""
+    where = printable(f"{issue.severity:<8} {issue.file}  {issue.path}")
+    what = printable(f"{issue.message}{value}; {issue.consequence} [{issue.rule}]")
+    return f"{where}\n         {what}"
+
+
+@verb()
+@click.argument("kind", type=click.Choice(SCHEMA_KINDS))
+@click.option("--tables", is_flag=True, help="The columns of its tables instead, by table.")
+def schema(kind: str, tables: bool) -> None:
+    """Print the JSON Schema of a kind of record or of a file of the codebook."""
+    with mistakes():
+        emit(json.dumps(table_schema(kind) if tables else json_schema(kind), indent=2, ensure_ascii=False))

@@ -1,0 +1,86 @@
+"""The command `run`."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from attune_bench.benchmarks.base import resolve
+from attune_bench.cli.asking import (
+    ask,
+    asking_options,
+    decoding,
+    limit_option,
+    load_units,
+    model_arguments,
+    output_option,
+    print_estimate,
+    servers_of,
+    usage_errors,
+)
+from attune_bench.cli.options import many, own_options, verb, where_traits
+from attune_bench.cli.output import UserError, mistakes
+from attune_bench.cli.reading import benchmark_of, kind_of
+
+__all__ = ["run"]
+
+_OF_SERVERS = ("_provider", "_base_url")
+
+
+@verb(own="run")
+@model_arguments
+@output_option("results", "Folder of what is made, and of all responses, by which a run goes on.")
+@limit_option
+@many("--where", help="TRAIT=VALUE: only these; of a trait that is named again any value matches, of several all must.")
+@click.option("--benchmark", help="A benchmark, or module:NAME; by default the data tell.")
+@click.option("--dry-run", is_flag=True, help="Print the number of calls, tokens and the cost, and send nothing.")
+@asking_options
+@click.pass_context
+def run(
+    ctx: click.Context,
+    /,
+    provider: str,
+    model: str,
+    data: str,
+    output: Path,
+    limit: int | None,
+    where: tuple[str, ...],
+    benchmark: str | None,
+    dry_run: bool,
+    **given: Any,
+) -> int:
+    """Ask MODEL, served by PROVIDER, what the benchmark of DATA asks, and write its results.
+
+    PROVIDER is openrouter, openai, prime, or openai-compatible (local is the same) for any server of the OpenAI
+    protocol with --base-url; MODEL its name there; DATA a folder, a file, an archive, hf://owner/name, or demo.
+
+    The same command again goes on where it was stopped; nothing that was answered is asked for again. Exits with 1
+    where something could not be finished.
+    """
+    chosen = benchmark_of(benchmark, data, "data")
+    own = own_options(ctx, chosen, given)
+    if chosen.task is None:
+        raise UserError(f"{chosen.title} asks models nothing here: only published results are scored")
+    task = resolve(chosen.task)
+    with usage_errors():
+        of_servers = {name: own.pop(name) for name in list(own) if name.endswith(_OF_SERVERS)}
+        with mistakes():
+            made = task.settings(model, **decoding(ctx), **own)
+        each = list(made) if isinstance(made, list | tuple) else [made]
+        units = load_units(data, chosen, limit, **where_traits(where))
+        if dry_run:
+            print_estimate(task, units, each, given["prices"])
+            return 0
+        roles = list(dict.fromkeys(role for settings in each for role in settings.decoding))
+        servers = servers_of(provider, given, roles, of_servers)
+        return ask(
+            ctx,
+            task,
+            units,
+            each,
+            servers,
+            output=output,
+            source=data,
+            made=kind_of(chosen.results).noun,
+            benchmark=chosen,
+        )
