@@ -113,6 +113,7 @@ def test_a_section_for_each_subject(page: str) -> None:
         "Difficulty of scenarios",
         FAILED,
         "Scenes",
+        "Comparisons by scene",
         "Trajectories",
         "Methods",
         "Limits",
@@ -148,6 +149,18 @@ def test_each_scene_is_a_stratum(page: str, scores: Scores) -> None:
     [meanings] = tables(section(page, "Scenes"))
     assert [row[0] for row in meanings[1:]] == ["Support", "Defense", "Repair", "Charm"]
     assert meanings[1][3] == "sadness, pain, despair"
+
+
+def test_models_are_compared_within_each_scene(page: str, scores: Scores) -> None:
+    found = tables(section(page, "Comparisons by scene"))
+    assert [len(table) for table in found] == [1 + 3] * 4
+    titles = re.findall(r"<h3>(.*?):", section(page, "Comparisons by scene"))
+    assert titles == ["charm", "defense", "repair", "support"]
+    charm = scores.keep(units=scores.units.filter(scene="charm")["unit"])
+    expected = charm.compare_all(metrics=["reward"], resamples=200)
+    rows = {(row[0], row[1]): row[2] for row in found[0][1:]}
+    for row in expected.iter_rows(named=True):
+        assert rows[row["model_a"], row["model_b"]] == f"{100 * row['difference']:+.1f}"
 
 
 def test_failed_episodes_are_shown_under_three_treatments(

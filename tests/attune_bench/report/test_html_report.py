@@ -131,6 +131,29 @@ def test_no_value_of_a_few_participants(page: str, scores: Scores, conversations
     assert {stratum for (stratum, _), value in hidden.items() if value != "-"} == {"AnxDep", "none"}
 
 
+def test_a_figure_hides_the_groups_that_the_tables_hide(
+    page: str, scores: Scores, conversations: Collection[Conversation]
+) -> None:
+    def groups(markup: str) -> set[str]:
+        drawn = section(markup, "Emotion VA by diagnosis")
+        return set(re.findall(r"<title>[^<]*, ([^<,]+): [^<]* without a diagnosis", drawn))
+
+    assert groups(page) == {"any", "AnxDep"}
+    whole = scores.report(format="html", data=conversations, resamples=10, small_cells=True)
+    assert groups(whole) == {"any", "AnxDep", "ADHD", "ASD", "other"}
+
+
+def test_calls_are_counted(make_scores: Callable[..., Scores]) -> None:
+    calls = {"parsed": 5, "repaired": 2, "retried": 1, "failed": 0}
+    page = make_scores(["a", "b"], conversations=6, calls=calls).report(format="html", resamples=20)
+    [table] = tables(section(page, "Calls"))
+    assert table == [
+        ["model", "calls", "parsed", "repaired", "retried", "failed", "of conversations"],
+        ["a", "48", "30", "12", "6", "0", "6"],
+        ["b", "48", "30", "12", "6", "0", "6"],
+    ]
+
+
 def test_small_cells_show_single_conversations(scores: Scores) -> None:
     whole = scores.report(format="html", resamples=50, small_cells=True)
     assert "Difficulty of conversations" in headings(whole)

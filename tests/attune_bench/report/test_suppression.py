@@ -162,6 +162,50 @@ def test_only_private_scores_are_hidden() -> None:
 # The page.
 
 
+def test_a_difference_is_hidden_where_the_rest_is_few() -> None:
+    # Of 34 people 16 are in one stratum and 4 in another; the group of 14 is not known, so that 4 are the complement.
+    frame = pl.DataFrame(
+        [
+            (
+                model,
+                f"u{place}",
+                "x",
+                float(place),
+                f"p{place}",
+                "a" if place < 16 else None if place < 30 else "few",
+            )
+            for model in ("a", "b")
+            for place in range(34)
+        ],
+        schema=["model", "unit", "metric", "value", "cluster", "group"],
+        orient="row",
+    )
+    scores = private(Scores.from_table(frame, words={"cluster": "person"}))
+    [head, *rows] = tables(section(scores.report(format="html", resamples=20), "Subgroups"))[0]
+    cells = {row[0]: dict(zip(head, row, strict=True)) for row in rows if row[1] == "a"}
+    # The mean of 0 to 15, and of 16 to 29.
+    assert cells["a"]["x"].startswith("7.500")
+    assert cells["no answer"]["x"] == cells["few"]["x"] == "-"
+    assert cells["a"]["difference"] == cells["a"]["p"] == cells["a"]["Holm p"] == "-"
+    notes = text_of(section(scores.report(format="html", resamples=20), "Subgroups"))
+    assert "difference not shown, as a smaller stratum would follow" in notes
+    whole = tables(section(scores.report(format="html", resamples=20, small_cells=True), "Subgroups"))[0]
+    assert "-24.000" in {row[head.index("difference")].split()[0] for row in whole[1:]}
+
+
+def test_what_few_people_failed_at_does_not_follow_from_two_variants() -> None:
+    scores = of_people("abcdefgh")
+    variants = pl.concat(
+        [
+            scores.values.with_columns(failed=pl.lit("exclude")),
+            scores.values.with_columns(failed=pl.lit("worst"), x=(pl.col("unit") != "a").cast(pl.Float64)),
+        ]
+    )
+    choices = replace(scores, variants=variants)
+    assert "worst" not in choices.report(format="html", resamples=20)
+    assert "0.875" in choices.report(format="html", resamples=20, small_cells=True)
+
+
 @pytest.fixture(scope="module")
 def conversations() -> Collection[Conversation]:
     return load("demo")

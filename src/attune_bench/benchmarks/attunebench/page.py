@@ -191,7 +191,7 @@ def _questions(page: PageScores, data: Collection[Conversation] | None, results:
 def _asked(frame: pl.DataFrame) -> Section:
     """Say what the questions of agreement by question ask."""
     asked = [one for one in load_codebook().binary.values() if one.id in frame["question"]]
-    said = tuple(f"{one.id}, {one.category}: {one.observer_text}" for one in asked)
+    said = tuple(f"{one.id}, {one.category.replace('_', ' ')}: {one.observer_text}" for one in asked)
     return Section("Binary questions", [said] if said else (), left_out="none was asked")
 
 

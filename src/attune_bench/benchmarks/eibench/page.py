@@ -1,14 +1,16 @@
-"""The sections of a page that are this benchmark's own: what its scenes are, and how the person's state moves."""
+"""The sections of a page that are this benchmark's own: its scenes, and how the person's state moves."""
 
 from collections.abc import Sequence
 
+import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.benchmarks.eibench.figures import trajectories
 from attune_bench.benchmarks.eibench.states import mean_states
-from attune_bench.report.columns import Figure, Part, Section, Table, text_column
-from attune_bench.report.tables import sorted_groups
+from attune_bench.report.columns import Figure, Part, Section, Table, text_column, with_note
+from attune_bench.report.tables import comparison_note, comparison_tables, sorted_groups
 from attune_bench.score_table import ScoreTable
+from attune_bench.stats.comparison import compare_by
 from attune_bench.stats.options import AnalysisOptions, SamplingKeywords
 from attune_data.collection import Collection
 from attune_data.eibench.scenario import Episode, Scenario
@@ -40,7 +42,11 @@ def sections(
     **options
         As for `attune_bench.report.html.html_report`.
     """
-    return [_scenes(scores), _trajectories(scores, data, results, AnalysisOptions(**options))]
+    return [
+        _scenes(scores),
+        _comparisons(scores, **options),
+        _trajectories(scores, data, results, AnalysisOptions(**options)),
+    ]
 
 
 def _scenes(scores: ScoreTable) -> Section:
@@ -60,6 +66,15 @@ def _scenes(scores: ScoreTable) -> Section:
     ]
     note = "The person's state has two axes, 0 to 100, which stand for other things in each scene."
     return Section("Scenes", [note, Table("scenes", "", columns, rows)])
+
+
+def _comparisons(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> Section:
+    title = "Comparisons by scene"
+    if "scene" not in scores.traits or len(scores.models) < 2:
+        return Section(title, left_out="need two models, and the scenes of the scenarios")
+    frame = compare_by(scores, "scene", metrics=[scores.primary], **options)
+    tables = comparison_tables(scores, frame.filter(pl.col("stratum") != "overall"))
+    return Section(title, with_note(tables, comparison_note(scores, AnalysisOptions(**options))))
 
 
 def _trajectories(
