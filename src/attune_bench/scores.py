@@ -70,7 +70,7 @@ class Scores(ScoreTable):
         table: pl.DataFrame | str | os.PathLike[str],
         *,
         metrics: Mapping[str, Any] | None = None,
-        words: Mapping[str, str] | None = None,
+        about: Mapping[str, str | bool] | None = None,
     ) -> Self:
         """Return the scores of anybody's per-item results.
 
@@ -83,8 +83,10 @@ class Scores(ScoreTable):
             By metric: ``label, low, high, higher_is_better, scale, digits, group``, all optional. A metric that is not
             described is a mean and better when higher, which every output says. Of a file ``results.csv`` the file
             ``results.toml`` beside it, where there is one, says the same in tables ``[metrics.NAME]``.
-        words : mapping of str to str, optional
-            ``title``, ``unit``, ``cluster``, ``condition``: what they are called; ``primary``: the main metric.
+        about : mapping, optional
+            ``title``, ``unit``, ``cluster``, ``condition``: what they are called; ``primary``: the main metric;
+            ``private``: true where clusters are people, of whom a page shows no value that rests on few. The TOML file
+            has them at its top.
 
         Raises
         ------
@@ -107,10 +109,11 @@ class Scores(ScoreTable):
             table, first_row = read_table(path)
             name = str(path)
             beside = path.with_suffix(".toml")
-            if metrics is None and words is None and beside.is_file():
-                metrics, words = read_description(beside)
+            if metrics is None and about is None and beside.is_file():
+                metrics, about = read_description(beside)
+                name = f"{path} (with {beside.name})"
         values, units, entries, provenance = table_parts(
-            table, metrics=metrics, words=words, name=name, first_row=first_row
+            table, metrics=metrics, about=about, name=name, first_row=first_row
         )
         return cls(values=values, units=units, metrics=entries, provenance=provenance)
 

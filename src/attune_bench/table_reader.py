@@ -6,6 +6,7 @@ beside the table says what its metrics and units are called:
 .. code-block:: toml
 
     unit = "question"
+    private = false
     primary = "accuracy"
 
     [metrics.accuracy]
@@ -36,6 +37,7 @@ __all__ = ["read_description", "read_table", "table_parts"]
 _REQUIRED = ("model", "unit", "metric", "value")
 _OPTIONAL = ("condition", "cluster")
 _WORDS = ("title", "unit", "cluster", "condition", "primary")
+_ABOUT = (*_WORDS, "private")
 
 Parts = tuple[pl.DataFrame, pl.DataFrame, dict[str, Metric], Provenance]
 
@@ -44,7 +46,7 @@ def table_parts(
     frame: pl.DataFrame,
     *,
     metrics: Mapping[str, Any] | None = None,
-    words: Mapping[str, str] | None = None,
+    about: Mapping[str, str | bool] | None = None,
     name: str = "the table",
     first_row: int = 1,
 ) -> Parts:
@@ -57,8 +59,9 @@ def table_parts(
         text that holds one; null, empty and nan are undefined.
     metrics : mapping of str to mapping or Metric, optional
         As for `attune_bench.entries.metric_entries`. A metric that is not named there is a mean, higher is better.
-    words : mapping of str to str, optional
-        ``title``, ``unit``, ``cluster``, ``condition``: what they are called; ``primary``: the main metric.
+    about : mapping, optional
+        ``title``, ``unit``, ``cluster``, ``condition``: what they are called; ``primary``: the main metric;
+        ``private``: true where clusters are people, of whom a page shows no value that rests on few.
     name : str
         What errors call the table.
     first_row : int
@@ -81,7 +84,7 @@ def table_parts(
     for unknown in known.keys() - set(found):
         raise MetricInputError(f"{name}: metrics.{unknown}: the table has no such metric; {meant(unknown, found)}")
     entries = {metric: known.get(metric) or Metric(name=metric, label=metric) for metric in [*known, *found]}
-    named = dict(words or {})
+    named = _checked_about(about or {}, name)
     primary = named.get("primary", "")
     if primary and primary not in entries:
         raise MetricInputError(f"{name}: primary: no metric {primary!r}; {meant(primary, entries)}")
@@ -96,6 +99,17 @@ def table_parts(
         named.setdefault("cluster", named.get("unit", "unit"))
     provenance = Provenance(**{"title": "Scores", **named}, notes=(note,) if assumed else ())
     return values, units, entries, provenance
+
+
+def _checked_about(about: Mapping[str, Any], name: str) -> dict[str, Any]:
+    for key, value in about.items():
+        if key not in _ABOUT:
+            raise MetricInputError(f"{name}: {key}: no such key; {meant(key, ('metrics', *_ABOUT))}")
+        if key in _WORDS and (not isinstance(value, str) or not value):
+            raise MetricInputError(f"{name}: {key}: {value!r:.60} is no text")
+        if key not in _WORDS and not isinstance(value, bool):
+            raise MetricInputError(f"{name}: {key}: {value!r:.60} is neither true nor false")
+    return dict(about)
 
 
 def _checked(frame: pl.DataFrame, name: str, first_row: int) -> pl.DataFrame:
@@ -198,13 +212,13 @@ def read_table(path: str | os.PathLike[str]) -> tuple[pl.DataFrame, int]:
     raise SourceError(f"{path} is no table of scores; expected a name in .csv, .jsonl or .parquet")
 
 
-def read_description(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, str]]:
+def read_description(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Read the TOML file that describes a table: its metrics, and what its units are called.
 
     Raises
     ------
     SourceError
-        Where the file cannot be read, or has another key.
+        Where the file cannot be read.
     """
     try:
         content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
@@ -215,9 +229,4 @@ def read_description(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict
     metrics = content.pop("metrics", {})
     if not isinstance(metrics, dict):
         raise SourceError(f"{path}: metrics is {metrics!r:.60}; expected a table [metrics.NAME] for each metric")
-    for key, value in content.items():
-        if key not in _WORDS:
-            raise SourceError(f"{path}: {key}: no such key; {meant(key, ('metrics', *_WORDS))}")
-        if not isinstance(value, str) or not value:
-            raise SourceError(f"{path}: {key}: {value!r:.60} is no text")
     return metrics, content

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from attune_bench.analyses.analysis import EXCHANGED, RESAMPLED, Analysis
+from attune_bench.analyses.analysis import Analysis
 from attune_bench.analyses.conditions import condition_differences, rank_shifts
 from attune_bench.analyses.models import metric_correlation, win_rates
 from attune_bench.analyses.variance import unit_difficulty, variance_split
@@ -24,35 +24,36 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
         "metric_correlation": Analysis(
             function=metric_correlation,
             title="Correlation of metrics across models",
-            note=f"rho: Spearman's, of the models' values. {RESAMPLED} The models are fixed.",
+            note="rho: Spearman's, of the models' values. The models are fixed.",
             rows_need="scores of at least three models in one condition, and two metrics",
             signed=("rho",),
         ),
         "condition_differences": Analysis(
             function=condition_differences,
             title="Differences between conditions",
-            note=f"Difference: the condition minus the reference, on the units of both. {EXCHANGED} models.",
+            note="Difference: the condition minus the reference, on the units of both.",
+            exchanged="the models",
             rows_need="scores of a model under at least two conditions",
             signed=("difference",),
         ),
         "rank_shifts": Analysis(
             function=rank_shifts,
             title="Shifts of rank between conditions",
-            note=f"Shift: places won against the reference, among the models that have both conditions. {RESAMPLED}",
+            note="Shift: places won against the reference, among the models that have both conditions.",
             rows_need="scores of at least two models under the same two conditions",
             signed=("shift",),
         ),
         "win_rates": Analysis(
             function=win_rates,
             title="Win rates",
-            note=f"Rate: the share of units on which A is better than B, ties half. {RESAMPLED}",
+            note="Rate: the share of units on which A is better than B, ties half.",
             rows_need="scores of at least two models in one condition",
         ),
         "variance_split": Analysis(
             function=variance_split,
             title="Variance between units and between models",
             note="Method of moments on the units that every model has; models are fixed. The residual holds both error "
-            f"and what a unit adds for one model only: they cannot be told apart. {RESAMPLED}",
+            "and what a unit adds for one model only: they cannot be told apart.",
         ),
         "unit_difficulty": Analysis(
             function=unit_difficulty,

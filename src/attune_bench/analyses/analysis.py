@@ -6,10 +6,7 @@ from typing import Literal
 
 import polars as pl
 
-__all__ = ["EXCHANGED", "RESAMPLED", "Analysis"]
-
-RESAMPLED = "95% intervals by resampling clusters (expanded percentile)."
-EXCHANGED = f"{RESAMPLED} p: exchanging the two sides within clusters. Holm: p corrected for the"
+__all__ = ["Analysis"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +21,8 @@ class Analysis:
         Heading.
     note : str
         What the numbers are, in a sentence or two.
+    exchanged : str
+        For which tests p is corrected, where it is of the two sides of a pair exchanged within clusters.
     metrics : tuple of str, optional
         What it is about where no other metrics are asked for; None where that is its own affair.
     takes_metrics : bool
@@ -39,6 +38,7 @@ class Analysis:
     function: Callable[..., pl.DataFrame]
     title: str
     note: str
+    exchanged: str = ""
     metrics: tuple[str, ...] | None = None
     takes_metrics: bool = True
     needs: tuple[Literal["data", "results"], ...] = ()

@@ -25,7 +25,7 @@ from attune_bench.cli.options import (
 from attune_bench.cli.output import UserError, check_page, emit, mistakes, with_warnings, write_page
 from attune_bench.cli.reading import kind_of, read_all
 from attune_bench.progress import progress
-from attune_bench.report.analysis import analysis_tables
+from attune_bench.report.analysis import analysis_note, analysis_tables
 from attune_bench.report.columns import Table, count_column, number_column, text_column
 from attune_bench.report.render import json_content, render
 from attune_bench.report.tables import (
@@ -37,8 +37,10 @@ from attune_bench.report.tables import (
     subgroup_tables,
 )
 from attune_bench.report.text import document, report_document
+from attune_bench.report.words import drawn, interval_words
 from attune_bench.scores import Scores
 from attune_bench.stats.comparison import compare_by, count_significant
+from attune_bench.stats.options import ALPHA, AnalysisOptions
 from attune_bench.stats.subgroups import overlap, subgroups
 from attune_bench.stats.summary import distribution
 from attune_bench.stats.traits import strata_of, unit_traits
@@ -161,19 +163,20 @@ def compare(
     question = f"compare {model[0]!r} with {model[1]!r}" if model else None
     tables = comparison_tables(read, frame)
     counts = Table("significant", "", (), (), count_significant(frame))
-    notes = [_comparison_note(read)] if frame.height else [_nothing_to_compare(read)]
+    notes = (
+        [_comparison_note(read, AnalysisOptions(**_sampling(given)))] if frame.height else [_nothing_to_compare(read)]
+    )
     with mistakes():
         signature = read.sign(question=question, **options)
     emit(render(document(read, [*tables, counts], notes=[*notes, *warned], signature=signature), format=format))  # type: ignore[arg-type]
 
 
-def _comparison_note(scores: Scores) -> str:
-    held = scores.provenance
+def _comparison_note(scores: Scores, options: AnalysisOptions) -> str:
     return (
-        f"A minus B with its [95% interval] by resampling {held.cluster}s. p: exchanging A and B within "
-        f"{held.cluster}s. Holm p: corrected for the pairs of the table; they differ where it is below 0.05. mde: "
-        "minimum detectable effect, the smallest true difference found with 80% power at an uncorrected 0.05. "
-        f"n: {held.unit}s of both."
+        f"A minus B. In brackets: {interval_words(scores, options)}. p: exchanging A and B within "
+        f"{drawn(scores, options)}s. Holm p: corrected for the pairs of the table; they differ where it is below "
+        f"{ALPHA:g}. mde: minimum detectable effect, the smallest true difference found with 80% power at an "
+        f"uncorrected {ALPHA:g}. n: {scores.provenance.unit}s of both."
     )
 
 
@@ -194,7 +197,8 @@ def rank(scores: Path, metric: tuple[str, ...], format: str, **given: Any) -> No
     read = _read(scores, given)
     options = _options(read, metric, given)
     frame, warned = with_warnings(lambda: read.rank(**options))
-    note = f"[95% interval] of the rank by resampling {read.provenance.cluster}s; the models are fixed."
+    said = interval_words(read, AnalysisOptions(**_sampling(given)))
+    note = f"In brackets, of the rank: {said}. The models are fixed."
     made = document(read, rank_tables(read, frame), notes=[note, *warned], signature=read.sign(**options))
     emit(render(made, format=format))  # type: ignore[arg-type]
 
@@ -243,11 +247,12 @@ def subset(
         frame, warned = with_warnings(lambda: read.by(by, data=part, compare=compare, **options))
         with mistakes():
             overlapping, within = overlap(strata_of(part, by)), part.unit_ids
+    sampled = AnalysisOptions(**_sampling(given))
     asked = "; ".join(text for text in (question, f"by {by}" if by else "", "compared" if compare else "") if text)
     made = document(
         read,
         subgroup_tables(read, frame),
-        notes=[*subgroup_notes(read, compared=compare, overlapping=overlapping), *warned],
+        notes=[*subgroup_notes(read, compared=compare, overlapping=overlapping, options=sampled), *warned],
         signature=read.sign(within=within, question=asked, **options),
         metadata={"filter": asked, "overlapping": overlapping},
     )
@@ -341,7 +346,7 @@ def _analysis(
         keywords["metrics"] = chosen
     needs = {need: inputs[need] for need in analysis.needs}
     frame, warned = with_warnings(lambda: analysis.function(scores, **needs, **keywords))
-    notes = [analysis.note] if frame.height else []
+    notes = [analysis_note(scores, analysis, frame, AnalysisOptions(**_sampling(given)))] if frame.height else []
     signature = scores.sign(question=f"analyze {key}", **_sampling(given), metrics=chosen)
     return document(scores, analysis_tables(scores, key, analysis, frame), notes=[*notes, *warned], signature=signature)
 

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from attune_bench.analyses.analysis import RESAMPLED, Analysis
+from attune_bench.analyses.analysis import Analysis
 from attune_bench.report.columns import (
     Column,
     Row,
@@ -16,7 +16,7 @@ from attune_bench.report.columns import (
     yes_column,
 )
 from attune_bench.report.tables import label
-from attune_bench.report.words import in_words, interval_words
+from attune_bench.report.words import drawn, in_words, interval_words
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.options import AnalysisOptions
 from attune_metrics.metric import Metric
@@ -38,10 +38,15 @@ _HEADED = ("condition", "reference", "metric", "task")
 _ENDS = {"low": ("gap", "drift", "difference", "rho", "shift", "rate", "agreement", "mae", "variance", "value")}
 
 
-def analysis_note(scores: ScoreTable, analysis: Analysis, options: AnalysisOptions) -> str:
+def analysis_note(scores: ScoreTable, analysis: Analysis, frame: pl.DataFrame, options: AnalysisOptions) -> str:
     """Return what the numbers of an analysis are, with the intervals that were asked for, in the scores' words."""
-    said = interval_words(scores, options)
-    return in_words(scores, analysis.note).replace(in_words(scores, RESAMPLED), f"In brackets: {said}.")
+    notes = [in_words(scores, analysis.note)]
+    if "low" in frame.columns:
+        notes.append(f"In brackets: {interval_words(scores, options)}.")
+    if analysis.exchanged:
+        exchanged = f"p: exchanging the two sides within {drawn(scores, options)}s."
+        notes.append(f"{exchanged} Holm: p corrected for {analysis.exchanged}.")
+    return " ".join(notes)
 
 
 def analysis_tables(scores: ScoreTable, key: str, analysis: Analysis, frame: pl.DataFrame) -> list[Table]:

@@ -256,7 +256,7 @@ def _conditions(page: PageScores) -> Section | None:
         return Section(title, left_out=needed if frame.is_empty() else "no difference can be shown")
     own = frame.filter(metric=table.primary)
     tables = analysis_tables(table, "condition_differences", entry, own) if own.height else []
-    return Section(title, [*parts, *with_note(tables, analysis_note(table, entry, page.chosen))])
+    return Section(title, [*parts, *with_note(tables, analysis_note(table, entry, frame, page.chosen))])
 
 
 _ONE_CONDITION = "needs scores under at least two conditions"

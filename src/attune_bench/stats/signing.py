@@ -6,7 +6,7 @@ import numpy as np
 from typing_extensions import Unpack
 
 from attune_bench._version import __version__
-from attune_bench.fingerprint import canonical
+from attune_bench.fingerprint import canonical, codebook_hash
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
 from attune_bench.stats.series import ScoreSeries
@@ -65,11 +65,11 @@ def sign(
     signature = Signature(
         attune="/".join(dict.fromkeys((held.library_version, __version__))),
         benchmark=held.benchmark,
-        metric=",".join(names),
+        metric="all" if len(names) > 1 and names == tuple(table.metrics) else ",".join(names),
         protocol=held.protocol,
         variant=",".join(f"{name}={option}" for name, option in held.variant.items()) or None,
         mode=",".join(sorted(conditions)) or None,
-        codebook=held.codebook,
+        codebook=held.codebook and "/".join(dict.fromkeys((held.codebook, codebook_hash()))),
         data=held.data,
         runs=held.runs,
         scores=None if hashed else _hash(table),

@@ -180,7 +180,7 @@ def test_a_difference_is_hidden_where_the_rest_is_few() -> None:
         schema=["model", "unit", "metric", "value", "cluster", "group"],
         orient="row",
     )
-    scores = private(Scores.from_table(frame, words={"cluster": "person"}))
+    scores = private(Scores.from_table(frame, about={"cluster": "person"}))
     [head, *rows] = tables(section(scores.report(format="html", resamples=20), "Subgroups"))[0]
     cells = {row[0]: dict(zip(head, row, strict=True)) for row in rows if row[1] == "a"}
     # The mean of 0 to 15, and of 16 to 29.

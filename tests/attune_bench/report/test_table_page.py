@@ -97,7 +97,7 @@ def test_a_described_table_speaks_of_its_own() -> None:
             "accuracy": {"label": "Accuracy", "low": 0, "high": 1, "statistic": "share", "scale": 100, "digits": 1},
             "seconds": {"label": "Time", "low": 0, "higher_is_better": False, "digits": 2, "source": "a stopwatch"},
         },
-        words={"title": "Trivia", "unit": "question", "primary": "seconds"},
+        about={"title": "Trivia", "unit": "question", "primary": "seconds"},
     )
     page_text = described.report(format="html", resamples=200)
     said = text_of(page_text)
@@ -142,7 +142,7 @@ def test_conditions_of_a_table() -> None:
             for place, condition in enumerate(("few-shot", "zero-shot"))
         ]
     )
-    scores = Scores.from_table(frame, words={"condition": "prompt"})
+    scores = Scores.from_table(frame, about={"condition": "prompt"})
     page_text = scores.report(format="html", resamples=200)
     differences = section(page_text, "Differences between prompts")
     assert "Prompt zero-shot minus few-shot" in text_of(differences)

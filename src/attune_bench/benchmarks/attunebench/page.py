@@ -87,7 +87,7 @@ def _tables(page: PageScores, name: str, frame: pl.DataFrame) -> list[Table]:
     """Return the tables of one of our analyses."""
     entry = ANALYSES[name]
     tables = analysis_tables(page.table, name, entry, frame)
-    return with_note(tables, analysis_note(page.table, entry, page.chosen))
+    return with_note(tables, analysis_note(page.table, entry, frame, page.chosen))
 
 
 def _pairwise(page: PageScores) -> Section:

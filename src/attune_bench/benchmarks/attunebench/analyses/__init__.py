@@ -5,7 +5,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from attune_bench.analyses import ANALYSES as GENERAL
-from attune_bench.analyses.analysis import EXCHANGED, RESAMPLED, Analysis
+from attune_bench.analyses.analysis import Analysis
 from attune_bench.benchmarks.attunebench.aggregates import IN_COMPOSITE
 from attune_bench.benchmarks.attunebench.analyses.drift import DRIFTING, turn_drift
 from attune_bench.benchmarks.attunebench.analyses.gaps import branch_errors, perspective_gap, phrasing_gap
@@ -27,8 +27,8 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
         "perspective_gap": Analysis(
             function=perspective_gap,
             title="Perspective gap",
-            note=f"Gap: accuracy on what the original model did (OM) minus on what the participant wanted (HP). "
-            f"{EXCHANGED} models of a mode.",
+            note="Gap: accuracy on what the original model did (OM) minus on what the participant wanted (HP).",
+            exchanged="the models of a mode",
             metrics=("avg_binary_om_accuracy", "avg_binary_human_accuracy"),
             takes_metrics=False,
             signed=("gap",),
@@ -36,8 +36,8 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
         "phrasing_gap": Analysis(
             function=phrasing_gap,
             title="Phrasing gap",
-            note=f"Gap: accuracy on what the participant wanted, asked as an observer minus asked as the participant. "
-            f"{EXCHANGED} models of a mode.",
+            note="Gap: accuracy on what the participant wanted, asked as an observer minus asked as the participant.",
+            exchanged="the models of a mode",
             metrics=("avg_binary_human_accuracy", "avg_binary_human_accuracy_hp"),
             takes_metrics=False,
             signed=("gap",),
@@ -45,8 +45,8 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
         "turn_drift": Analysis(
             function=turn_drift,
             title="Turn drift",
-            note=f"Means over conversations of at least three turns, by third; drift: late minus early. "
-            f"{EXCHANGED} models of a mode.",
+            note="Means over conversations of at least three turns, by third; drift: late minus early.",
+            exchanged="the models of a mode",
             metrics=DRIFTING,
             signed=("drift",),
         ),
@@ -54,7 +54,7 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             function=diagnosis_groups,
             title="Diagnosis groups",
             note="Difference: the group minus the conversations of participants without a diagnosis, unpaired. Groups "
-            f"overlap: a participant can have several diagnoses, and any holds all. {RESAMPLED} Holm: p corrected for "
+            "overlap: a participant can have several diagnoses, and any holds all. Holm: p corrected for "
             "the groups. few: fewer than 20 participants. too few: fewer than 5, no interval.",
             metrics=IN_COMPOSITE,
             needs=("data",),
@@ -65,7 +65,7 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             function=question_agreement,
             title="Agreement by question",
             note="Agreement: the share of answers that are the participant's, a missing one being a no; coverage: the "
-            f"share that is not missing. {RESAMPLED}",
+            "share that is not missing.",
             metrics=(
                 "pooled_binary_om_metrics.accuracy",
                 "pooled_binary_human_metrics.accuracy",
@@ -79,7 +79,7 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
         "branch_errors": Analysis(
             function=branch_errors,
             title="Errors by branch",
-            note=f"MAE on the scale of 1 to 7; lower is better. {RESAMPLED}",
+            note="MAE on the scale of 1 to 7; lower is better.",
             metrics=tuple(
                 f"four_branch_{branch}_mae" for branch in ("perceiving", "facilitating", "understanding", "managing")
             ),
