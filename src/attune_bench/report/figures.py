@@ -233,7 +233,12 @@ def profile(
     present = {row["place"] for row in own}
     x = axis("X", "value", "score", domain=(0, 1))
     y = names("place", [place for place in places.values() if place in present])
-    others = [row for row in rows if row["model"] != printable(model) and row["place"] in present]
+    # Columns that are not drawn would be copied for every layer of every model.
+    others = [
+        {key: row[key] for key in ("value", "place", "text")}
+        for row in rows
+        if row["model"] != printable(model) and row["place"] in present
+    ]
     ticks = alt.Chart(data(others)).mark_tick(color=MUTED, thickness=1.5, height=12).encode(x, y, **hover())
     layers = [*([ticks] if others else []), *estimates(own, x, y)]
     return styled(alt.layer(*layers).properties(width=300, height=22 * len(present)))

@@ -248,6 +248,35 @@ def test_names_are_text(make_scores: Callable[..., Scores], name: str) -> None:
     assert name.replace("\u202e", "\ufffd") in tags.text
 
 
+def test_names_are_text_in_every_section(conversations: Collection[Conversation]) -> None:
+    names = [EVIL, "\u202eright", "a|b", f"{EVIL}{'x' * 400}"]
+    runs = [
+        run.model_copy(update={"em_model": name, "mode": mode})
+        for name in names
+        for mode, of_mode in (("default", BASELINES["chance"](conversations)), (EVIL, load_runs("demo")[:40]))
+        for run in of_mode
+    ]
+    hostile = Collection(
+        [
+            one.model_copy(update={"metadata": one.metadata.model_copy(update={"category": f"{EVIL}{place % 3}"})})
+            for place, one in enumerate(conversations)
+            if one.metadata is not None
+        ]
+    )
+    page = score(hostile, runs).report(format="html", data=hostile, results=runs, resamples=20)
+    assert len(headings(page)) == 20
+    tags = Tags(page)
+    assert tags.open == []
+    assert not any(tag == "img" or "onerror" in found for tag, found in tags.found)
+    assert "\u202e" not in page
+    unnamed = {"What the metrics are about", "Binary questions", "Limits", "Data", "Not in this report"}
+    assert unnamed < set(headings(page))
+    assert [heading for heading in headings(page) if EVIL not in text_of(section(page, heading))] == [
+        heading for heading in headings(page) if heading in unnamed
+    ]
+    assert f"{EVIL}2" in text_of(section(page, "Subgroups"))
+
+
 @pytest.mark.parametrize("conversations", [1, 3])
 def test_one_model_few_conversations(make_scores: Callable[..., Scores], conversations: int) -> None:
     page = make_scores(conversations=conversations).report(format="html", resamples=20, small_cells=True)
