@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 import polars as pl
 from typing_extensions import Unpack
 
-from attune_bench.benchmarks import BENCHMARKS, benchmark_named
+from attune_bench.benchmarks import BENCHMARKS, benchmark_in_use
 from attune_bench.benchmarks.base import resolve
 from attune_bench.report.render import Format, render
 from attune_bench.report.text import report_document
@@ -155,7 +155,8 @@ class Scores(ScoreTable):
         if Path(path).suffix.lower() != ".json":
             write_score_file(self, path)
             return
-        own = benchmark_named(self.provenance.benchmark).scores_format if self.provenance.benchmark else None
+        benchmark = benchmark_in_use(self.provenance.benchmark)
+        own = None if benchmark is None else benchmark.scores_format
         if own is None:
             raise ValueError(
                 f"{Path(path).name!r}: these scores have no JSON file of their own; use a name in .parquet"

@@ -1,10 +1,12 @@
 """Scoring: results against the data they are of, by the benchmark that both belong to."""
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from attune_bench.benchmarks import BENCHMARKS, benchmark_named
 from attune_bench.benchmarks.base import Benchmark, resolve
+from attune_bench.fingerprint import fingerprint
 from attune_bench.scores import Scores
 from attune_metrics.errors import MetricInputError
 
@@ -28,7 +30,8 @@ def score(
     results : iterable of record, optional
         What models made of it: runs, episodes.
     benchmark : str or Benchmark, optional
-        Whose scoring; by default that of the benchmark whose records these are.
+        Whose scoring: a name in the registry, ``module:NAME`` of somebody else's, or its entry; by default that of the
+        benchmark whose records these are.
     progress : callable, optional
         Called with the number of results scored so far.
     **options
@@ -55,15 +58,23 @@ def score(
     """
     given = data if isinstance(data, Sequence) else list(data)
     made = results if results is None or isinstance(results, Sequence) else list(results)
-    if isinstance(benchmark, str):
-        benchmark = benchmark_named(benchmark)
-    chosen = benchmark or benchmark_of(given, made)
-    own: Callable[..., Scores] = resolve(chosen.score)
+    named = benchmark if isinstance(benchmark, str) else None
+    chosen = benchmark if isinstance(benchmark, Benchmark) else None
+    chosen = chosen or (benchmark_of(given, made) if named is None else benchmark_named(named))
     if chosen.data is None:
-        return own(given if made is None else made, progress=progress, **options)
-    if made is None:
+        sources = [given if made is None else made]
+    elif made is None:
         raise MetricInputError(f"{chosen.title} scores results against data; give both, score(data, results)")
-    return own(given, made, progress=progress, **options)
+    else:
+        sources = [given, made]
+    scores: Scores = resolve(chosen.score)(*sources, progress=progress, **options)
+    held = scores.provenance
+    if held.benchmark is not None:
+        return scores
+    # Of somebody else's benchmark, what its scoring need not say.
+    hashes = {"data": fingerprint(sources[0]), "runs": fingerprint(sources[-1])}
+    about = {"benchmark": named or chosen.name, "title": chosen.title, **hashes}
+    return replace(scores, provenance=held.model_copy(update=about))
 
 
 def benchmark_of(data: Sequence[Any], results: Sequence[Any] | None) -> Benchmark:

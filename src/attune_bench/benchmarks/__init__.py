@@ -1,12 +1,16 @@
 """The registry of benchmarks, and entries of somebody else's by import path."""
 
+import sys
+
 from attune_bench.benchmarks import attunebench, eibench, sage
 from attune_bench.benchmarks.base import Benchmark, resolve
 from attune_data.text import meant
 
-__all__ = ["BENCHMARKS", "benchmark_named"]
+__all__ = ["BENCHMARKS", "benchmark_in_use", "benchmark_named"]
 
 BENCHMARKS: tuple[Benchmark, ...] = (attunebench.BENCHMARK, eibench.BENCHMARK, sage.BENCHMARK)
+
+_BY_NAME = {benchmark.name: benchmark for benchmark in BENCHMARKS}
 
 
 def benchmark_named(name: str) -> Benchmark:
@@ -22,12 +26,26 @@ def benchmark_named(name: str) -> Benchmark:
     >>> benchmark_named("eibench").title
     'EIBench'
     """
-    known = {benchmark.name: benchmark for benchmark in BENCHMARKS}
-    if name in known:
-        return known[name]
+    if name in _BY_NAME:
+        return _BY_NAME[name]
     if ":" not in name:
-        raise ValueError(f"no benchmark {name!r}; {meant(name, known)}, or module:NAME of one of your own")
+        raise ValueError(f"no benchmark {name!r}; {meant(name, _BY_NAME)}, or module:NAME of one of your own")
     found = resolve(name)
     if not isinstance(found, Benchmark):
         raise ValueError(f"{name} is {type(found).__name__}, not a Benchmark")
     return found
+
+
+def benchmark_in_use(name: str | None) -> Benchmark | None:
+    """Return a benchmark of the registry, or somebody else's whose module has been imported; None for any other.
+
+    Scores come from files, and a file does not choose which modules are imported.
+
+    Examples
+    --------
+    >>> benchmark_in_use("somebody.elses:BENCHMARK") is None
+    True
+    """
+    if name is None or (name not in _BY_NAME and name.partition(":")[0] not in sys.modules):
+        return None
+    return benchmark_named(name)

@@ -9,7 +9,7 @@ import click
 import polars as pl
 
 from attune_bench.analyses import ANALYSES, Analysis
-from attune_bench.benchmarks import benchmark_named
+from attune_bench.benchmarks import benchmark_in_use
 from attune_bench.benchmarks.base import Benchmark, resolve
 from attune_bench.cli.options import (
     ANALYSIS,
@@ -55,7 +55,11 @@ Given = Mapping[str, Any]
 def _read(path: Path, given: Given) -> Scores:
     """Return the scores of a file, under the variant chosen."""
     with mistakes():
-        return Scores.read(path).variant(**chosen_variant(given))
+        scores = Scores.read(path).variant(**chosen_variant(given))
+    named, own = given["benchmark"], scores.provenance.benchmark
+    if named is not None and named != own:
+        raise UserError(f"--benchmark is {named}, and the scores are of {own or 'no benchmark'}; leave it out")
+    return scores
 
 
 def _sampling(given: Given) -> Any:
@@ -68,7 +72,7 @@ def _options(scores: Scores, metric: Sequence[str], given: Given) -> Any:
 
 
 def _benchmark(scores: Scores) -> Benchmark | None:
-    return benchmark_named(scores.provenance.benchmark) if scores.provenance.benchmark else None
+    return benchmark_in_use(scores.provenance.benchmark)
 
 
 def _records(scores: Scores, source: str | None, side: str, option: str) -> Any:

@@ -201,7 +201,10 @@ def where_traits(where: Sequence[str]) -> dict[str, list[str]]:
 
 
 def scores_option(function: F) -> F:
-    """Add the option ``--scores``."""
+    """Add the options ``--scores`` and ``--benchmark``."""
+    function = click.option("--benchmark", help="Where the scores are of module:NAME, the same; for its own analyses.")(
+        function
+    )
     return click.option(
         "--scores",
         required=True,

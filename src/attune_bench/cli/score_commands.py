@@ -56,7 +56,9 @@ def score(
         made = kind_of(chosen.results)
         sources.append(read_all(made, results, phase(f"reading {made.plural}", None)))
         with mistakes():
-            scores = score_records(*sources, benchmark=chosen, progress=phase("scoring", len(sources[-1])), **options)
+            scores = score_records(
+                *sources, benchmark=benchmark or chosen, progress=phase("scoring", len(sources[-1])), **options
+            )
     if scores.values.is_empty():
         raise UserError(
             f"none of the {plural(len(sources[-1]), made.noun, made.plural)} belongs to the data: check that both come "
@@ -67,10 +69,10 @@ def score(
     except OSError as error:
         raise UserError(f"{target} cannot be written: {error.strerror}; choose another --output") from None
     said = f", protocol {scores.provenance.protocol}" if scores.provenance.protocol else ""
-    rows = plural(
-        len(scores.groups), "model" if scores.conditions == (None,) else f"model and {scores.provenance.condition}"
-    )
-    emit(f"{target}: {plural(scores.values.height, 'result')} of {rows}{said}")
+    models = plural(len(scores.models), "model")
+    if scores.conditions != (None,):
+        models += f" in {plural(len(scores.conditions), scores.provenance.condition)}"
+    emit(f"{target}: {plural(scores.values.height, 'result')} of {models}{said}")
     problems = Counter(
         issue.severity for issue in (*scores.provenance.issues, *(one for source in sources for one in source.found))
     )
@@ -78,7 +80,8 @@ def score(
         counts = f"{plural(problems['error'], 'error')} and {plural(problems['warning'], 'warning')}"
         beside = f"{data} --results {results[0]}" if data else results[0]
         emit(f"{counts} in the files; see: attune-bench validate {beside}")
-    emit(f"next: attune-bench report --scores {target}")
+    forced = "" if chosen in BENCHMARKS else f" --benchmark {benchmark}"
+    emit(f"next: attune-bench report --scores {target}{forced}")
 
 
 def _check_target(target: Path, benchmark: Benchmark) -> None:

@@ -1,6 +1,5 @@
 """The report as a page of HTML: one file to forward, which makes no request and can be read without its script."""
 
-import sys
 import warnings
 from collections.abc import Sequence
 from math import isinf
@@ -9,7 +8,7 @@ from typing import Any
 from typing_extensions import Unpack
 
 from attune_bench.analyses import ANALYSES
-from attune_bench.benchmarks import BENCHMARKS, benchmark_named
+from attune_bench.benchmarks import benchmark_in_use
 from attune_bench.benchmarks.base import Benchmark, resolve
 from attune_bench.fingerprint import fingerprint
 from attune_bench.report.columns import Part, Section, Table, text_column
@@ -88,7 +87,7 @@ def html_report(
         raise ValueError(
             f"every model was {why}, whose values are not shown; show them with small_cells=True (--small-cells)"
         )
-    benchmark = _benchmark_of(table)
+    benchmark = benchmark_in_use(table.provenance.benchmark)
     own = resolve(benchmark.analyses) if benchmark else {}
     asked = PageScores(table=table, analyses={**ANALYSES, **own}, small_cells=small_cells, options=options)
     with warnings.catch_warnings(record=True) as caught:
@@ -109,19 +108,6 @@ def html_report(
         shown.append(Section("Not in this report", [tuple(left_out)]))
     notice = f"Models {why} are not shown; the end of the page names them." if few else ""
     return page(_title(table), _top(table, notice), shown)
-
-
-def _benchmark_of(table: ScoreTable) -> Benchmark | None:
-    """Return the entry of the scores' benchmark, where it is registered or its module is in use already.
-
-    Scores can come from a file, and a file does not choose which modules are imported.
-    """
-    name = table.provenance.benchmark
-    if name is None:
-        return None
-    if name.partition(":")[0] in sys.modules and ":" in name:
-        return benchmark_named(name)
-    return next((benchmark for benchmark in BENCHMARKS if benchmark.name == name), None)
 
 
 def _title(table: ScoreTable) -> str:
