@@ -74,8 +74,8 @@ def respelled(fix: Fix, value: Any, choose: Choose) -> Any:
 
     Examples
     --------
-    >>> respelled(closed({"y": "yes", "yes": "yes"}, "yes"), "yes", lambda spellings: spellings[-1])
-    'y'
+    >>> respelled(closed({"yes": "yes", "y": "yes"}, "yes"), "yes", lambda spellings: spellings[-1])
+    'Y'
     """
     return fix.older(value, choose) if isinstance(fix, Reversible) else value
 
@@ -152,8 +152,8 @@ def closed(accepted: Mapping[str, str], expected: str, default: str | None = Non
         return default
 
     def older(value: Any, choose: Choose) -> Any:
-        spellings = [key for key, current in accepted.items() if current == value and key != value]
-        return choose([value, *spellings, *(key.upper() for key in spellings)])
+        known = [key for key, current in accepted.items() if current == value]
+        return choose([value, *(form for key in known for form in (key, key.upper()) if form != value)])
 
     return Reversible(fix, older)
 

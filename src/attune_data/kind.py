@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Duplicate", "Kind", "OtherFile", "Place", "first_counts"]
 
 R = TypeVar("R", bound=Record)
-C = TypeVar("C")
+C = TypeVar("C", covariant=True)  # noqa: PLC0105  # as in every other module
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +196,7 @@ class Kind(Generic[R, C]):
     request: str | None = None
     overview: Mapping[str, Callable[[R], str]] = field(default_factory=lambda: {"id": _id})
     transcript: Callable[[R, int], str] = _lines
-    describe: Callable[[C], dict[str, Any]] = _count
+    describe: Callable[[Any], dict[str, Any]] = _count
     documents: "Callable[[], SearchStrategy[dict[str, Any]]] | None" = None
     synthetic: Callable[..., Sequence[R]] | None = None
 

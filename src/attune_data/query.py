@@ -159,9 +159,8 @@ class Queryable(ABC):
         >>> from attune_data import load
         >>> load("demo").where(diagnosis="adhd", category=["Family", "Health"])
         <Collection of 4 conversations, 2 participants, no issues; diagnosis=adhd, category=Family or Health>
-        >>> load("demo").where(who_5_screen=True, promis_anxiety_t_band=["mild", "moderate", "severe"])
-        <Collection of 6 conversations, 3 participants, no issues; who_5_screen=True, promis_anxiety_t_band=mild or
-        moderate or severe>
+        >>> load("demo").where(who_5_screen=True, promis_anxiety_t_band="mild")
+        <Collection of 1 conversation, 1 participant, no issues; who_5_screen=True, promis_anxiety_t_band=mild>
         >>> load("demo").where(categroy="Health")
         Traceback (most recent call last):
         ValueError: no trait 'categroy'; did you mean 'category'?

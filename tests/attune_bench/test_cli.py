@@ -250,7 +250,10 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
         ("score", "--results", "bad", "--ground-truth", "data"),
         "no usable run file in bad",
     ),
-    "score-swapped": (("score", "--results", "data", "--ground-truth", "runs"), "no usable conversation in runs"),
+    "score-swapped": (
+        ("score", "--results", "data", "--ground-truth", "runs"),
+        "runs contains 2 runs and no conversation; load_runs reads runs",
+    ),
     "score-no-overlap": (("score", "--results", "other", "--ground-truth", "data"), "none of the 1 runs in other"),
     "score-no-output-folder": ((*SCORE, "--output", "none/scores.json"), "no such folder: none"),
     "score-output-is-a-folder": ((*SCORE, "--output", "empty"), "empty"),

@@ -240,6 +240,11 @@ class Episode(SnakeCaseRecord):
         spoke = bool(last.content.strip())
         return "empty_reply" if (last.role == "aggressor") == spoke else "empty_simulator_reply"
 
+    @property
+    def synthetic(self) -> bool:
+        """Whether the record says of itself that it was generated (``synthetic``)."""
+        return bool((self.model_extra or {}).get("synthetic"))
+
     def __repr__(self) -> str:
         """Return one line; `model_dump` gives every field."""
         facts = filter(None, (self.scene, plural(len(self.history), "message"), self.outcome))
