@@ -95,7 +95,7 @@ def recognise(source: Source) -> Kind[Any, Any]:
     Parameters
     ----------
     source : str, path-like or datasets.Dataset
-        As for `load_records`. Several kinds have demonstration data; ``"demo"`` stands for conversations here.
+        As for `load_records`. Several kinds have demonstration data; here ``"demo"`` is that of conversations.
 
     Returns
     -------

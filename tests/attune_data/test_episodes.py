@@ -150,7 +150,7 @@ def test_a_summary_is_told_from_episodes(save: Save) -> None:
 
 
 def test_there_is_no_demo_of_episodes() -> None:
-    with pytest.raises(SourceError, match="no demo of this kind"):
+    with pytest.raises(SourceError, match="this kind of record has no demo"):
         load_episodes("demo")
 
 

@@ -99,7 +99,7 @@ class ParticipantProfile(Record):
     participant_id: str | None = Field(
         None,
         alias="participant_id",
-        description="Participant, e.g. A00002; one may hold several conversations.",
+        description="Participant, e.g. A00002; one may have several conversations.",
     )
     profile_type: str | None = Field(None, alias="profile_type", description="How much of the profile is given.")
     demographics: Annotated[Demographics, NullAs(Demographics.null())] = Field(
@@ -177,8 +177,8 @@ class PairwiseComparison(Record):
     """One choice between two of the three responses to a turn."""
 
     question_id: str | None = Field(None, description="`general`, a PW question of the codebook, or `custom:<text>`.")
-    response_a: Label | None = Field(None, alias="responseA", description="Which response stood as A.")
-    response_b: Label | None = Field(None, alias="responseB", description="Which response stood as B.")
+    response_a: Label | None = Field(None, alias="responseA", description="Which response was shown as A.")
+    response_b: Label | None = Field(None, alias="responseB", description="Which response was shown as B.")
     winner: Winner | None = Field(None, description="The participant's choice; null where none was made.")
 
 
@@ -219,7 +219,7 @@ class Turn(Record):
 
 
 class ConversationData(Record):
-    """What a conversation file holds; `attune_data.Conversation` is this and shows itself."""
+    """The content of a conversation file; `attune_data.Conversation` also shows itself."""
 
     column_prefixes: ClassVar[Mapping[str, str]] = {"pre_panas": "pre_", "post_panas": "post_"}
 

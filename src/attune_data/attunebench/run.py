@@ -101,7 +101,7 @@ class RunTurn(Record):
     pairwise_assignment: ByKey[ByKey[Label | None]] = Field(
         {},
         alias="pairwise_assignment",
-        description="Which label stood as A and B; a record, not used in scoring.",
+        description="Which label was shown as A and B; not used in scoring.",
     )
     em_draft_judge_scores: Annotated[JudgeScores, NullAs(JudgeScores.null())] = Field(
         JudgeScores(), alias="em_draft_judge_scores", description="The judges' mean ratings of the draft."

@@ -60,7 +60,7 @@ class Targets(SnakeCaseRecord):
 
 
 class WorstCase(SnakeCaseRecord):
-    """The state from which on an axis scores -1; in the file the names end in ``_min``, though it is no minimum."""
+    """The state from which on an axis scores -1; in the file the names end in ``_min``, though it is not a minimum."""
 
     worst_anger: Level = Field(alias="worst_anger_min", description="Anger at or above which the axis scores -1.")
     worst_trust: Level = Field(alias="worst_trust_min", description="Trust at or below which the axis scores -1.")
@@ -166,7 +166,7 @@ class Utterance(SnakeCaseRecord):
 class Episode(SnakeCaseRecord):
     """One conversation of a model with the simulated person of a scenario: a line of ``results.jsonl``.
 
-    The official records hold model, scenario, how it ended, final state, scores and history, or an error. Ours also
+    The official records have model, scenario, how it ended, final state, scores and history, or an error. Ours also
     say which simulator, which version of its instructions and which configuration it was, the state at the start, and
     in each `State` the deltas, the reflection and how the answer was read.
 
@@ -190,9 +190,9 @@ class Episode(SnakeCaseRecord):
     trust_score: Number | None = Field(None, description="Recorded score of the axis, -1 to 1.")
     goal_score: Number | None = Field(None, description="Always null in official files.")
     goal_reason: str | None = Field(None, description="Always null in official files.")
-    stop_reason: str | None = Field(None, description="Always null in official files; the last `State` holds it.")
+    stop_reason: str | None = Field(None, description="Always null in official files; it is in the last `State`.")
     history: Items[Utterance] = Field((), description="The messages in order.")
-    error: str | None = Field(None, description="Why there is no result.")
+    error: str | None = Field(None, description="Why the episode has no result.")
     simulator: str | None = Field(None, description="The model that played the person.")
     prompt_version: str | None = Field(None, description="Version of the simulator's instructions.")
     config_hash: str | None = Field(None, description="Hash over everything but the model that the numbers depend on.")
