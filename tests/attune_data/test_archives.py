@@ -105,7 +105,7 @@ def test_archive_named_like_the_subset_is_its_folder(record: Record, tmp_path: P
 @every_archive
 def test_subset_of_an_archive_that_holds_nothing_of_it(name: str, record: Record, tmp_path: Path) -> None:
     members = {"conversation_100000.json": record("a"), "../evil.json": record("evil")}
-    with pytest.raises(SourceError, match=f"{name} has none of the 20 files"):
+    with pytest.raises(SourceError, match=f"{name} holds none of the 20 files"):
         load(pack(tmp_path / name, members), subset="Subsample20")
 
 

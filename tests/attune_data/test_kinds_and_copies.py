@@ -108,7 +108,7 @@ def test_files_that_are_passed_over_are_named_once(conversation: Json, save: Sav
 
 def test_a_subset_of_which_nothing_is_there(conversation: Json, save: Save, tmp_path: Path) -> None:
     save(conversation, "conversation_100000.json")
-    with pytest.raises(SourceError, match="has none of the 20 files"):
+    with pytest.raises(SourceError, match="holds none of the 20 files"):
         load(tmp_path, subset="Subsample20")
 
 
