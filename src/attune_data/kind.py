@@ -133,7 +133,7 @@ class Kind(Generic[R, C]):
     check_all : callable
         Rules on all records of a source: takes them, from how many files they are, and a `Report`.
     place : callable
-        Fills in what a record's place tells; the place is None where there is no file.
+        Fills in what a record's place tells; the place of a row of a Dataset is None.
     key : callable
         What no two records of a collection share.
     identity : str

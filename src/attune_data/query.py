@@ -141,7 +141,7 @@ class Queryable(ABC):
         Parameters
         ----------
         **traits
-            Trait to a value, to a list of which any matches, to ``all_of(...)`` or to ``none_of(...)``. None is no
+            Trait to a value, to a list (any of it matches), to ``all_of(...)`` or to ``none_of(...)``. None is no
             answer, and so is the text ``no answer``. Text matches in any case and without outer blanks. ``diagnosis``
             is a group of ``codebook/diagnoses.toml``, else an answer as it was given. Published screens and bands of a
             score are columns too: ``asrs_6_screen=True`` is who is screen-positive, and a score that is missing or
@@ -184,8 +184,8 @@ class Queryable(ABC):
         Raises
         ------
         ValueError
-            Where the text is not an SQL expression, names a column that there is not, compares it with what it does
-            not hold, or gives anything but one answer, true or false, for each conversation.
+            Where the text is not an SQL expression, names an unknown column, compares a column with a value of
+            another type, or gives anything but one answer, true or false, for each conversation.
         TypeError
             Where the condition is neither an expression nor text.
 
@@ -245,7 +245,7 @@ class Queryable(ABC):
         Raises
         ------
         ValueError
-            Where no trait has this name, or it holds no numbers to split.
+            Where no trait has this name, or `bins` is asked of a trait that is not a number.
 
         Examples
         --------
@@ -276,7 +276,7 @@ class Queryable(ABC):
         Raises
         ------
         ValueError
-            Where there are fewer participants, or it is no whole number.
+            Where there are fewer participants, or `participants` is not a whole number.
 
         Examples
         --------
@@ -302,7 +302,7 @@ class Queryable(ABC):
         return self._keep(sorted(row for person in drawn for row in rows_of[person]), label)
 
     def split(self, *parts: float, seed: int) -> tuple[Self, ...]:
-        """Return disjoint parts that together hold every conversation; a participant is whole in one of them.
+        """Return disjoint parts that together are every conversation; no participant is in two of them.
 
         Participants are told apart as in `sample`.
 

@@ -295,7 +295,9 @@ def test_joined_tables_come_back(tmp_path: Path) -> None:
         assert_frame_equal(again.pairwise, joined.pairwise)
     with pytest.raises(SourceError, match=r"has the tables of RunTables: load_tables\(folder, RunTables\)"):
         load_tables(tmp_path / "out", attune_data.EpisodeTables)
-    with pytest.raises(SourceError, match="demo is no folder with the tables of EpisodeTables, as to_parquet writes"):
+    with pytest.raises(
+        SourceError, match="demo is not a folder with the tables of EpisodeTables, as to_parquet writes"
+    ):
         load_tables("demo", attune_data.EpisodeTables)
 
 
@@ -387,5 +389,5 @@ def test_a_kind_of_ones_own(tmp_path: Path) -> None:
     load("demo").to_jsonl(tmp_path / "c.jsonl")
     with pytest.raises(SourceError, match="contains 40 conversations and no post; load reads conversations"):
         load_records(tmp_path / "c.jsonl", POST)
-    with pytest.raises(TypeError, match="Post is no kind of record; expected one of Conversation, Run, Scenario"):
+    with pytest.raises(TypeError, match="Post is of no known kind; expected one of Conversation, Run, Scenario"):
         show(posts[0])
