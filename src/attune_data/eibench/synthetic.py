@@ -5,6 +5,7 @@
 
 import sys
 from collections.abc import Iterable, Mapping
+from importlib.resources import files
 from itertools import islice
 from random import Random
 from typing import Any
@@ -66,9 +67,9 @@ def demo_episodes() -> list[Episode]:
     >>> demo_episodes()[0] == load_episodes("demo")[0]
     True
     """
-    from attune_data.eibench.loading import load_scenarios
-
-    return episodes(load_scenarios("demo"), seed=_SEED)
+    lines = (files("attune_data.eibench") / "demo_scenarios.jsonl").read_bytes().splitlines()
+    scenarios = [Scenario.model_validate_json(line, by_alias=True, by_name=False) for line in lines]
+    return episodes(scenarios, seed=_SEED)
 
 
 def _episode(source: Random, scenario: Scenario, model: str, manner: Manner, max_rounds: int) -> Episode:
