@@ -146,6 +146,8 @@ def _no_number(traits: Traits, name: str, value: Value) -> str:
 
 def strata(traits: Traits, name: str, bins: Bins | None = None) -> dict[str, list[int]]:
     """Return the positions of the rows with each value of a trait, by its first spelling; or in each bin."""
+    import polars as pl
+
     trait = traits.trait(name)
     if bins is not None:
         return _binned(traits, trait, name, bins)
@@ -158,6 +160,8 @@ def strata(traits: Traits, name: str, bins: Bins | None = None) -> dict[str, lis
     if trait.values:
         order: list[Key] = [*map(_compared, trait.values), NO_ANSWER]
         names |= {_compared(value): label for value, label in trait.labels.items()}
+    elif isinstance(dtype := traits.frame.schema[trait.column], pl.Enum):
+        order = [*map(_compared, dtype.categories), NO_ANSWER]
     else:
         order = sorted(found, key=lambda key: (key == NO_ANSWER, isinstance(key, str), key))
     return {names[key]: found[key] for key in order if key in found}
