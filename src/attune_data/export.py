@@ -87,7 +87,7 @@ class Exportable(ABC):
         """Return every table, and of a collection ``records`` as in `to_parquet`, for the library ``datasets``.
 
         They are in memory; no file is written. They have columns of their own and are not the splits of one table, so
-        that `push_to_hub` of the whole dict refuses them: `Collection.publish` makes a repository of them.
+        that `push_to_hub` of the whole dict refuses them: `attune_data.publish` makes a repository of them.
 
         Returns
         -------

@@ -74,16 +74,8 @@ def _never(_: Any) -> bool:
     return False
 
 
-def _as_it_is(record: R, _: Place | None) -> R:
-    return record
-
-
 def _unfixed(value: Any, _path: str, _report: Report) -> Any:
     return value
-
-
-def _nothing(_records: Sequence[Any], _files: int, _report: Report) -> None:
-    pass
 
 
 def _no_rule(_record: Any, _report: Report) -> None:
@@ -130,9 +122,9 @@ class Kind(Generic[R, C]):
         Tells that a valid record is to be fixed all the same.
     check : callable
         The rules beyond types: reports what a valid record gets wrong.
-    check_all : callable
+    check_all : callable, optional
         Rules on all records of a source: takes them, from how many files they are, and a `Report`.
-    place : callable
+    place : callable, optional
         Fills in what a record's place tells; the place of a row of a Dataset is None.
     key : callable
         What no two records of a collection share.
@@ -180,8 +172,8 @@ class Kind(Generic[R, C]):
     fix: Fix = _unfixed
     is_old: Callable[[R], bool] = _never
     check: Callable[[R, Report], None] = _no_rule
-    check_all: Callable[[Sequence[R], int, Report], None] = _nothing
-    place: Callable[[R, Place | None], R] = _as_it_is
+    check_all: Callable[[Sequence[R], int, Report], None] | None = None
+    place: Callable[[R, Place | None], R] | None = None
     key: Callable[[R], object] = _id
     identity: str = "id"
     duplicate: Callable[[R, R], Duplicate] = first_counts

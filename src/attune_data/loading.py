@@ -21,7 +21,17 @@ from attune_data.reading import Reader, parse_object
 from attune_data.record import Record
 from attune_data.text import plural
 
-__all__ = ["Keep", "OnError", "Progress", "gc_paused", "load_chosen", "load_records", "recognise", "records_of"]
+__all__ = [
+    "Keep",
+    "OnError",
+    "Progress",
+    "gc_paused",
+    "load_chosen",
+    "load_records",
+    "recognise",
+    "records_of",
+    "source_name",
+]
 
 R = TypeVar("R", bound=Record)
 C = TypeVar("C")
@@ -136,7 +146,7 @@ def recognise(source: Source, kinds: Sequence[Kind[Any, Any]] = KINDS) -> Kind[A
             other = other or other_file(parsed)
     known = ", ".join(kind.plural for kind in kinds)
     why = f"it is {other.noun}; {other.hint}" if other else problem or f"none of {known} is among its records"
-    raise SourceError(f"{_name(source)} is of no known kind: {why}")
+    raise SourceError(f"{source_name(source)} is of no known kind: {why}")
 
 
 def load_chosen(
@@ -174,9 +184,10 @@ def load_chosen(
             if first[1] is not document:
                 kept[kind.key(record)] = _counting(kind, first, (record, document), reader.issues)
     records = [record for record, _ in kept.values()]
-    report = Report(_name(source))
-    kind.check_all(records, len({_file(document) for _, document in kept.values()}), report)
-    reader.issues += report.issues
+    if kind.check_all is not None:
+        report = Report(source_name(source))
+        kind.check_all(records, len({_file(document) for _, document in kept.values()}), report)
+        reader.issues += report.issues
     if on_error == "raise" and any(issue.severity == "error" for issue in reader.issues):
         raise LoadError(reader.issues)
     files = {_id(record): document.name for record, document in kept.values()}
@@ -201,7 +212,7 @@ def records_of(
         if progress:
             progress(count)
         if record is not None:
-            yield kind.place(record, _place(source, document)), document
+            yield record if kind.place is None else kind.place(record, _place(source, document)), document
     if not reader.own and reader.others:
         raise SourceError(_of_another_kind(source, reader))
 
@@ -228,7 +239,7 @@ def _of_another_kind(source: Source, reader: Reader[Any]) -> str:
         else:
             counted.append(other.noun if count == 1 else f"{count} times {other.noun}")
             readers.append(other.hint)
-    return f"{_name(source)} contains {' and '.join(counted)} and no {reader.kind.noun}; {', '.join(readers)}"
+    return f"{source_name(source)} contains {' and '.join(counted)} and no {reader.kind.noun}; {', '.join(readers)}"
 
 
 def _id(record: Any) -> str:
@@ -236,7 +247,8 @@ def _id(record: Any) -> str:
     return found
 
 
-def _name(source: Source) -> str:
+def source_name(source: Source) -> str:
+    """Return what messages and issues call a source."""
     return "the Dataset" if is_dataset(source) else os.fspath(source)
 
 

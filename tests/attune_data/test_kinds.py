@@ -253,8 +253,6 @@ def test_a_broken_record_of_the_kind_is_no_other_kind(tmp_path: Path) -> None:
 
 # Tables and cards.
 
-FRAMES = [frames for kind in KINDS for frames in (kind.tables, kind.joined) if frames is not None]
-
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.tables], ids=lambda kind: kind.noun)
 def test_tables_have_their_schemas_and_come_back_without_the_records(

@@ -1,6 +1,5 @@
 """Loading scenarios and episodes of EIBench."""
 
-import os
 from collections import Counter
 from pathlib import PurePosixPath
 from typing import Literal
@@ -9,7 +8,7 @@ from attune_data.eibench.kinds import EPISODE, SCENARIO, SPLITS, Episodes, Scena
 from attune_data.eibench.scenario import Scenario
 from attune_data.io.sources import Document, Source
 from attune_data.issues import LEFT_OUT, Issue, shown
-from attune_data.loading import OnError, Progress, load_chosen, load_records
+from attune_data.loading import OnError, Progress, load_chosen, load_records, source_name
 
 __all__ = ["load_episodes", "load_scenarios"]
 
@@ -79,8 +78,8 @@ def load_scenarios(
     )
     if not loaded and counts:
         message = f"no scenario is of the split {split}; is this the right folder?"
-        file = source if isinstance(source, str) else os.fspath(source) if isinstance(source, os.PathLike) else "rows"
-        issue = Issue(file, "$", "missing-split", "warning", shown(dict(counts)), message, "all left out")
+        value, name = shown(dict(counts)), source_name(source)
+        issue = Issue(name, "$", "missing-split", "warning", value, message, "all left out")
         return Scenarios((), [*loaded.found, issue])
     return loaded
 
