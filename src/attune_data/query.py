@@ -239,8 +239,8 @@ class Queryable(ABC):
         -------
         dict of str to part
             By the value as it was first spelt; sorted, no answer last. Diagnosis groups, bands and other closed lists
-            in the codebook's order, screens as ``screen-positive`` and ``screen-negative``. Bins by their cut, ``"<= 8"`` and ``"> 8"``.
-            A score outside its instrument's range is, in screens, bands and bins, no answer.
+            in the codebook's order, screens as ``screen-positive`` and ``screen-negative``. Bins by their cut,
+            ``"<= 8"`` and ``"> 8"``. A score outside its instrument's range is, in screens, bands and bins, no answer.
 
         Raises
         ------

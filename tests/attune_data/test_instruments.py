@@ -165,27 +165,6 @@ def test_missing_or_outside_the_range_is_in_no_group(name: str) -> None:
     assert None not in {group(one.low), group(one.high)}
 
 
-@pytest.mark.parametrize(
-    ("text", "bands"),
-    [
-        ("severe", BANDS[3:]),
-        ("severe+", BANDS[3:]),
-        ("moderate", ("moderate",)),
-        ("moderate+", BANDS[2:]),
-        (" Moderate + ", BANDS[2:]),
-        ("MILD", ("mild",)),
-        ("within normal limits", BANDS[:1]),
-        ("within normal limits+", BANDS),
-    ],
-)
-def test_parse_bands(text: str, bands: tuple[str, ...]) -> None:
-    assert instruments["promis_anxiety_t"].parse_bands(text) == bands
-
-
-def test_at_least() -> None:
-    assert instruments["promis_sleep_t"].at_least(" Mild ") == BANDS[1:]
-
-
 # Mistakes.
 
 
@@ -197,10 +176,6 @@ def test_at_least() -> None:
         (lambda: instruments["promis_sleep_t"].screen(60), r"promis_sleep_t has no published cut-off.*see band\(\)"),
         (lambda: instruments["who_5"].band(9), r"who_5 has no published bands.*below 13.*see screen\(\)"),
         (lambda: instruments["promis_anxiety"].band(9), r"no published bands.*T-score, promis_anxiety_t"),
-        (lambda: instruments["aq_10"].at_least("mild"), r"aq_10 has no published bands"),
-        (lambda: instruments["promis_anxiety_t"].at_least("moderat"), r"no band 'moderat'; the nearest is 'moderate'"),
-        (lambda: instruments["promis_anxiety_t"].parse_bands("sever+"), r"no band 'sever'; the nearest is 'severe'"),
-        (lambda: instruments["promis_anxiety_t"].parse_bands("+"), r"promis_anxiety_t has no band ''"),
     ],
 )
 def test_what_nobody_published_is_an_error(ask: Callable[[], object], words: str) -> None:

@@ -7,7 +7,6 @@ that is missing or outside the instrument's range is in no group.
 import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from itertools import pairwise
 from typing import Annotated, Literal, Self
 
@@ -172,72 +171,12 @@ class Instrument(Entry):
         >>> instruments["promis_anxiety_t"].band(61.4)
         'moderate'
         """
-        self._band_names()
-        if score is None or not self.low <= score <= self.high:
-            return None
-        return [band.name for band in self.bands if band.low <= score][-1]
-
-    def at_least(self, band: str) -> tuple[str, ...]:
-        """Return the names of a band and of all that are more severe.
-
-        Parameters
-        ----------
-        band
-            Name of a band; letter case and outer blanks do not matter.
-
-        Returns
-        -------
-        tuple of str
-            Mildest first.
-
-        Raises
-        ------
-        ValueError
-            The instrument has no such band, or none at all.
-
-        Examples
-        --------
-        >>> instruments["promis_anxiety_t"].at_least("moderate")
-        ('moderate', 'severe')
-        """
-        names = self._band_names()
-        asked = band.strip().lower()
-        if asked not in names:
-            (near,) = get_close_matches(asked, names, n=1, cutoff=0)
-            raise ValueError(f"{self.name} has no band {band!r}; the nearest is {near!r}")
-        return names[names.index(asked) :]
-
-    def parse_bands(self, text: str) -> tuple[str, ...]:
-        """Return the names of the bands that a text selects: ``"moderate"`` one, ``"moderate+"`` that and above.
-
-        Parameters
-        ----------
-        text
-            Name of a band, with a final plus for the more severe ones too.
-
-        Returns
-        -------
-        tuple of str
-            Mildest first.
-
-        Raises
-        ------
-        ValueError
-            The instrument has no such band, or none at all.
-
-        Examples
-        --------
-        >>> instruments["promis_sleep_t"].parse_bands("mild+")
-        ('mild', 'moderate', 'severe')
-        """
-        name = text.strip()
-        return self.at_least(name[:-1]) if name.endswith("+") else self.at_least(name)[:1]
-
-    def _band_names(self) -> tuple[str, ...]:
         if not self.bands:
             instead = f"It has a cut-off ({self.cut_off}), see screen()." if self.cut_off else self.note
             raise ValueError(f"{self.name} has no published bands. {instead}")
-        return tuple(band.name for band in self.bands)
+        if score is None or not self.low <= score <= self.high:
+            return None
+        return [band.name for band in self.bands if band.low <= score][-1]
 
 
 _NAMES = (*ComputedScores.model_fields, "panas_positive", "panas_negative")
