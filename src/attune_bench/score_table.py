@@ -205,7 +205,7 @@ class ScoreTable:
     def keep(
         self, *, groups: Iterable[tuple[str, str | None]] | None = None, units: Iterable[str] | None = None
     ) -> Self:
-        """Return the scores of some models and conditions, or on some units, under the variant chosen."""
+        """Return the scores of some models and conditions, or on some units, with their variants."""
         rows = self.values.select(*KEYS).with_row_index("row")
         if groups is not None:
             pairs = pl.DataFrame(list(groups), schema={"model": pl.String, "condition": pl.String}, orient="row")
@@ -214,11 +214,14 @@ class ScoreTable:
             rows = rows.filter(pl.col("unit").is_in(list(units)))
         places = rows["row"].sort().to_list()
         values = self.values[places]
+        variants = self.variants
+        if variants is not None:
+            variants = variants.join(values, on=KEYS, how="semi", nulls_equal=True, maintain_order="left")
         return replace(
             self,
             values=values,
             units=self.units.filter(pl.col("unit").is_in(values["unit"].implode())),
-            variants=None,
+            variants=variants,
             detail=None if self.detail is None else tuple(self.detail[place] for place in places),
         )
 

@@ -51,6 +51,7 @@ __all__ = [
 
 _MOST_COLUMNS = 5
 _WIDEST_HEAD = 40
+_COUNTED = ("failed", "calls")
 
 
 def headline(table: ScoreTable) -> str:
@@ -172,7 +173,11 @@ def _board_note(table: ScoreTable, metrics: Sequence[str], options: AnalysisOpti
 
 
 def model_frame(table: ScoreTable) -> pl.DataFrame:
-    """Return every metric as a column: a row a model and condition, with ``<metric>_n`` and ``coverage_<task>``."""
+    """Return every metric as a column, a row a model and condition.
+
+    Beside them ``<metric>_n``, ``coverage_<task>``, and what results count, ``failed_<kind>`` and ``calls_<outcome>``,
+    null where no result says it.
+    """
     series, covered = ScoreSeries(table), coverage(table)
     rows: list[dict[str, Any]] = [
         {
@@ -197,7 +202,11 @@ def model_frame(table: ScoreTable) -> pl.DataFrame:
         schema[f"coverage_{task}"] = pl.Float64
         for row, group in zip(rows, series.groups, strict=True):
             row[f"coverage_{task}"] = covered[group].get(task)
-    return pl.DataFrame(rows, schema=schema)
+    counts = pl.col(f"^({'|'.join(_COUNTED)})\\..*$")
+    sums = table.values.group_by("model", "condition").agg(pl.when(counts.count() > 0).then(counts.sum()))
+    sums = sums.with_columns(counts.cast(pl.Int64)).rename(lambda name: name.replace(".", "_"))
+    frame = pl.DataFrame(rows, schema=schema)
+    return frame.join(sums, on=["model", "condition"], nulls_equal=True, maintain_order="left")
 
 
 def metric_tables(table: ScoreTable, frame: pl.DataFrame) -> list[Table]:

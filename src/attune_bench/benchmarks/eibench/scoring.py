@@ -12,6 +12,7 @@ in the number of rounds or in the configuration, which is all but the model that
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from math import nan
 from typing import Any, get_args
@@ -66,11 +67,11 @@ def score(
     Returns
     -------
     Scores
-        Of ``reward, anger_score, trust_score, final_anger, final_trust, reward_macro``, with the trait ``scene``. Their
-        variants are ``rule`` (``evaluation``, as published: the direction of an axis is inferred from its anchors;
-        ``directed``: anger down, trust up) and ``failed``, what failed episodes count: ``exclude``, nothing; ``start``,
-        as published, the state they broke off in, the start where none is recorded, and a record of an error nothing;
-        ``worst``, -1 and the worst state.
+        Of ``reward, anger_score, trust_score, final_anger, final_trust, reward_macro``, the mean of the mean rewards of
+        the scenes that were played, with the trait ``scene``. Their variants are ``rule`` (``evaluation``, as
+        published: the direction of an axis is inferred from its anchors; ``directed``: anger down, trust up) and
+        ``failed``, what failed episodes count: ``exclude``, nothing; ``start``, as published, the state they broke off
+        in, the start where none is recorded, and a record of an error nothing; ``worst``, -1 and the worst state.
 
     Raises
     ------
@@ -91,10 +92,14 @@ def score(
     settings = common_settings(held)
     scored = sorted((episode for episode in held if episode.scenario_id in known), key=lambda one: one.id)
     _check_models(held, scored, len(known))
-    parts = [_variant(scored, known, rule, failed) for rule, failed in product(_RULES, _TREATMENTS)]
+    played = sorted({episode.scenario_id for episode in scored})
+    scenes = [scene for scene in SCENES if scene in {known[unit].scene for unit in played}]
+    parts = [_variant(scored, known, scenes, rule, failed) for rule, failed in product(_RULES, _TREATMENTS)]
     variants = pl.concat(parts)
     chosen = {"rule": _RULES[0], "failed": _TREATMENTS[0]}
-    played = sorted({episode.scenario_id for episode in scored})
+    # A scene that nobody played is in no mean.
+    terms = tuple(f"{term}.{scene}" for scene in scenes for term in ("reward", "n"))
+    metrics = {**METRICS, "reward_macro": replace(METRICS["reward_macro"], terms=terms)}
     if progress:
         progress(len(held))
     provenance = Provenance(
@@ -103,7 +108,7 @@ def score(
         unit="scenario",
         cluster="scenario",
         primary="reward",
-        headline=tuple(METRICS),
+        headline=tuple(metrics),
         expected=len(known),
         variant=chosen,
         synthetic=all(scenario.synthetic for scenario in known.values()),
@@ -120,7 +125,7 @@ def score(
     return Scores(
         values=variants.filter(**chosen).drop(list(chosen)),
         units=units,
-        metrics=METRICS,
+        metrics=metrics,
         provenance=provenance,
         variants=variants,
     )
@@ -186,9 +191,13 @@ def _check_models(held: Sequence[Episode], scored: Sequence[Episode], scenarios:
 
 
 def _variant(
-    episodes: Sequence[Episode], scenarios: Mapping[str, Scenario], rule: Rule, failed: Treatment
+    episodes: Sequence[Episode],
+    scenarios: Mapping[str, Scenario],
+    scenes: Sequence[str],
+    rule: Rule,
+    failed: Treatment,
 ) -> pl.DataFrame:
-    """Return the values of episodes under one rule and treatment."""
+    """Return the values of episodes, which are of these scenes, under one rule and treatment."""
     pairs = [(episode, scenarios[episode.scenario_id]) for episode in episodes]
     failures = [failure_of(episode) for episode in episodes]
     marked = np.array([failure is not None for failure in failures], dtype=np.bool_)
@@ -206,15 +215,14 @@ def _variant(
         numbers[f"final_{axis}"] = final
     numbers["reward"] = (numbers["anger_score"] + numbers["trust_score"]) / 2
     rewards = [null(value) for value in numbers["reward"].tolist()]
-    scenes = [scenario.scene for _, scenario in pairs]
     columns: dict[str, list[Any]] = {
         "model": [episode.model for episode in episodes],
         "condition": [None] * len(episodes),
         "unit": [scenario.id for _, scenario in pairs],
         **{name: [null(value) for value in numbers[name].tolist()] for name in NUMBERS},
     }
-    for scene in SCENES:
-        pairs_of = list(zip(rewards, (own == scene for own in scenes), strict=True))
+    for scene in scenes:
+        pairs_of = list(zip(rewards, (scenario.scene == scene for _, scenario in pairs), strict=True))
         columns[f"reward.{scene}"] = [_of_scene(reward, is_of_scene, reward) for reward, is_of_scene in pairs_of]
         columns[f"n.{scene}"] = [_of_scene(reward, is_of_scene, 1.0) for reward, is_of_scene in pairs_of]
     for kind in FAILURES:

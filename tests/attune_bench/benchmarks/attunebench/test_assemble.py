@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from attune_bench import score
+from attune_bench.benchmarks.attunebench.detail import records_of
 from attune_bench.benchmarks.attunebench.flow import assemble, planned_calls, run_conversation
 from attune_bench.benchmarks.attunebench.settings import AttuneBenchSettings
 from attune_bench.runner import Call, Complete
@@ -149,12 +151,10 @@ def test_one_missing_answer_leaves_its_own_fields_out(five_turns: Conversation, 
 def test_a_run_that_another_harness_made_is_scored_as_ours(
     demo: list[Conversation], oracle: Callable[..., Complete], truth: Truth
 ) -> None:
-    from attune_bench import score
-
     conversations = demo[:4]
     ours = [asyncio.run(run_conversation(one, oracle(one), SETTINGS)) for one in conversations]
     theirs = []
     for one in conversations:
         answers = driven(one, SETTINGS, lambda call, one=one: json.dumps(truth(one, call)))  # type: ignore[misc] # a default
         theirs.append(assemble(one, answers, SETTINGS))
-    assert score(conversations, theirs).records == score(conversations, ours).records
+    assert records_of(score(conversations, theirs)) == records_of(score(conversations, ours))

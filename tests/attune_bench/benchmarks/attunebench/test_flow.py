@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from attune_bench import score
+from attune_bench.benchmarks.attunebench.aggregates import aggregates
+from attune_bench.benchmarks.attunebench.detail import records_of
 from attune_bench.benchmarks.attunebench.flow import planned_calls, run_conversation
 from attune_bench.benchmarks.attunebench.run_files import write_runs
 from attune_bench.benchmarks.attunebench.settings import AttuneBenchSettings
@@ -120,11 +122,11 @@ def test_an_oracle_scores_100_and_its_runs_load_without_issue(
     assert loaded.issues.filter(loaded.issues["severity"] != "note").height == 0
     assert {run.id: run for run in loaded} == {run.id: run for run in runs}
     scores = score(demo, loaded)
-    (aggregate,) = scores.aggregates
+    (aggregate,) = aggregates(scores)
     assert {name: aggregate[name] for name in PERFECT} == pytest.approx(dict.fromkeys(PERFECT, 1.0), abs=1e-12)
     # Where no PANAS total changed, panas01 is 0.5 instead of 1, and the composite 100 (1 - 0.27 x 0.4 x 0.5) = 94.6.
     unchanged = {c.id for c in demo if _totals(c.pre_panas) == _totals(c.post_panas)}
-    composites = {record["conversationId"]: record["composite_score"] for record in scores.records}
+    composites = {record["conversationId"]: record["composite_score"] for record in records_of(scores)}
     assert composites == {conversation.id: 94.6 if conversation.id in unchanged else 100 for conversation in demo}
     assert len(unchanged) < 3
 
@@ -292,7 +294,7 @@ def test_nothing_readable_is_nothing_predicted(five_turns: Conversation, oracle:
     assert not run.complete
     for turn in run.turns:
         assert turn.model_fields_set == {"turn_number", "pairwise_assignment"}
-    (record,) = score([five_turns], [run]).records
+    (record,) = records_of(score([five_turns], [run]))
     assert record["composite_score"] is None
 
 

@@ -33,7 +33,7 @@ def test_rejudging_changes_the_judgements_only(call: Invoke, tmp_path: Path) -> 
         )
         assert server.calls == sent + judgements
         assert {body["model"] for body in server.bodies[sent:]} == {"two"}
-        assert call(*again, *common)[1].startswith("results-rejudged: 2 files, 2 of them from before")
+        assert call(*again, *common)[1].startswith("results-rejudged: 2 runs, 2 of them from before\n")
         assert server.calls == sent + judgements
     before, after = load_runs(tmp_path / "results"), load_runs(tmp_path / "results-rejudged")
     assert [one.id for one in before] == [one.id for one in after]
@@ -61,8 +61,8 @@ def test_runs_of_another_runner_are_judged_again(call: Invoke, tmp_path: Path, c
         options = ["--ground-truth", "demo", "--judge-provider", "local", "--judge-model", "two"]
         status, out, err = call("rejudge", "results", *options, "--base-url", server.url)
     assert (status, err) == (0, "")
-    assert out.startswith("results-rejudged: 1 file\n")
-    assert out.endswith("next: attune-bench score --results results-rejudged --ground-truth demo\n")
+    assert out.startswith("results-rejudged: 1 run\n")
+    assert out.endswith("next: attune-bench score --results results-rejudged --data demo\n")
 
 
 def test_judges_are_asked_in_the_words_of_the_data_set(call: Invoke, tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_runs_that_changed_are_judged_again_and_what_cannot_be_is_told(call: Inv
         status, out, err = call("rejudge", "results", *options)
         assert server.calls == sent, "the drafts are the same"
     assert (status, err) == (0, "attune-bench: 1 run without a draft or a conversation left out\n")
-    assert out.startswith("results-rejudged: 1 file\n")
+    assert out.startswith("results-rejudged: 1 run\n")
     judged = json.loads((tmp_path / "results-rejudged" / first.name).read_bytes())
     assert judged["turns"][0]["em_emotion_tags"] == [{"emotion": "Proud", "intensity": 7}]
 
@@ -150,7 +150,7 @@ def test_the_conversations_are_those_that_the_runs_were_made_of(
         monkeypatch.chdir("moved/runs")
         status, out, err = call("rejudge", ".", *judging)
         assert (status, err) == (0, "")
-        assert out.splitlines()[-1].endswith(f"--ground-truth {tmp_path / 'moved' / 'study'}")
+        assert out.splitlines()[-1].endswith(f"--data {tmp_path / 'moved' / 'study'}")
         monkeypatch.chdir(tmp_path)
         assert call("rejudge", "moved/runs-rejudged", *judging)[0] == 0, "what was judged again can be so again"
         note = tmp_path / "moved" / "runs" / ".sources.json"
@@ -163,7 +163,7 @@ def test_the_conversations_are_those_that_the_runs_were_made_of(
             note.write_text(useless)
             status, _, err = call("rejudge", "moved/runs", *judging)
             assert status == 2
-            assert "no note of what its runs are of; name the conversations with --ground-truth" in err
+            assert "no note of what its runs are of; name the conversations with --data" in err
 
 
 def test_where_nothing_can_be_judged_the_reason_is_told(call: Invoke, tmp_path: Path, five_turns: Conversation) -> None:

@@ -22,9 +22,9 @@ def start(server: ModelServer, output: Path, limit: int) -> subprocess.Popen[byt
     code = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
     code += "from attune_bench.cli import main; main()"
     options = [f"--base-url={server.url}", f"--output={output}", f"--limit={limit}", f"--concurrency={CONCURRENCY}"]
-    arguments = ["eibench", "run", "local", "vendor/model", "demo", "--simulator-model=vendor/person", *options]
+    arguments = ["run", "local", "vendor/model", "demo", "--benchmark=eibench", *options]
     return subprocess.Popen(
-        [sys.executable, "-Werror", "-c", code, *arguments],
+        [sys.executable, "-Werror", "-c", code, *arguments, "--simulator-model=vendor/person"],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from attune_bench.benchmarks.eibench.comparison import common_settings
 from model_server import Fault, Json, ModelServer, answer_to, reply, said, talk
 
-from attune_bench.benchmarks.eibench.scoring import episode_summary
+from attune_bench import score
+from attune_bench.benchmarks.eibench.scoring import common_settings
 from attune_bench.benchmarks.eibench.settings import EIBenchSettings
+from attune_bench.benchmarks.eibench.summary import model_summary
 from attune_bench.benchmarks.eibench.task import TASK
 from attune_bench.runner import Endpoint, Price, PriceError, Role, RunError, RunOptions, RunOutcome, endpoint, run_sync
 from attune_data import Scenario, load_episodes, load_scenarios
@@ -78,7 +79,7 @@ def test_results_load_without_a_fault_and_score_as_they_say(tmp_path: Path) -> N
         assert [meta.anger for meta in metas] == curve[1:]
         assert episode.final_anger == curve[-1]
         assert episode.initial_anger == by_id[episode.scenario_id].initial_calibration.initial_anger
-    summary = episode_summary(episodes, DEMO, failed="start")
+    summary = model_summary(score(DEMO, episodes).variant(failed="start"), resamples=50)
     rewards = [line["reward"] for line in lines(tmp_path)]
     assert summary["n"] == len(DEMO)
     assert summary["overall"]["reward"] == pytest.approx(sum(rewards) / len(rewards), abs=1e-12)
@@ -96,6 +97,9 @@ def test_the_summary_has_the_official_shape_and_is_strict_json(tmp_path: Path) -
     summary = json.loads(summary_text, parse_constant=refuse)
     wanted = {"n", "reward", "goal_score", "anger_score", "trust_score", "final_anger", "final_trust"}
     assert summary["model"] == "vendor/model"
+    assert list(summary["by_scene"]) == ["support", "defense"]
+    rewards = [block["reward"] for block in summary["by_scene"].values()]
+    assert summary["overall"]["macro"] == pytest.approx(sum(rewards) / 2, abs=1e-12)
     for block in (summary["overall"], *summary["by_scene"].values()):
         assert wanted <= block.keys()
         assert block["goal_score"] is None

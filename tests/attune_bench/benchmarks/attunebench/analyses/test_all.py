@@ -1,19 +1,26 @@
-"""All analyses on odd scores: none, one of everything, nothing that varies, nothing that is there; order and seed."""
+"""All analyses of AttuneBench's scores: none, one of everything, nothing that varies or is there; order and seed."""
 
 import random
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
 import pytest
 
 from attune_bench import Scores, score
-from attune_bench.benchmarks.attunebench.analyses import ANALYSES, diagnosis_groups, turn_drift
+from attune_bench.analyses import ANALYSES as GENERAL
+from attune_bench.analyses.analysis import Analysis
+from attune_bench.benchmarks.attunebench.analyses import ANALYSES as OWN
+from attune_bench.benchmarks.attunebench.analyses import diagnosis_groups, turn_drift
+from attune_bench.benchmarks.attunebench.detail import records_of
+from attune_bench.benchmarks.attunebench.metrics import METRICS
+from attune_bench.benchmarks.attunebench.table import provenance_of, scores_of
 from attune_bench.stats.comparison import compare
-from attune_bench.stats.series import METRICS
 from attune_data import Collection, Conversation, Conversations, Run
 from attune_data.attunebench.synthetic.generator import Effects, SimulatedModel, conversations, runs
 
 Json = dict[str, Any]
+ANALYSES: Mapping[str, Analysis] = {**GENERAL, **OWN}
 QUICK: Json = {"resamples": 200}
 pytestmark = pytest.mark.filterwarnings("ignore:200 resamples are too few")
 NUMBERS = ("low", "high", "p", "p_holm", "share_low", "share_high")
@@ -30,8 +37,9 @@ class Case:
 
     def analyse(self, name: str, **options: Any) -> pl.DataFrame:
         analysis = ANALYSES[name]
-        needs = {need: {"data": self.data, "runs": self.runs}[need] for need in analysis.needs}
-        return analysis.function(self.scores, **needs, **QUICK, **options)
+        needs = {need: {"data": self.data, "results": self.runs}[need] for need in analysis.needs}
+        metrics = {"metrics": analysis.metrics} if analysis.takes_metrics and analysis.metrics else {}
+        return analysis.function(self.scores, **needs, **QUICK, **metrics, **options)
 
 
 def _case(count: int, participants: int, models: str, modes: tuple[Any, ...] = ("default",)) -> Case:
@@ -43,6 +51,10 @@ def _case(count: int, participants: int, models: str, modes: tuple[Any, ...] = (
 @pytest.fixture(scope="module")
 def full() -> Case:
     return _case(16, 10, "abc", ("default", "verbose"))
+
+
+def _rebuilt(records: Sequence[Any]) -> Scores:
+    return scores_of(records, provenance_of(protocol="documented", synthetic=True))
 
 
 def _finite(frame: pl.DataFrame) -> None:
@@ -57,7 +69,7 @@ def test_a_full_case_has_intervals(full: Case, name: str) -> None:
     found = full.analyse(name)
     _finite(found)
     assert found.height > 0
-    assert set(found["mode"]) == ({"verbose"} if {"reference"} & {*found.columns} else {"default", "verbose"})
+    assert set(found["condition"]) == ({"verbose"} if {"reference"} & {*found.columns} else {"default", "verbose"})
     if "low" in found.columns:
         there = found.drop_nulls("low")
         assert there.height > 0
@@ -67,10 +79,11 @@ def test_a_full_case_has_intervals(full: Case, name: str) -> None:
 
 @each
 def test_the_metrics_of_an_analysis_are_metrics(full: Case, name: str) -> None:
-    assert set(ANALYSES[name].metrics) <= set(METRICS)
+    metrics = ANALYSES[name].metrics or ("composite_score",)
+    assert set(metrics) <= set(METRICS)
     found = full.analyse(name)
     if "metric" in found.columns:
-        assert list(dict.fromkeys(found.sort("mode", maintain_order=True)["metric"])) == list(ANALYSES[name].metrics)
+        assert list(dict.fromkeys(found.sort("condition", maintain_order=True)["metric"])) == list(metrics)
 
 
 @each
@@ -98,7 +111,7 @@ def test_one_of_everything(name: str, count: int, participants: int, models: str
 @each
 def test_no_scores(name: str) -> None:
     case = _case(4, 4, "a")
-    case.scores = score([], [])
+    case.scores = score([], [], benchmark="attunebench")
     if name == "diagnosis_groups":
         with pytest.raises(ValueError, match="none of the 0 conversations scored is in the data"):
             case.analyse(name)
@@ -110,13 +123,12 @@ def test_no_scores(name: str) -> None:
 def test_models_that_are_alike_in_everything(name: str) -> None:
     # Every conversation has the same scores for all models: nothing varies.
     case = _case(16, 10, "abc", ("default", "verbose"))
-    example = dict(case.scores.records[0])
+    example = dict(records_of(case.scores)[0])
     keys = ("conversationId", "participant_id", "em_model", "mode")
-    records: list[Any] = [example | {key: record.get(key) for key in keys} for record in case.scores.records]
-    case.scores = Scores.of(records, protocol="documented", synthetic=True)
+    case.scores = _rebuilt([example | {key: record.get(key) for key in keys} for record in records_of(case.scores)])
     found = case.analyse(name)
     _finite(found)
-    if name in {"mode_differences", "rank_shifts"}:
+    if name in {"condition_differences", "rank_shifts"}:
         assert set(found["low"]) == set(found["high"]) == {0.0}
     elif name == "turn_drift":
         assert set(found["low"]) == set(found["high"]) == {0.0, None}
@@ -129,13 +141,14 @@ def test_models_that_are_alike_in_everything(name: str) -> None:
 def test_post_scores_that_are_all_null(name: str) -> None:
     case = _case(8, 6, "abc", ("default", "verbose"))
     lost = dict.fromkeys(("post_score", "avg_four_branch_mae", "composite_score", "equal_weight_composite"))
-    records: list[Any] = [{**record, **lost, "conversation_wide_average": None} for record in case.scores.records]
-    case.scores = Scores.of(records, protocol="documented", synthetic=True)
+    case.scores = _rebuilt(
+        [{**record, **lost, "conversation_wide_average": None} for record in records_of(case.scores)]
+    )
     found = case.analyse(name)
     _finite(found)
     if name == "branch_errors":
         assert set(found["reason"]) == {"no conversation has a value"}
-    if name in {"rank_shifts", "conversation_difficulty"}:
+    if name in {"rank_shifts", "unit_difficulty"}:
         assert found.height == 0
 
 

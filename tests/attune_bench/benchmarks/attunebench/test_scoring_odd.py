@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from attune_bench import score
+from attune_bench.benchmarks.attunebench.detail import records_of
 from attune_data import Conversation, Run, RunTurn, Turn, load_runs
 
 Json = dict[str, Any]
@@ -26,7 +27,7 @@ def score_one(make_conversation: MakeConversation, make_run: MakeRun) -> Callabl
 
     def build(truth: Json, predicted: Json) -> Json:
         scores = score([make_conversation(**truth)], [make_run(**predicted)])
-        return dict(scores.records[0])
+        return dict(records_of(scores)[0])
 
     return build
 
@@ -276,8 +277,8 @@ def test_an_incomplete_run(make_conversation: MakeConversation, make_run: MakeRu
     del content["post_conversation"]
     if shape != "absent":
         content["post_conversation"] = None if shape == "null" else {}
-    complete: Json = dict(score([make_conversation()], [make_run()]).records[0])
-    (record,) = score([make_conversation()], [Run.model_validate(content)]).records
+    complete: Json = dict(records_of(score([make_conversation()], [make_run()]))[0])
+    (record,) = records_of(score([make_conversation()], [Run.model_validate(content)]))
     assert {name for name, value in record.items() if value is None} == NULL_WHEN_INCOMPLETE
     for name in record.keys() - NULL_WHEN_INCOMPLETE - {"coverage"}:
         assert dict(record)[name] == complete[name], name
@@ -290,7 +291,7 @@ def test_a_run_without_the_hp_facing_phrasing(make_conversation: MakeConversatio
         turns[0][name] = {}
         turns[1][name] = None
         turns[2].pop(name, None)
-    (record,) = score([make_conversation()], [make_run(turns=turns)]).records
+    (record,) = records_of(score([make_conversation()], [make_run(turns=turns)]))
     nulls = {name for name, value in record.items() if value is None}
     assert nulls == {
         *(f"avg_binary_{task}_accuracy_hp" for task in ("om", "human")),
@@ -311,7 +312,7 @@ def test_one_hp_facing_answer_in_one_turn_is_enough(make_conversation: MakeConve
     for turn in turns:
         turn["em_binary_om_assessment_hp"] = turn["em_binary_human_prediction_hp"] = {}
     turns[1]["em_binary_human_prediction_hp"] = {"B1": "no"}
-    (record,) = score([make_conversation()], [make_run(turns=turns)]).records
+    (record,) = records_of(score([make_conversation()], [make_run(turns=turns)]))
     # OM: 1 of 4 "no", 1 of 1, no judgements 0. HP: 2 of 3 "no", a wrong answer, no judgements 0.
     assert record["avg_binary_om_accuracy_hp"] == pytest.approx((1 / 4 + 1 + 0) / 3, abs=1e-12)
     assert record["avg_binary_human_accuracy_hp"] == pytest.approx((2 / 3 + 0 + 0) / 3, abs=1e-12)
@@ -329,7 +330,7 @@ def test_perspective_alignment_without_a_positive_denominator(score_one: Callabl
 
 def test_coverage_counts_the_turns_that_the_run_lacks(make_conversation: MakeConversation, make_run: MakeRun) -> None:
     turns = make_run().model_dump()["turns"]
-    (record,) = score([make_conversation()], [make_run(turns=turns[1:])]).records
+    (record,) = records_of(score([make_conversation()], [make_run(turns=turns[1:])]))
     # Turn 1 holds 4 OM questions, 3 HP questions and 4 comparisons; turn 2 holds 1 of each, the comparison open.
     assert record.get("coverage") == {
         "binary_om": {"present": 1, "expected": 5},
@@ -367,7 +368,7 @@ def test_panas_coverage(
 def test_issues_of_loaded_runs_name_the_file(tmp_path: Path) -> None:
     run = {"conversationId": "c9", "em_model": "vendor/model", "mode": "default", "turns": [{"turnNumber": 1}]}
     (tmp_path / "some.json").write_text(json.dumps({**run, "post_conversation": {"panas_strategy": "absolute"}}))
-    (issue,) = score([], load_runs(tmp_path)).metadata["issues"]
+    (issue,) = score([], load_runs(tmp_path)).provenance.issues
     assert (issue.file, issue.rule) == ("some.json", "run-without-conversation")
 
 
@@ -375,5 +376,5 @@ def test_of_one_run_given_twice_the_first_counts() -> None:
     conversation = Conversation(conversation_id="c", turns=(Turn(turn_number=1),))
     run = Run(conversation_id="c", em_model="m", turns=(RunTurn(turn_number=1),))
     scores = score([conversation], [run, run])
-    assert len(scores.records) == 1
-    assert [issue.rule for issue in scores.metadata["issues"]] == ["duplicate-run"]
+    assert len(records_of(scores)) == 1
+    assert [issue.rule for issue in scores.provenance.issues] == ["duplicate-run"]

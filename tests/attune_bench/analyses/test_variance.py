@@ -11,7 +11,7 @@ from scipy import stats
 from statsmodels.regression.linear_model import OLS
 
 from attune_bench import Scores
-from attune_bench.benchmarks.attunebench.analyses import conversation_difficulty, variance_split
+from attune_bench.analyses import unit_difficulty, variance_split
 from attune_metrics import MetricInputError
 
 Build = Callable[..., Scores]
@@ -30,10 +30,10 @@ def test_variance_split_by_hand(scores_of: Build) -> None:
     # Mean 4. Conversations 1.5, 3.5, 7: MSC = 2 (6.25 + .25 + 9) / 2 = 15.5. Models 3 and 5: MSM = 3 (1 + 1) / 1 = 6.
     # All squares 9 + 1 + 1 + 4 + 0 + 25 = 40, so MSE = (40 - 31 - 6) / 2 = 1.5.
     rows = variance_split(_scores(scores_of, TABLE), metrics=[METRIC]).to_dicts()
-    assert [row["source"] for row in rows] == ["conversation", "model", "residual"]
+    assert [row["source"] for row in rows] == ["unit", "model", "residual"]
     assert [row["variance"] for row in rows] == pytest.approx([(15.5 - 1.5) / 2, (6 - 1.5) / 3, 1.5], abs=1e-12)
     assert [row["share"] for row in rows] == pytest.approx([0.7, 0.15, 0.15], abs=1e-12)
-    assert {(row["n"], row["models"], row["participants"], row["reason"]) for row in rows} == {
+    assert {(row["n"], row["models"], row["clusters"], row["reason"]) for row in rows} == {
         (3, 2, 3, "fewer than 5 participants")
     }
 
@@ -113,7 +113,7 @@ def test_what_cannot_be_split(scores_of: Build, table: Any, reason: str) -> None
 
 def test_difficulty_by_hand(scores_of: Build) -> None:
     table = {"a": [1.0, 3.0, 5.0], "b": [3.0, None, None], "c": [5.0, 4.0, None]}
-    rows = conversation_difficulty(_scores(scores_of, table)).rows()
+    rows = unit_difficulty(_scores(scores_of, table)).rows()
     assert rows == [
         ("default", METRIC, "c0", 3.0, 2.0, 3),
         ("default", METRIC, "c1", 3.5, pytest.approx(0.5**0.5, abs=1e-12), 2),
@@ -121,7 +121,7 @@ def test_difficulty_by_hand(scores_of: Build) -> None:
     ]
 
 
-@pytest.mark.parametrize("analysis", [variance_split, conversation_difficulty])
+@pytest.mark.parametrize("analysis", [variance_split, unit_difficulty])
 def test_pooled_scores_have_no_value_of_a_conversation(scores_of: Build, analysis: Callable[..., Any]) -> None:
     with pytest.raises(MetricInputError, match=f"{analysis.__name__} needs a value of each conversation"):
         analysis(_scores(scores_of, TABLE), metrics=["pooled_binary_om_metrics.mcc"])

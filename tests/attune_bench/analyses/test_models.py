@@ -1,15 +1,15 @@
-"""Correlation of metrics, win rates, differences of modes and shifts of ranks, by hand on small scores."""
+"""Correlation of metrics across models, and win rates, by hand on small scores."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
-from attune_bench.benchmarks.attunebench.analyses._common import direction
 
 from attune_bench import Scores
-from attune_bench.benchmarks.attunebench.analyses import metric_correlation, mode_differences, rank_shifts, win_rates
-from attune_bench.stats.series import METRICS
+from attune_bench.analyses import metric_correlation, win_rates
+from attune_bench.benchmarks.attunebench.metrics import METRICS
+from attune_bench.stats.ranking import direction
 from attune_metrics import MetricInputError
 from attune_metrics.stats.ranking import win_rates as rates_of
 
@@ -33,10 +33,10 @@ def _table(columns: Mapping[str, Mapping[str, Sequence[Any]]]) -> dict[str, dict
 
 
 def test_every_metric_has_a_direction_or_none() -> None:
-    lower = {metric for metric in METRICS if not metric.startswith("hp_") and direction(metric) < 0}
+    lower = {name for name, metric in METRICS.items() if not name.startswith("hp_") and direction(metric) < 0}
     assert lower == {metric for metric in METRICS if metric.endswith(("_mae", "_distance"))}
-    for metric in METRICS:
-        if metric.startswith("hp_"):
+    for name, metric in METRICS.items():
+        if name.startswith("hp_"):
             with pytest.raises(MetricInputError, match="neither higher nor lower"):
                 direction(metric)
 
@@ -59,7 +59,7 @@ def test_metric_correlation_by_hand(scores_of: Build) -> None:
     rows = metric_correlation(scores, metrics=[F1, VA, MAE]).to_dicts()
     assert [(row["metric_a"], row["metric_b"]) for row in rows] == [(F1, VA), (F1, MAE), (VA, MAE)]
     assert [row["rho"] for row in rows] == pytest.approx([0.5, -1.0, -0.5], abs=1e-12)
-    assert [(row["models"], row["participants"]) for row in rows] == [(3, 6)] * 3
+    assert [(row["models"], row["clusters"]) for row in rows] == [(3, 6)] * 3
     assert (rows[1]["low"], rows[1]["reason"]) == (None, "no variation among clusters")
     # Drawing the first kind of conversation only: .1, .5, .2; the second only: .3, .7, .6, the same order. The order
     # never changes either.
@@ -115,7 +115,7 @@ def test_lower_errors_win(scores_of: Build) -> None:
 def test_win_rates_agree_with_the_matrix(scores_of: Build) -> None:
     values = np.random.default_rng(0).integers(0, 4, size=(4, 30)) / 4
     scores = scores_of(_table({model: {PAIRWISE: row.tolist()} for model, row in zip("abcd", values, strict=True)}))
-    found = win_rates(scores)
+    found = win_rates(scores, metrics=[PAIRWISE])
     matrix = rates_of(values).rates
     for row in found.iter_rows(named=True):
         assert row["rate"] == pytest.approx(matrix["abcd".index(row["model_a"]), "abcd".index(row["model_b"])])
@@ -127,98 +127,3 @@ def test_win_rates_agree_with_the_matrix(scores_of: Build) -> None:
 def test_win_rates_of_what_cannot_win(scores_of: Build, metric: str) -> None:
     with pytest.raises(MetricInputError, match=metric):
         win_rates(scores_of({}), metrics=[metric])
-
-
-# Modes.
-
-
-def _in_modes(build: Build, values: Mapping[tuple[str, str], Sequence[Any]], metric: str = F1) -> Scores:
-    table = {f"{model} {mode}": {metric: row} for (model, mode), row in values.items()}
-    return build(_table(table), modes={f"{model} {mode}": (model, mode) for model, mode in values})
-
-
-def test_mode_differences_by_hand(scores_of: Build) -> None:
-    scores = _in_modes(
-        scores_of,
-        {
-            ("a", "default"): [10, 20, 30, 40, 50, None],
-            ("a", "omniscient"): [20, 30, 40, 50, 60, 90],
-            ("b", "default"): [50] * 6,
-            ("b", "omniscient"): [50] * 6,
-            ("c", "verbose"): [90] * 6,
-        },
-        COMPOSITE,
-    )
-    rows = mode_differences(scores, metrics=[COMPOSITE]).to_dicts()
-    assert [(row["model"], row["mode"], row["reference"]) for row in rows] == [
-        ("a", "omniscient", "default"),
-        ("b", "omniscient", "default"),
-    ]
-    first, second = rows
-    assert (first["value"], first["value_reference"], first["difference"]) == (40, 30, 10)
-    # All five alike: 2 of 32 exchanges are as large; Holm over two models.
-    assert (first["p"], first["p_holm"], first["n"]) == (2 / 32, 4 / 32, 5)
-    assert [second[name] for name in ("difference", "low", "high", "p", "p_holm")] == [0, 0, 0, 1, 1]
-
-
-def test_rank_shifts_by_hand(scores_of: Build) -> None:
-    # By default c, b, a; when it thinks aloud a, c, b. d has one mode and is not ranked.
-    scores = _in_modes(
-        scores_of,
-        {
-            ("a", "default"): [0.1] * 6,
-            ("b", "default"): [0.2] * 6,
-            ("c", "default"): [0.3] * 6,
-            ("d", "default"): [0.9] * 6,
-            ("a", "verbose"): [0.9] * 6,
-            ("b", "verbose"): [0.2] * 6,
-            ("c", "verbose"): [0.4] * 6,
-        },
-    )
-    found = rank_shifts(scores, metrics=[F1])
-    assert found.select("model", "rank_reference", "rank", "shift", "low", "high", "models").rows() == [
-        ("a", 3, 1, 2, 2, 2, 3),
-        ("b", 2, 3, -1, -1, -1, 3),
-        ("c", 1, 2, -1, -1, -1, 3),
-    ]
-
-
-def test_lower_errors_rank_first_and_ties_share_a_rank(scores_of: Build) -> None:
-    scores = _in_modes(
-        scores_of,
-        {
-            ("a", "default"): [1.0] * 6,
-            ("b", "default"): [2.0] * 6,
-            ("a", "verbose"): [2.0] * 6,
-            ("b", "verbose"): [2.0] * 6,
-        },
-        MAE,
-    )
-    found = rank_shifts(scores, metrics=[MAE])
-    assert found.select("model", "rank_reference", "rank", "shift").rows() == [("a", 1, 1.5, -0.5), ("b", 2, 1.5, 0.5)]
-
-
-def test_intervals_of_shifts_are_shifts_that_occur(scores_of: Build) -> None:
-    generator = np.random.default_rng(4)
-    values = {(model, mode): generator.random(20).tolist() for model in "abc" for mode in ("default", "verbose")}
-    for row in rank_shifts(_in_modes(scores_of, values), metrics=[F1]).iter_rows(named=True):
-        assert row["low"] <= row["shift"] <= row["high"]
-        assert {row["low"] % 1, row["high"] % 1} == {0}
-
-
-@pytest.mark.parametrize(("analysis", "of"), [(metric_correlation, "a rank correlation"), (rank_shifts, "a shift")])
-def test_no_bca_of_ranks(scores_of: Build, analysis: Callable[..., Any], of: str) -> None:
-    values = {(model, mode): [0.1, 0.5] for model in "abc" for mode in ("default", "verbose")}
-    scores = scores_of(
-        _table(
-            {
-                f"{model} {mode}": {F1: [place / 9, 1], VA: [1 - place / 9, 0]}
-                for place, (model, mode) in enumerate(values)
-            }
-        ),
-        modes={f"{model} {mode}": (model, mode) for model, mode in values},
-    )
-    with pytest.raises(MetricInputError, match=f"no BCa interval of {of}.*; use percentile-expanded or percentile"):
-        analysis(
-            scores, interval="bca", **({"metrics": [F1, VA]} if analysis is metric_correlation else {"metrics": [F1]})
-        )

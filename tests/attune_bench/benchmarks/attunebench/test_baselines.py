@@ -1,4 +1,4 @@
-"""The baselines: what they answer, that they see no answer of the participant's, and the files they are written to."""
+"""The baselines: what they answer, and that they see no answer of the participant's."""
 
 import json
 from collections.abc import Callable
@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 
 from attune_bench import score
+from attune_bench.benchmarks.attunebench.aggregates import aggregates
 from attune_bench.benchmarks.attunebench.baselines import BASELINES, chance, lexicon, prior
 from attune_bench.benchmarks.attunebench.baselines._emotions import find_emotions
 from attune_bench.benchmarks.attunebench.baselines._questions import OBSERVED, Exchange, prefers
 from attune_bench.benchmarks.attunebench.baselines._words import load_words
-from attune_bench.benchmarks.attunebench.run_files import run_file_name, write_runs
+from attune_bench.benchmarks.attunebench.detail import records_of
+from attune_bench.benchmarks.attunebench.run_files import write_runs
 from attune_data import Collection, Conversation, Run, RunTurn, load, load_codebook, load_runs
 from attune_data.attunebench.run import PostConversation
 
@@ -70,7 +72,7 @@ def test_a_baseline_predicts_everything_that_is_scored(name: str, demo: Demo) ->
     assert {(run.em_model, run.mode, run.run_timestamp) for run in runs} == {(f"baseline/{name}", "default", None)}
     scores = score(demo, runs)
     assert scores.issues.is_empty()
-    for record in scores.records:
+    for record in records_of(scores):
         assert all(part["present"] == part["expected"] for part in record["coverage"].values())
     assert all(turn.em_drafted_response for run in runs for turn in run.turns)
 
@@ -228,7 +230,7 @@ def test_prior_takes_the_pre_panas_for_the_post_panas(demo: Demo) -> None:
     for conversation, run in zip(demo, prior(demo), strict=True):
         guess = post_of(run).predicted_post_panas.items
         assert {word.lower(): rating for word, rating in guess.items()} == conversation.pre_panas.responses
-    assert score(demo, prior(demo)).aggregates[0]["panas_baseline_adjusted"] == 0
+    assert aggregates(score(demo, prior(demo)))[0]["panas_baseline_adjusted"] == 0
 
 
 def test_prior_of_one_participant_is_the_default(make_conversation: MakeConversation) -> None:
@@ -345,56 +347,7 @@ def test_lexicon_reads_a_conversation(make_conversation: MakeConversation) -> No
 
 
 def test_lexicon_beats_chance_on_the_demo(demo: Demo) -> None:
-    by_hand = score(demo, lexicon(demo)).aggregates[0]
-    drawn = score(demo, chance(demo, seed=0)).aggregates[0]
+    [by_hand] = aggregates(score(demo, lexicon(demo)))
+    [drawn] = aggregates(score(demo, chance(demo, seed=0)))
     for name in ("avg_emotion_va_score", "avg_binary_om_accuracy", "avg_binary_human_accuracy", "composite_score"):
         assert by_hand[name] > drawn[name] + 0.05, name
-
-
-def _named(conversation_id: str, model: str) -> Run:
-    return Run(conversation_id=conversation_id, em_model=model, mode="default")
-
-
-@pytest.mark.parametrize(
-    ("conversation_id", "model", "name"),
-    [
-        ("c1", "vendor/model", "c1_vendor_model_default.json"),
-        ("c1", "vendor/family/model:free", "c1_vendor_family-model-free_default.json"),
-        ("c1", "model", "c1_model_default.json"),
-        ("../../etc", "../x", "--..-etc_.._x_default.json"),
-        ("..", "\\x\0\n", "--x--_default.json"),
-        ("ä", "v/模型", "ä_v_模型_default.json"),
-    ],
-)
-def test_names_of_run_files_are_safe(conversation_id: str, model: str, name: str) -> None:
-    assert run_file_name(_named(conversation_id, model)) == name
-
-
-def test_long_names_are_cut_and_stay_apart() -> None:
-    names = [run_file_name(_named("模" * 90, f"vendor/{letter}")) for letter in "ab"]
-    assert len(set(names)) == 2
-    assert all(len(name.encode()) <= 200 and name.endswith(".json") for name in names)
-
-
-def test_runs_are_written_whole_and_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = tmp_path / "new" / "runs"
-    old, new = _named("c1", "v/m"), Run(conversation_id="c1", em_model="v/m", mode="default", api_cost=2)
-    assert write_runs([old], folder) == write_runs([new], folder) == [folder / "c1_v_m_default.json"]
-    text = (folder / "c1_v_m_default.json").read_text(encoding="utf-8")
-    assert text.startswith('{\n  "conversationId": "c1",\n')
-
-    def fail(*_: object) -> None:
-        raise OSError("no space left")
-
-    monkeypatch.setattr(Path, "replace", fail)
-    with pytest.raises(OSError, match="no space left"):
-        write_runs([old], folder)
-    assert [path.name for path in folder.iterdir()] == ["c1_v_m_default.json"]
-    assert load_runs(folder)[0].api_cost == 2
-
-
-@pytest.mark.parametrize(("first", "second"), [("v/a:b", "v/a-b"), ("v/a", "V/A"), ("v/a", "v/a")])
-def test_colliding_names_are_an_error_that_names_both(first: str, second: str, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=f"'c1/{first}/default' and 'c1/{second}/default'"):
-        write_runs([_named("c1", first), _named("c1", second)], tmp_path / "runs")
-    assert not (tmp_path / "runs").exists()

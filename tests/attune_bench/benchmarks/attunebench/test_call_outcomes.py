@@ -11,8 +11,10 @@ import polars as pl
 import pytest
 
 from attune_bench import Scores, score
-from attune_bench.report import Format, report
-from attune_bench.report.html import html_report
+from attune_bench.benchmarks.attunebench.aggregates import aggregates
+from attune_bench.benchmarks.attunebench.detail import conversation_frame, records_of
+from attune_bench.report.render import Format
+from attune_bench.report.tables import model_frame
 from attune_data import Conversation, Run
 from attune_data.text import width
 
@@ -43,7 +45,7 @@ def scores(make_conversation: MakeConversation, make_run: MakeRun) -> Scores:
 
 
 def test_a_score_counts_the_calls_of_its_run(scores: Scores) -> None:
-    first, second, third = scores.records
+    first, second, third = records_of(scores)
     assert first["calls"] == {"parsed": 2, "repaired": 1, "retried": 0, "failed": 0}
     assert second["calls"] == {"parsed": 1, "repaired": 0, "retried": 2, "failed": 1}
     assert "calls" not in third
@@ -56,27 +58,31 @@ def test_a_run_file_of_another_runner_says_nothing(
     make_conversation: MakeConversation, make_run: MakeRun, calls: Any
 ) -> None:
     scores = score([make_conversation()], [make_run(calls=calls)])
-    assert "calls" not in scores.records[0]
-    assert scores.aggregates[0]["calls_n"] == 0
-    assert scores.aggregates[0]["calls_failed"] is None
+    assert "calls" not in records_of(scores)[0]
+    [row] = aggregates(scores)
+    assert row["calls_n"] == 0
+    assert row["calls_failed"] is None
 
 
-def test_calls_add_up_and_stay_in_the_file(scores: Scores, tmp_path: Path) -> None:
-    scores.write(tmp_path / "scores.json")
-    for one in (scores, Scores.read(tmp_path / "scores.json")):
-        assert one.aggregates[0].items() >= (COUNTS | {"calls_n": 2}).items()
-        assert one.models.select(*COUNTS).rows() == [(3, 1, 2, 1), (None,) * 4]
-        assert one.conversations.select(*COUNTS).rows() == [(2, 1, 0, 0), (1, 0, 2, 1), (None,) * 4]
-        assert {one.models.schema[name] for name in COUNTS} == {pl.Int64}
+@pytest.mark.parametrize("name", ["scores.json", "scores.parquet"])
+def test_calls_add_up_and_stay_in_the_file(scores: Scores, tmp_path: Path, name: str) -> None:
+    scores.write(tmp_path / name)
+    for one in (scores, Scores.read(tmp_path / name)):
+        assert aggregates(one)[0].items() >= (COUNTS | {"calls_n": 2}).items()
+        assert model_frame(one).select(*COUNTS).rows() == [(3, 1, 2, 1), (None,) * 4]
+        assert conversation_frame(one).select(*COUNTS).rows() == [(2, 1, 0, 0), (1, 0, 2, 1), (None,) * 4]
+        assert {frame.schema[name] for frame in (model_frame(one), conversation_frame(one)) for name in COUNTS} == {
+            pl.Int64
+        }
 
 
 @pytest.mark.parametrize("format_", ["table", "markdown"])
 def test_a_report_shows_calls_below_the_scores(scores: Scores, format_: Format) -> None:
-    text = report(scores, format=format_)
+    text = scores.report(format=format_, resamples=50)
     rows = [line.replace("|", " ").split() for line in text.splitlines()]
-    start = rows.index(["model", "calls", "parsed", "repaired", "retried", "failed"])
+    start = rows.index("model calls parsed repaired retried failed of conversations".split())
     # The rule, the model whose files say so, and not the other one.
-    assert rows[start + 2] == ["m1", "7", "3", "1", "2", "1"]
+    assert rows[start + 2] == ["m1", "7", "3", "1", "2", "1", "2"]
     assert rows[start + 3] == []
     assert "Calls: how answers were read, those of judges included" in text
 
@@ -86,8 +92,9 @@ def test_calls_of_a_part_of_the_runs_say_of_how_many(
     make_conversation: MakeConversation, make_run: MakeRun, format_: Format
 ) -> None:
     runs = [make_run(calls=FIRST), make_run(conversationId="c2")]
-    text = report(score([make_conversation(), make_conversation(conversationId="c2")], runs), format=format_)
-    assert ["vendor/model", "3", "[1]", "2", "1", "0", "0"] in [
+    scores = score([make_conversation(), make_conversation(conversationId="c2")], runs)
+    text = scores.report(format=format_, resamples=50)
+    assert ["vendor/model", "3", "2", "1", "0", "0", "1"] in [
         line.replace("|", " ").split() for line in text.splitlines()
     ]
 
@@ -96,33 +103,33 @@ def test_calls_of_a_part_of_the_runs_say_of_how_many(
 def test_a_report_of_files_that_do_not_say_has_no_such_table(
     make_scores: Callable[..., Scores], format_: Format
 ) -> None:
-    assert "repaired" not in report(make_scores(), format=format_)
+    assert "repaired" not in make_scores().report(format=format_, resamples=50)
 
 
 @pytest.mark.parametrize("name", ["vendor/" + "long-" * 15, "深度求索" * 15, "a\nb\x1b[31m"])
 @pytest.mark.parametrize("models", [1, 3])
 def test_the_table_stays_within_100_columns(make_scores: Callable[..., Scores], name: str, models: int) -> None:
     calls = {"parsed": 12_345, "repaired": 12_345, "retried": 12_345, "failed": 12_345}
-    text = report(make_scores([f"{i}{name}" for i in range(models)], calls=calls))
-    rows = [line for line in text.splitlines() if "98760" in line]  # 4 * 12,345 in each of 2 conversations
+    text = make_scores([f"{i}{name}" for i in range(models)], calls=calls).report(resamples=50)
+    rows = [line for line in text.splitlines() if "98,760" in line]  # 4 * 12,345 in each of 2 conversations
     assert len(rows) == models
     assert max(map(width, rows)) <= 100
     assert "\x1b" not in text
 
 
 def test_csv_and_json_hold_the_counts(scores: Scores) -> None:
-    said, unsaid = csv.DictReader(StringIO(report(scores, format="csv")))
+    said, unsaid = csv.DictReader(StringIO(scores.report(format="csv", resamples=50)))
     assert {name: said[name] for name in COUNTS} == {name: str(count) for name, count in COUNTS.items()}
     assert {unsaid[name] for name in COUNTS} == {""}
-    first, second = json.loads(report(scores, format="json"))["models"]
+    first, second = json.loads(scores.report(format="json", resamples=50))["models"]
     assert first.items() >= COUNTS.items()
     assert {second[name] for name in COUNTS} == {None}
 
 
 def test_the_page_has_a_section_of_calls(scores: Scores, make_scores: Callable[..., Scores]) -> None:
-    page = html_report(scores, resamples=50, small_cells=True)
+    page = scores.report(format="html", resamples=50, small_cells=True)
     section = page[page.index("<h2>Calls</h2>") :].partition("</section>")[0]
     assert "m2" not in section
     for count in ("7", "3", "1", "2"):
         assert f">{count}</td>" in section
-    assert "<h2>Calls</h2>" not in html_report(make_scores(), resamples=50, small_cells=True)
+    assert "<h2>Calls</h2>" not in make_scores().report(format="html", resamples=50, small_cells=True)

@@ -1,3 +1,5 @@
+"""Scoring AttuneBench: golden vectors, one example worked by hand, which turns count, what is not scored."""
+
 import json
 from collections.abc import Callable
 from math import sqrt
@@ -7,6 +9,8 @@ from typing import Any
 import pytest
 
 from attune_bench import Scores, score
+from attune_bench.benchmarks.attunebench.aggregates import aggregates
+from attune_bench.benchmarks.attunebench.detail import records_of
 from attune_data import Conversation, Run, load, load_runs
 from attune_metrics.attunebench.protocol import RELEASED
 from attune_metrics.errors import MetricInputError
@@ -19,8 +23,9 @@ PROTOCOLS = ("documented", "released")
 
 
 def _record(scores: Scores) -> Json:
-    assert len(scores.records) == 1, scores.metadata["issues"]
-    return dict(scores.records[0])
+    records = records_of(scores)
+    assert len(records) == 1, scores.provenance.issues
+    return dict(records[0])
 
 
 def _identity(record: Any) -> tuple[str, str, str]:
@@ -57,18 +62,19 @@ def test_vectors(vectors: Path, folder: str, protocol: str) -> None:
     }
     scores = score(load(vectors / folder / "data"), load_runs(vectors / folder / "runs"), protocol=protocol)
     ours = {
-        _identity(record): {key: value for key, value in record.items() if key not in OURS} for record in scores.records
+        _identity(record): {key: value for key, value in record.items() if key not in OURS}
+        for record in records_of(scores)
     }
     assert ours.keys() == expected.keys()
-    assert len(scores.records) == len(expected) > 0
+    assert len(records_of(scores)) == len(expected) > 0
     assert [d for key, record in expected.items() for d in _differences(ours[key], record, str(key))] == []
 
 
 def test_the_protocols_differ_on_the_vectors(vectors: Path) -> None:
     conversations, runs = load(vectors / "plain" / "data"), load_runs(vectors / "plain" / "runs")
     documented, released = (score(conversations, runs, protocol=protocol) for protocol in PROTOCOLS)
-    assert documented.records != released.records
-    assert (documented.metadata["protocol"], released.metadata["protocol"]) == PROTOCOLS
+    assert records_of(documented) != records_of(released)
+    assert (documented.provenance.protocol, released.provenance.protocol) == PROTOCOLS
 
 
 @pytest.mark.parametrize("folder", ["plain", "odd"])
@@ -77,14 +83,14 @@ def test_order_changes_no_record_and_inputs_stay(vectors: Path, folder: str) -> 
     before = [record.to_json() for record in (*conversations, *runs)]
     straight = score(conversations, runs)
     turned = score(list(conversations)[::-1], list(runs)[::-1])
-    assert turned.records == list(straight.records)[::-1]
-    # Sums of floats in another order may differ in the last digit.
-    assert _differences(list(turned.aggregates), list(straight.aggregates)) == []
+    assert records_of(turned) == records_of(straight)[::-1]
+    # Sums are rounded once, so that even the last digit is the same.
+    assert aggregates(turned) == aggregates(straight)
     assert [record.to_json() for record in (*conversations, *runs)] == before
 
 
 def test_iterators_are_read_once(make_conversation: MakeConversation, make_run: MakeRun) -> None:
-    assert len(score(iter([make_conversation()]), iter([make_run()])).records) == 1
+    assert len(records_of(score(iter([make_conversation()]), iter([make_run()])))) == 1
 
 
 # The worked example. Turn 1, 2, 3 in this order; per turn (turn 1, turn 2, turn 3).
@@ -265,7 +271,7 @@ def test_the_last_turn_of_a_number_counts(make_conversation: MakeConversation, m
     bent_truth = make_conversation(turns=[blank, *conversation.model_dump()["turns"]])
     bent_run = make_run(turns=[blank, *run.model_dump()["turns"]])
     pair = (bent_truth, run) if side == "truth" else (conversation, bent_run)
-    assert score([pair[0]], [pair[1]]).records == score([conversation], [run]).records
+    assert _record(score([pair[0]], [pair[1]])) == _record(score([conversation], [run]))
     # The other way round the blank turn counts.
     bent_truth = make_conversation(turns=[*conversation.model_dump()["turns"], blank])
     bent_run = make_run(turns=[*run.model_dump()["turns"], blank])
@@ -292,7 +298,7 @@ def test_a_run_that_cannot_be_scored_is_an_issue(
 ) -> None:
     scores = score([make_conversation()], [make_run(**changes), make_run()])
     assert _record(scores) == _record(score([make_conversation()], [make_run()]))
-    (issue,) = scores.metadata["issues"]
+    (issue,) = scores.provenance.issues
     assert (issue.rule, issue.path, issue.severity) == (rule, path, "error")
     assert words in issue.message
     assert "vendor/model" in issue.file
@@ -302,7 +308,8 @@ def test_a_run_that_cannot_be_scored_is_an_issue(
 
 def test_nothing_to_score(make_conversation: MakeConversation) -> None:
     scores = score([make_conversation()], [])
-    assert (list(scores.records), list(scores.aggregates), scores.metadata["issues"]) == ([], [], [])
+    assert (records_of(scores), aggregates(scores), scores.provenance.issues) == ((), [], ())
+    assert scores.summary(resamples=1).is_empty()
 
 
 @pytest.mark.parametrize("protocol", ["paper", "", "Documented"])
@@ -322,4 +329,4 @@ def test_metadata_says_whether_the_data_are_synthetic(
     make_conversation: MakeConversation, make_run: MakeRun, synthetic: bool
 ) -> None:
     scores = score([make_conversation(metadata={"synthetic": synthetic})], [make_run()])
-    assert scores.metadata["synthetic"] is synthetic
+    assert scores.provenance.synthetic is synthetic
