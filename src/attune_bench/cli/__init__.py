@@ -18,7 +18,7 @@ __all__ = ["app", "main"]
 _COMMANDS = {
     "demo": ("score_commands", "Score baseline predictors on embedded synthetic data; print the report, write a page."),
     "show": ("data_commands", "Print one record: a conversation with its annotations, a scenario, an episode."),
-    "describe": ("data_commands", "Count what a source holds: records, traits, turns, annotations, issues."),
+    "describe": ("data_commands", "Count the records of a source: by trait, turns, annotations, issues."),
     "validate": ("data_commands", "Check files of any kind and list every issue."),
     "schema": ("data_commands", "Print the JSON Schema of a kind of record, or the columns of its tables."),
     "score": ("score_commands", "Score results against the data they are of."),
