@@ -364,7 +364,9 @@ def _analysis(
     needs = {need: inputs[need] for need in analysis.needs}
     frame, warned = with_warnings(lambda: analysis.function(scores, **needs, **keywords))
     notes = [analysis_note(scores, analysis, frame, AnalysisOptions(**_sampling(given)))] if frame.height else []
-    signature = scores.sign(question=f"analyze {key}", **_sampling(given), metrics=chosen)
+    columns = [name for name in ("metric", "metric_a", "metric_b") if name in frame.columns]
+    of_frame = dict.fromkeys(name for column in columns for name in frame[column] if name in scores.metrics)
+    signature = scores.sign(question=f"analyze {key}", **_sampling(given), metrics=list(of_frame) or chosen)
     return document(scores, analysis_tables(scores, key, analysis, frame), notes=[*notes, *warned], signature=signature)
 
 

@@ -1,5 +1,7 @@
 """The table of any analysis: its columns follow from the names and types of the frame's columns."""
 
+from dataclasses import replace
+
 import polars as pl
 
 from attune_bench.analyses.analysis import Analysis
@@ -92,6 +94,10 @@ def _columns(scores: ScoreTable, analysis: Analysis, frame: pl.DataFrame, headed
     def share(_: Row) -> Metric:
         return _PLAIN
 
+    def variance(row: Row) -> Metric:
+        return replace(metric(row), scale=metric(row).scale ** 2)
+
+    of = {"rate": share, "coverage": share, "variance": variance}
     names = frame.columns
     estimate = next((name for name in _ENDS["low"] if name in names), "") if "low" in names else ""
     hidden = {
@@ -111,7 +117,7 @@ def _columns(scores: ScoreTable, analysis: Analysis, frame: pl.DataFrame, headed
         if name in hidden:
             continue
         if name == estimate:
-            columns.append(estimate_column(head, name, metric, signed=signed))
+            columns.append(estimate_column(head, name, of.get(name, metric), signed=signed))
         elif name == "share":
             columns.append(estimate_column(head, name, share, low="share_low", high="share_high"))
         elif name in {"p", "p_holm"}:
@@ -121,7 +127,7 @@ def _columns(scores: ScoreTable, analysis: Analysis, frame: pl.DataFrame, headed
         elif kind == pl.Boolean:
             columns.append(yes_column(head, name))
         elif kind.is_float():
-            columns.append(number_column(head, name, share if name == "coverage" else metric, signed=signed))
+            columns.append(number_column(head, name, of.get(name, metric), signed=signed))
         elif kind.is_integer():
             columns.append(count_column(head, name))
         else:

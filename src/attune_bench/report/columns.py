@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import ROUND_HALF_UP, Context, Decimal
+from math import isfinite
 from typing import Any
 
 import polars as pl
@@ -31,6 +33,8 @@ __all__ = [
 ]
 
 Row = Mapping[str, Any]
+
+_PRECISE = Context(prec=400)  # as many digits as any float has
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,16 +123,22 @@ def with_note(tables: Sequence[Table], *notes: str) -> list[Table]:
 def number(value: float | None, metric: Metric, *, signed: bool = False) -> str:
     """Return a value as its metric is reported, scaled and rounded; ``-`` where there is none.
 
+    A tie, in the shortest decimal form of the number, goes away from zero, as in published tables.
+
     Examples
     --------
     >>> reward = Metric(name="reward", label="Reward", scale=100, digits=1)
-    >>> number(0.1234, reward), number(-0.0001, reward, signed=True), number(None, reward)
-    ('12.3', '+0.0', '-')
+    >>> number(0.1234, reward), number(0.1225, reward), number(-0.0001, reward, signed=True), number(None, reward)
+    ('12.3', '12.3', '+0.0', '-')
     """
     if value is None:
         return "-"
-    # Adding 0 turns a rounded -0.0 into 0.0.
-    return f"{round(value * metric.scale, metric.digits) + 0.0:{'+' if signed else ''}.{metric.digits}f}"
+    scaled = float(value * metric.scale)
+    if not isfinite(scaled):
+        return str(scaled)
+    rounded = Decimal(repr(scaled)).quantize(Decimal(1).scaleb(-metric.digits), ROUND_HALF_UP, _PRECISE)
+    # A rounded -0.0 is 0.0.
+    return f"{rounded or abs(rounded):{'+' if signed else ''}.{metric.digits}f}"
 
 
 def interval(low: float | None, high: float | None, metric: Metric, *, signed: bool = False) -> str:

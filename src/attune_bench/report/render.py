@@ -17,7 +17,7 @@ __all__ = ["FORMATS", "WIDTH", "Document", "Format", "json_content", "render"]
 Format = Literal["table", "markdown", "csv", "json"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 WIDTH = 100
-_NAME_WIDTH = 30
+_NAME_WIDTH, _LEAST_NAME_WIDTH = 30, 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,11 +171,17 @@ def _cut(grids: list[_Grid]) -> tuple[list[str], list[_Grid]]:
 
     Returns the legend, a block of lines or none, and the tables.
     """
-    wide = [one for one in grids if one.names and max(map(width, grid(one.head, one.rows).splitlines())) > WIDTH]
+    room = {
+        id(one): _room(one)
+        for one in grids
+        if one.names and max(map(width, grid(one.head, one.rows).splitlines())) > WIDTH
+    }
+    wide = [
+        one
+        for one in grids
+        if id(one) in room and any(width(row[place]) > room[id(one)] for row in one.rows for place in one.names)
+    ]
     names = list(dict.fromkeys(row[place] for one in wide for row in one.rows for place in one.names))
-    if not any(width(name) > 8 for name in names):
-        return [], grids
-    room = {id(one): _room(one) for one in wide}
     cut = []
     for one in grids:
         if one not in wide:
@@ -184,14 +190,18 @@ def _cut(grids: list[_Grid]) -> tuple[list[str], list[_Grid]]:
         short = {name: shortened(f"{number}. {name}", room[id(one)]) for number, name in enumerate(names, start=1)}
         rows = [[short[cell] if place in one.names else cell for place, cell in enumerate(row)] for row in one.rows]
         cut.append(_Grid(one.title, one.head, rows, one.names, one.notes))
-    return ["\n".join(_filled(f"{number}. {name}") for number, name in enumerate(names, start=1))], cut
+    legend = "\n".join(_filled(f"{number}. {name}") for number, name in enumerate(names, start=1))
+    return [legend] if legend else [], cut
 
 
 def _room(table: _Grid) -> int:
-    """Return how wide a name may be for the table to fit."""
-    widest = max(map(width, grid(table.head, table.rows).splitlines()))
-    taken = sum(max(width(row[place]) for row in [table.head, *table.rows]) for place in table.names)
-    return max(min((WIDTH - widest + taken) // len(table.names), _NAME_WIDTH), 8)
+    """Return how wide a name may be for the table to fit, or its parts where it has too many columns to fit whole."""
+    widths = [max(width(row[place]) for row in [table.head, *table.rows]) for place in range(len(table.head))]
+    others = [columns for place, columns in enumerate(widths) if place not in table.names]
+    room = (WIDTH - sum(others) - 2 * (len(widths) - 1)) // len(table.names)
+    if room < _LEAST_NAME_WIDTH and table.names == [0]:
+        room = WIDTH - max(others, default=0) - 2
+    return max(min(room, _NAME_WIDTH), _LEAST_NAME_WIDTH)
 
 
 def _fitting(head: list[str], rows: list[list[str]]) -> Iterator[tuple[list[str], list[list[str]]]]:

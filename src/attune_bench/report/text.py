@@ -24,7 +24,9 @@ __all__ = ["document", "report_document"]
 
 
 def report_document(table: ScoreTable, **options: Unpack[SamplingKeywords]) -> Document:
-    """Return the report of scores: the board with intervals, every metric, failed units, calls.
+    """Return the report of scores: the board with intervals, every metric of a group, failed units, calls.
+
+    Where no metric has a group to be shown in, the board has all its metrics, else the main one.
 
     Parameters
     ----------
@@ -34,8 +36,8 @@ def report_document(table: ScoreTable, **options: Unpack[SamplingKeywords]) -> D
         ``resamples``, ``seed``, ``level``, ``unit``, ``interval``; see `attune_bench.stats.options.AnalysisOptions`.
     """
     frame = model_frame(table)
-    of_board = summary(table, metrics=[table.primary], **options)
-    top = board(table, of_board, [table.primary], AnalysisOptions(**options))
+    shown = [table.primary] if any(metric.group for metric in table.metrics.values()) else table.headline
+    top = board(table, summary(table, metrics=shown, **options), shown, AnalysisOptions(**options))
     everything = Table("models", "", (), (), frame)
     tables = [everything, top, *metric_tables(table, frame)]
     tables += [*failure_tables(table), *calls_table(table)]
@@ -44,7 +46,7 @@ def report_document(table: ScoreTable, **options: Unpack[SamplingKeywords]) -> D
         table,
         tables,
         notes=notes,
-        signature=sign(table, metrics=[table.primary], **options),
+        signature=sign(table, metrics=shown, **options),
         head=headline(table),
     )
 
