@@ -64,7 +64,7 @@ def sums(world: World, seed: int) -> NDArray[np.float64]:
         for conversation in drawn
     }
     total = np.zeros((3, 2, 2))
-    for record in scores.records:
+    for record in scores.detail or ():
         total[2, int(record["em_model"] == "second")] += (record["composite_score"], 1)
         if record["em_model"] == "first":
             total[0, int(healthy[record["conversationId"]])] += (record["avg_emotion_va_score"], 1)

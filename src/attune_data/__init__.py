@@ -5,7 +5,7 @@ and ``load_episodes`` the scenarios of EIBench and what models did in them; ``lo
 SAGE. ``load_records`` loads any of them, and tells by the content what they are. All give a `Collection` with the good
 records and ``.issues``. ``load_tables`` gives frames only; ``runs.joined(conversations)`` gives frames of predictions
 beside annotations. All are asked for subgroups alike: ``where(diagnosis="ADHD")``, ``filter``, ``stratify``,
-``sample``, ``split``. ``describe`` counts what a collection holds, ``show`` gives one record as text, ``publish`` makes
+``sample``, ``split``. ``describe`` counts what is in a collection, ``show`` gives one record as text, ``publish`` makes
 a data set of the Hub. ``load_codebook`` tells what every code means, ``json_schema`` and ``table_schema`` what files
 and tables look like.
 

@@ -127,12 +127,12 @@ def _request(kind: Kind[Any, Any], records: Sequence[Any]) -> list[str]:
 
 def _licence(licence: Licence, benchmarks: Sequence[Benchmark]) -> list[str]:
     sources = [
-        f"Holds data of {benchmark.name}, published by its authors under [{benchmark.licence.title}]"
+        f"Contains data of {benchmark.name}, published by its authors under [{benchmark.licence.title}]"
         f"({benchmark.licence.url}): {benchmark.attribution}. Changed: what loading corrected, older spellings "
         "too, and the tables that are made of the records."
         for benchmark in benchmarks
     ]
-    own = "A licence that a record states of itself stands in the record."
+    own = "A licence that a record states of itself is in the record."
     return ["## Licence", f"[{licence.title}]({licence.url}). {own}", *sources]
 
 

@@ -24,7 +24,7 @@ Columns = dict[str, Sequence[Any]]
 
 
 def frame_of(columns: Mapping[str, Sequence[Any]], schema: "Mapping[str, pl.DataType]") -> "pl.DataFrame":
-    """Return columns as a frame with a schema; what its dtypes cannot hold is null."""
+    """Return columns as a frame with a schema; a value that does not fit its dtype is null."""
     import polars as pl
 
     return pl.DataFrame([_series(name, columns[name], dtype) for name, dtype in schema.items()])
@@ -35,7 +35,7 @@ def _series(name: str, values: Sequence[Any], dtype: "pl.DataType") -> "pl.Serie
 
     if not isinstance(dtype, pl.List) or None in values:
         return pl.Series(name, values, dtype, strict=False)
-    # Polars converts one long list much faster than many short ones; a null holds the place of an empty one.
+    # Polars converts one long list much faster than many short ones; a null marks the place of an empty one.
     rows = [row for row, items in enumerate(values) for _ in items or (None,)]
     flat = pl.Series(name, [item for items in values for item in items or (None,)], dtype.inner)
     return (

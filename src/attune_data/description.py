@@ -1,4 +1,4 @@
-"""What a collection holds: counts of its records by trait, of their parts, and of issues."""
+"""Counts of a collection: of its records by trait, of their parts, of issues."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -38,7 +38,7 @@ class Described(Protocol):
 
 
 def describe(collection: Described) -> dict[str, Any]:
-    """Count what a collection holds.
+    """Count the records of a collection, what they consist of, and its issues.
 
     Parameters
     ----------

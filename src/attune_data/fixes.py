@@ -54,7 +54,7 @@ class Report:
 
 Fix = Callable[[Any, str, Report], Any]
 Choose = Callable[[Sequence[Any]], Any]
-"""Picks one of several spellings, of which the first is the current one."""
+"""Picks one of several spellings; the first is the current one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +74,8 @@ def respelled(fix: Fix, value: Any, choose: Choose) -> Any:
 
     Examples
     --------
-    >>> respelled(closed({"y": "yes", "yes": "yes"}, "yes"), "yes", lambda spellings: spellings[-1])
-    'y'
+    >>> respelled(closed({"yes": "yes", "y": "yes"}, "yes"), "yes", lambda spellings: spellings[-1])
+    'Y'
     """
     return fix.older(value, choose) if isinstance(fix, Reversible) else value
 
@@ -152,8 +152,8 @@ def closed(accepted: Mapping[str, str], expected: str, default: str | None = Non
         return default
 
     def older(value: Any, choose: Choose) -> Any:
-        spellings = [key for key, current in accepted.items() if current == value and key != value]
-        return choose([value, *spellings, *(key.upper() for key in spellings)])
+        known = [key for key, current in accepted.items() if current == value]
+        return choose([value, *(form for key in known for form in (key, key.upper()) if form != value)])
 
     return Reversible(fix, older)
 
@@ -198,7 +198,7 @@ def _bare(value: Any, choose: Choose) -> Any:
 
 
 texts: Fix = Reversible(_texts, _bare)
-"""Fix a list of texts: a bare string is a list of one, what is no text is left out."""
+"""Fix a list of texts: a bare string is a list of one, an item that is not text is left out."""
 
 
 def _is_number(value: Any) -> bool:
@@ -206,9 +206,9 @@ def _is_number(value: Any) -> bool:
 
 
 def each(fix: Fix, required: str | None = None, *, needed: bool = False) -> Fix:
-    """Fix every item of a list; an item that is no object with a text under the key `required` is left out.
+    """Fix every item of a list; an item without a text under the key `required` is left out.
 
-    What is no list is null, or stays as it is where the list is `needed`.
+    Any other value is null, or stays as it is where the list is `needed`.
     """
 
     def fix_all(value: Any, path: str, report: Report) -> Any:
@@ -239,7 +239,7 @@ def each(fix: Fix, required: str | None = None, *, needed: bool = False) -> Fix:
 
 
 def values(fix: Fix) -> Fix:
-    """Fix every value of an object whose keys are data; what is no object is null."""
+    """Fix every value of an object whose keys are data; any other value is null."""
 
     def fix_all(value: Any, path: str, report: Report) -> Any:
         if not isinstance(value, dict):
@@ -276,7 +276,7 @@ def rename(value: dict[str, Any], renames: Mapping[str, str], path: str, report:
 
 
 def record(fixes: Mapping[str, Fix], renames: Mapping[str, str] | None = None) -> Fix:
-    """Fix an object: rename its keys, then fix the values that are there; what is no object is null."""
+    """Fix an object: rename its keys, then fix their values; any other value is null."""
 
     def fix(value: Any, path: str, report: Report) -> Any:
         if not isinstance(value, dict):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Duplicate", "Kind", "OtherFile", "Place", "first_counts"]
 
 R = TypeVar("R", bound=Record)
-C = TypeVar("C")
+C = TypeVar("C", covariant=True)  # noqa: PLC0105  # as in every other module
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ class Kind(Generic[R, C]):
     check_all : callable
         Rules on all records of a source: takes them, from how many files they are, and a `Report`.
     place : callable
-        Fills in what a record's place tells; the place is None where there is no file.
+        Fills in what a record's place tells; the place of a row of a Dataset is None.
     key : callable
         What no two records of a collection share.
     identity : str
@@ -196,7 +196,7 @@ class Kind(Generic[R, C]):
     request: str | None = None
     overview: Mapping[str, Callable[[R], str]] = field(default_factory=lambda: {"id": _id})
     transcript: Callable[[R, int], str] = _lines
-    describe: Callable[[C], dict[str, Any]] = _count
+    describe: Callable[[Any], dict[str, Any]] = _count
     documents: "Callable[[], SearchStrategy[dict[str, Any]]] | None" = None
     synthetic: Callable[..., Sequence[R]] | None = None
 

@@ -49,7 +49,7 @@ def kind_of(record: Record) -> Kind[Any, Any]:
         if isinstance(record, kind.model):
             return kind
     known = ", ".join(kind.model.__name__ for kind in KINDS)
-    raise TypeError(f"{type(record).__name__} is no kind of record; expected one of {known}")
+    raise TypeError(f"{type(record).__name__} is of no known kind; expected one of {known}")
 
 
 def kind_of_document(document: Mapping[str, Any], kinds: Sequence[Kind[Any, Any]] = KINDS) -> Kind[Any, Any] | None:

@@ -55,7 +55,7 @@ class Match:
         return " or ".join(names) if self.how == "any" else f"{self.how}_of({', '.join(names)})"
 
     def fits(self, wanted: set[Key | None], given: Iterable[Key]) -> bool:
-        """Tell whether the values wanted are among those given; None stands for no value at all."""
+        """Tell whether the values wanted are among those given; None means no value at all."""
         own: set[Key | None] = {*given}
         found = wanted & (own or {None})
         return found == wanted if self.how == "all" else bool(found) == (self.how == "any")
@@ -97,7 +97,7 @@ class Traits:
         return self.special.get(name) or Trait(name)
 
     def is_numeric(self, trait: Trait) -> bool:
-        """Tell whether a trait's column holds numbers."""
+        """Tell whether a trait's column is numeric."""
         return self.frame.schema[trait.column].is_numeric()
 
     def clusters(self) -> dict[tuple[str, str], list[int]]:
@@ -146,6 +146,8 @@ def _no_number(traits: Traits, name: str, value: Value) -> str:
 
 def strata(traits: Traits, name: str, bins: Bins | None = None) -> dict[str, list[int]]:
     """Return the positions of the rows with each value of a trait, by its first spelling; or in each bin."""
+    import polars as pl
+
     trait = traits.trait(name)
     if bins is not None:
         return _binned(traits, trait, name, bins)
@@ -158,6 +160,8 @@ def strata(traits: Traits, name: str, bins: Bins | None = None) -> dict[str, lis
     if trait.values:
         order: list[Key] = [*map(_compared, trait.values), NO_ANSWER]
         names |= {_compared(value): label for value, label in trait.labels.items()}
+    elif isinstance(dtype := traits.frame.schema[trait.column], pl.Enum):
+        order = [*map(_compared, dtype.categories), NO_ANSWER]
     else:
         order = sorted(found, key=lambda key: (key == NO_ANSWER, isinstance(key, str), key))
     return {names[key]: found[key] for key in order if key in found}
@@ -165,7 +169,7 @@ def strata(traits: Traits, name: str, bins: Bins | None = None) -> dict[str, lis
 
 def _binned(traits: Traits, trait: Trait, name: str, bins: Bins) -> dict[str, list[int]]:
     if not traits.is_numeric(trait):
-        raise ValueError(f"{name} is no number, which {bins!r} bins need; leave bins out")
+        raise ValueError(f"{name} is not a number, which {bins!r} bins need; leave bins out")
     given = traits.frame[trait.column].to_list()
     values = [value if value is not None and trait.low <= value <= trait.high else None for value in given]
     found = bin_rows(values, list(traits.clusters().values()), bins)

@@ -108,7 +108,7 @@ def publish(collection: Collection[Any], repo_id: str, *, licence: str, private:
 
 
 def _check_name(repo_id: str) -> None:
-    """Refuse what is no ``owner/name``; the finer rules for names are the client library's."""
+    """Refuse a name that is not ``owner/name``; the finer rules for names are the client library's."""
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", str(repo_id), re.ASCII):
         inner = re.search(r"[\w.-]+/[\w.-]+$", str(repo_id), re.ASCII)
         hint = f"; did you mean {inner[0]!r}?" if inner else ""

@@ -141,7 +141,7 @@ class Queryable(ABC):
         Parameters
         ----------
         **traits
-            Trait to a value, to a list of which any matches, to ``all_of(...)`` or to ``none_of(...)``. None is no
+            Trait to a value, to a list (any of it matches), to ``all_of(...)`` or to ``none_of(...)``. None is no
             answer, and so is the text ``no answer``. Text matches in any case and without outer blanks. ``diagnosis``
             is a group of ``codebook/diagnoses.toml``, else an answer as it was given. Published screens and bands of a
             score are columns too: ``asrs_6_screen=True`` is who is screen-positive, and a score that is missing or
@@ -159,9 +159,8 @@ class Queryable(ABC):
         >>> from attune_data import load
         >>> load("demo").where(diagnosis="adhd", category=["Family", "Health"])
         <Collection of 4 conversations, 2 participants, no issues; diagnosis=adhd, category=Family or Health>
-        >>> load("demo").where(who_5_screen=True, promis_anxiety_t_band=["mild", "moderate", "severe"])
-        <Collection of 6 conversations, 3 participants, no issues; who_5_screen=True, promis_anxiety_t_band=mild or
-        moderate or severe>
+        >>> load("demo").where(who_5_screen=True, promis_anxiety_t_band="mild")
+        <Collection of 1 conversation, 1 participant, no issues; who_5_screen=True, promis_anxiety_t_band=mild>
         >>> load("demo").where(categroy="Health")
         Traceback (most recent call last):
         ValueError: no trait 'categroy'; did you mean 'category'?
@@ -185,8 +184,8 @@ class Queryable(ABC):
         Raises
         ------
         ValueError
-            Where the text is not an SQL expression, names a column that there is not, compares it with what it does
-            not hold, or gives anything but one answer, true or false, for each conversation.
+            Where the text is not an SQL expression, names an unknown column, compares a column with a value of
+            another type, or gives anything but one answer, true or false, for each conversation.
         TypeError
             Where the condition is neither an expression nor text.
 
@@ -239,14 +238,14 @@ class Queryable(ABC):
         Returns
         -------
         dict of str to part
-            By the value as it was first spelt; sorted, no answer last. Diagnosis groups and bands in the codebook's
-            order, screens as ``screen-positive`` and ``screen-negative``. Bins by their cut, ``"<= 8"`` and ``"> 8"``.
+            By the value as it was first spelt; sorted, no answer last. Diagnosis groups, bands and other closed lists
+            in the codebook's order, screens as ``screen-positive`` and ``screen-negative``. Bins by their cut, ``"<= 8"`` and ``"> 8"``.
             A score outside its instrument's range is, in screens, bands and bins, no answer.
 
         Raises
         ------
         ValueError
-            Where no trait has this name, or it holds no numbers to split.
+            Where no trait has this name, or `bins` is asked of a trait that is not a number.
 
         Examples
         --------
@@ -277,7 +276,7 @@ class Queryable(ABC):
         Raises
         ------
         ValueError
-            Where there are fewer participants, or it is no whole number.
+            Where there are fewer participants, or `participants` is not a whole number.
 
         Examples
         --------
@@ -303,7 +302,7 @@ class Queryable(ABC):
         return self._keep(sorted(row for person in drawn for row in rows_of[person]), label)
 
     def split(self, *parts: float, seed: int) -> tuple[Self, ...]:
-        """Return disjoint parts that together hold every conversation; a participant is whole in one of them.
+        """Return disjoint parts that together are every conversation; no participant is in two of them.
 
         Participants are told apart as in `sample`.
 

@@ -1,7 +1,7 @@
 """Reading one record: its bytes into a checked record, and every finding into an issue.
 
 A record is first validated straight from its bytes, which accepts current spelling only. What does not validate, or
-holds an older key, goes through the second stage: it is parsed leniently, brought into current form (every change an
+has an older key, goes through the second stage: it is parsed leniently, brought into current form (every change an
 issue) and validated again.
 """
 
@@ -103,7 +103,7 @@ class Reader(Generic[R]):
         return None
 
     def _guess(self, parsed: Any) -> str:
-        """Say what a JSON document that is no record of this kind may be instead."""
+        """Say what a JSON document of another kind may be."""
         noun = _with_article(self.kind.noun)
         if isinstance(parsed, list):
             return f"a list; expected one {self.kind.noun} a file, or one a line in a .jsonl file"
@@ -157,7 +157,7 @@ def _report_invalid(error: ValidationError, report: Report) -> None:
 
 
 def _parse(data: bytes, report: Report) -> Any:
-    """Parse JSON leniently: any Unicode encoding, bytes and surrogates that are no text replaced and reported."""
+    """Parse JSON leniently: any Unicode encoding, bytes and surrogates that are not text are replaced and reported."""
     encoding = json.detect_encoding(data)
     text = data.decode(encoding, "replace")
     if encoding != "utf-8":

@@ -143,8 +143,8 @@ class NullAs:
 
 
 def is_null(value: Any) -> bool:
-    """Tell whether an empty text, list or object stands for a null; a copy of one does too."""
-    # Told apart by type first: whether something is a record is slow to tell, and most values are no records.
+    """Tell whether an empty text, list or object was a null in the file; a copy of one was too."""
+    # By type first: whether a value is a record is slow to tell, and few values are records.
     if isinstance(value, _EMPTY):
         return isinstance(value, _NULLS)
     return isinstance(value, Record) and value.model_fields_set == _NULL and not value.model_extra

@@ -20,7 +20,7 @@ class Trait:
     values : tuple
         Every value that there can be, in order; one that no row has may be asked for all the same.
     missing : str, optional
-        Which of the values stands for no answer.
+        Which of the values means no answer.
     labels : mapping
         What strata call a value, where that is not its text.
     is_group : bool
@@ -46,7 +46,7 @@ class Trait:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What a row of the first of some tables stands for, and what is drawn and split as a whole.
+    """What a row of the first of some tables is, and what is drawn and split as a whole.
 
     Attributes
     ----------

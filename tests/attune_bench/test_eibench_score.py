@@ -87,7 +87,7 @@ def written(tmp_path: Path) -> Callable[..., tuple[Path, Path]]:
 
 
 def strict(text: str) -> Any:
-    """Read JSON that holds no NaN."""
+    """Read JSON that has no NaN."""
     return json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} in JSON"))
 
 

@@ -57,7 +57,7 @@ def imported(request: pytest.FixtureRequest, spawn: Spawn) -> tuple[str, set[str
 
 FORBIDDEN = {
     "attune_metrics": (*SLOW, "scipy", "pydantic", "polars", "attune_data", "attune_bench", "cyclopts", "rich"),
-    "attune_data": (*SLOW, "attune_metrics", "attune_bench", "cyclopts", "rich"),
+    "attune_data": (*SLOW, "pydantic", "polars", "attune_metrics", "attune_bench", "cyclopts", "rich"),
     "attune_bench": (*SLOW, "cyclopts", "rich"),
     "attune_bench.cli": (*SLOW, "polars"),
 }

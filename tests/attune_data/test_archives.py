@@ -119,14 +119,14 @@ def test_extra_files_of_a_subset_are_named(record: Record, tmp_path: Path) -> No
 @every_archive
 def test_nested_archive_is_not_entered(name: str, record: Record, tmp_path: Path) -> None:
     inner = pack(tmp_path / "inner.zip", {"1.json": record("a")}).read_bytes()
-    with pytest.raises(SourceError, match=r"holds no .*archive in it is not entered.*deep/inner\.zip"):
+    with pytest.raises(SourceError, match=r"has no .*archive in it is not entered.*deep/inner\.zip"):
         load(pack(tmp_path / name, {"deep/inner.zip": inner}))
     assert ids(load(pack(tmp_path / name, {"deep/inner.zip": inner, "2.json": record("b")}))) == ["b"]
 
 
 @every_archive
 def test_archive_without_records(name: str, tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match=r"holds no \.json, \.jsonl or \.parquet file"):
+    with pytest.raises(SourceError, match=r"has no \.json, \.jsonl or \.parquet file"):
         load(pack(tmp_path / name, {"notes.txt": b"x"}))
 
 
@@ -227,7 +227,7 @@ def test_encrypted_members_are_one_issue(locked: int, record: Record, tmp_path: 
 @every_archive
 def test_what_is_no_archive_is_one_error(name: str, save: Save) -> None:
     for data in (b"", b"nonsense" * 1000, b"\x1f\x8b", bytes(600)):
-        with pytest.raises(SourceError, match=r"cannot be read as a|holds no"):
+        with pytest.raises(SourceError, match=r"cannot be read as a|has no"):
             load(save(data, name))
 
 

@@ -149,11 +149,6 @@ def test_a_summary_is_told_from_episodes(save: Save) -> None:
         load_episodes(save(summary, "summary.json"))
 
 
-def test_there_is_no_demo_of_episodes() -> None:
-    with pytest.raises(SourceError, match="no demo of this kind"):
-        load_episodes("demo")
-
-
 # How it ended.
 
 OPENING, REPLY, ANSWER = person("Well?", 70, 15), model("Sorry."), person("Hm.", 66, 17)

@@ -120,7 +120,7 @@ def test_nothing_to_read(hub: HubServer) -> None:
     hub.add("lab/tables", {"README.md": b"#", "data/x.csv": b"a,b"})
     hub.add("lab/empty", {})
     for name in ("tables", "empty"):
-        assert f"hf://lab/{name} holds no .json" in failure(f"hf://lab/{name}")
+        assert f"hf://lab/{name} has no .json" in failure(f"hf://lab/{name}")
     hub.add("lab/packed", {"data.zip": b"PK"})
     assert "load it by itself: data.zip" in failure("hf://lab/packed")
     assert hub.downloaded == []
@@ -239,7 +239,7 @@ def test_answer_that_is_no_hub(answer: bytes, where: str, hub: HubServer, data: 
     assert data
     hub.fail = lambda _method, path: answer if where in f"{path}$" else None
     text = failure("hf://lab/data")
-    assert "HF_ENDPOINT" in text or "holds no .json" in text
+    assert "HF_ENDPOINT" in text or "has no .json" in text
 
 
 @pytest.mark.parametrize("where", WHERE[:2])

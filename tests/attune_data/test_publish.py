@@ -164,7 +164,9 @@ def test_the_card_gives_credit_and_no_text_of_the_data(
     card = card_of(writer)
     assert card.data.get("license") == "cc-by-sa-4.0"
     assert "Synthetic" not in card.text
-    assert "Holds data of AttuneBench, published by its authors under [Creative Commons Attribution 4.0]" in card.text
+    assert (
+        "Contains data of AttuneBench, published by its authors under [Creative Commons Attribution 4.0]" in card.text
+    )
     # All of it is in one line of the canary's block, whose fence is longer than any in it.
     lines = card.text.splitlines()
     place = next(number for number, line in enumerate(lines) if "GUID 26b5" in line)

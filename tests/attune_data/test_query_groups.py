@@ -206,9 +206,9 @@ def test_mistakes_name_the_nearest(asked: dict[str, Any], message: str) -> None:
 
 def test_wrong_bins_and_strata_say_what_is_wrong() -> None:
     demo = load("demo")
-    with pytest.raises(ValueError, match="category is no number"):
+    with pytest.raises(ValueError, match="category is not a number"):
         demo.stratify("category", bins="median")
-    with pytest.raises(ValueError, match="asrs_6_screen is no number"):
+    with pytest.raises(ValueError, match="asrs_6_screen is not a number"):
         demo.stratify("asrs_6_screen", bins="median")
     with pytest.raises(ValueError, match="bins is 'quartile'; expected 'median' or 'tertile'"):
         demo.stratify("who_5", bins="quartile")  # type: ignore[arg-type]

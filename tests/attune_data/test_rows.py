@@ -64,7 +64,7 @@ def test_issue_names_the_row_as_the_dataset_counts(conversation: Json) -> None:
 def test_column_of_another_type_is_reported() -> None:
     (issue,) = load(dataset([{"record": 5}])).found
     assert (issue.file, issue.severity) == ("row 0", "error")
-    assert "holds no text but int" in issue.message
+    assert "has no text but int" in issue.message
 
 
 @pytest.mark.parametrize("form", ["numpy", "pandas", "arrow"])

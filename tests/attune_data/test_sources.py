@@ -130,7 +130,7 @@ def test_empty_text_is_not_the_current_folder(
 @pytest.mark.parametrize("make", [lambda _: None, lambda save: save(b"x", "notes.txt")], ids=["empty", "text"])
 def test_folder_without_records(make: Callable[[Save], object], save: Save, tmp_path: Path) -> None:
     make(save)
-    with pytest.raises(SourceError, match=r"holds no \.json, \.jsonl or \.parquet file"):
+    with pytest.raises(SourceError, match=r"has no \.json, \.jsonl or \.parquet file"):
         load(tmp_path)
 
 
@@ -142,7 +142,7 @@ def test_file_of_another_kind(save: Save) -> None:
 @pytest.mark.parametrize("name", ["none.json", "none.jsonl"])
 @pytest.mark.parametrize("content", [b"", b" \n\n", b"\xef\xbb\xbf"], ids=["empty", "blank", "only a BOM"])
 def test_empty_file_is_not_silent(name: str, content: bytes, save: Save) -> None:
-    with pytest.raises((SourceError, LoadError), match=r"empty|holds no|not JSON"):
+    with pytest.raises((SourceError, LoadError), match=r"empty|has no|not JSON"):
         load(save(content, name), on_error="raise")
 
 

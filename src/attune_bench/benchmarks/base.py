@@ -1,13 +1,13 @@
 """What a benchmark is: one entry that names its records, how they are scored, what is asked, and its own analyses."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Literal
 
 __all__ = ["Benchmark", "Choice", "Command", "Option", "Reference", "ScoresFormat", "resolve", "temperature"]
 
-Reference = str | Callable[..., Any] | Mapping[str, Any]
+Reference = Any
 """A value, or ``module:name`` of it: the module is imported when it is first used."""
 
 Verb = Literal["score", "run"]
@@ -156,7 +156,7 @@ class Benchmark:
         What ``--benchmark`` takes.
     title : str
         What pages call it.
-    docs : str
+    docs : str, optional
         Its page under ``docs/``.
     data : Reference, optional
         The kind of record that holds the reference; None where the results hold all there is.
@@ -187,16 +187,16 @@ class Benchmark:
 
     name: str
     title: str
-    docs: str
-    data: Reference | None = None
+    docs: str | None = None
+    data: Reference = None
     results: Reference
     score: Reference
     options: tuple[Option, ...] = ()
     choices: tuple[Choice, ...] = ()
-    task: Reference | None = None
-    baselines: Reference | None = None
+    task: Reference = None
+    baselines: Reference = None
     analyses: Reference = field(default_factory=dict)
-    sections: Reference | None = None
+    sections: Reference = None
     commands: tuple[Command, ...] = ()
     limits: tuple[str, ...] = ()
     scores_format: ScoresFormat | None = None

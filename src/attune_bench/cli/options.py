@@ -1,5 +1,6 @@
 """Options of commands: those of all benchmarks, declared once, and those that benchmarks declare for themselves."""
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -101,6 +102,8 @@ class VerbCommand(click.Command):
         known = {benchmark.name for benchmark in BENCHMARKS}
         if name is None or name in known:
             return BENCHMARKS
+        if "" not in sys.path:
+            sys.path.append("")  # The folder of the call; a module in it takes the place of no installed one.
         with mistakes():
             return (*BENCHMARKS, benchmark_named(name))
 

@@ -97,7 +97,7 @@ def judged(turn: Turn) -> dict[str, list[BinaryJudgement]]:
 
 
 def asked(judgement: BinaryJudgement) -> str:
-    """Return the id of the question, with a model's answer where the file holds one."""
+    """Return the id of the question, with a model's answer where the file has one."""
     model = f" (a model said {judgement.llm_value})" if judgement.llm_value else ""
     return f"{judgement.question_id}{model}"
 

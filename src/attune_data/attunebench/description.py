@@ -1,4 +1,4 @@
-"""What conversations and runs hold: counts by trait, of turns, of annotations and of predictions."""
+"""Counts of conversations and runs: by trait, of turns, of annotations and of predictions."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any

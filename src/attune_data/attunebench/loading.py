@@ -121,7 +121,7 @@ def load_tables(source: Source, frames: type[Frames] | None = None, *, chunk: in
     ----------
     source : str, path-like or datasets.Dataset
         A folder that ``to_parquet`` wrote: its tables, each read when first asked for. Else conversations, as for
-        `load`, of which this gives what ``load(source).tables`` gives.
+        `load`: the result equals ``load(source).tables``.
     frames : type, optional
         Which tables such a folder has: `Tables`, `RunTables`, `ScenarioTables`, `EpisodeTables` or `SageTables`; by
         default `Tables`.
@@ -139,7 +139,7 @@ def load_tables(source: Source, frames: type[Frames] | None = None, *, chunk: in
     SourceError
         Where the source does not exist, cannot be reached, has nothing to read, or has other tables.
     ValueError
-        Where `chunk` is no number from 1.
+        Where `chunk` is below 1.
 
     Examples
     --------
@@ -157,7 +157,7 @@ def load_tables(source: Source, frames: type[Frames] | None = None, *, chunk: in
         if written is not None:
             raise SourceError(f"{folder} has the tables of {written.__name__}: load_tables(folder, {written.__name__})")
     if not issubclass(Tables, wanted):
-        raise SourceError(f"{source} is no folder with the tables of {wanted.__name__}, as to_parquet writes them")
+        raise SourceError(f"{source} is not a folder with the tables of {wanted.__name__}, as to_parquet writes them")
     return _built(source, chunk)
 
 
@@ -175,10 +175,10 @@ def _built(source: Source, chunk: int) -> Tables:
     records = _first_of_each(source, reader)
     while True:
         with gc_paused():
-            held = list(islice(records, chunk))
+            part = list(islice(records, chunk))
             for name, frames in parts.items():
-                frames.append(build_table(name, held))
-        if len(held) < chunk:
+                frames.append(build_table(name, part))
+        if len(part) < chunk:
             break
     frames_of = {name: pl.concat(frames, rechunk=False) for name, frames in parts.items()}
     return Tables(frames_of.__getitem__, reader.issues)

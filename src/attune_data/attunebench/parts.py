@@ -233,7 +233,7 @@ class Turn(Record):
 
 
 class ConversationData(Record):
-    """What a conversation file holds; `attune_data.Conversation` is this and shows itself."""
+    """The content of a conversation file; `attune_data.Conversation` also shows itself."""
 
     column_prefixes: ClassVar[Mapping[str, str]] = {"pre_panas": "pre_", "post_panas": "post_"}
 

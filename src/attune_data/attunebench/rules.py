@@ -71,7 +71,7 @@ def _report_unknown(found: Iterable[str], path: str, rule: str, known: Collectio
     for item in found:
         near = get_close_matches(item.strip().lower(), known, n=1)
         message = f"not in the codebook; did you mean {near[0]!r}?" if near else "not in the codebook"
-        consequence = "kept; not scored" if rule == "unknown-panas-word" else "kept and scored as it stands"
+        consequence = "kept; not scored" if rule == "unknown-panas-word" else "kept and scored as it is"
         report.add(path, rule, "warning", item, message, consequence)
 
 

@@ -46,7 +46,7 @@ class RunTables(Tables):
     Questions match by id, comparisons by position, emotions and PANAS items without outer blanks and case. What
     repeats counts as in scoring: the last turn of a number, the last judgement of a question, the last tag of an
     emotion (the valence-arousal scores alone use all tags); the first conversation of an id, the first run of a
-    conversation, model and mode. Rows stand in the order of the runs, then of turn numbers, then as annotated, then as
+    conversation, model and mode. Rows are in the order of the runs, then of turn numbers, then as annotated, then as
     predicted only. A selection under a key that no comparison can have has no ``position``.
 
     Scores rest on the turns that are both annotated and predicted in ``turns``; in such a turn a missing answer
@@ -146,7 +146,7 @@ def _sides(annotated: Sequence[object], predicted: Sequence[object]) -> Columns:
 
 
 def _side(model: type[Record], records: Sequence[Record | None]) -> Columns:
-    """Return the columns of a model's plain fields, null where there is no record."""
+    """Return the columns of a model's plain fields, null where a record is missing."""
     there = values_of(model, [record for record in records if record is not None])
     return {name: spread(values, records) for name, values in there.items()}
 
@@ -270,7 +270,7 @@ def _comparisons(turn: Turn) -> dict[str, PairwiseComparison]:
 
 
 def _position(key: str) -> int | None:
-    """Return the position that a key stands for; None for one that no comparison can have."""
+    """Return the position that a key means; None for one that no comparison can have."""
     number = int(key) if key.isascii() and key.isdigit() and len(key) < len(str(LARGEST)) else None
     return number if key == str(number) else None
 

@@ -41,7 +41,7 @@ LABELS = {
 MODES = {mode: mode for mode in get_args(Mode)}
 STRATEGIES = {strategy: strategy for strategy in get_args(Strategy)}
 INTENSITIES = {"mild": 2, "moderate": 4, "intense": 6}
-# Typed out, since recognising an old file must not need the codebook; a test holds the two together.
+# Typed out, since recognising an old file must not need the codebook; a test compares the two.
 PANAS_WORDS = frozenset(
     (
         "proud", "alert", "inspired", "determined", "attentive", "active", "excited", "strong",
@@ -72,7 +72,7 @@ def words(fix: Fix, case: Callable[[str], str]) -> Fix:
 
 
 def _panas(items: str, case: Callable[[str], str], *, clamps_always: bool) -> Fix:
-    """Fix a PANAS object, whose items may stand directly in it instead of under the key `items`."""
+    """Fix a PANAS object, whose items may be directly in it instead of under the key `items`."""
     total = number(10, 70, clamps_always=clamps_always)
     fixes = {
         "totalPositiveAffect": total,
@@ -272,7 +272,7 @@ fix_run = record(
 
 
 def _panas_moved(extra: Mapping[str, Any] | None, items: Mapping[str, Any], current: frozenset[str]) -> bool:
-    """Tell whether items stand beside their object, or under words in another letter case."""
+    """Tell whether items are beside their object, or under words in another letter case."""
     if current.issuperset(items) and not extra:
         return False
     strange = [key for key in items if key not in current]
@@ -314,7 +314,7 @@ def conversation_is_old(conversation: Conversation) -> bool:
 
 
 def run_is_old(run: Run) -> bool:
-    """Tell whether a valid run still holds a key in an older spelling, which it keeps as an extra."""
+    """Tell whether a valid run still has a key in an older spelling, which it keeps as an extra."""
     post = run.post_conversation
     if post is None:
         return False

@@ -51,7 +51,7 @@ class Tables(Frames):
     """Conversations as tidy frames, joined by ``conversation_id`` and ``turn_number``.
 
     Every frame has a fixed schema (`table_schemas`). An absent list or text is an empty one, as in the records; any
-    other absent value is null. Rows stand in the order of the records. Each frame is built once, when first asked for.
+    other absent value is null. Rows are in the order of the records. Each frame is built once, when first asked for.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A collection as HTML: what it holds, how it came about, and its first records."""
+"""A collection as HTML: its size, its filters and its first records."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

@@ -113,7 +113,7 @@ def _message_html(message: str, issues: list[Issue]) -> Html:
 
 
 def _opened(parts: list[Html], noun: str) -> list[Html]:
-    """Return the first parts, then the others to be clicked open, as far as a notebook can hold them."""
+    """Return the first parts, then the others to be clicked open, up to a number that a notebook can show."""
     others = parts[_FIRST:]
     shown = others[:_MOST]
     left = [tag("div", f"and {len(others) - _MOST} more", kind="quiet")] if len(others) > _MOST else []

@@ -1,4 +1,4 @@
-"""What scenarios and episodes hold: counts by scene, model, outcome and the like."""
+"""Counts of scenarios and episodes by scene, model, outcome and the like."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -111,6 +111,12 @@ def _episode_documents() -> "SearchStrategy[dict[str, Any]]":
     return episode_documents()
 
 
+def _episodes(*arguments: Any, **options: Any) -> list[Episode]:
+    from attune_data.eibench.synthetic import episodes
+
+    return episodes(*arguments, **options)
+
+
 SCENARIO: Kind[Scenario, Scenarios] = Kind(
     noun="scenario",
     plural="scenarios",
@@ -148,6 +154,7 @@ EPISODE: Kind[Episode, Episodes] = Kind(
     loader="load_episodes",
     keys=frozenset(("profile_id",)),
     docs="eibench.md",
+    demo="eibench/demo_episodes.jsonl",
     other_files=(
         OtherFile(
             "a summary of episodes",
@@ -173,4 +180,5 @@ EPISODE: Kind[Episode, Episodes] = Kind(
     transcript=episode_transcript,
     describe=describe_episodes,
     documents=_episode_documents,
+    synthetic=_episodes,
 )

@@ -1,4 +1,4 @@
-"""EIBench records: what the second stage of loading mends in them, and the rules they are held to."""
+"""EIBench records: what the second stage of loading fixes in them, and the rules that check them."""
 
 from itertools import pairwise
 from typing import Any
@@ -48,7 +48,7 @@ _scenario = record(
 
 
 def _fix_scenario(value: Any, path: str, report: Report) -> Any:
-    """Mend a scenario, which may be wrapped, or have its start at an older place."""
+    """Fix a scenario, which may be wrapped, or have its start at an older place."""
     # As the Hub's viewer gives rows, beside their number and what it cut off.
     if isinstance(value.get("row"), dict) and "id" not in value:
         report.add(f"{path}.row", "old-spelling", "note", list(value), "a record in a wrapper", "taken out of it")
@@ -68,7 +68,7 @@ def _wrapped(value: Any, choose: Choose) -> Any:
 
 
 fix_scenario = Reversible(_fix_scenario, _wrapped)
-"""Mend a scenario, which may be wrapped, or have its start at an older place."""
+"""Fix a scenario, which may be wrapped, or have its start at an older place."""
 
 
 def check_scenario(scenario: Scenario, report: Report) -> None:
@@ -160,7 +160,7 @@ def check_episode(episode: Episode, report: Report) -> None:
             message = "the episode has no state at its end"
             report.add(f"$.final_{axis}", "missing-final-state", "warning", None, message, "kept; cannot be scored")
     states = [(number, line.meta) for number, line in enumerate(episode.history) if line.meta is not None]
-    # A person who said nothing had judged before, and no message holds that state.
+    # A person who said nothing had judged before, and that state is in no message.
     if states and outcome != "empty_simulator_reply":
         last = states[-1][1]
         for axis, value in final.items():

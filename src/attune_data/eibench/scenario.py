@@ -60,7 +60,7 @@ class Targets(SnakeCaseRecord):
 
 
 class WorstCase(SnakeCaseRecord):
-    """The state from which on an axis scores -1; in the file the names end in ``_min``, though it is no minimum."""
+    """The state from which on an axis scores -1; in the file the names end in ``_min``, though it is not a minimum."""
 
     worst_anger: Level = Field(alias="worst_anger_min", description="Anger at or above which the axis scores -1.")
     worst_trust: Level = Field(alias="worst_trust_min", description="Trust at or below which the axis scores -1.")
@@ -170,7 +170,7 @@ class Utterance(SnakeCaseRecord):
 class Episode(SnakeCaseRecord):
     """One conversation of a model with the simulated person of a scenario: a line of ``results.jsonl``.
 
-    The official records hold model, scenario, how it ended, final state, scores and history, or an error. Ours also
+    The official records have model, scenario, how it ended, final state, scores and history, or an error. Ours also
     say which simulator, which version of its instructions and which configuration it was, the state at the start, and
     in each `State` the deltas, the reflection and how the answer was read.
 
@@ -239,6 +239,11 @@ class Episode(SnakeCaseRecord):
             return "simulator_stop"
         spoke = bool(last.content.strip())
         return "empty_reply" if (last.role == "aggressor") == spoke else "empty_simulator_reply"
+
+    @property
+    def synthetic(self) -> bool:
+        """Whether the record says of itself that it was generated (``synthetic``)."""
+        return bool((self.model_extra or {}).get("synthetic"))
 
     def __repr__(self) -> str:
         """Return one line; `model_dump` gives every field."""

@@ -14,7 +14,7 @@ def scenario_transcript(scenario: Scenario, columns: int) -> str:
     Examples
     --------
     >>> from attune_data import load_scenarios
-    >>> print(scenario_transcript(load_scenarios("demo")[0], 60).partition("THE PERSON")[0].rstrip())
+    >>> print(scenario_transcript(load_scenarios("demo")[0], 60).partition("  why worst")[0].rstrip())
     Scenario demo_support_01 (synthetic)
       title         After the night shift
       scene         support
@@ -34,7 +34,8 @@ def scenario_transcript(scenario: Scenario, columns: int) -> str:
         "avoid": "\n".join(scenario.must_avoid),
     }
     synthetic = " (synthetic)" if scenario.synthetic else ""
-    blocks = [[*wrapped(f"Scenario {scenario.id}{synthetic}", columns), *labelled(facts.items(), columns)]]
+    told = labelled(facts.items(), columns, hanging=("success", "avoid"))
+    blocks = [[*wrapped(f"Scenario {scenario.id}{synthetic}", columns), *told]]
     for heading, profile in (
         ("THE PERSON, PLAYED BY THE SIMULATOR", scenario.aggressor_profile),
         ("THE MODEL UNDER TEST", scenario.defender_profile),

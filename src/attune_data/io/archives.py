@@ -68,7 +68,7 @@ def members(path: Path, choose: Choice | None, prefer: Sequence[str]) -> Iterato
     Raises
     ------
     SourceError
-        Where it is no archive, or holds no record.
+        Where it is not an archive, or has no record.
     """
     if not path.is_file():
         raise SourceError(f"{path} is not a regular file")
@@ -195,14 +195,14 @@ def _tar(path: Path, choose: Choice | None, prefer: Sequence[str]) -> Iterator[D
                 found, member = next(contents)
             except StopIteration:
                 raise OSError("the archive has changed since its members were listed") from None
-            if found == name:  # Where the archive is in name order no member is held.
+            if found == name:  # Where the archive is in name order no member is kept.
                 yield from records(shown_name(name), member, budget)
                 return
             waiting[found] = member.read(
                 limits.RECORD_LIMIT + 1 if found.lower().endswith(".json") else limits.ALL_LIMIT
             )
-        held = io.BufferedReader(io.BytesIO(waiting.pop(name)))
-        yield from records(shown_name(name), held, budget)
+        kept = io.BufferedReader(io.BytesIO(waiting.pop(name)))
+        yield from records(shown_name(name), kept, budget)
 
     yield from _each(chosen, read, budget)
 
@@ -219,7 +219,7 @@ def _tar_entries(path: Path) -> Iterator[tuple[str, str | None, int]]:
             member = following
         if stream.last_read != _END_MARK:
             raise EOFError("no end mark; is it cut off?")
-        while stream.take(_CHUNK):  # The checksum of what was compressed stands at its end.
+        while stream.take(_CHUNK):  # The checksum of compressed data is at its end.
             pass
 
 

@@ -121,7 +121,7 @@ def _rows(name: str, stream: IO[bytes], budget: Budget) -> Iterator[Document]:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The names of the files that hold records, in name order, and a note on those that are passed over."""
+    """The names of the files with records, in name order, and a note on those that are passed over."""
 
     names: list[str]
     notes: list[Document]
@@ -132,7 +132,7 @@ class Selection:
 
 
 def select(source: Path | str, names: Iterable[str], prefer: Sequence[str], *, may_be_empty: bool) -> Selection:
-    """Select the files of a folder, an archive or an address on the Hub that hold records.
+    """Select the files of a folder, an archive or an address on the Hub that have records.
 
     These are the files that match one of `prefer`, else every JSON file, else every JSONL file, else every
     ``records.parquet``, else every Parquet file. What lies beside a ``records.parquet`` are tables of those records.
@@ -151,7 +151,7 @@ def select(source: Path | str, names: Iterable[str], prefer: Sequence[str], *, m
     if not selected and not may_be_empty:
         packed = [name for name in every if name.lower().endswith(ARCHIVES)]
         hint = f"; an archive in it is not entered, load it by itself: {shown_name(packed[0])}" if packed else ""
-        raise SourceError(f"{source} holds no .json, .jsonl or .parquet file, in itself or below{hint}")
+        raise SourceError(f"{source} has no .json, .jsonl or .parquet file, in itself or below{hint}")
     taken = set(selected)
     with_tables = {PurePosixPath(name).parent for name in selected if f"/{name}".lower().endswith(_RECORDS)}
     passed_over = [

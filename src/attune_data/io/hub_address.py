@@ -57,6 +57,6 @@ def _nearest(text: str) -> str:
     rest = re.sub(r"(?i)^hf:/*(?:datasets/+)?", "", text)
     before, at, after = rest.partition("@")
     parts = [part for part in before.split("/") if part]
-    if after and len(parts) > 2:  # The revision stands behind the folder.
+    if after and len(parts) > 2:  # The revision comes after the folder.
         return f"hf://{'/'.join(parts[:2])}@{quote(unquote(after), safe='')}/{'/'.join(parts[2:])}"
     return f"hf://{'/'.join(parts)}{at if after else ''}{after}"

@@ -24,7 +24,7 @@ def rows(source: Any, raw: Sequence[Sequence[str]]) -> Iterator[Document]:
     Raises
     ------
     SourceError
-        Where it is not one table, has no row, or its rows are no records.
+        Where it is not one table, has no row, or its rows are not records.
     """
     import datasets
 
@@ -46,7 +46,7 @@ def rows(source: Any, raw: Sequence[Sequence[str]]) -> Iterator[Document]:
         raise SourceError(
             f"the Dataset has neither a column {_RECORD!r}, a record as JSON text, nor the columns of a record,"
             f" {' or '.join(' and '.join(map(repr, needed)) for needed in raw)}; it has: {listed(columns) or 'none'}."
-            " Records cannot be made of tidy tables: give the table that holds the records"
+            " Records cannot be made of tidy tables: give the table of the records"
         )
     if not len(source):
         raise SourceError("the Dataset has no row")
@@ -58,7 +58,7 @@ def rows(source: Any, raw: Sequence[Sequence[str]]) -> Iterator[Document]:
             yield Document(name, row[_RECORD].encode("utf-8", "surrogatepass"))
         else:
             kind = type(row[_RECORD]).__name__
-            yield Document(name, b"", f"the column {_RECORD!r} holds no text but {kind}")
+            yield Document(name, b"", f"the column {_RECORD!r} has no text but {kind}")
 
 
 _NULLS = "in the columns of a Dataset a key that a record lacks is a null, as is one that was null"

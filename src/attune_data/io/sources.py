@@ -67,7 +67,7 @@ def documents(
     prefer : sequence of str, optional
         Of a folder or an archive only the files whose names match one of these patterns, where there are any.
     demo : str, optional
-        The file of the package that ``"demo"`` stands for; None where there is none.
+        The file of the package that ``"demo"`` means, if any.
     columns : sequence of sequences of str, optional
         A Dataset with the columns of records has all of one of these.
 
@@ -84,7 +84,7 @@ def documents(
         return
     if source == "demo":
         if demo is None:
-            raise SourceError("there is no demo of this kind of record; give a file or a folder")
+            raise SourceError("this kind of record has no demo; give a file or a folder")
         with (files("attune_data") / demo).open("rb") as stream:
             yield from records(PurePosixPath(demo).name, stream, Budget())
         return

@@ -1,4 +1,4 @@
-"""What dialogues of SAGE hold: counts by model, outcome and state, and their messages."""
+"""Counts of SAGE's dialogues by model, outcome and state, and of their messages."""
 
 from typing import Any
 

@@ -84,6 +84,11 @@ class SageDialogue(SnakeCaseRecord):
             return "success"
         return "failure" if self.emo_point < FAILURE else "neither"
 
+    @property
+    def synthetic(self) -> bool:
+        """Whether the record says of itself that it was generated (``synthetic``)."""
+        return bool((self.model_extra or {}).get("synthetic"))
+
     def __repr__(self) -> str:
         """Return one line; `model_dump` gives every field."""
         return printable(f"<SageDialogue {self.id}: {plural(len(self.history), 'message')}, {self.emo_state}>")

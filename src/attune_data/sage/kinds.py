@@ -42,6 +42,12 @@ def _documents() -> "SearchStrategy[dict[str, Any]]":
     return dialogue_documents()
 
 
+def _dialogues(*arguments: Any, **options: Any) -> list[SageDialogue]:
+    from attune_data.sage.synthetic import dialogues
+
+    return dialogues(*arguments, **options)
+
+
 DIALOGUE: Kind[SageDialogue, Dialogues] = Kind(
     noun="dialogue",
     plural="dialogues",
@@ -56,6 +62,7 @@ DIALOGUE: Kind[SageDialogue, Dialogues] = Kind(
     key=lambda dialogue: dialogue.key,
     identity="scenario and model",
     prefer="*_result.jsonl",
+    demo="sage/demo_dialogues.jsonl",
     columns=("id", "history"),
     tables=SageTables,
     build=dialogue_builder,
@@ -67,4 +74,5 @@ DIALOGUE: Kind[SageDialogue, Dialogues] = Kind(
     transcript=dialogue_transcript,
     describe=describe_dialogues,
     documents=_documents,
+    synthetic=_dialogues,
 )

@@ -1,4 +1,4 @@
-"""SAGE dialogues: what the second stage of loading mends in them, and the rules they are held to."""
+"""SAGE dialogues: what the second stage of loading fixes in them, and the rules that check them."""
 
 from itertools import pairwise
 

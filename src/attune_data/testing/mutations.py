@@ -71,7 +71,7 @@ def mutated(document: Json, rng: random.Random) -> bytes:
     Examples
     --------
     >>> mutated({"a": 1, "b": [2]}, random.Random(1))
-    b'{"a": null, "b": [2]}'
+    b'{"a": NaN, "b": "yes"}'
     """
     return rng.choice(_MUTATIONS)(document, rng)
 

@@ -55,7 +55,7 @@ def test_prices_are_read(name: str, text: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "holds no prices"),
+        ("", "has no prices"),
         ("[m]\ninput = 1", "m: .*is not a table of input and output"),
         ("[m]\ninput = 1\noutput = 1\ncached = 1", "m: .*is not a table of input and output"),
         ("[m]\ninput = -1\noutput = 1", "m.input: '-1' is not a price"),

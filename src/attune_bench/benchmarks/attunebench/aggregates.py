@@ -8,15 +8,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from attune_bench.benchmarks.attunebench.records import (
-    CELLS,
-    COUNTS,
-    IDENTITY,
-    OUTCOMES,
-    TASKS,
-    ConversationScore,
-    PostScore,
-)
+from attune_bench.benchmarks.attunebench.conversation_score import ConversationScore, PostScore, wide_parts
+from attune_bench.benchmarks.attunebench.coverage import OUTCOMES, TASKS
+from attune_bench.benchmarks.attunebench.records import CELLS, COUNTS, IDENTITY
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.series import ScoreSeries
 from attune_bench.stats.summary import coverage, points, z_scores
@@ -24,7 +18,7 @@ from attune_metrics.attunebench import composite
 from attune_metrics.attunebench.binary import BinaryCounts
 from attune_metrics.attunebench.holistic import BRANCHES
 
-__all__ = ["IN_COMPOSITE", "MEANS", "POOLED", "aggregates", "pillars", "values_of", "wide_parts"]
+__all__ = ["IN_COMPOSITE", "MEANS", "POOLED", "aggregates", "pillars", "values_of"]
 
 POOLED = tuple(f"pooled_binary_{task}_metrics{phrasing}" for phrasing in ("", "_hp") for task in ("om", "human"))
 IN_COMPOSITE = (
@@ -116,20 +110,6 @@ def pillars(record: Mapping[str, Any]) -> dict[str, float | None]:
         "holistic": post and composite.holistic(**wide_parts(post)),
     }
     return values
-
-
-def wide_parts(post: Mapping[str, Any]) -> dict[str, float]:
-    """Return the three parts of the holistic pillar from a conversation's ``post_score``."""
-    return {
-        "panas01": composite.panas01(post["panas_baseline_adjusted"]),
-        "conversation_wide": composite.conversation_wide(
-            post["q1_looking_for_score"],
-            post["q2_emotion_clarity_match"],
-            post["q3_model_fit_match"],
-            post["q3_follow_up_score"],
-        ),
-        "four_branch_normalized": post["four_branch_normalized"],
-    }
 
 
 def values_of(record: Mapping[str, Any]) -> dict[str, Any]:

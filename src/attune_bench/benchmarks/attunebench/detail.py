@@ -5,7 +5,8 @@ from typing import Any
 
 import polars as pl
 
-from attune_bench.benchmarks.attunebench.records import IDENTITY, ConversationScore, PostScore, TurnScore, frame
+from attune_bench.benchmarks.attunebench.conversation_score import ConversationScore, PostScore, TurnScore
+from attune_bench.benchmarks.attunebench.records import IDENTITY, frame
 from attune_bench.score_table import KEYS, ScoreTable
 from attune_bench.stats.series import ScoreSeries
 from attune_metrics.errors import MetricInputError

@@ -1,4 +1,4 @@
-"""The rows of ``scores.json``, by their keys there, and as the columns of a frame."""
+"""The parts of ``scores.json`` by their keys there, and its rows as the columns of a frame."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NotRequired
@@ -6,6 +6,13 @@ from typing import TYPE_CHECKING, Any, NotRequired
 from pydantic import ConfigDict, with_config
 from typing_extensions import TypedDict
 
+from attune_bench.benchmarks.attunebench.conversation_score import (
+    AVERAGED,
+    ConversationScore,
+    CountScores,
+    TurnScore,
+)
+from attune_bench.benchmarks.attunebench.coverage import OUTCOMES, TASKS
 from attune_data import Issue
 from attune_metrics.attunebench.emotion import NEGATIVE_AFFECT, POSITIVE_AFFECT
 from attune_metrics.attunebench.holistic import BRANCHES
@@ -13,173 +20,12 @@ from attune_metrics.attunebench.holistic import BRANCHES
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = [
-    "AVERAGED",
-    "CELLS",
-    "COUNTS",
-    "IDENTITY",
-    "OUTCOMES",
-    "TASKS",
-    "TURN_KEYS",
-    "CallCounts",
-    "ConversationScore",
-    "CountScores",
-    "Coverage",
-    "Metadata",
-    "PostScore",
-    "TurnScore",
-    "frame",
-]
-
-# Keys that this version does not know are kept.
-_OPEN = with_config(ConfigDict(extra="allow"))
+__all__ = ["CELLS", "COUNTS", "IDENTITY", "TURN_KEYS", "Metadata", "frame"]
 
 IDENTITY = ("conversationId", "participant_id", "em_model", "mode")
-TASKS = ("binary_om", "binary_human", "binary_om_hp", "binary_human_hp", "pairwise", "panas")
 
 
-@_OPEN
-class CountScores(TypedDict):
-    """Binary counts, and the scores that follow from them."""
-
-    tp: int
-    tn: int
-    fp: int
-    fn: int
-    accuracy: float
-    precision: float
-    recall: float
-    f1: float
-    mcc: float
-
-
-class Coverage(TypedDict):
-    """Predictions present, of the ground-truth questions that count."""
-
-    present: int
-    expected: int
-
-
-class CallCounts(TypedDict):
-    """Calls by how the answer was read: at first, after repair of its text, after asking again, or not at all."""
-
-    parsed: int
-    repaired: int
-    retried: int
-    failed: int
-
-
-@_OPEN
-class TurnScore(TypedDict):
-    """The metrics of one turn; null where undefined, or where the HP-facing phrasing was not asked."""
-
-    turnNumber: int
-    emotion_hit_rate: float
-    emotion_intensity_mae: float | None
-    emotion_precision: float
-    emotion_recall: float
-    emotion_f1: float
-    emotion_f1_intensity: float
-    emotion_va_score: float
-    emotion_va_intensity_score: float
-    binary_om_accuracy: float
-    binary_human_accuracy: float
-    binary_om_metrics: CountScores
-    binary_human_metrics: CountScores
-    binary_om_accuracy_hp: float | None
-    binary_human_accuracy_hp: float | None
-    binary_om_metrics_hp: CountScores | None
-    binary_human_metrics_hp: CountScores | None
-    pairwise_accuracy: float
-    pairwise_kendall_tau: float | None
-    response_similarity: float
-    response_similarity_original: float
-    response_similarity_llm_improved: float
-    response_similarity_human_edited: float
-    response_preference_alignment: float
-    draft_judge_score: float | None
-    draft_binary_alignment: float | None
-
-
-@_OPEN
-class PostScore(TypedDict):
-    """The metrics of what is predicted after the last turn."""
-
-    panas_mae: float | None
-    panas_normalized: float | None
-    panas_pa_mae: float | None
-    panas_na_mae: float | None
-    panas_pa_normalized: float | None
-    panas_na_normalized: float | None
-    panas_pa_baseline_adjusted: float | None
-    panas_na_baseline_adjusted: float | None
-    panas_baseline_adjusted: float | None
-    panas_item_baseline_adjusted: float | None
-    panas_item_mae: float | None
-    panas_item_normalized: float | None
-    panas_item_errors: dict[str, float]
-    q1_looking_for_score: float
-    q2_emotion_clarity_match: float
-    q3_model_fit_match: float
-    q3_model_fit_ordinal_distance: float
-    q3_follow_up_score: float
-    four_branch_mae: float
-    four_branch_normalized: float
-    four_branch_per_branch: dict[str, float]
-
-
-@_OPEN
-class ConversationScore(TypedDict):
-    """The scores of one run: means over its turns, pooled counts, composites; null where undefined.
-
-    ``calls`` is there where the run file says how its answers were read.
-    """
-
-    conversationId: str
-    mode: str
-    em_model: str
-    participant_id: NotRequired[str | None]
-    source_file: NotRequired[str | None]
-    turn_scores: list[TurnScore]
-    post_score: PostScore | None
-    avg_emotion_hit_rate: float | None
-    avg_emotion_hit_rate_tagged_only: float | None
-    avg_emotion_intensity_mae: float | None
-    avg_emotion_f1: float | None
-    avg_emotion_f1_intensity: float | None
-    avg_emotion_va_score: float | None
-    avg_emotion_va_intensity_score: float | None
-    avg_binary_om_accuracy: float | None
-    avg_binary_human_accuracy: float | None
-    avg_binary_om_accuracy_hp: float | None
-    avg_binary_human_accuracy_hp: float | None
-    avg_pairwise_accuracy: float | None
-    avg_pairwise_kendall_tau: float | None
-    avg_response_similarity: float | None
-    avg_response_similarity_original: float | None
-    avg_response_similarity_llm_improved: float | None
-    avg_response_similarity_human_edited: float | None
-    avg_response_preference_alignment: float | None
-    avg_draft_judge_score: float | None
-    avg_draft_binary_alignment: float | None
-    avg_four_branch_mae: float | None
-    pooled_binary_om_metrics: CountScores
-    pooled_binary_human_metrics: CountScores
-    pooled_binary_om_metrics_hp: CountScores | None
-    pooled_binary_human_metrics_hp: CountScores | None
-    hp_perspective_gap: float | None
-    hp_perspective_alignment: float | None
-    hp_perspective_gap_mcc: float | None
-    hp_perspective_alignment_mcc: float | None
-    turn_level_average: float | None
-    conversation_wide_average: float | None
-    composite_score: float | None
-    equal_weight_composite: float | None
-    coverage: NotRequired[dict[str, Coverage]]
-    calls: NotRequired[CallCounts]
-
-
-@_OPEN
+@with_config(ConfigDict(extra="allow"))
 class Metadata(TypedDict):
     """How the scores were made: protocol, library version, whether the data are synthetic, what was not scored.
 
@@ -198,16 +44,12 @@ class Metadata(TypedDict):
 
 COUNTS = tuple(CountScores.__annotations__)
 CELLS = ("tp", "tn", "fp", "fn")
-AVERAGED = tuple(name for name in TurnScore.__annotations__ if f"avg_{name}" in ConversationScore.__annotations__)
-"""The metrics of turns of which a conversation has the mean, ``avg_<name>``."""
-
 _COUNTED = tuple(name for name in TurnScore.__annotations__ if f"pooled_{name}" in ConversationScore.__annotations__)
 TURN_KEYS: Mapping[str, str] = {
     **{f"avg_{name}": name for name in AVERAGED},
     **{f"pooled_{name}.{score}": name for name in _COUNTED for score in COUNTS if score not in CELLS},
 }
 """The metrics of conversations that are made of turns, and the key of a turn that has what they are made of."""
-OUTCOMES = tuple(CallCounts.__annotations__)
 
 # Objects within a row, and the keys that each becomes columns for, whether a row has them or not.
 _PARTS: Mapping[str, tuple[str, ...]] = {

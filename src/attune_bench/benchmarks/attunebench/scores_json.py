@@ -11,7 +11,8 @@ from pydantic_core import to_json
 from typing_extensions import TypedDict
 
 from attune_bench.benchmarks.attunebench.aggregates import aggregates
-from attune_bench.benchmarks.attunebench.records import ConversationScore, Metadata
+from attune_bench.benchmarks.attunebench.conversation_score import ConversationScore
+from attune_bench.benchmarks.attunebench.records import Metadata
 from attune_bench.benchmarks.attunebench.table import provenance_of, scores_of
 from attune_bench.scores import Scores
 from attune_data.io.files import write_whole

@@ -6,8 +6,10 @@ from typing import Any
 import polars as pl
 
 from attune_bench.benchmarks.attunebench.aggregates import MEANS, POOLED, values_of
+from attune_bench.benchmarks.attunebench.conversation_score import ConversationScore
+from attune_bench.benchmarks.attunebench.coverage import OUTCOMES, TASKS
 from attune_bench.benchmarks.attunebench.metrics import METRICS
-from attune_bench.benchmarks.attunebench.records import CELLS, OUTCOMES, TASKS, ConversationScore
+from attune_bench.benchmarks.attunebench.records import CELLS
 from attune_bench.score_table import KEYS, Provenance
 from attune_bench.scores import Scores
 from attune_data.matching import text_key

@@ -79,7 +79,7 @@ def conversations(
     Returns
     -------
     list of Conversation
-        ``metadata.synthetic`` of each holds its arc, its latent clarity and the seed.
+        ``metadata.synthetic`` of each has its arc, its latent clarity and the seed.
 
     Raises
     ------
@@ -128,7 +128,7 @@ def demo_runs() -> list[Run]:
     """Generate the embedded demonstration runs: two simulated models on each conversation of `demo`.
 
     ``synthetic/attentive`` is clearly the better one; ``synthetic/hasty`` leaves some answers out and prefers A in
-    pairwise choices, whatever stands there.
+    pairwise choices, whatever is shown as A.
 
     Examples
     --------

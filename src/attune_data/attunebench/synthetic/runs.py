@@ -33,7 +33,7 @@ _RATINGS = (1, 2, 3, 4, 5, 6, 7)
 class SimulatedModel:
     """An evaluated model that gives the participant's own answer with a known probability, else guesses.
 
-    A skill is that probability: 0 is chance (every option equally likely), 1 perfect. It is held within 0-1 after
+    A skill is that probability: 0 is chance (every option equally likely), 1 perfect. It is kept within 0-1 after
     all losses and shifts, which are in the same unit.
 
     Parameters
@@ -52,7 +52,7 @@ class SimulatedModel:
     drift : float
         Change of the skills at turn tasks for each turn after the first.
     position_bias : float
-        Probability mass toward A, -1 to 1: this share of pairwise choices is A (B if negative) whatever stands there.
+        Probability mass toward A, -1 to 1: this share of pairwise choices is A (B if negative) whatever is shown as A.
     missing : float
         Probability, 0-1, that an answer is left out: a binary, pairwise or PANAS item, a branch, Q1, Q2, or Q3.
     hp_shift : float

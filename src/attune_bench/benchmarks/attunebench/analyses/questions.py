@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 from typing_extensions import Unpack
 
+from attune_bench.benchmarks.attunebench.conversation_score import hp_asked
 from attune_bench.benchmarks.attunebench.reference import Truth, TurnTruth, prepare_truth
-from attune_bench.benchmarks.attunebench.scoring import hp_asked
 from attune_bench.score_table import KEYS, ScoreTable
 from attune_bench.stats.intervals import interval_ends, null
 from attune_bench.stats.options import AnalysisOptions, SamplingKeywords

@@ -1,0 +1,158 @@
+"""The strategies of `attune_data.testing`: valid documents, older spellings, broken files, for every kind of record."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from attune_data import Kind, SourceError, load_records
+from attune_data.fixes import Reversible, closed, record, respelled
+from attune_data.kinds import CONVERSATION, KINDS, RUN
+from attune_data.record import Integer, Rating, SnakeCaseRecord
+from attune_data.testing import broken, documents, old_spellings, records, synthetic
+from attune_data.testing.models import from_model
+
+Json = dict[str, Any]
+
+every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.noun)
+some = settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+)
+# What an older spelling is reported as.
+OLDER = {"old-spelling", "number-as-text", "number-where-text", "bare-string", "fraction"}
+
+
+def loaded(kind: Kind[Any, Any], document: Any, folder: Path) -> Any:
+    path = folder / "one.json"
+    path.write_bytes(document if isinstance(document, bytes) else json.dumps(document).encode())
+    return load_records(path, kind)
+
+
+@every_kind
+def test_documents_load_without_an_issue_and_are_written_as_they_were(kind: Kind[Any, Any], tmp_path: Path) -> None:
+    @some
+    @given(documents(kind))
+    def check(document: Json) -> None:
+        found = loaded(kind, document, tmp_path)
+        assert [str(issue) for issue in found.found] == []
+        (one,) = found
+        assert json.loads(one.to_json()) == document
+
+    check()
+
+
+@every_kind
+def test_records_are_of_the_kind(kind: Kind[Any, Any]) -> None:
+    @some
+    @given(records(kind))
+    def check(one: Any) -> None:
+        assert type(one) is kind.model
+        assert kind.model.model_validate_json(one.to_json()) == one
+
+    check()
+
+
+@every_kind
+def test_older_spellings_mean_the_record_beside_them(kind: Kind[Any, Any], tmp_path: Path) -> None:
+    seen: set[str] = set()
+
+    @some
+    @given(old_spellings(kind))
+    def check(pair: tuple[Json, Any]) -> None:
+        document, meant = pair
+        (one,) = found = loaded(kind, document, tmp_path)
+        assert one.to_json() == meant.to_json() or json.loads(one.to_json()) == json.loads(meant.to_json())
+        assert {issue.severity for issue in found.found} <= {"note"}
+        # Compared as text, in which 1.0 is not 1.
+        same = json.dumps(document, sort_keys=True) == json.dumps(json.loads(meant.to_json()), sort_keys=True)
+        assert same == (not found.found)
+        seen.update(issue.rule for issue in found.found)
+
+    check()
+    assert {"old-spelling", "number-as-text"} <= seen <= OLDER
+
+
+@every_kind
+def test_broken_files_load_or_are_reported(kind: Kind[Any, Any], tmp_path: Path) -> None:
+    outcomes: set[bool] = set()
+
+    @some
+    @given(broken(kind))
+    def check(data: bytes) -> None:
+        try:
+            found = loaded(kind, data, tmp_path)
+        except SourceError:
+            outcomes.add(False)
+            return
+        outcomes.add(len(found) == 1)
+        assert (len(found) == 0) == any(issue.severity == "error" for issue in found.found)
+
+    check()
+    assert outcomes == {True, False}
+
+
+class Inner(SnakeCaseRecord):
+    """A nested record."""
+
+    rating: Rating | None = None
+
+
+class Outer(SnakeCaseRecord):
+    """A record with one field of each sort."""
+
+    number: Integer
+    flag: bool = False
+    share: float | None = None
+    inner: Inner = Inner()
+    tags: tuple[str, ...] = ()
+    by_name: dict[str, Rating] = {}  # noqa: RUF012  # a pydantic default
+
+
+@some
+@given(from_model(Outer))
+def test_what_is_drawn_from_a_model_it_accepts(document: Json) -> None:
+    assert "number" in document
+    Outer.model_validate_json(json.dumps(document))
+
+
+def test_a_field_may_have_a_strategy_of_its_own() -> None:
+    drawn: list[Json] = []
+
+    @some
+    @given(from_model(Outer, {"flag": st.just(value=True)}))
+    def check(document: Json) -> None:
+        drawn.append(document)
+
+    check()
+    assert {document["flag"] for document in drawn} == {True}
+    assert {"share" in document for document in drawn} == {True, False}
+
+
+def test_a_new_spelling_is_drawn_without_being_listed_again() -> None:
+    fix = record({"answer": closed({"yes": "yes", "aye": "yes"}, "yes")}, {"reply": "answer"})
+    assert isinstance(fix, Reversible)
+    document = {"answer": "yes"}
+
+    def spelt(at: int) -> Any:
+        return respelled(fix, document, lambda options: options[at % len(options)])
+
+    assert [spelt(at) for at in range(4)] == [
+        {"answer": "yes"},
+        {"reply": "YES"},
+        {"answer": "aye"},
+        {"reply": "AYE"},
+    ]
+
+
+def test_synthetic_collections_are_of_their_kind() -> None:
+    conversations = synthetic(CONVERSATION, 6, participants=3, seed=2)
+    assert type(conversations) is CONVERSATION.collection
+    assert list(conversations) == list(synthetic(CONVERSATION, 6, participants=3, seed=2))
+    from attune_data.attunebench.synthetic.generator import SimulatedModel
+
+    runs = synthetic(RUN, conversations, [SimulatedModel("m")], seed=2)
+    assert [run.conversation_id for run in runs] == [conversation.id for conversation in conversations]
+    assert runs.joined(conversations).turns.height == sum(len(one.turns) for one in conversations)

@@ -1,0 +1,87 @@
+"""The page on adding a benchmark does what it says: its files and commands, word for word, in an empty folder."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+from model_server import ModelServer
+
+PAGE = Path(__file__).parents[1] / "docs" / "adding-a-benchmark.md"
+MOST_LINES = 120
+
+
+def block(language: str) -> str:
+    (found,) = re.findall(rf"^```{language}\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    return str(found)
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Return what each command printed, by the command, in the folder that is under ``folder``."""
+    folder = tmp_path_factory.mktemp("own")
+    (folder / "kinder.py").write_text(block("python"), encoding="utf-8")
+    (folder / "questions.jsonl").write_text(block("json"), encoding="utf-8")
+    found = {"folder": str(folder)}
+
+    # Model A names the kinder reply each time, model B the first.
+    def answer(body: dict[str, object]) -> str:
+        return "The second." if body["model"] == "model-a" and "dog" in str(body["messages"]) else "The first one."
+
+    with ModelServer(answer=answer) as server:
+        for line in block("sh").splitlines():
+            _, *words = shlex.split(line.replace("http://localhost:8000/v1", server.url))
+            # As the installed command: the folder is not among those that Python imports from.
+            done = subprocess.run(
+                [sys.executable, "-P", "-c", "from attune_bench.cli import main; main()", *words],
+                cwd=folder,
+                env={**os.environ, "PYTHONWARNINGS": "error"},
+                capture_output=True,
+                text=True,
+                encoding="utf-8",
+                check=False,
+            )
+            assert (done.returncode, done.stderr) == (0, ""), line
+            found[line] = done.stdout
+    return found
+
+
+def of(said: dict[str, str], start: str) -> str:
+    return next(text for line, text in said.items() if line.startswith(f"attune-bench {start}"))
+
+
+def test_the_page_is_short() -> None:
+    assert len(PAGE.read_text(encoding="utf-8").splitlines()) <= MOST_LINES
+
+
+def test_the_records_are_valid(said: dict[str, str]) -> None:
+    assert of(said, "validate") == "2 questions loaded; 0 errors, 0 warnings, 0 notes\n"
+
+
+def test_models_are_asked_and_scored(said: dict[str, str]) -> None:
+    assert of(said, "run local model-a").startswith("results: 2 answers\n")
+    assert of(said, "score").startswith("scores.parquet: 4 results of 2 models\n")
+    values = pl.read_parquet(Path(said["folder"], "scores.parquet")).select("model", "unit", "agreement").sort(pl.all())
+    assert values.rows() == [("model-a", "q1", 1), ("model-a", "q2", 1), ("model-b", "q1", 0), ("model-b", "q2", 1)]
+
+
+def test_they_are_compared(said: dict[str, str]) -> None:
+    text = of(said, "compare")
+    # 2 of 2 against 1 of 2.
+    assert re.search(r"^model-a +model-b +\+0\.500 ", text, re.MULTILINE)
+    assert "|benchmark:kinder%3ABENCHMARK|metric:agreement|" in text
+
+
+def test_the_page_of_scores_is_written(said: dict[str, str]) -> None:
+    page = Path(said["folder"], "page.html").read_text(encoding="utf-8")
+    assert "Kinder" in page
+    assert "model-b" in page
+
+
+def test_the_commands_go_through_every_stage() -> None:
+    verbs = {line.split()[1] for line in block("sh").splitlines()}
+    assert verbs == {"validate", "run", "score", "compare", "report"}
