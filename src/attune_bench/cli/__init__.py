@@ -16,7 +16,7 @@ from attune_bench.benchmarks.base import resolve
 __all__ = ["app", "main"]
 
 _COMMANDS = {
-    "demo": ("score_commands", "Score baseline predictors on embedded synthetic data; print the report, write a page."),
+    "demo": ("score_commands", "Score embedded synthetic data; print the report, write it as a page."),
     "show": ("data_commands", "Print one record: a conversation with its annotations, a scenario, an episode."),
     "describe": ("data_commands", "Count the records of a source: by trait, turns, annotations, issues."),
     "validate": ("data_commands", "Check files of any kind and list every issue."),

@@ -103,16 +103,16 @@ def _check_target(target: Path, benchmark: Benchmark) -> None:
     help="Where to write the page of HTML, where the extra `plots` is installed.",
 )  # fmt: skip
 def demo(benchmark: str | None, html: Path) -> None:
-    """Score baseline predictors on embedded synthetic data; print the report and write it as a page."""
+    """Score the embedded synthetic data, by baselines where there are any; print the report and write it as a page."""
     with mistakes():
         chosen = BENCHMARKS[0] if benchmark is None else benchmark_named(benchmark)
-    if chosen.baselines is None:
-        others = ", ".join(one.name for one in BENCHMARKS if one.baselines is not None)
-        raise UserError(f"{chosen.title} has no baselines for a demonstration; take --benchmark {others}")
     check_page(html, [])
-    data = load_records("demo", kind_of(chosen.data))
-    results = [result for predict in resolve(chosen.baselines).values() for result in predict(data)]
-    scores = score_records(data, results, benchmark=chosen)
+    data = None if chosen.data is None else load_records("demo", kind_of(chosen.data))
+    if chosen.baselines is None:
+        results = load_records("demo", kind_of(chosen.results))
+    else:
+        results = [result for predict in resolve(chosen.baselines).values() for result in predict(data)]
+    scores = score_records(results if data is None else data, results, benchmark=chosen)
     emit(f"SYNTHETIC data of {chosen.title}: {scores!r}\n")
     emit(render(report_document(scores)))
     try:
@@ -122,12 +122,12 @@ def demo(benchmark: str | None, html: Path) -> None:
     else:
         write_page(html, text)
     of = "" if benchmark is None else f" --benchmark {benchmark}"
-    emit(_NEXT.format(of=of))
+    emit(_NEXT.format(of=of, data="" if data is None else " --data demo"))
 
 
 _NEXT = """
 Next:
-  attune-bench score --results demo --data demo --output scores.parquet{of}
+  attune-bench score --results demo{data} --output scores.parquet{of}
                                         score results of any model; here those of simulated ones
   attune-bench compare --scores scores.parquet
                                         whether the models differ, and how small a difference could show
