@@ -68,6 +68,7 @@ class _Verbs(click.Group):
     cls=_Verbs,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     help="Score how well language models read people's feelings and preferences, against what the people said.",
+    epilog="Begin with: attune-bench demo. What a command takes: attune-bench COMMAND --help.",
 )
 @click.version_option(__version__, message="%(version)s")
 def app() -> None:

@@ -32,6 +32,7 @@ from attune_bench.report.analysis import analysis_note, analysis_tables
 from attune_bench.report.columns import Table, count_column, number_column, text_column
 from attune_bench.report.render import WIDTH, Document, json_content, render
 from attune_bench.report.tables import (
+    comparison_note,
     comparison_tables,
     label,
     metric_of,
@@ -40,10 +41,10 @@ from attune_bench.report.tables import (
     subgroup_tables,
 )
 from attune_bench.report.text import document, report_document
-from attune_bench.report.words import drawn, in_words, interval_words
+from attune_bench.report.words import in_words, interval_words
 from attune_bench.scores import Scores
 from attune_bench.stats.comparison import compare_by, count_significant
-from attune_bench.stats.options import ALPHA, AnalysisOptions
+from attune_bench.stats.options import AnalysisOptions
 from attune_bench.stats.subgroups import overlap, subgroups
 from attune_bench.stats.summary import distribution
 from attune_bench.stats.traits import strata_of, unit_traits
@@ -175,28 +176,20 @@ def compare(
         frame, warned = with_warnings(lambda: compare_by(read, by, data=source, models=model or None, **options))
     asked = [f"compare {model[0]!r} with {model[1]!r}"] if model else []
     question = "; ".join([*asked, *([f"by {by}"] if by else [])]) or None
-    tables = comparison_tables(read, frame)
-    counts = Table("significant", "", (), (), count_significant(frame))
-    notes = (
-        [_comparison_note(read, AnalysisOptions(**_sampling(given)))] if frame.height else [_nothing_to_compare(read)]
-    )
+    if frame.is_empty():
+        tables, note = [Table("comparisons", "", (), (), frame)], _nothing_to_compare(read)
+    else:
+        tables, note = comparison_tables(read, frame), comparison_note(read, AnalysisOptions(**_sampling(given)))
+    tables.append(Table("significant", "", (), (), count_significant(frame)))
     with mistakes():
         signature = read.sign(question=question, **options)
-    emit(render(document(read, [*tables, counts], notes=[*notes, *warned], signature=signature), format=format))  # type: ignore[arg-type]
-
-
-def _comparison_note(scores: Scores, options: AnalysisOptions) -> str:
-    return (
-        f"A minus B. In brackets: {interval_words(scores, options)}. p: exchanging A and B within "
-        f"{drawn(scores, options)}s. Holm p: corrected for the pairs of the table; they differ where it is below "
-        f"{ALPHA:g}. mde: minimum detectable effect, the smallest true difference found with 80% power at an "
-        f"uncorrected {ALPHA:g}. n: {scores.provenance.unit}s of both."
-    )
+    emit(render(document(read, tables, notes=[note, *warned], signature=signature), format=format))  # type: ignore[arg-type]
 
 
 def _nothing_to_compare(scores: Scores) -> str:
     scored = plural(len(scores.models), "model")
-    return f"Nothing to compare: no {scores.provenance.condition} has two models ({scored} scored)."
+    within = "" if scores.conditions == (None,) else f"no {scores.provenance.condition} has two models; "
+    return f"Nothing to compare: {within}{scored} scored."
 
 
 @verb(variants=True)
@@ -336,7 +329,17 @@ def analyze(
         raise UserError(f"--format csv is of one analysis; name one of {', '.join(chosen)}")
     needed = {need for key in chosen for need in known[key].needs}
     inputs: dict[str, Any] = {need: _records(read, need, *sources[need]) for need in needed}
-    documents = {key: _analysis(read, key, known[key], inputs, metric, given) for key in chosen}
+    with mistakes():
+        AnalysisOptions(**_sampling(given)).draws_clusters(read)
+    documents: dict[str, Document] = {}
+    for key in chosen:
+        try:
+            documents[key] = _analysis(read, key, known[key], inputs, metric, given)
+        except UserError as error:
+            # Where none was named, one that does not suit these scores is no mistake.
+            if name or metric or known[key].needs:
+                raise
+            left_out[key] = str(error)
     if format == "json":
         parts = {key: json_content(made) for key, made in documents.items()}
         rows = {key: {"metadata": part["metadata"], "rows": part[key]} for key, part in parts.items()}
@@ -348,8 +351,8 @@ def analyze(
             left_out[key] = f"needs {in_words(read, known[key].rows_need)}"
     blocks = [render(made, format=format) for made in documents.values()]  # type: ignore[arg-type]
     if left_out:
-        left = "; ".join(f"{key} {why}" for key, why in left_out.items())
-        blocks.append(fill(f"Left out: {left}.", WIDTH, break_on_hyphens=False))
+        left = [fill(f"- {key}: {why}", WIDTH, subsequent_indent="  ") for key, why in left_out.items()]
+        blocks.append("\n".join(["Left out:", "", *left]))
     emit("\n\n".join(blocks))
 
 
