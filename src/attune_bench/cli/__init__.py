@@ -12,6 +12,7 @@ import click
 from attune_bench._version import __version__
 from attune_bench.benchmarks import BENCHMARKS
 from attune_bench.benchmarks.base import resolve
+from attune_data.text import meant
 
 __all__ = ["app", "main"]
 
@@ -52,6 +53,14 @@ class _Verbs(click.Group):
                     found = resolve(command.command)
                     return found
         return None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that is called; an unknown one is told with the nearest name."""
+        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            raise click.UsageError(f"no command {args[0]!r}; {meant(args[0], self.list_commands(ctx))}", ctx)
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write the list of commands without importing any."""

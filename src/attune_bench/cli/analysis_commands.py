@@ -60,6 +60,8 @@ def _read(path: Path, given: Given) -> Scores:
     """Return the scores of a file, under the variant chosen."""
     with mistakes():
         scores = read_scores(path).variant(**chosen_variant(click.get_current_context()))
+    if scores.values.is_empty():
+        raise UserError(f"{path} has no score: no model was run on any {scores.provenance.unit}")
     named, own = given["benchmark"], scores.provenance.benchmark
     if named is not None and named != own:
         raise UserError(f"--benchmark is {named}, and the scores are of {own or 'no benchmark'}; leave it out")

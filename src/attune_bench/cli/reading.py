@@ -1,6 +1,7 @@
 """Reading for commands: sources of any kind of record, recognised from their content."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import reduce
 from operator import or_
 from pathlib import Path
@@ -83,8 +84,19 @@ def read_scores(path: Path) -> Scores:
 
 
 def load_all(kind: Kind[Any, Any], sources: Sequence[str], progress: Callable[[int], object]) -> Collection[Any]:
-    """Return the records of all sources in one collection, which may be empty."""
-    return reduce(or_, (load_records(source, kind, progress=progress) for source in sources))
+    """Return the records of all sources in one collection, which may be empty.
+
+    Raises
+    ------
+    UserError
+        Where it is empty, and a source has records of another kind.
+    """
+    found: Collection[Any] = reduce(or_, (load_records(source, kind, progress=progress) for source in sources))
+    for source in () if found else sources:
+        with suppress(SourceError):
+            if (other := recognise(source)) is not kind:
+                raise UserError(f"{source} contains {other.plural} and no {kind.noun}")
+    return found
 
 
 def read_all(kind: Kind[Any, Any], sources: Sequence[str], progress: Callable[[int], object]) -> Collection[Any]:
