@@ -138,7 +138,9 @@ def recognise(source: Source, kinds: Sequence[Kind[Any, Any]] = KINDS) -> Kind[A
     problem = ""
     for document in islice(found, _FEW):
         parsed = parse_object(document.data)
-        if parsed is None:
+        if parsed is None and document.problem is None:
+            problem = problem or f"{document.name} is not a JSON object; is it cut off?"
+        elif parsed is None:
             problem = problem or (document.problem or "") * (document.severity == "error")
         elif (kind := kind_of_document(parsed, kinds)) is not None:
             return kind

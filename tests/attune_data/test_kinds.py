@@ -187,8 +187,8 @@ def test_a_run_that_records_a_participant_is_a_run(run: Json, conversation: Json
     ("content", "message"),
     [
         ('{"a": 1}', r"1\.json is of no known kind: none of conversations, runs, scenarios, episodes, dialogues is"),
-        ("[]", r"is of no known kind: none of conversations"),
-        ("{", r"is of no known kind: none of conversations"),
+        ("[]", r"is of no known kind: 1\.json is not a JSON object; is it cut off\?"),
+        ("{", r"is of no known kind: 1\.json is not a JSON object; is it cut off\?"),
         ('{"conversations": [], "aggregates": []}', "it is a file of scores; attune_bench.Scores.read reads it"),
         ('{"overall": {}, "by_scene": {}}', "it is a summary of episodes; load_episodes reads the results.jsonl"),
     ],

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from typing_extensions import Unpack
 
-from attune_bench.analyses.units import per_unit
+from attune_bench.analyses.units import having_units, per_unit
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.intervals import interval_ends, null
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
@@ -37,7 +37,8 @@ def variance_split(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> p
         The scores.
     **options
         ``metrics``, ``resamples``, ``seed``, ``level``, ``unit``, ``interval``; see
-        `attune_bench.stats.options.AnalysisOptions`. The metrics are by default those of the board.
+        `attune_bench.stats.options.AnalysisOptions`. The metrics are by default those of the board that have a value
+        of each unit.
 
     Returns
     -------
@@ -76,7 +77,7 @@ def variance_split(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> p
     draws = Draws(series, chosen)
     rows: list[tuple[Any, ...]] = []
     for condition, groups in series.by_condition().items():
-        for metric in chosen.names(scores, scores.headline):
+        for metric in chosen.names(scores, having_units(scores, scores.headline)):
             values = series.values(per_unit(scores, metric, "variance_split"))[groups, 0]
             complete = np.logical_and.reduce(~np.isnan(values), axis=0)
             sizes = int(complete.sum()), len(groups), series.count(complete)

@@ -12,13 +12,14 @@ import click
 from attune_bench._version import __version__
 from attune_bench.benchmarks import BENCHMARKS
 from attune_bench.benchmarks.base import resolve
+from attune_data.text import meant
 
 __all__ = ["app", "main"]
 
 _COMMANDS = {
-    "demo": ("score_commands", "Score baseline predictors on embedded synthetic data; print the report, write a page."),
+    "demo": ("score_commands", "Score embedded synthetic data; print the report, write it as a page."),
     "show": ("data_commands", "Print one record: a conversation with its annotations, a scenario, an episode."),
-    "describe": ("data_commands", "Count what a source holds: records, traits, turns, annotations, issues."),
+    "describe": ("data_commands", "Count the records of a source: by trait, turns, annotations, issues."),
     "validate": ("data_commands", "Check files of any kind and list every issue."),
     "schema": ("data_commands", "Print the JSON Schema of a kind of record, or the columns of its tables."),
     "score": ("score_commands", "Score results against the data they are of."),
@@ -53,6 +54,14 @@ class _Verbs(click.Group):
                     return found
         return None
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that is called; an unknown one is told with the nearest name."""
+        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            raise click.UsageError(f"no command {args[0]!r}; {meant(args[0], self.list_commands(ctx))}", ctx)
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write the list of commands without importing any."""
         with formatter.section("Commands"):
@@ -68,6 +77,7 @@ class _Verbs(click.Group):
     cls=_Verbs,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     help="Score how well language models read people's feelings and preferences, against what the people said.",
+    epilog="Begin with: attune-bench demo. What a command takes: attune-bench COMMAND --help.",
 )
 @click.version_option(__version__, message="%(version)s")
 def app() -> None:

@@ -3,7 +3,8 @@
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from textwrap import fill
+from typing import Any, Literal
 
 import click
 import polars as pl
@@ -13,22 +14,25 @@ from attune_bench.benchmarks import benchmark_in_use
 from attune_bench.benchmarks.base import Benchmark, resolve
 from attune_bench.cli.options import (
     ANALYSIS,
-    FORMAT,
     analysis_options,
     chosen_variant,
-    many,
+    data_option,
+    format_option,
     metric_option,
+    results_option,
     scores_option,
     verb,
+    where_option,
     where_traits,
 )
 from attune_bench.cli.output import UserError, check_page, emit, mistakes, with_warnings, write_page
-from attune_bench.cli.reading import kind_of, read_all
+from attune_bench.cli.reading import kind_of, read_all, read_scores
 from attune_bench.progress import progress
 from attune_bench.report.analysis import analysis_note, analysis_tables
 from attune_bench.report.columns import Table, count_column, number_column, text_column
-from attune_bench.report.render import json_content, render
+from attune_bench.report.render import WIDTH, Document, json_content, render
 from attune_bench.report.tables import (
+    comparison_note,
     comparison_tables,
     label,
     metric_of,
@@ -37,10 +41,10 @@ from attune_bench.report.tables import (
     subgroup_tables,
 )
 from attune_bench.report.text import document, report_document
-from attune_bench.report.words import drawn, interval_words
+from attune_bench.report.words import in_words, interval_words
 from attune_bench.scores import Scores
 from attune_bench.stats.comparison import compare_by, count_significant
-from attune_bench.stats.options import ALPHA, AnalysisOptions
+from attune_bench.stats.options import AnalysisOptions
 from attune_bench.stats.subgroups import overlap, subgroups
 from attune_bench.stats.summary import distribution
 from attune_bench.stats.traits import strata_of, unit_traits
@@ -55,7 +59,9 @@ Given = Mapping[str, Any]
 def _read(path: Path, given: Given) -> Scores:
     """Return the scores of a file, under the variant chosen."""
     with mistakes():
-        scores = Scores.read(path).variant(**chosen_variant(given))
+        scores = read_scores(path).variant(**chosen_variant(click.get_current_context()))
+    if scores.values.is_empty():
+        raise UserError(f"{path} has no score: no model was run on any {scores.provenance.unit}")
     named, own = given["benchmark"], scores.provenance.benchmark
     if named is not None and named != own:
         raise UserError(f"--benchmark is {named}, and the scores are of {own or 'no benchmark'}; leave it out")
@@ -75,29 +81,34 @@ def _benchmark(scores: Scores) -> Benchmark | None:
     return benchmark_in_use(scores.provenance.benchmark)
 
 
-def _records(scores: Scores, source: str | None, side: str, option: str) -> Any:
-    """Return the records of a source that belongs to the scores' benchmark; None where none is given."""
-    if source is None:
-        return None
+def _records(scores: Scores, side: Literal["data", "results"], *sources: str) -> Any:
+    """Return the records of sources that belong to the scores' benchmark."""
     benchmark = _benchmark(scores)
     reference = getattr(benchmark, side) if benchmark else None
     if reference is None:
         of = benchmark.title if benchmark else "a table"
-        raise UserError(f"scores of {of} take no {option}; leave it out")
+        raise UserError(f"scores of {of} take no --{side}; leave it out")
     kind = kind_of(reference)
     with progress() as phase:
-        return read_all(kind, [source], phase(f"reading {kind.plural}", None))
+        return read_all(kind, sources, phase(f"reading {kind.plural}", None))
 
 
-_DATA = "What was scored against: a folder, a file, an archive, hf://owner/name, or demo."
-_RESULTS = "What was scored: a folder, a file, an archive, hf://owner/name, or demo."
+def _traits(scores: Scores, data: str | None) -> Queryable:
+    """Return what is asked for traits: the data, or without them the traits that the scores have."""
+    if data is not None:
+        found: Queryable = _records(scores, "data", data)
+        return found
+    benchmark = _benchmark(scores)
+    if not scores.traits and benchmark is not None and benchmark.data is not None:
+        raise UserError(f"these scores have no traits of their {scores.provenance.unit}s; name the data with --data")
+    return unit_traits(scores)
 
 
 @verb(variants=True)
 @scores_option
-@click.option("--html", type=click.Path(path_type=Path), help="Write this page instead: one file, makes no request.")
-@click.option("--data", "--ground-truth", "data", help=f"For --html: {_DATA}")
-@click.option("--results", help=f"For --html: {_RESULTS}")
+@click.option("--html", type=click.Path(path_type=Path), help="Write this page instead: one self-contained file.")
+@data_option("For --html: what was scored against")
+@results_option("For --html: what was scored")
 @click.option(
     "--small-cells", is_flag=True, help="For --html: show values of fewer than 5 people, and single units, too."
 )
@@ -106,27 +117,28 @@ def report(
     scores: Path,
     html: Path | None,
     data: str | None,
-    results: str | None,
+    results: tuple[str, ...],
     small_cells: bool,
     format: str,  # noqa: A002
     **given: Any,
 ) -> None:
     """Print a report of scores, or with --html write a page with intervals, comparisons and figures.
 
-    JSON: under models a row a model with every metric as a column; under summary the main metric with its interval.
+    JSON: under models a row a model with every metric as a column; under summary each metric of the board with its
+    interval.
     """
     read = _read(scores, given)
     if html is None:
-        if data is not None or results is not None or small_cells:
+        if data is not None or results or small_cells:
             raise UserError("--data, --results and --small-cells are for the page of HTML; give --html FILE too")
         with mistakes():
             emit(render(report_document(read, **_sampling(given)), format=format))  # type: ignore[arg-type]
         return
     if format != "table":
         raise UserError("--format is for the report as text; leave out --format or --html")
-    check_page(html, [scores, data, results])
-    of_data = _records(read, data, "data", "--data")
-    of_results = _records(read, results, "results", "--results")
+    check_page(html, [scores, data, *results])
+    of_data = None if data is None else _records(read, "data", data)
+    of_results = _records(read, "results", *results) if results else None
     with mistakes():
         text = read.report(format="html", data=of_data, results=of_results, small_cells=small_cells, **_sampling(given))
     write_page(html, text)
@@ -135,9 +147,9 @@ def report(
 @verb(variants=True)
 @scores_option
 @metric_option
-@many("--model", help="Compare these two models only.")
+@click.option("--model", multiple=True, help="Compare two models only: --model A B.")
 @click.option("--by", help="A trait: compare within each of its values too, each corrected for itself.")
-@click.option("--data", "--ground-truth", "data", help=f"For --by: {_DATA}")
+@data_option("For --by, where the scores do not have the trait: what was scored against")
 @analysis_options
 def compare(
     scores: Path,
@@ -162,31 +174,24 @@ def compare(
     if by is None:
         frame, warned = with_warnings(lambda: read.compare(*model, **options) if model else read.compare_all(**options))
     else:
-        records = _records(read, data, "data", "--data")
-        frame, warned = with_warnings(lambda: compare_by(read, by, data=records, models=model or None, **options))
-    question = f"compare {model[0]!r} with {model[1]!r}" if model else None
-    tables = comparison_tables(read, frame)
-    counts = Table("significant", "", (), (), count_significant(frame))
-    notes = (
-        [_comparison_note(read, AnalysisOptions(**_sampling(given)))] if frame.height else [_nothing_to_compare(read)]
-    )
+        source = _traits(read, data)
+        frame, warned = with_warnings(lambda: compare_by(read, by, data=source, models=model or None, **options))
+    asked = [f"compare {model[0]!r} with {model[1]!r}"] if model else []
+    question = "; ".join([*asked, *([f"by {by}"] if by else [])]) or None
+    if frame.is_empty():
+        tables, note = [Table("comparisons", "", (), (), frame)], _nothing_to_compare(read)
+    else:
+        tables, note = comparison_tables(read, frame), comparison_note(read, AnalysisOptions(**_sampling(given)))
+    tables.append(Table("significant", "", (), (), count_significant(frame)))
     with mistakes():
         signature = read.sign(question=question, **options)
-    emit(render(document(read, [*tables, counts], notes=[*notes, *warned], signature=signature), format=format))  # type: ignore[arg-type]
-
-
-def _comparison_note(scores: Scores, options: AnalysisOptions) -> str:
-    return (
-        f"A minus B. In brackets: {interval_words(scores, options)}. p: exchanging A and B within "
-        f"{drawn(scores, options)}s. Holm p: corrected for the pairs of the table; they differ where it is below "
-        f"{ALPHA:g}. mde: minimum detectable effect, the smallest true difference found with 80% power at an "
-        f"uncorrected {ALPHA:g}. n: {scores.provenance.unit}s of both."
-    )
+    emit(render(document(read, tables, notes=[note, *warned], signature=signature), format=format))  # type: ignore[arg-type]
 
 
 def _nothing_to_compare(scores: Scores) -> str:
     scored = plural(len(scores.models), "model")
-    return f"Nothing to compare: no {scores.provenance.condition} has two models ({scored} scored)."
+    within = "" if scores.conditions == (None,) else f"no {scores.provenance.condition} has two models; "
+    return f"Nothing to compare: {within}{scored} scored."
 
 
 @verb(variants=True)
@@ -209,8 +214,8 @@ def rank(scores: Path, metric: tuple[str, ...], format: str, **given: Any) -> No
 
 @verb(variants=True)
 @scores_option
-@click.option("--data", "--ground-truth", "data", help=f"{_DATA} Without it, the traits that the scores have.")
-@many("--where", help="TRAIT=VALUE; of a trait that is named again any value matches, of several all must.")
+@data_option("Where the scores do not have the traits: what was scored against")
+@where_option
 @click.option("--filter", help='An SQL condition on traits, such as "promis_anxiety_t >= 60".')
 @click.option("--by", help="A trait: one stratum for each of its values, of the units chosen.")
 @click.option("--compare", is_flag=True, help="Set each stratum against its complement, the other units.")
@@ -236,7 +241,7 @@ def subset(
     traits = where_traits(where)
     if not (traits or filter is not None or by):
         raise UserError("which units? Choose some, for instance --where TRAIT=VALUE, or use --by TRAIT")
-    source: Queryable = unit_traits(read) if data is None else _records(read, data, "data", "--data")
+    source = _traits(read, data)
     with mistakes():
         part = source.where(**traits)
         if filter is not None:
@@ -283,15 +288,15 @@ def _one(scores: Scores, question: str, part: Queryable, known: Queryable, compa
 @verb(variants=True)
 @click.argument("name", nargs=-1)
 @scores_option
-@click.option("--data", "--ground-truth", "data", help=_DATA)
-@click.option("--results", help=_RESULTS)
+@data_option("What was scored against")
+@results_option("What was scored")
 @metric_option
 @analysis_options
 def analyze(
     name: tuple[str, ...],
     scores: Path,
     data: str | None,
-    results: str | None,
+    results: tuple[str, ...],
     metric: tuple[str, ...],
     format: str,  # noqa: A002
     **given: Any,
@@ -310,39 +315,52 @@ def analyze(
     for asked in name:
         if asked not in known:
             raise UserError(f"no analysis {asked!r}; {meant(asked, known)}")
-    sources: dict[str, Any] = {"data": data, "results": results}
-    flags = {"data": "--data", "results": "--results"}
-    lacking = {
-        key: " and ".join(flags[need] for need in analysis.needs if sources[need] is None)
+    sources = {"data": () if data is None else (data,), "results": results}
+    left_out = {
+        key: "needs " + " and ".join(f"--{need}" for need in lacking)
         for key, analysis in known.items()
-        if (not name or key in name) and any(sources[need] is None for need in analysis.needs)
+        if (not name or key in name) and (lacking := [need for need in analysis.needs if not sources[need]])
     }
-    if name and lacking:
-        raise UserError("; ".join(f"{key} needs {needs}" for key, needs in lacking.items()))
-    chosen = [key for key in (dict.fromkeys(name) or known) if key not in lacking]
+    if name and left_out:
+        raise UserError("; ".join(f"{key} {why}" for key, why in left_out.items()))
+    chosen = [key for key in (dict.fromkeys(name) or known) if key not in left_out]
     for key in chosen:
         if metric and name and not known[key].takes_metrics:
             raise UserError(f"{key} is of its own metrics; leave out --metric")
     if format == "csv" and len(chosen) != 1:
         raise UserError(f"--format csv is of one analysis; name one of {', '.join(chosen)}")
     needed = {need for key in chosen for need in known[key].needs}
-    inputs: dict[str, Any] = {need: _records(read, sources[need], need, flags[need]) for need in needed}
-    documents = {key: _analysis(read, key, known[key], inputs, metric, given) for key in chosen}
-    left_out = {key: f"needs {needs}" for key, needs in lacking.items()}
+    inputs: dict[str, Any] = {need: _records(read, need, *sources[need]) for need in needed}
+    with mistakes():
+        AnalysisOptions(**_sampling(given)).draws_clusters(read)
+    documents: dict[str, Document] = {}
+    for key in chosen:
+        try:
+            documents[key] = _analysis(read, key, known[key], inputs, metric, given)
+        except UserError as error:
+            # Where none was named, one that does not suit these scores is no mistake.
+            if name or metric or known[key].needs:
+                raise
+            left_out[key] = str(error)
     if format == "json":
         parts = {key: json_content(made) for key, made in documents.items()}
         rows = {key: {"metadata": part["metadata"], "rows": part[key]} for key, part in parts.items()}
         emit(json.dumps({**rows, "left_out": left_out}, indent=2))
         return
+    if not name:
+        for key in [key for key, made in documents.items() if not made.tables[0].rows]:
+            del documents[key]
+            left_out[key] = f"needs {in_words(read, known[key].rows_need)}"
     blocks = [render(made, format=format) for made in documents.values()]  # type: ignore[arg-type]
     if left_out:
-        blocks.append("Left out: " + "; ".join(f"{key} {needs}" for key, needs in left_out.items()) + ".")
+        left = [fill(f"- {key}: {why}", WIDTH, subsequent_indent="  ") for key, why in left_out.items()]
+        blocks.append("\n".join(["Left out:", "", *left]))
     emit("\n\n".join(blocks))
 
 
 def _analysis(
     scores: Scores, key: str, analysis: Analysis, inputs: Mapping[str, Any], metric: Sequence[str], given: Given
-) -> Any:
+) -> Document:
     """Return the document of one analysis."""
     chosen = list(metric) or (list(analysis.metrics) if analysis.metrics else None)
     keywords: dict[str, Any] = _sampling(given)
@@ -360,7 +378,7 @@ def _analysis(
 @verb(variants=True)
 @scores_option
 @metric_option
-@click.option("--format", type=click.Choice(FORMAT), default="table", help="Of what is printed.")
+@format_option()
 def stats(scores: Path, metric: tuple[str, ...], format: str, **given: Any) -> None:  # noqa: A002
     """Print how each metric is distributed over the units of each model.
 

@@ -29,7 +29,6 @@ from attune_data.text import plural
 __all__ = [
     "ask",
     "asking_options",
-    "data_option",
     "decoding",
     "limit_option",
     "load_units",
@@ -53,7 +52,6 @@ def model_arguments(function: F) -> F:
     return function
 
 
-data_option = click.option("--data", "--ground-truth", "data", help="A folder, a file, an archive, hf://owner/name.")
 limit_option = click.option("--limit", type=click.IntRange(min=1), help="Only the first so many.")
 
 

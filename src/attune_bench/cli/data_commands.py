@@ -10,9 +10,9 @@ import click
 
 from attune_bench.benchmarks import BENCHMARKS, benchmark_named
 from attune_bench.benchmarks.base import Benchmark
-from attune_bench.cli.options import verb
+from attune_bench.cli.options import benchmark_option, format_option, results_option, verb
 from attune_bench.cli.output import UserError, emit, mistakes
-from attune_bench.cli.reading import kind_of, kind_of_source
+from attune_bench.cli.reading import kind_of, kind_of_source, load_all
 from attune_bench.progress import progress
 from attune_bench.scoring import score
 from attune_data.description import describe as count
@@ -20,23 +20,24 @@ from attune_data.description import description_text
 from attune_data.issues import Issue
 from attune_data.kind import Kind
 from attune_data.loading import load_records
-from attune_data.schemas import SCHEMA_KINDS, json_schema, table_schema
+from attune_data.schemas import json_schema, table_schema
 from attune_data.text import columns_of_terminal, plural, printable
 
 __all__ = ["describe", "schema", "show", "validate"]
 
-_BENCHMARK = click.option("--benchmark", help="A benchmark, or module:NAME; by default the content tells.")
+_benchmark = benchmark_option("A benchmark, or module:NAME; by default the content tells.")
+_format = format_option("table", "json")
 
 
 @verb()
 @click.argument("source")
 @click.argument("id")
-@_BENCHMARK
+@_benchmark
 def show(source: str, id: str, benchmark: str | None) -> None:  # noqa: A002
-    """Print one record of SOURCE: a conversation with its annotations, a scenario, a run, an episode.
+    """Print one record of SOURCE: a conversation with its annotations, a scenario, a run, an episode, a dialogue.
 
-    SOURCE is a folder, a file, an archive, hf://owner/name, or demo; ID the id of the record, or how no other id
-    begins.
+    SOURCE is a folder, a file, an archive, hf://owner/name, or demo; ID is the id of the record, or the beginning of it
+    that no other id has.
     """
     records = _load(source, kind_of_source(source, benchmark))
     begun = [record.id for record in records if record.id.startswith(id)]
@@ -56,10 +57,10 @@ def _load(source: str, kind: Kind[Any, Any]) -> Any:
 
 @verb()
 @click.argument("source")
-@_BENCHMARK
-@click.option("--format", type=click.Choice(("table", "json")), default="table", help="Of what is printed.")
+@_benchmark
+@_format
 def describe(source: str, benchmark: str | None, format: str) -> None:  # noqa: A002
-    """Count what SOURCE holds: its records by trait, their turns, annotations and issues.
+    """Count the records of SOURCE by trait, their turns, annotations and issues.
 
     SOURCE is a folder, a file, an archive, hf://owner/name, or demo.
     """
@@ -73,11 +74,11 @@ def describe(source: str, benchmark: str | None, format: str) -> None:  # noqa: 
 
 @verb()
 @click.argument("source")
-@click.option("--results", help="Check what models made of it too, and whether each has its record.")
-@_BENCHMARK
+@results_option("Check these results of models too, and whether each has its record")
+@_benchmark
 @click.option("--strict", is_flag=True, help="Exit with 1 on warnings too.")
-@click.option("--format", type=click.Choice(("table", "json")), default="table", help="Of what is printed.")
-def validate(source: str, results: str | None, benchmark: str | None, strict: bool, format: str) -> int:  # noqa: A002
+@_format
+def validate(source: str, results: tuple[str, ...], benchmark: str | None, strict: bool, format: str) -> int:  # noqa: A002
     """Check the records of SOURCE and list every issue.
 
     SOURCE is a folder, a file, an archive, hf://owner/name, or demo. Exits with 1 where a record had to be left out.
@@ -85,9 +86,11 @@ def validate(source: str, results: str | None, benchmark: str | None, strict: bo
     kind = kind_of_source(source, benchmark)
     loaded = [_load(source, kind)]
     found = list(loaded[0].found)
-    if results is not None:
+    if results:
         of = _benchmark_of(kind, benchmark)
-        loaded.append(_load(results, kind_of(of.results)))
+        made = kind_of(of.results)
+        with progress() as phase:
+            loaded.append(load_all(made, results, phase(f"reading {made.plural}", None)))
         found += loaded[1].found
         if all(loaded):
             with mistakes():
@@ -113,7 +116,7 @@ def _benchmark_of(kind: Kind[Any, Any], name: str | None) -> Benchmark:
     for benchmark in BENCHMARKS:
         if benchmark.data is not None and kind_of(benchmark.data) is kind:
             return benchmark
-    raise UserError(f"nothing is made of {kind.plural}; leave out --results")
+    raise UserError(f"no results are made of {kind.plural}; give the data that models were asked about as SOURCE")
 
 
 def _issue_lines(found: Sequence[Issue]) -> Iterator[str]:
@@ -137,9 +140,13 @@ def _issue_text(issue: Issue) -> str:
 
 
 @verb()
-@click.argument("kind", type=click.Choice(SCHEMA_KINDS))
+@click.argument("kind")
 @click.option("--tables", is_flag=True, help="The columns of its tables instead, by table.")
 def schema(kind: str, tables: bool) -> None:
-    """Print the JSON Schema of a kind of record or of a file of the codebook."""
+    """Print the JSON Schema of a kind of record or of a file of the codebook.
+
+    KIND is conversation, run, scenario, episode or dialogue; or, of the codebook, codebook, subsets, instruments,
+    diagnoses, scenes or publishing.
+    """
     with mistakes():
         emit(json.dumps(table_schema(kind) if tables else json_schema(kind), indent=2, ensure_ascii=False))

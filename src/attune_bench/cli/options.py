@@ -17,18 +17,24 @@ __all__ = [
     "FORMAT",
     "VerbCommand",
     "analysis_options",
+    "benchmark_option",
     "chosen_variant",
+    "data_option",
+    "format_option",
     "many",
     "metric_option",
     "own_options",
+    "results_option",
     "scores_option",
     "verb",
     "was_given",
+    "where_option",
     "where_traits",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
 FORMAT = ("table", "markdown", "csv", "json")
+_SOURCE = "a folder, a file, an archive, hf://owner/name, or demo"
 
 
 def verb(*, own: str = "", variants: bool = False) -> Callable[[F], click.Command]:
@@ -61,7 +67,7 @@ class VerbCommand(click.Command):
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the command's own parameters, then those of the benchmarks."""
-        own = [self._option(option, owners) for option, owners in self._declared(ctx).values()]
+        own = [_click_option(option) for option, _ in self._declared(ctx).values()]
         *general, helping = super().get_params(ctx)
         return [*general, *own, helping]
 
@@ -75,17 +81,18 @@ class VerbCommand(click.Command):
         return super().parse_args(ctx, _expanded(args, self.get_params(ctx)))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options of all benchmarks, then those of each."""
+        """Write the options of all benchmarks, then those of each; what arguments are, the text above says."""
         declared = self._declared(ctx)
-        general = [param.get_help_record(ctx) for param in self.get_params(ctx) if param.name not in declared]
+        general = [
+            param.get_help_record(ctx)
+            for param in self.get_params(ctx)
+            if isinstance(param, click.Option) and param.name not in declared
+        ]
         with formatter.section("Options"):
             formatter.write_dl([record for record in general if record])
         for benchmark in self._benchmarks(ctx):
-            records = [
-                self._option(option, owners).get_help_record(ctx)
-                for option, owners in declared.values()
-                if owners[0] is benchmark
-            ]
+            own = [_click_option(option) for option, owners in declared.values() if owners[0] is benchmark]
+            records = [option.get_help_record(ctx) for option in own]
             if records:
                 with formatter.section(f"Options of {benchmark.title}"):
                     formatter.write_dl([record for record in records if record])
@@ -110,19 +117,21 @@ class VerbCommand(click.Command):
                 found.setdefault(option.name, (option, []))[1].append(benchmark)
         return found
 
-    @staticmethod
-    def _option(option: Option | Choice, owners: Sequence[Benchmark]) -> click.Option:  # noqa: ARG004
-        flag = f"--{option.name.replace('_', '-')}"
-        if isinstance(option, Choice):
-            return click.Option([flag, option.name], type=click.Choice(option.options), help=option.help)
-        kind: Any = click.Choice(option.choices) if option.choices else option.kind
-        if option.kind is Path:
-            kind = click.Path(path_type=Path)
-        flags = [option.flag or flag, option.name]
-        if option.kind is bool:
-            return click.Option(flags, is_flag=True, default=None, help=option.help)
-        help_text = f"{option.help} Several may follow." if option.multiple else option.help
-        return click.Option(flags, type=kind, multiple=option.multiple, default=None, help=help_text)
+
+def _click_option(option: Option | Choice) -> click.Option:
+    """Return what a benchmark declares as an option of click."""
+    names = [f"--{option.name.replace('_', '-')}", option.name]
+    if isinstance(option, Choice):
+        said = f"{option.help[:1].upper()}{option.help[1:]}. By default as in the file, where score writes "
+        return click.Option(names, type=click.Choice(option.options), help=f"{said}{option.options[0]}.")
+    names[0] = option.flag or names[0]
+    if option.kind is bool:
+        return click.Option(names, is_flag=True, default=None, help=option.help)
+    kind: Any = click.Choice(option.choices) if option.choices else option.kind
+    if option.kind is Path:
+        kind = click.Path(path_type=Path)
+    help_text = f"{option.help} Several may follow." if option.multiple else option.help
+    return click.Option(names, type=kind, multiple=option.multiple, default=None, help=help_text)
 
 
 def _expanded(args: Sequence[str], params: Sequence[click.Parameter]) -> list[str]:
@@ -175,15 +184,23 @@ def own_options(ctx: click.Context, benchmark: Benchmark, given: Mapping[str, An
     return found
 
 
-def chosen_variant(given: Mapping[str, Any]) -> dict[str, str]:
+def chosen_variant(ctx: click.Context) -> dict[str, str]:
     """Return the choices that were given, of any benchmark; the scores refuse those that they do not have."""
-    names = dict.fromkeys(choice.name for benchmark in BENCHMARKS for choice in benchmark.choices)
-    return {name: given[name] for name in names if given.get(name) is not None}
+    command = ctx.command
+    assert isinstance(command, VerbCommand)  # noqa: S101 - of every command here
+    choices = [name for name, (option, _) in command._declared(ctx).items() if isinstance(option, Choice)]
+    return {name: ctx.params[name] for name in choices if ctx.params[name] is not None}
 
 
 def was_given(ctx: click.Context, name: str) -> bool:
     """Tell whether an option or argument is in the command line."""
     return ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+
+def where_option(function: F) -> F:
+    """Add the option ``--where``."""
+    text = "TRAIT=VALUE; of a trait that is named again any value matches, of several traits all must."
+    return many("--where", help=text)(function)
 
 
 def where_traits(where: Sequence[str]) -> dict[str, list[str]]:
@@ -203,9 +220,31 @@ def where_traits(where: Sequence[str]) -> dict[str, list[str]]:
     return found
 
 
+def benchmark_option(help: str) -> Callable[[F], F]:  # noqa: A002 - click's own word
+    """Return the decorator that adds ``--benchmark``."""
+    return click.option("--benchmark", help=help)
+
+
+def data_option(what: str) -> Callable[[F], F]:
+    """Return the decorator that adds ``--data``, and ``--ground-truth`` for it; `what` begins its help."""
+    return click.option("--data", "--ground-truth", "data", help=f"{what}: {_SOURCE}.")
+
+
+def results_option(what: str, *, required: bool = False) -> Callable[[F], F]:
+    """Return the decorator that adds ``--results``; `what` begins its help."""
+    return many("--results", required=required, help=f"{what}: {_SOURCE}.")
+
+
+def format_option(*formats: str) -> Callable[[F], F]:
+    """Return the decorator that adds ``--format``."""
+    return click.option(
+        "--format", type=click.Choice(formats or FORMAT), default="table", show_default=True, help="Of what is printed."
+    )
+
+
 def scores_option(function: F) -> F:
     """Add the options ``--scores`` and ``--benchmark``."""
-    function = click.option("--benchmark", help="Where the scores are of module:NAME, the same; for its own analyses.")(
+    function = benchmark_option("module:NAME, where the scores are of a benchmark of your own; for its analyses.")(
         function
     )
     return click.option(
@@ -228,18 +267,14 @@ ANALYSIS = ("resamples", "seed", "level", "unit", "interval")
 
 def analysis_options(function: F) -> F:
     """Add the options that every analysis takes, and ``--format``."""
-    for decorate in (
-        click.option("--format", type=click.Choice(FORMAT), default="table", help="Of what is printed."),
-        click.option(
-            "--interval",
-            type=click.Choice(("percentile-expanded", "percentile", "bca")),
-            default="percentile-expanded",
-            help="Which interval.",
-        ),
-        click.option("--unit", default="cluster", help="What is drawn: cluster, such as participants, or unit."),
-        click.option("--level", type=float, default=0.95, help="Confidence level of the intervals."),
-        click.option("--seed", type=int, default=0, help="The same seed gives the same numbers."),
-        click.option("--resamples", type=int, default=10_000, help="How many resamples, and random exchanges."),
+    function = format_option()(function)
+    intervals = click.Choice(("percentile-expanded", "percentile", "bca"))
+    for name, kind, default, help_text in (
+        ("--interval", intervals, "percentile-expanded", "Which interval."),
+        ("--unit", str, "cluster", "What is drawn: cluster, such as participants, or unit."),
+        ("--level", float, 0.95, "Confidence level of the intervals."),
+        ("--seed", int, 0, "The same seed gives the same numbers."),
+        ("--resamples", int, 10_000, "How many resamples, and random exchanges."),
     ):
-        function = decorate(function)
+        function = click.option(name, type=kind, default=default, show_default=True, help=help_text)(function)
     return function

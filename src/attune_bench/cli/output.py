@@ -64,4 +64,6 @@ def write_page(path: Path, text: str) -> None:
         write_whole(path, [text.encode()])
     except OSError as error:
         raise UserError(f"{path} cannot be written: {error.strerror}; choose another --html") from None
-    emit(f"{path}: {len(text.encode()) / 1e6:.1f} MB, opens in any browser and makes no request")
+    size = len(text.encode())
+    shown = f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
+    emit(f"{path}: {shown}, self-contained, opens in any browser")

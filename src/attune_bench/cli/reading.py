@@ -1,19 +1,24 @@
 """Reading for commands: sources of any kind of record, recognised from their content."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import reduce
 from operator import or_
+from pathlib import Path
 from typing import Any, Literal
 
 from attune_bench.benchmarks import BENCHMARKS, benchmark_named
 from attune_bench.benchmarks.base import Benchmark, resolve
 from attune_bench.cli.output import UserError, mistakes
+from attune_bench.score_files import is_score_file
+from attune_bench.scores import Scores
 from attune_data.collection import Collection
-from attune_data.issues import Issue
+from attune_data.issues import Issue, SourceError
 from attune_data.kind import Kind
 from attune_data.loading import load_records, recognise
+from attune_metrics.errors import MetricInputError
 
-__all__ = ["benchmark_of", "first_issue", "kind_of", "kind_of_source", "read_all"]
+__all__ = ["benchmark_of", "first_issue", "kind_of", "kind_of_source", "load_all", "read_all", "read_scores"]
 
 Side = Literal["data", "results"]
 
@@ -25,7 +30,17 @@ def kind_of(reference: Any) -> Kind[Any, Any]:
 
 
 def kind_of_source(source: str, name: str | None) -> Kind[Any, Any]:
-    """Return the kind of record that a source holds, one of a benchmark that is named, else any."""
+    """Return the kind of the records in a source: one of a benchmark that is named, else any.
+
+    Raises
+    ------
+    UserError
+        Where it is a file of scores or a table of results.
+    """
+    if source.lower().endswith(".csv") or is_score_file(source):
+        raise UserError(
+            f"{source} is no file of records; if it is one of scores, attune-bench report --scores {source} reads it"
+        )
     if name is None:
         return recognise(source)
     with mistakes():
@@ -41,11 +56,47 @@ def benchmark_of(name: str | None, source: str, side: Side) -> Benchmark:
     if source == "demo":
         return BENCHMARKS[0]
     kinds = {kind_of(one): benchmark for benchmark in BENCHMARKS if (one := getattr(benchmark, side)) is not None}
-    kind = recognise(source)
+    kind = kind_of_source(source, None)
     if kind not in kinds:
         expected = ", ".join(known.plural for known in kinds)
-        raise UserError(f"{source} holds {kind.plural}; expected {expected}, or name a benchmark with --benchmark")
+        raise UserError(f"{source} contains {kind.plural}; expected {expected}, or name a benchmark with --benchmark")
     return kinds[kind]
+
+
+def read_scores(path: Path) -> Scores:
+    """Return the scores of a file.
+
+    Raises
+    ------
+    UserError
+        Where it has none; of records the text says so.
+    """
+    try:
+        return Scores.read(path)
+    except (SourceError, MetricInputError) as error:
+        try:
+            kind = recognise(path)
+        except SourceError:
+            raise UserError(str(error)) from None
+        raise UserError(
+            f"{path} contains {kind.plural}, no scores; attune-bench score makes scores of results"
+        ) from None
+
+
+def load_all(kind: Kind[Any, Any], sources: Sequence[str], progress: Callable[[int], object]) -> Collection[Any]:
+    """Return the records of all sources in one collection, which may be empty.
+
+    Raises
+    ------
+    UserError
+        Where it is empty, and a source has records of another kind.
+    """
+    found: Collection[Any] = reduce(or_, (load_records(source, kind, progress=progress) for source in sources))
+    for source in () if found else sources:
+        with suppress(SourceError):
+            if (other := recognise(source)) is not kind:
+                raise UserError(f"{source} contains {other.plural} and no {kind.noun}")
+    return found
 
 
 def read_all(kind: Kind[Any, Any], sources: Sequence[str], progress: Callable[[int], object]) -> Collection[Any]:
@@ -56,7 +107,7 @@ def read_all(kind: Kind[Any, Any], sources: Sequence[str], progress: Callable[[i
     UserError
         Where no source holds a usable record.
     """
-    found: Collection[Any] = reduce(or_, (load_records(source, kind, progress=progress) for source in sources))
+    found = load_all(kind, sources, progress)
     if not found:
         see = f"attune-bench validate {sources[0]}"
         raise UserError(f"no usable {kind.noun} in {', '.join(sources)}{first_issue(found.found)}; see: {see}")

@@ -18,7 +18,7 @@ from attune_bench.cli.asking import (
     servers_of,
     usage_errors,
 )
-from attune_bench.cli.options import many, own_options, verb, where_traits
+from attune_bench.cli.options import benchmark_option, own_options, verb, where_option, where_traits
 from attune_bench.cli.output import UserError, mistakes
 from attune_bench.cli.reading import benchmark_of, kind_of
 
@@ -31,8 +31,8 @@ _OF_SERVERS = ("_provider", "_base_url")
 @model_arguments
 @output_option("results", "Folder of what is made, and of all responses, by which a run goes on.")
 @limit_option
-@many("--where", help="TRAIT=VALUE: only these; of a trait that is named again any value matches, of several all must.")
-@click.option("--benchmark", help="A benchmark, or module:NAME; by default the data tell.")
+@where_option
+@benchmark_option("A benchmark, or module:NAME; by default the data tell.")
 @click.option("--dry-run", is_flag=True, help="Print the number of calls, tokens and the cost, and send nothing.")
 @asking_options
 @click.pass_context

@@ -1,5 +1,6 @@
 """The commands `score` and `demo`."""
 
+import shlex
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -8,13 +9,12 @@ import click
 
 from attune_bench.benchmarks import BENCHMARKS, benchmark_named
 from attune_bench.benchmarks.base import Benchmark, resolve
-from attune_bench.cli.options import many, own_options, verb
+from attune_bench.cli.options import benchmark_option, data_option, own_options, results_option, verb
 from attune_bench.cli.output import UserError, check_page, emit, mistakes, write_page
 from attune_bench.cli.reading import benchmark_of, kind_of, read_all
 from attune_bench.progress import progress
 from attune_bench.report.render import render
 from attune_bench.report.text import report_document
-from attune_bench.scores import Scores
 from attune_bench.scoring import score as score_records
 from attune_data.loading import load_records
 from attune_data.text import plural
@@ -23,12 +23,16 @@ __all__ = ["demo", "score"]
 
 
 @verb(own="score")
-@many("--results", required=True, help="What models made: a folder, a file, an archive, hf://owner/name, or demo.")
+@results_option("What models made", required=True)
+@data_option("What the results are of")
 @click.option(
-    "--data", "--ground-truth", "data", help="What the results are of: a folder, a file, an archive, or demo."
+    "--output",
+    "-o",
+    type=click.Path(path_type=Path),
+    help="Where to write the scores: a name in .parquet, or in .json for a benchmark that has such a file. By default "
+    "scores.json of these, else scores.parquet.",
 )
-@click.option("--output", "-o", type=click.Path(path_type=Path), help="Where to write the scores.")
-@click.option("--benchmark", help="A benchmark, or module:NAME; by default the results tell.")
+@benchmark_option("A benchmark, or module:NAME; by default the results tell.")
 @click.pass_context
 def score(
     ctx: click.Context,
@@ -45,7 +49,7 @@ def score(
     target = output or Path(chosen.scores_format.default if chosen.scores_format else "scores.parquet")
     _check_target(target, chosen)
     if chosen.data is None and data is not None:
-        raise UserError(f"results of {chosen.title} hold all there is; leave out --data")
+        raise UserError(f"{chosen.title} is scored from its results alone; leave out --data")
     if chosen.data is not None and data is None:
         raise UserError(f"which {kind_of(chosen.data).plural} are these results of? Name them with --data")
     with progress() as phase:
@@ -61,8 +65,8 @@ def score(
             )
     if scores.values.is_empty():
         raise UserError(
-            f"none of the {plural(len(sources[-1]), made.noun, made.plural)} belongs to the data: check that both come "
-            "from the same data set"
+            f"none of the {plural(len(sources[-1]), made.noun, made.plural)} in {', '.join(results)} belongs to the "
+            f"data in {data}: check that both come from the same data set"
         )
     try:
         scores.write(target)
@@ -72,16 +76,16 @@ def score(
     models = plural(len(scores.models), "model")
     if scores.conditions != (None,):
         models += f" in {plural(len(scores.conditions), scores.provenance.condition)}"
-    emit(f"{target}: {plural(scores.values.height, 'result')} of {models}{said}")
+    emit(f"{target}: {plural(scores.values.height, made.noun, made.plural)} of {models}{said}")
     problems = Counter(
         issue.severity for issue in (*scores.provenance.issues, *(one for source in sources for one in source.found))
     )
     if problems["error"] or problems["warning"]:
         counts = f"{plural(problems['error'], 'error')} and {plural(problems['warning'], 'warning')}"
-        beside = f"{data} --results {results[0]}" if data else results[0]
-        emit(f"{counts} in the files; see: attune-bench validate {beside}")
-    forced = "" if chosen in BENCHMARKS else f" --benchmark {benchmark}"
-    emit(f"next: attune-bench report --scores {target}{forced}")
+        beside = results if data is None else (data, "--results", *results)
+        emit(f"{counts} in the files; see: {shlex.join(('attune-bench', 'validate', *beside))}")
+    forced = () if benchmark is None or chosen in BENCHMARKS else ("--benchmark", benchmark)
+    emit(f"next: {shlex.join(('attune-bench', 'report', '--scores', str(target), *forced))}")
 
 
 def _check_target(target: Path, benchmark: Benchmark) -> None:
@@ -93,17 +97,22 @@ def _check_target(target: Path, benchmark: Benchmark) -> None:
 
 
 @verb(own="demo")
-@click.option("--benchmark", help="Of which benchmark; by default the first of those there are.")
+@benchmark_option("Whose demonstration; by default that of the first benchmark.")
 @click.option(
     "--html", type=click.Path(path_type=Path), default=Path("attune-demo.html"), show_default=True,
-    help="Where to write the page of HTML, if the extra `plots` is installed.",
+    help="Where to write the page of HTML, where the extra `plots` is installed.",
 )  # fmt: skip
 def demo(benchmark: str | None, html: Path) -> None:
-    """Score baseline predictors on embedded synthetic data; print the report and write it as a page."""
+    """Score the embedded synthetic data, by baselines where there are any; print the report and write it as a page."""
     with mistakes():
         chosen = BENCHMARKS[0] if benchmark is None else benchmark_named(benchmark)
     check_page(html, [])
-    scores, data, results = _demo(chosen)
+    data = None if chosen.data is None else load_records("demo", kind_of(chosen.data))
+    if chosen.baselines is None:
+        results = load_records("demo", kind_of(chosen.results))
+    else:
+        results = [result for predict in resolve(chosen.baselines).values() for result in predict(data)]
+    scores = score_records(results if data is None else data, results, benchmark=chosen)
     emit(f"SYNTHETIC data of {chosen.title}: {scores!r}\n")
     emit(render(report_document(scores)))
     try:
@@ -116,24 +125,14 @@ def demo(benchmark: str | None, html: Path) -> None:
     emit(_NEXT.format(of=of, data="" if data is None else " --data demo"))
 
 
-def _demo(benchmark: Benchmark) -> tuple[Scores, Any, Any]:
-    """Return the scores of a benchmark's demo data, with the data and results."""
-    data = None if benchmark.data is None else load_records("demo", kind_of(benchmark.data))
-    if benchmark.baselines is not None:
-        baselines = resolve(benchmark.baselines)
-        results = [result for predict in baselines.values() for result in predict(data)]
-    else:
-        results = load_records("demo", kind_of(benchmark.results))
-    scores = score_records(results if data is None else data, results, benchmark=benchmark)
-    return scores, data, results
-
-
 _NEXT = """
 Next:
   attune-bench score --results demo{data} --output scores.parquet{of}
                                         score results of any model; here those of simulated ones
+  attune-bench compare --scores scores.parquet
+                                        whether the models differ, and how small a difference could show
   attune-bench report --scores scores.parquet --format markdown
-                                        the report again, for a paper
+                                        the report, for a paper
   attune-bench validate FOLDER          check files of your own; every finding with file, place and value
   python -c 'import attune_data; print(attune_data.load("demo")[0].turns[0].user_message)'
                                         a synthetic conversation from Python

@@ -13,7 +13,6 @@ from attune_bench.benchmarks.attunebench.settings import AttuneBenchSettings
 from attune_bench.cli.asking import (
     ask,
     asking_options,
-    data_option,
     decoding,
     limit_option,
     load_units,
@@ -22,7 +21,7 @@ from attune_bench.cli.asking import (
     servers_of,
     usage_errors,
 )
-from attune_bench.cli.options import many, verb
+from attune_bench.cli.options import data_option, many, verb
 from attune_bench.cli.output import UserError, emit, mistakes
 from attune_bench.runner.console import warn
 from attune_bench.runner.folder import noted_sources
@@ -35,7 +34,7 @@ __all__ = ["profile", "rejudge"]
 @verb()
 @click.argument("directory", type=click.Path(path_type=Path))
 @many("--judge-model", required=True, help="Models that judge.")
-@data_option
+@data_option("The conversations")
 @click.option("--judge-provider", default="openrouter", show_default=True, help="Who serves the judges.")
 @output_option(None, "Folder for the new run files; by default the name of the first with -rejudged.")
 @click.option("--codebook", type=click.Path(path_type=Path), help="The data set's own codebook, as for run.")

@@ -1,17 +1,19 @@
-"""The commands that show what conversations hold: `show` and `describe`."""
+"""The commands that say what records are: `show`, `describe` and `schema`."""
 
 import json
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from commands import Call, Scored, Scorings, Spawn, too_wide
+from jsonschema import Draft202012Validator
 
-from attune_data import describe, description_text, load
+from attune_data import describe, description_text, json_schema, load, load_episodes, load_sage, load_scenarios
+from attune_data.schemas import SCHEMA_KINDS, TABLE_SCHEMA_KINDS, table_schema
 
-Call = Callable[..., tuple[int, str, str]]
-Spawn = Callable[..., subprocess.CompletedProcess[bytes]]
 Files = tuple[Path, Path]
+
+
+# show.
 
 
 def test_show_prints_the_transcript(call: Call, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -34,14 +36,30 @@ def test_a_whole_id_counts_though_others_begin_with_it(call: Call, tmp_path: Pat
     assert (status, out) == (0, "Conversation c1\n")
 
 
-@pytest.mark.parametrize(("command", "widest"), [("show", 100), ("describe", 100)])
-def test_a_pipe_gets_text_without_escapes(spawn: Spawn, command: str, widest: int) -> None:
+def test_records_of_every_benchmark(call: Call, episodes: Scored, dialogues: Scored) -> None:
+    scenario, episode, dialogue = load_scenarios("demo")[0], load_episodes(episodes.results)[0], load_sage("demo")[0]
+    for source, record, options in (
+        (episodes.data, f"{scenario.id}_0", ()),
+        (episodes.results, episode.id, ()),
+        (dialogues.results, dialogue.id, ()),
+        ("demo", scenario.id, ("--benchmark", "eibench")),
+    ):
+        status, out, err = call("show", source, record, *options)
+        assert (status, err) == (0, "")
+        # The first line says what it is and which one.
+        assert record.split("/")[0] in out.splitlines()[0]
+        assert len(out.splitlines()) > 5
+        assert too_wide(out) == []
+
+
+@pytest.mark.parametrize("command", ["show", "describe"])
+def test_a_pipe_gets_text_without_escapes(spawn: Spawn, command: str) -> None:
     ids = [load("demo")[0].id] if command == "show" else []
     done = spawn(command, "demo", *ids, env={"TERM": "xterm-256color", "COLUMNS": "", "FORCE_COLOR": "1"})
     out = done.stdout.decode()
     assert (done.returncode, done.stderr) == (0, b"")
     assert all(character.isprintable() or character == "\n" for character in out)
-    assert max(map(len, out.splitlines())) <= widest
+    assert too_wide(out) == []
 
 
 def test_show_survives_a_terminal_without_the_characters(spawn: Spawn, files: Files) -> None:
@@ -120,9 +138,23 @@ def test_describe(call: Call, files: Files) -> None:
 
 
 def test_describe_json(call: Call, files: Files) -> None:
-    status, out, err = call("describe", files[0], "--json")
+    status, out, err = call("describe", files[0], "--format", "json")
     assert (status, err) == (0, "")
     assert json.loads(out) == describe(load(files[0]))
+
+
+def test_describe_counts_every_kind(call: Call, scored: Scorings) -> None:
+    for name, start in (
+        ("eibench", "144 episodes, 48 scenarios, 6 warnings, 1 note\n"),
+        ("sage", "12 dialogues, 6 scenarios, 12 SYNTHETIC, no issues\n"),
+    ):
+        status, out, err = call("describe", scored(name).results)
+        assert (status, err) == (0, "")
+        assert out.startswith(start)
+        assert too_wide(out) == []
+    status, out, _ = call("describe", scored("eibench").data)
+    assert (status, out.partition("\n")[0]) == (0, "48 scenarios, 48 SYNTHETIC, no issues")
+    assert call("describe", "demo", "--benchmark", "eibench")[1].startswith("16 scenarios, ")
 
 
 def test_names_are_shown_safely_and_in_line(call: Call, tmp_path: Path) -> None:
@@ -135,3 +167,23 @@ def test_names_are_shown_safely_and_in_line(call: Call, tmp_path: Path) -> None:
     assert max(map(len, out.splitlines())) <= 100
     # Ten columns of wide characters in a column of 56, then two counts under headings of 13 and 12.
     assert f"家族の健康{' ' * (56 - 10)}  {'1':>13}  {'0':>12}\n" in out
+
+
+# schema.
+
+
+@pytest.mark.parametrize("kind", SCHEMA_KINDS)
+def test_schema_of_every_kind(call: Call, kind: str) -> None:
+    status, out, err = call("schema", kind)
+    assert (status, err) == (0, "")
+    schema = json.loads(out)
+    Draft202012Validator.check_schema(schema)
+    assert schema == json_schema(kind)
+    assert kind in call("schema", "--help")[1]
+
+
+@pytest.mark.parametrize("kind", TABLE_SCHEMA_KINDS)
+def test_columns_of_the_tables_of_every_kind(call: Call, kind: str) -> None:
+    status, out, err = call("schema", kind, "--tables")
+    assert (status, err) == (0, "")
+    assert json.loads(out) == json.loads(json.dumps(table_schema(kind)))

@@ -1,38 +1,32 @@
-"""The command line in a process of its own: the demo, the script, pipes, encodings, terminals."""
+"""The command line in a process of its own: the script, pipes, Ctrl-C, encodings, terminals."""
 
-import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
+from commands import Call, Scored, Spawn, bend
 
 from attune_bench import Scores
 from attune_bench.benchmarks.attunebench.baselines import BASELINES
 
-Call = Callable[..., tuple[int, str, str]]
-Spawn = Callable[..., subprocess.CompletedProcess[bytes]]
 Files = tuple[Path, Path]
 MAIN = "from attune_bench.cli import main; main()"
 
 
-def _bend(path: Path, **changes: Any) -> None:
-    path.write_text(json.dumps(json.loads(path.read_bytes()) | changes), encoding="utf-8")
-
-
-def test_demo(spawn: Spawn) -> None:
-    done = spawn("demo")
+def test_demo(spawn: Spawn, tmp_path: Path) -> None:
+    done = spawn("demo", "--html", tmp_path / "page.html")
     out = done.stdout.decode()
     assert (done.returncode, done.stderr) == (0, b"")
     assert len(BASELINES) == 3
     assert "SYNTHETIC" in out
     assert "protocol documented" in out
     assert "n = 40 conversations" in " ".join(out.split())
-    head = next(line for line in out.split("\n") if line.startswith(" ") and line.split())
-    assert len(set(head.split())) == 3
+    assert all(f"baseline/{name}" in out for name in BASELINES)
     last = out[out.index("Next:") :]
     assert out.rstrip().endswith(last.rstrip())
     for command in ("attune-bench validate", "attune-bench score", "attune-bench report"):
@@ -58,15 +52,16 @@ def _closed() -> int:
     return write
 
 
-@pytest.mark.parametrize("command", ["validate", "score", "report", "demo", "help"])
+@pytest.mark.parametrize("command", ["validate", "score", "report", "compare", "analyze", "help"])
 def test_a_closed_pipe_gives_no_traceback(
     spawn: Spawn, files: Files, scores_file: Path, tmp_path: Path, command: str
 ) -> None:
     data, runs = files
+    scores = ("--scores", scores_file, "--resamples", 50)
     arguments: dict[str, tuple[object, ...]] = {
         "validate": (data,),
         "score": ("--results", runs, "--ground-truth", data, "--output", tmp_path / "out.json"),
-        "report": ("--scores", scores_file),
+        **dict.fromkeys(("report", "compare", "analyze"), scores),
     }
     pipe = _closed()
     done = spawn(*(["--help"] if command == "help" else [command]), *arguments.get(command, ()), stdout=pipe)
@@ -78,13 +73,24 @@ def test_a_closed_pipe_gives_no_traceback(
 def test_a_reader_that_stops_early_gives_no_traceback(make_scores: Callable[..., Scores], tmp_path: Path) -> None:
     # Far more than a pipe holds.
     make_scores([f"vendor/model-{i}" for i in range(60)]).write(tmp_path / "scores.json")
-    command = [sys.executable, "-c", MAIN, "report", "--scores", str(tmp_path / "scores.json"), "--format", "json"]
+    command = [sys.executable, "-c", MAIN, "stats", "--scores", str(tmp_path / "scores.json"), "--format", "json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout
         assert process.stderr
         assert process.stdout.readline() == b"{\n"
         process.stdout.close()
         assert process.stderr.read() == b""
+
+
+def test_ctrl_c_ends_with_130_and_no_traceback(tmp_path: Path, dialogues: Scored) -> None:
+    # Slow enough that the signal comes in the middle.
+    command = [sys.executable, "-c", MAIN, "report", "--scores", str(dialogues.scores), "--resamples", "30000000"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        time.sleep(2)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err.strip()) == (130, b"", b"")
+    assert list(tmp_path.iterdir()) == []
 
 
 ENCODINGS = {
@@ -100,25 +106,25 @@ ENCODINGS = {
 def test_report_where_the_terminal_cannot_show_a_name(
     spawn: Spawn, scores_file: Path, env: dict[str, str], format_: str
 ) -> None:
-    done = spawn("report", "--scores", scores_file, "--format", format_, env=env)
+    done = spawn("report", "--scores", scores_file, "--format", format_, "--resamples", 50, env=env)
     assert done.stderr == b""
     assert done.returncode == 0
     assert b"64.69" in done.stdout
 
 
-@pytest.mark.parametrize("flags", [(), ("--json",)], ids=["text", "json"])
+@pytest.mark.parametrize("flags", [(), ("--format", "json")], ids=["text", "json"])
 @pytest.mark.parametrize("env", ENCODINGS.values(), ids=ENCODINGS)
 def test_validate_where_the_terminal_cannot_show_a_value(
     spawn: Spawn, files: Files, env: dict[str, str], flags: tuple[str, ...]
 ) -> None:
-    _bend(files[0] / "conversation_1.json", conversationWideQuestions={"q3_modelFit": "ещё не знаю 深度"})
+    bend(files[0] / "conversation_1.json", conversationWideQuestions={"q3_modelFit": "ещё не знаю 深度"})
     done = spawn("validate", files[0], *flags, env=env)
     assert done.stderr == b""
     assert done.returncode == 0
     assert b"unknown-option" in done.stdout
 
 
-@pytest.mark.parametrize("flags", [(), ("--json",)], ids=["text", "json"])
+@pytest.mark.parametrize("flags", [(), ("--format", "json")], ids=["text", "json"])
 def test_validate_a_file_whose_name_is_no_text(spawn: Spawn, files: Files, flags: tuple[str, ...]) -> None:
     name = os.fsencode(files[0]) + b"/conversation_\xff.json"
     with open(name, "wb") as file:  # noqa: PTH123  # a name that is no text

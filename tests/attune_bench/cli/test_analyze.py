@@ -1,0 +1,205 @@
+"""The commands `analyze` and `stats`, on the scores of any benchmark and on a table."""
+
+from collections.abc import Callable
+from pathlib import Path
+from statistics import mean, median, stdev
+from typing import Any
+
+import polars as pl
+import pytest
+from commands import QUICK, Call, Scored, Scorings, csv_rows, strict_json, too_wide
+
+from attune_bench import Scores
+from attune_bench.analyses import ANALYSES as GENERAL
+from attune_bench.analyses import win_rates
+from attune_bench.benchmarks.attunebench.analyses import ANALYSES as OWN
+from attune_bench.benchmarks.attunebench.table import provenance_of, scores_of
+from attune_bench.stats.summary import distribution
+from attune_metrics.signature import Signature
+
+Make = Callable[..., Scores]
+ANALYSES = {**GENERAL, **OWN}
+# What two models in one mode do not allow.
+EMPTY = {"metric_correlation", "condition_differences", "rank_shifts"}
+
+
+def test_everything_that_the_inputs_allow(call: Call, conversations: Scored) -> None:
+    status, out, err = call("analyze", "--scores", conversations.scores, *QUICK)
+    assert (status, err) == (0, "")
+    text, left_out = out.split("\n\nLeft out:\n\n")
+    for name, analysis in ANALYSES.items():
+        title = analysis.title.replace("units", "conversations")
+        assert (f"\n\n{title}" in f"\n\n{text}") == (not analysis.needs and name not in EMPTY), name
+    assert "- diagnosis_groups: needs --data\n- question_agreement: needs --data and --results\n" in left_out
+    assert "- condition_differences: needs scores of a model under at least two modes\n" in left_out
+    shown = len(ANALYSES) - len(EMPTY) - sum(bool(analysis.needs) for analysis in ANALYSES.values())
+    assert out.count("SYNTHETIC demonstration data.") == out.count("\nattune:") == shown
+    assert "\nWin rates, Pairwise accuracy, mode default\n" in f"\n{out}"
+    assert too_wide(out) == []
+
+
+def test_with_data_and_results_more_is_done(call: Call, conversations: Scored) -> None:
+    given = ("--scores", conversations.scores, "--data", "demo", "--results", "demo")
+    status, out, err = call("analyze", *given, *QUICK)
+    assert (status, err) == (0, "")
+    needing = [analysis.title for analysis in ANALYSES.values() if analysis.needs]
+    assert len(needing) == 2
+    assert all(f"\n\n{title}" in out for title in needing)
+    assert "needs --" not in out
+    assert too_wide(out) == []
+
+
+def test_json_has_the_frames(call: Call, conversations: Scored) -> None:
+    command = ("analyze", "--scores", conversations.scores, "--data", "demo", "--format", "json", "--seed", 3)
+    status, out, _ = call(*command, *QUICK)
+    assert status == 0
+    found = strict_json(out)
+    assert found.pop("left_out") == {"question_agreement": "needs --results"}
+    assert [*found] == [name for name in ANALYSES if name != "question_agreement"]
+    scores = Scores.read(conversations.scores)
+    expected = win_rates(scores, resamples=200, seed=3, metrics=["avg_pairwise_accuracy"])
+    assert found["win_rates"]["rows"] == expected.rename({"condition": "mode"}).to_dicts()
+    assert [name for name, part in found.items() if not part["rows"]] == [name for name in ANALYSES if name in EMPTY]
+    signature = Signature.parse(found["turn_drift"]["metadata"]["signature"])
+    assert (signature.boot, signature.seed, signature.n, signature.filter) == (200, 3, 40, "analyze turn_drift")
+    assert Signature.parse(found["win_rates"]["metadata"]["signature"]).metric == "avg_pairwise_accuracy"
+    assert found["turn_drift"]["metadata"]["synthetic"] is True
+
+
+def test_named_analyses_in_the_order_named(call: Call, conversations: Scored) -> None:
+    named = ("win_rates", "branch_errors")
+    status, out, _ = call("analyze", *named, "--scores", conversations.scores, *QUICK, "--format", "markdown")
+    assert status == 0
+    titles = [line for line in out.splitlines() if line.startswith("**")]
+    assert titles[0] == "**Win rates, Pairwise accuracy, mode default**"
+    assert all(title.startswith("**Errors by branch, ") for title in titles[1:])
+    assert "| A | B | rate | n |" in out
+    assert "Left out" not in out
+
+
+def test_a_named_analysis_without_rows_says_why(call: Call, conversations: Scored) -> None:
+    status, out, _ = call("analyze", "rank_shifts", "--scores", conversations.scores, *QUICK)
+    assert status == 0
+    assert out.startswith("Nothing to show: this needs scores of at least two models under the same two modes.\n")
+
+
+def test_csv_is_of_one_analysis(call: Call, conversations: Scored) -> None:
+    command = ("--scores", conversations.scores, "--format", "csv")
+    status, out, _ = call("analyze", "win_rates", *command, *QUICK)
+    assert status == 0
+    assert [(row["model_a"], row["mode"], row["rate"]) for row in csv_rows(out)] == [
+        ("synthetic/attentive", "default", "0.95"),
+        ("synthetic/hasty", "default", "0.05"),
+    ]
+    status, _, err = call("analyze", *command)
+    message = "attune-bench: --format csv is of one analysis; name one of metric_correlation,"
+    assert (status, err.startswith(message)) == (2, True)
+
+
+@pytest.mark.parametrize("name", ["eibench", "sage"])
+def test_analyses_of_any_scores(call: Call, scored: Scorings, name: str) -> None:
+    path = scored(name).scores
+    status, out, err = call("analyze", "--scores", path, "--format", "json", *QUICK)
+    assert (status, err) == (0, "")
+    found = strict_json(out)
+    assert found.pop("left_out") == {}
+    assert list(found) == list(GENERAL)
+    assert found["win_rates"]["rows"] == win_rates(Scores.read(path), resamples=200).to_dicts()
+    text = call("analyze", "win_rates", "variance_split", "--scores", path, *QUICK)[1]
+    assert too_wide(text) == []
+
+
+def test_a_rate_has_digits_of_its_own_and_a_variance_the_square_of_the_scale(call: Call, tmp_path: Path) -> None:
+    path = tmp_path / "results.csv"
+    rows = ["model,unit,metric,value"]
+    # A wins 2 of 3 and ties one: a rate of (2 + 1/2) / 3. Values of A are 1, 1, 1, of B 0, 0, 1.
+    rows += [f"a,q{unit},hit,1" for unit in range(3)]
+    rows += [f"b,q{unit},hit,{unit // 2}" for unit in range(3)]
+    path.write_text("\n".join(rows))
+    path.with_suffix(".toml").write_text("[metrics.hit]\nlow = 0\nhigh = 1\nscale = 100\ndigits = 1\n")
+    out = call("analyze", "win_rates", "--scores", path, *QUICK)[1]
+    assert " 0.833" in out
+    [residual] = [
+        row["variance"]
+        for row in strict_json(call("analyze", "variance_split", "--scores", path, "--format", "json", *QUICK)[1])[
+            "variance_split"
+        ]["rows"]
+        if row["source"] == "residual"
+    ]
+    # Residuals from the means of models (1, 1/3) and units (1/2, 1/2, 1): squares 1/36 * 2 + 1/9, twice; over 2.
+    assert residual == pytest.approx(1 / 6, abs=1e-12)
+    assert f" {100**2 / 6:.1f}" in call("analyze", "variance_split", "--scores", path, *QUICK)[1]
+
+
+def test_an_analysis_that_does_not_suit_is_left_out_where_none_was_named(call: Call, tmp_path: Path) -> None:
+    rows = {"model": ["a", "b"], "unit": ["q1", "q1"], "metric": ["length"] * 2, "value": [3, 4]}
+    path = tmp_path / "scores.parquet"
+    Scores.from_table(pl.DataFrame(rows), metrics={"length": {"higher_is_better": None}}).write(path)
+    command = ("--scores", path, *QUICK)
+    status, out, err = call("analyze", *command)
+    assert (status, err) == (0, "")
+    assert "- win_rates: 'length' cannot rank models: neither higher nor lower values of it are better\n" in out
+    assert "\n\nDifficulty of units, length\n" in out
+    assert call("analyze", "win_rates", *command)[0] == 2
+    # An option that no analysis takes is a mistake all the same.
+    status, _, err = call("analyze", *command, "--unit", "person")
+    assert (status, err) == (2, "attune-bench: unknown unit 'person'; expected cluster, unit\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["win_rate"], "no analysis 'win_rate'; did you mean 'win_rates'?"),
+        (["question_agreement"], "question_agreement needs --data and --results"),
+        (["question_agreement", "--data", "demo"], "question_agreement needs --results"),
+        (["win_rates", "--resamples", "0"], "resamples 0 is"),
+        (["branch_errors", "--metric", "composite_score"], "branch_errors is of its own metrics; leave out --metric"),
+        (["win_rates", "--metric", "pooled_binary_om_metrics.mcc"], "win_rates needs a value of each conversation"),
+    ],
+)
+def test_mistakes_are_one_line(call: Call, conversations: Scored, arguments: list[str], message: str) -> None:
+    status, out, err = call("analyze", *arguments, "--scores", conversations.scores)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith(f"attune-bench: {message}")
+
+
+def test_runs_of_other_scores_are_one_line(call: Call, scores_file: Path) -> None:
+    status, _, err = call(
+        "analyze", "question_agreement", "--scores", scores_file, "--data", "demo", "--results", "demo"
+    )
+    assert (status, err.count("\n")) == (2, 1)
+    assert "was scored and is not among the runs; are these the runs of these scores?" in err
+
+
+# stats.
+
+
+def test_the_distribution_of_a_metric(make_record: Callable[..., Any], call: Call, tmp_path: Path) -> None:
+    records = [
+        make_record(conversationId=f"c{n}", participant_id=f"P{n}", avg_emotion_f1=value, em_model="vendor/model")
+        for n, value in enumerate((0.2, 0.4, 0.9))
+    ]
+    scores_of(records, provenance_of(protocol="documented", synthetic=False)).write(tmp_path / "scores.json")
+    status, out, err = call("stats", "--scores", tmp_path / "scores.json")
+    assert (status, err) == (0, "")
+    assert out.startswith("vendor/model, mode default\n")
+    [row] = [line.split() for line in out.splitlines() if line.startswith("Emotion F1  ")]
+    # Mean 0.5; squared deviations .09, .01, .16 sum to .26, over 2 is .13, of which the root is .3606.
+    assert row == ["Emotion", "F1", "3", "0.500", "0.361", "0.200", "0.400", "0.900"]
+
+
+@pytest.mark.parametrize("name", ["attunebench", "eibench", "sage"])
+def test_distributions_of_every_benchmark(call: Call, scored: Scorings, name: str) -> None:
+    path = scored(name).scores
+    scores = Scores.read(path)
+    status, out, err = call("stats", "--scores", path, "--format", "json")
+    assert (status, err) == (0, "")
+    rows = strict_json(out)["distribution"]
+    assert rows == distribution(scores).rename({"condition": scores.provenance.condition}).to_dicts()
+    values = scores.values.filter(model=rows[0]["model"])[rows[0]["metric"]].to_list()
+    assert rows[0]["mean"] == pytest.approx(mean(values), abs=1e-12)
+    assert rows[0]["sd"] == pytest.approx(stdev(values), abs=1e-12)
+    assert rows[0]["median"] == pytest.approx(median(values), abs=1e-12)
+    text = call("stats", "--scores", path, "--metric", scores.primary)[1]
+    assert text.count(scores.metrics[scores.primary].label) == len(scores.models)
+    assert too_wide(text) == []

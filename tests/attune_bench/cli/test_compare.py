@@ -1,0 +1,218 @@
+"""The commands `compare` and `rank`: whether models differ, on the scores of any benchmark and on a table."""
+
+from collections.abc import Callable
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+from commands import QUICK, Call, Scored, Scorings, csv_rows, strict_json, too_wide
+
+from attune_bench import Scores
+from attune_bench.stats.comparison import compare_by
+from attune_metrics.signature import Signature
+
+Make = Callable[..., Scores]
+# JSON and CSV name the condition as the benchmark does.
+COMPARE = ("model_a model_b mode metric difference low high p p_holm significant n clusters mde reason").split()
+SIGNIFICANT = "mode metric pairs family significant interval_excludes_0".split()
+BENCHMARKS = ("attunebench", "eibench", "sage")
+
+
+def test_it_prints_the_pairs_that_differ_and_the_signature(call: Call, demo_scores: Path) -> None:
+    status, out, err = call("compare", "--scores", demo_scores, *QUICK)
+    assert (status, err) == (0, "")
+    assert "Composite, mode default: pairs that differ 3 of 3 (Holm p < 0.05, family of 3), 3 by interval alone" in out
+    signature = Signature.parse(out.splitlines()[-1])
+    assert (signature.metric, signature.n, signature.clusters, signature.boot) == ("composite_score", 40, 24, 200)
+    assert too_wide(out) == []
+    assert "SYNTHETIC demonstration data." in out
+
+
+def test_json_keys_and_rows(call: Call, demo_scores: Path) -> None:
+    _, out, _ = call(
+        "compare", "--scores", demo_scores, "--format", "json", "--seed", 7, *QUICK,
+        "--metric", "avg_pairwise_accuracy", "--metric", "pooled_binary_om_metrics.mcc",
+    )  # fmt: skip
+    content = strict_json(out)
+    assert list(content) == ["metadata", "comparisons", "significant"]
+    assert list(content["metadata"]) == ["signature", "benchmark", "protocol", "synthetic", "not_scored", "notes"]
+    assert [list(row) for row in content["comparisons"]] == [COMPARE] * 6
+    assert [list(row) for row in content["significant"]] == [SIGNIFICANT] * 2
+    assert Signature.parse(content["metadata"]["signature"]).seed == 7
+    expected = Scores.read(demo_scores).compare_all(
+        metrics=["avg_pairwise_accuracy", "pooled_binary_om_metrics.mcc"], resamples=200, seed=7
+    )
+    assert content["comparisons"] == expected.rename({"condition": "mode"}).to_dicts()
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_the_main_metric_of_every_benchmark_is_compared(call: Call, scored: Scorings, name: str) -> None:
+    path = scored(name).scores
+    scores = Scores.read(path)
+    status, out, err = call("compare", "--scores", path, "--format", "json", *QUICK)
+    assert (status, err) == (0, "")
+    expected = scores.compare_all(metrics=[scores.primary], resamples=200)
+    content = strict_json(out)
+    assert content["comparisons"] == expected.rename({"condition": scores.provenance.condition}).to_dicts()
+    assert content["metadata"]["benchmark"] == name
+    out = call("compare", "--scores", path, *QUICK)[1]
+    # Each benchmark says what its units are called.
+    assert f"on the {scores.provenance.unit}s of both" in " ".join(out.split())
+    assert too_wide(out) == []
+
+
+def test_the_same_seed_prints_the_same_bytes(call: Call, demo_scores: Path) -> None:
+    first, again, other = (
+        call("compare", "--scores", demo_scores, "--format", "csv", "--seed", seed, *QUICK)[1] for seed in (1, 1, 2)
+    )
+    assert first == again
+    assert first != other
+    rows = csv_rows(first)
+    assert list(rows[0]) == [*COMPARE, "signature"]
+    assert len(rows) == 3
+
+
+def test_two_models_in_markdown(call: Call, make_scores: Make, tmp_path: Path) -> None:
+    make_scores(["x|y", "\x1b[31mred", "c"], conversations=6).write(tmp_path / "scores.json")
+    arguments = ("--model", "x|y", "\x1b[31mred", "--format", "markdown")
+    status, out, _ = call("compare", "--scores", tmp_path / "scores.json", *arguments, *QUICK)
+    assert status == 0
+    # Equal runs: no difference, for certain.
+    assert "| x\\|y | \ufffd[31mred | +0.00 [+0.00, +0.00] | 1.0000 | 1.0000 | no | 6 | - |" in out
+    assert "\x1b" not in out
+    assert out.rstrip("\n").endswith("|seed:0`")
+    each = ("--model", "x|y", "--model", "\x1b[31mred", "--format", "markdown")
+    assert call("compare", "--scores", tmp_path / "scores.json", *each, *QUICK)[1] == out
+
+
+def test_long_names_are_numbered(call: Call, make_scores: Make, tmp_path: Path) -> None:
+    names = [f"vendor/a-model-with-a-long-name-of-version-{i}" for i in range(3)]
+    make_scores(names, conversations=3).write(tmp_path / "scores.json")
+    _, out, _ = call("compare", "--scores", tmp_path / "scores.json", *QUICK)
+    for number, name in enumerate(names, start=1):
+        assert f"{number}. {name}\n" in out
+    assert too_wide(out) == []
+    # Between models that score the same the interval is certain; it needs no five participants.
+    assert out.count("[+0.00, +0.00]") == 3
+
+
+@pytest.mark.parametrize("format_", ["table", "json", "csv"])
+def test_one_model_has_nothing_to_compare(call: Call, make_scores: Make, tmp_path: Path, format_: str) -> None:
+    make_scores(["a"]).write(tmp_path / "scores.json")
+    status, out, err = call("compare", "--scores", tmp_path / "scores.json", "--format", format_, *QUICK)
+    assert (status, err) == (0, "")
+    if format_ == "table":
+        assert out.startswith("Nothing to compare: no mode has two models; 1 model scored.\n")
+    elif format_ == "json":
+        assert (strict_json(out)["comparisons"], strict_json(out)["significant"]) == ([], [])
+    else:
+        assert csv_rows(out) == []
+
+
+def test_too_few_resamples_are_a_note(call: Call, demo_scores: Path) -> None:
+    _, out, err = call("compare", "--scores", demo_scores, "--resamples", 20, "--format", "json")
+    assert err == ""
+    assert any("20 resamples are too few for 3 tests" in note for note in strict_json(out)["metadata"]["notes"])
+
+
+def test_the_models_compared_are_in_the_signature(call: Call, demo_scores: Path) -> None:
+    choices = [(), *permutations(Scores.read(demo_scores).models, 2)]
+    signatures = set()
+    for choice in choices:
+        named = ("--model", *choice) if choice else ()
+        status, out, _ = call("compare", "--scores", demo_scores, *named, "--resamples", 99)
+        assert status == 0
+        signatures.add(Signature.parse(out.splitlines()[-1]))
+    assert len(signatures) == len(choices) > 2
+
+
+# Within strata.
+
+
+def test_each_scene_is_a_family_of_its_own(call: Call, episodes: Scored) -> None:
+    status, out, err = call("compare", "--scores", episodes.scores, "--by", "scene", "--format", "json", *QUICK)
+    assert (status, err) == (0, "")
+    content = strict_json(out)
+    expected = compare_by(Scores.read(episodes.scores), "scene", metrics=["reward"], resamples=200)
+    assert content["comparisons"] == expected.to_dicts()
+    assert all(list(row)[:3] == ["stratum", "model_a", "model_b"] for row in content["comparisons"])
+    strata = list(dict.fromkeys(row["stratum"] for row in content["comparisons"]))
+    assert strata[0] == "overall"
+    assert sorted(strata[1:]) == ["charm", "defense", "repair", "support"]
+    assert [row["family"] for row in content["significant"]] == [3] * 5
+    assert Signature.parse(content["metadata"]["signature"]).filter == "by scene"
+    text = call("compare", "--scores", episodes.scores, "--by", "scene", *QUICK)[1]
+    assert text.count("family of 3)") == 5
+    assert too_wide(text) == []
+
+
+def test_traits_of_the_data_where_the_scores_have_none(call: Call, conversations: Scored) -> None:
+    command = ("compare", "--scores", conversations.scores, "--by", "category", "--format", "json", *QUICK)
+    status, _, err = call(*command)
+    assert (status, err.count("\n")) == (2, 1)
+    assert "these scores have no traits of their conversations; name the data with --data" in err
+    status, out, _ = call(*command, "--data", "demo")
+    assert status == 0
+    overall, *strata = strict_json(out)["comparisons"]
+    assert (overall["stratum"], overall["n"]) == ("overall", 40)
+    assert sum(row["n"] for row in strata) == 40
+
+
+@pytest.mark.parametrize("failed", ["exclude", "start", "worst"])
+def test_failed_episodes_count_as_asked(call: Call, episodes: Scored, failed: str) -> None:
+    out = call("compare", "--scores", episodes.scores, "--failed", failed, "--format", "json", *QUICK)[1]
+    rows = strict_json(out)["comparisons"]
+    expected = Scores.read(episodes.scores).variant(failed=failed).compare_all(metrics=["reward"], resamples=200)
+    assert rows == expected.to_dicts()
+    assert [row["n"] for row in rows] == ([48, 42, 42] if failed == "exclude" else [48, 48, 48])
+
+
+# rank.
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_ranks(call: Call, scored: Scorings, name: str) -> None:
+    path = scored(name).scores
+    scores = Scores.read(path)
+    condition = {"condition": scores.provenance.condition}
+    status, out, err = call("rank", "--scores", path, "--format", "json", *QUICK)
+    assert (status, err) == (0, "")
+    content = strict_json(out)
+    assert list(content) == ["metadata", "ranks"]
+    assert content["ranks"] == scores.rank(metrics=[scores.primary], resamples=200).rename(condition).to_dicts()
+    assert [row["rank"] for row in content["ranks"]] == list(range(1, len(scores.models) + 1))
+    text = call("rank", "--scores", path, *QUICK)[1]
+    assert text.startswith(f"Ranks by {scores.metrics[scores.primary].label}")
+    assert too_wide(text) == []
+    assert Signature.parse(text.splitlines()[-1]).metric == scores.primary
+
+
+def test_several_metrics_are_ranked_each(call: Call, dialogues: Scored) -> None:
+    out = call("rank", "--scores", dialogues.scores, "--metric", "success", "failure", "--format", "csv", *QUICK)[1]
+    assert [row["metric"] for row in csv_rows(out)] == ["success"] * 2 + ["failure"] * 2
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments", "message"),
+    [
+        ("compare", ["--metric", "composite_scor"], "no metric 'composite_scor'; did you mean 'composite_score'?"),
+        ("compare", ["--model", "a"], "--model names 1 model; name two, or none for every two"),
+        ("compare", ["--model", "a", "b", "c"], "--model names 3 models; name two, or none for every two"),
+        ("compare", ["--model", "a", "b"], "no scores of model 'a'; they are of baseline/chance,"),
+        ("compare", ["--model"], "--model is given without a value; give one or more, or leave it out"),
+        ("compare", ["--resamples", "0"], "resamples 0 is not a whole number from 1"),
+        ("compare", ["--seed", "-1"], "seed -1 is not a whole number from 0"),
+        ("compare", ["--level", "95"], "level 95.0 is outside 0-1"),
+        ("compare", ["--unit", "person"], "unknown unit 'person'; expected participant, cluster, conversation, unit"),
+        ("compare", ["--data", "demo"], "--data is for --by; leave it out, or name a trait"),
+        ("compare", ["--by", "categry", "--data", "demo"], "no trait 'categry'; did you mean 'category'?"),
+        ("compare", ["--failed", "worst"], "these scores do not depend on 'failed'; they have no variants"),
+        ("compare", ["--benchmark", "eibench"], "--benchmark is eibench, and the scores are of attunebench"),
+        ("rank", ["--interval", "bca"], "there is no BCa interval of a rank"),
+    ],
+)
+def test_mistakes_are_one_line(call: Call, demo_scores: Path, command: str, arguments: list[str], message: str) -> None:
+    status, out, err = call(command, "--scores", demo_scores, *arguments)
+    assert (status, out) == (2, "")
+    assert err.startswith(f"attune-bench: {message}")
+    assert err.count("\n") == 1

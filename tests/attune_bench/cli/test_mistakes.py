@@ -1,0 +1,236 @@
+"""Every mistake in a call is one line on standard error and exit status 2, and nothing is written."""
+
+import json
+from pathlib import Path
+
+import pytest
+from commands import Call, Scored, bend
+
+from attune_data import load_scenarios
+
+Files = tuple[Path, Path]
+SCORE = ("score", "--results", "runs", "--ground-truth", "data")
+EIBENCH = ("score", "--results", "episodes", "--data", "scenarios.jsonl")
+REPORT = ("report", "--scores", "scores.parquet")
+
+MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
+    "unknown-command": (("scores",), "no command 'scores'; did you mean 'score'? See: attune-bench --help"),
+    "unknown-option": ((*SCORE, "--out", "x.json"), "--out"),
+    "unknown-option-of-a-command": (("stats", "--scores", "x", "--out"), "See: attune-bench stats --help"),
+    "option-without-a-value": (("stats", "--scores"), "Option '--scores' requires an argument"),
+    "line-break-in-a-name": (("validate", "no\nsuch"), "no such file or folder"),
+    # validate.
+    "validate-without-a-source": (("validate",), "Missing argument 'SOURCE'. See: attune-bench validate --help"),
+    "validate-two-sources": (("validate", "data", "runs"), "runs"),
+    "validate-missing": (("validate", "date"), "no such file or folder: date"),
+    "validate-empty-folder": (("validate", "empty"), "empty has no .json, .jsonl or .parquet file"),
+    "validate-other-suffix": (("validate", "notes.txt"), "neither a .json, .jsonl or .parquet file"),
+    "validate-another-kind": (("validate", "foreign.json"), "foreign.json is of no known kind: it is a file of scores"),
+    "validate-scores": (("validate", "scores.parquet"), "attune-bench report --scores scores.parquet reads it"),
+    "validate-a-table": (("validate", "results.csv"), "attune-bench report --scores results.csv reads it"),
+    "validate-results-missing": (("validate", "data", "--results", "rums"), "no such file or folder: rums"),
+    "validate-results-empty": (("validate", "data", "--results", "empty"), "empty has no"),
+    "validate-results-of-another": (
+        ("validate", "data", "--results", "episodes"),
+        "episodes contains episodes and no run",
+    ),
+    "validate-swapped": (("validate", "runs", "--results", "data"), "no results are made of runs; give the data that"),
+    "validate-unknown-benchmark": (("validate", "data", "--benchmark", "eibenhc"), "did you mean 'eibench'?"),
+    "validate-no-module": (("validate", "data", "--benchmark", "no_such_module:X"), "no module 'no_such_module'"),
+    # show, describe, schema.
+    "show-without-an-id": (("show", "demo"), "Missing argument 'ID'. See: attune-bench show --help"),
+    "show-missing": (("show", "date", "c1"), "no such file or folder: date"),
+    "show-another-id": (("show", "data", "c1x"), "no record with id 'c1x'; did you mean 'c1'"),
+    "show-begun-twice": (("show", "data", "c"), "2 ids begin with 'c', for instance 'c1' and 'c2'"),
+    "show-nothing-usable": (
+        ("show", "bad", "c1"),
+        "bad is of no known kind: x.json is not a JSON object; is it cut off?",
+    ),
+    "describe-without-a-source": (("describe",), "Missing argument 'SOURCE'"),
+    "describe-missing": (("describe", "date"), "no such file or folder: date"),
+    "describe-nothing-usable": (("describe", "empty.jsonl"), "empty.jsonl is of no known kind"),
+    "describe-as-csv": (("describe", "data", "--format", "csv"), "'csv' is not one of 'table', 'json'"),
+    "schema-unknown": (("schema", "conversatoin"), "no schema of 'conversatoin'; did you mean 'conversation'?"),
+    "schema-without-tables": (("schema", "codebook", "--tables"), "no tables of 'codebook'"),
+    # score.
+    "score-without-arguments": (("score",), "Missing option '--results'. See: attune-bench score --help"),
+    "score-without-data": (("score", "--results", "runs"), "Name them with --data"),
+    "score-option-without-value": (("score", "--results", "runs", "--ground-truth"), "--ground-truth"),
+    "score-results-without-value": (("score", "--results", "--data", "data"), "--results is given without a value"),
+    "score-positional": (("score", "runs", "data"), "--results"),
+    "score-unknown-protocol": ((*SCORE, "--protocol", "paper"), "'paper' is not one of 'documented', 'released'"),
+    "score-results-missing": (("score", "--results", "rums", "--ground-truth", "data"), "rums"),
+    "score-truth-missing": (("score", "--results", "runs", "--ground-truth", "date"), "date"),
+    "score-results-empty": (("score", "--results", "empty", "--ground-truth", "data"), "empty has no"),
+    "score-truth-empty": (("score", "--results", "runs", "--ground-truth", "empty"), "empty has no"),
+    "score-nothing-usable-in-truth": (
+        ("score", "--results", "runs", "--ground-truth", "bad"),
+        "no usable conversation in bad; the first: x.json $: not JSON",
+    ),
+    "score-nothing-usable-in-results": (
+        ("score", "--results", "bad", "--ground-truth", "data", "--benchmark", "attunebench"),
+        "no usable run in bad; the first: x.json $: not JSON",
+    ),
+    "score-swapped": (
+        ("score", "--results", "data", "--ground-truth", "runs"),
+        "data contains conversations; expected runs, episodes, dialogues",
+    ),
+    "score-no-overlap": (("score", "--results", "other", "--ground-truth", "data"), "none of the 1 run in other"),
+    "score-data-of-another": (
+        ("score", "--results", "runs", "--data", "scenarios.jsonl"),
+        "contains 48 scenarios and no conversation; load_scenarios reads scenarios",
+    ),
+    "score-a-table": (("score", "--results", "results.csv"), "attune-bench report --scores results.csv reads it"),
+    "score-other-scenarios": ((*EIBENCH[:3], "--data", "demo"), "is of one of the 16 scenarios: check that both come"),
+    "score-no-output-folder": ((*SCORE, "--output", "none/scores.json"), "no such folder: none"),
+    "score-output-is-a-folder": ((*SCORE, "--output", "empty"), "empty has to end in .parquet or .json"),
+    "score-output-below-a-file": ((*SCORE, "--output", "notes.txt/scores.json"), "notes.txt"),
+    "score-json-of-eibench": ((*EIBENCH, "--output", "scores.json"), "scores.json has to end in .parquet"),
+    "score-option-of-another": (
+        (*EIBENCH, "--protocol", "released"),
+        "--protocol is an option of AttuneBench, and this",
+    ),
+    "score-data-of-sage": (("score", "--results", "dialogues", "--data", "demo"), "leave out --data"),
+    "score-two-simulators": (
+        ("score", "--results", "episodes", "other.jsonl", "--data", "scenarios.jsonl"),
+        "differ in the simulator",
+    ),
+    "score-unknown-benchmark": ((*SCORE, "--benchmark", "attunebnch"), "no benchmark 'attunebnch'; did you mean"),
+    # report and the others that read scores.
+    "report-without-scores": (("report",), "Missing option '--scores'"),
+    "report-unknown-format": ((*REPORT, "--format", "html"), "'html' is not one of 'table', 'markdown', 'csv', 'json'"),
+    "report-missing": (("report", "--scores", "none.json"), "none.json cannot be read: No such file"),
+    "report-folder": (
+        ("report", "--scores", "data"),
+        "data contains conversations, no scores; attune-bench score makes",
+    ),
+    "report-no-json": (("report", "--scores", "bad/x.json"), "x.json is not JSON"),
+    "report-no-scores": (
+        ("report", "--scores", "notes.txt"),
+        "notes.txt is no table of scores; expected a name in .csv",
+    ),
+    "report-conversation": (("report", "--scores", "data/conversation_1.json"), "contains conversations, no scores; "),
+    "report-scenarios": (("report", "--scores", "scenarios.jsonl"), "scenarios.jsonl contains scenarios, no scores; "),
+    "report-foreign-aggregates": (
+        ("report", "--scores", "foreign.json"),
+        "foreign.json has no score: no model was run on any conversation",
+    ),
+    "report-data-without-html": ((*REPORT, "--data", "scenarios.jsonl"), "give --html FILE too"),
+    "report-small-cells-without-html": ((*REPORT, "--small-cells"), "give --html FILE too"),
+    "report-format-of-a-page": ((*REPORT, "--html", "page.html", "--format", "csv"), "leave out --format or --html"),
+    "report-no-page": ((*REPORT, "--html", "page.txt"), "page.txt is no name for a page"),
+    "report-no-folder-of-a-page": ((*REPORT, "--html", "none/page.html"), "no such folder: none; create it"),
+    "report-failed-of-another": (
+        ("report", "--scores", "scores.json", "--failed", "worst"),
+        "do not depend on 'failed'",
+    ),
+    "report-failed-unknown": ((*REPORT, "--failed", "best"), "'best' is not one of 'exclude', 'start', 'worst'"),
+    "report-published": ((*REPORT, "--published"), "No such option '--published'"),
+    "report-data-of-sage": (
+        ("report", "--scores", "sage.parquet", "--html", "page.html", "--data", "demo"),
+        "scores of SAGE take no --data; leave it out",
+    ),
+    "report-results-of-another": (
+        (*REPORT, "--html", "page.html", "--data", "scenarios.jsonl", "--results", "dialogues"),
+        "contains 12 dialogues and no episode; load_sage reads dialogues",
+    ),
+    "report-data-of-a-table": (
+        ("report", "--scores", "results.csv", "--html", "page.html", "--data", "demo"),
+        "scores of a table take no --data; leave it out",
+    ),
+    "report-resamples": ((*REPORT, "--resamples", "0"), "resamples 0 is not a whole number from 1"),
+    "report-resamples-no-number": ((*REPORT, "--resamples", "many"), "'many' is not a valid integer"),
+    "stats-unknown-metric": (("stats", "--scores", "scores.parquet", "--metric", "rewrad"), "did you mean 'reward'?"),
+    # demo.
+    "demo-no-page": (("demo", "--html", "page.txt"), "page.txt is no name for a page"),
+    "demo-unknown-benchmark": (("demo", "--benchmark", "sages"), "no benchmark 'sages'; did you mean 'sage'?"),
+    # run; the options of each benchmark are tested where its runs are.
+    "run-without-arguments": (("run",), "Missing argument 'PROVIDER'. See: attune-bench run --help"),
+    "run-asks-for-what-is-required": (("run", "local", "m", "scenarios.jsonl"), "EIBench needs --simulator-model: "),
+    "run-judge-of-scenarios": (
+        ("run", "local", "m", "scenarios.jsonl", "--simulator-model", "s", "--judge-model", "j"),
+        "--judge-model is an option of AttuneBench, and this is EIBench; leave it out",
+    ),
+    "run-simulator-of-conversations": (
+        ("run", "local", "m", "data", "--simulator-model", "s"),
+        "--simulator-model is an option of EIBench, and this is AttuneBench; leave it out",
+    ),
+    "run-of-results": (
+        ("run", "local", "m", "episodes"),
+        "episodes contains episodes; expected conversations, scenarios",
+    ),
+    "run-of-sage": (("run", "local", "m", "data", "--benchmark", "sage"), "SAGE asks models nothing here"),
+}
+
+
+@pytest.fixture
+def folder(
+    files: Files,
+    episodes: Scored,
+    dialogues: Scored,
+    results_csv: Path,
+    scores_file: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Path:
+    """Work in a folder with files of every kind, good and bad."""
+    here = results_csv.parent
+    assert here == files[0].parent == scores_file.parent
+    monkeypatch.chdir(here)
+    for name in ("empty", "bad", "other"):
+        (here / name).mkdir()
+    (here / "notes.txt").write_text("protocol: documented")
+    (here / "empty.jsonl").write_text("{}\n")
+    (here / "bad" / "x.json").write_text("{")
+    foreign = {"metadata": {"protocol": "documented"}, "conversations": [], "aggregates": [{"model": "a"}]}
+    (here / "foreign.json").write_text(json.dumps(foreign))
+    (here / "other" / "x.json").write_bytes((files[1] / "c1_vendor_model_default.json").read_bytes())
+    bend(here / "other" / "x.json", conversationId="c9")
+    for name, path in (
+        ("episodes", episodes.results),
+        ("scenarios.jsonl", episodes.data),
+        ("scores.parquet", episodes.scores),
+        ("dialogues", dialogues.results),
+        ("sage.parquet", dialogues.scores),
+    ):
+        (here / name).symlink_to(path)
+    episode = json.loads((here / "episodes" / "invented_calm" / "results.jsonl").read_text().splitlines()[0])
+    (here / "other.jsonl").write_text(json.dumps({**episode, "model": "another", "simulator": "other"}) + "\n")
+    return here
+
+
+@pytest.mark.parametrize(("arguments", "words"), MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_is_one_line(call: Call, folder: Path, arguments: tuple[str, ...], words: str) -> None:
+    before = sorted(folder.rglob("*"))
+    status, out, err = call(*arguments)
+    assert (status, out) == (2, "")
+    assert err.startswith("attune-bench: ")
+    assert err.count("\n") == 1
+    assert err.endswith("\n")
+    assert words in err
+    assert sorted(folder.rglob("*")) == before  # nothing was written
+
+
+def test_nothing_that_is_read_is_written_over(call: Call, folder: Path) -> None:
+    page = folder / "data.html"
+    page.write_text("x")
+    status, _, err = call("report", "--scores", page, "--html", page)
+    assert (status, err.count("\n")) == (2, 1)
+    assert page.read_text() == "x"
+
+
+def test_records_that_are_all_unusable_name_the_first_issue(call: Call, folder: Path) -> None:
+    line = load_scenarios("demo")[0].to_line().replace(b'"initial_anger"', b'"anger"')
+    (folder / "broken.jsonl").write_bytes(line + b"\n")
+    status, _, err = call("describe", "broken.jsonl")
+    assert status == 2
+    assert "no usable scenario in broken.jsonl; see: attune-bench validate broken.jsonl" in err
+    assert call("validate", "broken.jsonl")[0] == 1
+
+
+def test_an_error_of_ours_is_no_mistake_of_the_user(call: Call, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise ValueError("a fault of the program")
+
+    monkeypatch.setattr("attune_bench.cli.data_commands.load_records", fail)
+    with pytest.raises(ValueError, match="a fault of the program"):
+        call("validate", files[0])
