@@ -20,7 +20,7 @@ TRAITS: Mapping[str, str] = {"attunebench": "topic", "eibench": "scene", "sage":
 
 @cache
 def scores_named(name: str) -> Scores:
-    """Return scores of three models under one condition; of the table, under two conditions and in 12 clusters."""
+    """Return scores of three models under one condition; of the table, of four under two conditions, in 12 clusters."""
     return {"attunebench": _attunebench, "eibench": _eibench, "sage": _sage, "table": _table}[name]()
 
 
@@ -64,14 +64,13 @@ def table_rows() -> pl.DataFrame:
     """Return results per item that say nothing of their metrics, with conditions, clusters and a trait."""
     source = Random(2)
     rows = [
-        (model, condition, f"q{unit:02}", f"p{unit % 12:02}", "hard" if unit % 3 else "easy", metric, value)
-        for place, model in enumerate(("alpha", "beta", "gamma"))
+        (model, condition, f"q{unit:02}", f"p{unit % 12:02}", "hard" if unit % 3 else "easy", metric, round(value, 3))
+        for place, model in enumerate(("alpha", "beta", "gamma", "delta"))
         for condition in ("plain", "stepwise")
         for unit in range(48)
-        for shared in [source.random()]
         for metric, value in (
-            ("grade", round(shared + place / 9 + (unit % 12) / 8 + (condition == "stepwise") / 20, 3)),
-            ("seconds", round(source.gammavariate(2, 3), 2)),
+            ("grade", source.random() + place / 12 + unit % 12 / 8 + (condition == "stepwise") / 20),
+            ("seconds", source.gammavariate(2, 3)),
         )
     ]
     schema = ["model", "condition", "unit", "cluster", "level", "metric", "value"]
