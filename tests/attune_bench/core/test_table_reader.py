@@ -120,7 +120,10 @@ def test_a_toml_file_beside_the_table_describes_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("toml", "message"),
     [
-        ("[metrics.hit]\nlable = 'x'", r"results\.csv \(with results\.toml\): metrics\.hit\.lable: no such field; did you mean 'label'\?"),
+        (
+            "[metrics.hit]\nlable = 'x'",
+            r"results\.csv \(with results\.toml\): metrics\.hit\.lable: no such field; did you mean 'label'\?",
+        ),
         ("[metrics.hit]\nlow = 'a'", r"results\.csv \(with results\.toml\): metrics\.hit\.low: 'a'"),
         ("[metrics.hit]\nlow = 1\nhigh = 0", r"metrics\.hit: the range from 1 to 0 is empty"),
         ("[metrics.hits]\nlow = 1", r"metrics\.hits: the table has no such metric; did you mean 'hit'\?"),

@@ -57,7 +57,9 @@ def test_what_is_drawn_is_called_as_the_scores_call_it(make_scores: Callable[...
     scores = make_scores()
     for unit, clusters in (("participant", True), ("cluster", True), ("conversation", False), ("unit", False)):
         assert AnalysisOptions(unit=unit).draws_clusters(scores) is clusters
-    with pytest.raises(MetricInputError, match="unknown unit 'turn'; expected participant, cluster, conversation, unit"):
+    with pytest.raises(
+        MetricInputError, match="unknown unit 'turn'; expected participant, cluster, conversation, unit"
+    ):
         AnalysisOptions(unit="turn").draws_clusters(scores)
     # Where each unit is a cluster of its own, its name means either.
     assert AnalysisOptions(unit="scenario").draws_clusters(scores_named("eibench")) is True
@@ -76,7 +78,9 @@ VERBS: dict[str, Callable[..., Any]] = {
     "report": lambda scores, _, **options: scores.report(format="json", **options),
     "page": lambda scores, _, **options: scores.report(format="html", **options),
 }
-OWN = {f"{name}/{key}": analysis for name in NAMES[:3] for key, analysis in resolve(benchmark_named(name).analyses).items()}
+OWN = {
+    f"{name}/{key}": analysis for name in NAMES[:3] for key, analysis in resolve(benchmark_named(name).analyses).items()
+}
 
 
 def ask(name: str, asked: str, **options: Any) -> Any:

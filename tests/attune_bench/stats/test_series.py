@@ -120,7 +120,9 @@ def test_records_that_contradict_each_other(make_record: Callable[..., dict[str,
     def of(*records: Any) -> Scores:
         return scores_of(records, provenance_of(protocol="documented"))
 
-    with pytest.raises(MetricInputError, match="two records of conversation 'c1', model 'vendor/model', mode 'default'"):
+    with pytest.raises(
+        MetricInputError, match="two records of conversation 'c1', model 'vendor/model', mode 'default'"
+    ):
         of(make_record(conversationId="c1"), make_record(conversationId="c1"))
     with pytest.raises(MetricInputError, match="by participant 'p1' in one record and by 'p2' in another"):
         of(make_record(participant_id="P1"), make_record(em_model="b", participant_id="P2"))
