@@ -108,7 +108,7 @@ def read_score_file(path: str | os.PathLike[str]) -> ScoreTable:
         beside = {"cluster", "detail", *(f"trait.{name}" for name in traits)}
         rows = frame.select(name for name in frame.columns if name not in beside).rename(named, strict=False)
         values = rows.filter(**provenance.variant).drop(choices) if choices else rows
-        detail = [from_json(text) for text in frame["detail"]] if "detail" in frame.columns else None
+        detail = tuple(from_json(text) for text in frame["detail"]) if "detail" in frame.columns else None
         return ScoreTable(
             values=values.select(*KEYS, pl.exclude(*KEYS)),
             units=units.rename(named, strict=False),

@@ -38,6 +38,9 @@ _REQUIRED = ("model", "unit", "metric", "value")
 _OPTIONAL = ("condition", "cluster")
 _WORDS = ("title", "unit", "cluster", "condition", "primary")
 _ABOUT = (*_WORDS, "private")
+# Columns of scores, of their files and of reports, which a metric of the same name would take the place of.
+_TAKEN = frozenset((*KEYS, *UNIT_KEYS, "clusters", "detail", "n", "name", "reason", "signature"))
+_TAKEN_STARTS = ("calls.", "coverage.", "failed.", "trait.", "variant.")
 
 Parts = tuple[pl.DataFrame, pl.DataFrame, dict[str, Metric], Provenance]
 
@@ -70,9 +73,9 @@ def table_parts(
     Raises
     ------
     MetricInputError
-        Where a column is missing, ``value`` is text or infinite, a row names no model, unit or metric, two rows are of
-        one model, unit, metric and condition, or a unit has two clusters or two values of a trait. The text names the
-        row, the column and the value.
+        Where a column is missing, ``value`` is text or infinite, a row names no model, unit or metric, a metric has a
+        name that scores need themselves, two rows are of one model, unit, metric and condition, or a unit has two
+        clusters or two values of a trait. The text names the row, the column and the value.
     """
     checked = _checked(frame, name, first_row)
     known = metric_entries(metrics or {}, place=f"{name}: metrics")
@@ -131,12 +134,21 @@ def _checked(frame: pl.DataFrame, name: str, first_row: int) -> pl.DataFrame:
             raise MetricInputError(
                 f"{name}, row {row['_row']}: {column} is empty; every row names model, unit and metric"
             )
+    _check_names(table, name)
     table = _numbers(table, name)
     _check_repeats(table, name)
     traits = [column for column in frame.columns if column not in (*_REQUIRED, "condition")]
     for column in traits:
         _check_of_unit(table, column, name)
     return table
+
+
+def _check_names(table: pl.DataFrame, name: str) -> None:
+    metrics = set(table["metric"])
+    for metric, row in table.unique("metric", maintain_order=True).select("metric", "_row").iter_rows():
+        counts = metric.endswith("_n") and metric.removesuffix("_n") in metrics
+        if counts or metric in _TAKEN or metric.startswith(_TAKEN_STARTS):
+            raise MetricInputError(f"{name}, row {row}: {metric!r} is a column of scores; give the metric another name")
 
 
 def _numbers(table: pl.DataFrame, name: str) -> pl.DataFrame:

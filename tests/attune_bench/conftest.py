@@ -237,7 +237,6 @@ def scores_file(make_scores: Callable[..., Scores], tmp_path: Path) -> Path:
 def call(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
     """Return the function that runs a command in this process: exit status, standard output, standard error."""
 
-
     def run(*arguments: object) -> tuple[int, str, str]:
         capsys.readouterr()
         with pytest.raises(SystemExit) as stopped:

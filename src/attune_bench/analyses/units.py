@@ -1,18 +1,14 @@
 """Metrics that have a value of each unit."""
 
-from collections.abc import Iterable
-
 from attune_bench.score_table import ScoreTable
 from attune_metrics.errors import MetricInputError
 
-__all__ = ["having_units", "per_unit"]
-
-_STATISTICS = ("mean", "share")
+__all__ = ["metrics_per_unit", "per_unit"]
 
 
-def having_units(scores: ScoreTable, names: Iterable[str]) -> list[str]:
-    """Return those of some metrics that have a value of each unit."""
-    return [name for name in names if scores.metric(name).statistic in _STATISTICS]
+def metrics_per_unit(scores: ScoreTable) -> list[str]:
+    """Return the metrics that have one value for each unit."""
+    return [name for name, entry in scores.metrics.items() if entry.statistic in ("mean", "share")]
 
 
 def per_unit(scores: ScoreTable, metric: str, analysis: str) -> str:
@@ -23,10 +19,10 @@ def per_unit(scores: ScoreTable, metric: str, analysis: str) -> str:
     MetricInputError
         For scores of pooled counts, and for what depends on all models' results; the text names metrics that do.
     """
-    if not having_units(scores, [metric]):
-        means = having_units(scores, scores.metrics)
+    known = metrics_per_unit(scores)
+    if scores.metric(metric).name not in known:
         raise MetricInputError(
             f"{analysis} needs a value of each {scores.provenance.unit}, {metric!r} has none; use one such as "
-            f"{', '.join(means[:4])}"
+            f"{', '.join(known[:4])}"
         )
     return metric

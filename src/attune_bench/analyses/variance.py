@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from typing_extensions import Unpack
 
-from attune_bench.analyses.units import having_units, per_unit
+from attune_bench.analyses.units import metrics_per_unit, per_unit
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.intervals import interval_ends, null
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
@@ -37,8 +37,8 @@ def variance_split(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> p
         The scores.
     **options
         ``metrics``, ``resamples``, ``seed``, ``level``, ``unit``, ``interval``; see
-        `attune_bench.stats.options.AnalysisOptions`. The metrics are by default those of the board that have a value
-        of each unit.
+        `attune_bench.stats.options.AnalysisOptions`. The metrics are by default those of the board that have a value of
+        each unit.
 
     Returns
     -------
@@ -75,9 +75,10 @@ def variance_split(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> p
     chosen = AnalysisOptions(**options)
     series = ScoreSeries(scores)
     draws = Draws(series, chosen)
+    metrics = chosen.names(scores, [name for name in scores.headline if name in metrics_per_unit(scores)])
     rows: list[tuple[Any, ...]] = []
     for condition, groups in series.by_condition().items():
-        for metric in chosen.names(scores, having_units(scores, scores.headline)):
+        for metric in metrics:
             values = series.values(per_unit(scores, metric, "variance_split"))[groups, 0]
             complete = np.logical_and.reduce(~np.isnan(values), axis=0)
             sizes = int(complete.sum()), len(groups), series.count(complete)
@@ -158,6 +159,7 @@ def unit_difficulty(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> 
     (49.38, 7.9, 2)
     """
     chosen = AnalysisOptions(**options)
+    chosen.draws_clusters(scores)  # refuses what is neither unit nor cluster, as every analysis does
     series = ScoreSeries(scores)
     rows: list[tuple[Any, ...]] = []
     for condition, groups in series.by_condition().items():

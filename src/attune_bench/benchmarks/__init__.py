@@ -46,6 +46,11 @@ def benchmark_in_use(name: str | None) -> Benchmark | None:
     >>> benchmark_in_use("somebody.elses:BENCHMARK") is None
     True
     """
-    if name is None or (name not in _BY_NAME and name.partition(":")[0] not in sys.modules):
+    if name is None:
         return None
-    return benchmark_named(name)
+    if name in _BY_NAME:
+        return _BY_NAME[name]
+    module, _, attribute = name.partition(":")
+    # Of its own names alone: a module can import others when it is asked for an attribute.
+    found = getattr(sys.modules.get(module), "__dict__", {}).get(attribute)
+    return found if isinstance(found, Benchmark) else None

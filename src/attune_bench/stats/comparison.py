@@ -73,21 +73,7 @@ def compare(table: ScoreTable, a: str, b: str, **options: Unpack[AnalysisKeyword
     >>> found["p"].item() < 0.01, found["difference"].item() > found["mde"].item()
     (True, True)
     """
-    conditions: dict[str, list[str | None]] = {model: [] for model in table.models}
-    for model, condition in table.groups:
-        conditions[model].append(condition)
-    for model in (a, b):
-        if model not in conditions:
-            near = get_close_matches(model, conditions, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"they are of {', '.join(conditions) or 'none'}"
-            raise MetricInputError(f"no scores of model {model!r}; {hint}")
-    common = [one for one in table.conditions if one in conditions[a] and one in conditions[b]]
-    if not common:
-        raise MetricInputError(
-            f"{a!r} and {b!r} have no {table.provenance.condition} in common: "
-            f"{', '.join(map(str, conditions[a]))} and {', '.join(map(str, conditions[b]))}"
-        )
-    return _compare(table, [(a, b, one) for one in common], AnalysisOptions(**options))
+    return _compare(table, _pairs_of(table, a, b), AnalysisOptions(**options))
 
 
 def compare_all(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
@@ -122,12 +108,7 @@ def compare_all(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.Da
     >>> found["model_a"], found["model_b"], round(found["difference"], 2), found["significant"]
     ('synthetic/attentive', 'synthetic/hasty', 17.17, True)
     """
-    pairs = [
-        (one, other, condition)
-        for condition in table.conditions
-        for one, other in combinations([model for model, under in table.groups if under == condition], 2)
-    ]
-    return _compare(table, pairs, AnalysisOptions(**options))
+    return _compare(table, _all_pairs(table), AnalysisOptions(**options))
 
 
 def compare_by(
@@ -156,7 +137,8 @@ def compare_by(
     Returns
     -------
     polars.DataFrame
-        ``stratum``, ``overall`` or a value of the trait, then the columns of `compare`.
+        ``stratum``, ``overall`` or a value of the trait, then the columns of `compare`. A pair has no row in a stratum
+        on which one of the two was not run.
 
     Raises
     ------
@@ -173,15 +155,43 @@ def compare_by(
     >>> found.select("stratum", "n").rows()[:2]
     [('overall', 40), ('Family', 8)]
     """
+    chosen = AnalysisOptions(**options)
+    pairs = _all_pairs(table) if models is None else _pairs_of(table, *models)
     strata = strata_of(unit_traits(table) if data is None else data, trait)
     parts = []
     for name, units in {"overall": None, **strata}.items():
         part = table if units is None else table.keep(units=units)
-        if part.values.is_empty():
-            continue
-        found = compare_all(part, **options) if models is None else compare(part, *models, **options)
+        found = _compare(part, [(a, b, one) for a, b, one in pairs if {(a, one), (b, one)} <= {*part.groups}], chosen)
         parts.append(found.select(pl.lit(name).alias("stratum"), pl.all()))
     return pl.concat(parts)
+
+
+def _all_pairs(table: ScoreTable) -> list[Pair]:
+    """Return every two models of each condition."""
+    return [
+        (one, other, condition)
+        for condition in table.conditions
+        for one, other in combinations([model for model, under in table.groups if under == condition], 2)
+    ]
+
+
+def _pairs_of(table: ScoreTable, a: str, b: str) -> list[Pair]:
+    """Return two models in each condition that both have; raise where there is none."""
+    conditions: dict[str, list[str | None]] = {model: [] for model in table.models}
+    for model, condition in table.groups:
+        conditions[model].append(condition)
+    for model in (a, b):
+        if model not in conditions:
+            near = get_close_matches(model, conditions, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"they are of {', '.join(conditions) or 'none'}"
+            raise MetricInputError(f"no scores of model {model!r}; {hint}")
+    common = [one for one in table.conditions if one in conditions[a] and one in conditions[b]]
+    if not common:
+        raise MetricInputError(
+            f"{a!r} and {b!r} have no {table.provenance.condition} in common: "
+            f"{', '.join(map(str, conditions[a]))} and {', '.join(map(str, conditions[b]))}"
+        )
+    return [(a, b, one) for one in common]
 
 
 def _compare(table: ScoreTable, pairs: Sequence[Pair], options: AnalysisOptions) -> pl.DataFrame:

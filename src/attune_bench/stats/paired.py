@@ -10,6 +10,7 @@ import numpy as np
 from attune_bench.stats.intervals import interval_ends, null
 from attune_bench.stats.options import ALPHA, AnalysisOptions
 from attune_bench.stats.series import Draws, Mask, ScoreSeries, group_by_mask
+from attune_data.text import plural
 from attune_metrics.errors import UndefinedMetricWarning
 from attune_metrics.stats.arrays import Floats
 from attune_metrics.stats.comparison import paired_bootstrap, paired_permutation_test
@@ -103,7 +104,7 @@ def corrected(found: Sequence[Paired], families: Sequence[str], options: Analysi
         smallest = tests / (options.resamples + 1)
         if smallest >= ALPHA and any(found[place].sampled for place in places):
             warnings.warn(
-                f"{options.resamples} resamples are too few for {tests} tests ({family}): no Holm-corrected p can be "
+                f"{options.resamples} resamples are too few for {plural(tests, 'test')} ({family}): no Holm-corrected p can be "
                 f"below {smallest:.2g}; use at least {int(tests / ALPHA)}",
                 stacklevel=4,
             )

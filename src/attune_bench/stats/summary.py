@@ -184,7 +184,8 @@ def distribution(table: ScoreTable, metrics: list[str] | None = None) -> pl.Data
         long.group_by("model", "condition", "metric")
         .agg(
             value.count().cast(pl.Int64).alias("n"),
-            value.mean().alias("mean"),
+            # The sum is rounded once, as in `summary`.
+            value.implode().map_elements(fmean, return_dtype=pl.Float64).alias("mean"),
             value.std().alias("sd"),
             value.min().alias("lowest"),
             value.median().alias("median"),

@@ -82,7 +82,7 @@ def test_conditions_traits_and_clusters() -> None:
     assert scores.units.rows() == [("q1", "p", "food"), ("q2", None, "work")]
     found = scores.by("topic", metrics=["hit"])
     assert found.select("stratum", "condition", "value", "n").rows() == [
-        ("food", "cot", 0.0, 1), ("food", "plain", 1.0, 1), ("work", "cot", None, 0), ("work", "plain", 1.0, 1),
+        ("food", "cot", 0.0, 1), ("work", "cot", None, 0), ("food", "plain", 1.0, 1), ("work", "plain", 1.0, 1),
     ]  # fmt: skip
 
 
@@ -120,15 +120,18 @@ def test_a_toml_file_beside_the_table_describes_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("toml", "message"),
     [
-        ("[metrics.hit]\nlable = 'x'", r"results\.csv: metrics\.hit\.lable: no such field; did you mean 'label'\?"),
-        ("[metrics.hit]\nlow = 'a'", r"results\.csv: metrics\.hit\.low: 'a'"),
+        (
+            "[metrics.hit]\nlable = 'x'",
+            r"results\.csv \(with results\.toml\): metrics\.hit\.lable: no such field; did you mean 'label'\?",
+        ),
+        ("[metrics.hit]\nlow = 'a'", r"results\.csv \(with results\.toml\): metrics\.hit\.low: 'a'"),
         ("[metrics.hit]\nlow = 1\nhigh = 0", r"metrics\.hit: the range from 1 to 0 is empty"),
         ("[metrics.hits]\nlow = 1", r"metrics\.hits: the table has no such metric; did you mean 'hit'\?"),
         ("[metrics.hit]\nstatistic = 'median'", r"metrics\.hit\.statistic: no 'median'"),
         ("metrics = 3", r"results\.toml: metrics is 3"),
-        ("titel = 'x'", r"results\.toml: titel: no such key; did you mean 'title'\?"),
-        ("unit = 3", r"results\.toml: unit: 3 is no text"),
-        ("primary = 'hti'", r"results\.csv: primary: no metric 'hti'; did you mean 'hit'\?"),
+        ("titel = 'x'", r"results\.csv \(with results\.toml\): titel: no such key; did you mean 'title'\?"),
+        ("unit = 3", r"results\.csv \(with results\.toml\): unit: 3 is no text"),
+        ("primary = 'hti'", r"results\.csv \(with results\.toml\): primary: no metric 'hti'; did you mean 'hit'\?"),
         ("not toml", r"results\.toml is no TOML"),
     ],
 )
@@ -161,7 +164,7 @@ def test_text_among_the_values(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", ["inf", "-inf", float("inf")])
 def test_an_infinite_value(value: Any) -> None:
-    with pytest.raises(MetricInputError, match="row 2: value .* of metric 'hit' is infinite"):
+    with pytest.raises(MetricInputError, match=r"row 2: value .* of metric 'hit' is infinite"):
         Scores.from_table(frame([("a", "q1", "hit", "1"), ("a", "q2", "hit", str(value))]))
 
 

@@ -97,6 +97,9 @@ def test_the_interval_of_a_state_is_that_of_resampled_scenarios() -> None:
     given = [told(f"s{place}", [(50, 50), (100 * (place % 2), 50)]) for place in range(16)]
     last = mean_states(given, copies).filter(axis="anger", round=1).to_dicts()[0]
     assert [last[name] for name in ("mean", "low", "high", "n", "reason")] == [50, 25, 75, 16, None]
+    # P(B <= 6) = .227, P(B <= 7) = .402: the quartiles are 7 and 9.
+    half = mean_states(given, copies, level=0.5, interval="percentile").filter(axis="anger", round=1).to_dicts()[0]
+    assert [half[name] for name in ("mean", "low", "high")] == [50, 43.75, 56.25]
 
 
 # The page.
@@ -207,6 +210,14 @@ def test_it_says_how_to_cite_and_what_is_comparable(
     foreign = text_of(score(own, episodes).report(format="html", data=own, resamples=50))
     assert "Creative Commons Attribution-NonCommercial 4.0, that of EIBench." in foreign
     assert "SYNTHETIC" not in foreign
+
+
+def test_bands_have_the_level_that_is_asked_for(
+    scores: Scores, episodes: list[Episode], scenarios: Collection[Scenario]
+) -> None:
+    page = scores.report(format="html", data=scenarios, results=episodes, resamples=50, level=0.5)
+    assert "Bands are 50% intervals" in text_of(section(page, "Trajectories"))
+    assert "95%" not in text_of(page)
 
 
 def test_another_variant_is_another_page(scores: Scores) -> None:

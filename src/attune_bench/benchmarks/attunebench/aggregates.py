@@ -56,8 +56,9 @@ def aggregates(scores: ScoreTable) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        Each value is the mean over conversations, nulls skipped; ``<name>_n`` is the number it rests on, ``<name>_se``
-        the standard deviation (n - 1) over sqrt(n), null below two values; it ignores that participants repeat.
+        Each value is the mean over conversations, null and nan skipped; ``<name>_n`` is the number it rests on,
+        ``<name>_se`` the standard deviation (n - 1) over sqrt(n), null below two values; it ignores that participants
+        repeat.
         ``coverage_<task>`` pools predictions present over questions expected; ``calls_<outcome>`` counts calls by how
         the answer was read, in the ``calls_n`` runs that say so. ``composite_z`` is the z-score of the composite
         across rows (n - 1), 0 with fewer than two rows or no spread.
@@ -128,6 +129,6 @@ def _pool(counts: pl.DataFrame) -> dict[str, Any] | None:
 
 
 def _sd(values: Sequence[float]) -> float:
-    """Return the standard deviation (n - 1); nan where a value is, where the standard library would fail."""
+    """Return the standard deviation (n - 1)."""
     mean = fmean(values)
     return sqrt(fsum((value - mean) ** 2 for value in values) / (len(values) - 1))

@@ -12,6 +12,7 @@ from typing_extensions import TypedDict
 
 from attune_bench.benchmarks.attunebench.aggregates import aggregates
 from attune_bench.benchmarks.attunebench.conversation_score import ConversationScore
+from attune_bench.benchmarks.attunebench.detail import records_of
 from attune_bench.benchmarks.attunebench.records import Metadata
 from attune_bench.benchmarks.attunebench.table import provenance_of, scores_of
 from attune_bench.scores import Scores
@@ -37,6 +38,8 @@ def write_scores_json(scores: Scores, path: str | os.PathLike[str]) -> None:
 
     Raises
     ------
+    MetricInputError
+        Where the scores have no records of runs.
     OSError
         Where the file cannot be written.
     """
@@ -50,13 +53,16 @@ def write_scores_json(scores: Scores, path: str | os.PathLike[str]) -> None:
         "synthetic": held.synthetic,
         "issues": list(held.issues),
         **{name: value for name in _HASHES if (value := getattr(held, name)) is not None},
+        **(held.model_extra or {}).get("metadata", {}),
     }
-    content = {"metadata": metadata, "conversations": scores.detail or (), "aggregates": aggregates(scores)}
+    content = {"metadata": metadata, "conversations": records_of(scores), "aggregates": aggregates(scores)}
     write_whole(target, [to_json(content, inf_nan_mode="strings")])
 
 
 def read_scores_json(path: str | os.PathLike[str]) -> Scores:
     """Read ``scores.json``; the aggregates follow from the records of the runs and are not taken from the file.
+
+    Keys that this version does not know are kept, and written again.
 
     Raises
     ------
@@ -73,9 +79,11 @@ def read_scores_json(path: str | os.PathLike[str]) -> Scores:
         raise SourceError(f"{path}: {place}: {first['msg']}; is it a file that `attune-bench score` wrote?") from None
     metadata: Mapping[str, Any] = content["metadata"]
     known = {name: metadata[name] for name in ("protocol", "synthetic", *_HASHES) if name in metadata}
-    version = metadata.get("library_version", "(version not recorded)")
+    known["library_version"] = metadata.get("library_version", "(version not recorded)")
+    if beyond := {name: value for name, value in metadata.items() if name not in Metadata.__annotations__}:
+        known["metadata"] = beyond
     try:
-        held = provenance_of(**known, library_version=version, issues=tuple(metadata.get("issues", ())))
+        held = provenance_of(**known, issues=tuple(metadata.get("issues", ())))
         return scores_of(content["conversations"], held)
     except MetricInputError as error:
         raise SourceError(f"{path}: {error}") from None

@@ -90,7 +90,14 @@ def _trajectories(
     episodes = [episode for episode in results if episode.model in scored]
     if not episodes:
         return Section(title, left_out="the episodes are not those that were scored")
-    states = mean_states(episodes, data, resamples=options.resamples, seed=options.seed)
+    states = mean_states(
+        episodes,
+        data,
+        resamples=options.resamples,
+        seed=options.seed,
+        level=options.level,
+        interval=options.interval,
+    )
     found: list[Part] = [
         Figure(trajectories(states, model), model, is_small=True)
         for model, _ in sorted_groups(scores)
@@ -100,7 +107,7 @@ def _trajectories(
         return Section(title, left_out="no episode that did not fail says how the state moved")
     note = (
         "Mean anger (better lower) and trust (better higher) of the person after each round, 0 to 100; round 0 is the "
-        "start. Bands are 95% intervals, where a scene has 5 scenarios or more. An episode that has ended keeps its "
-        "last state. Failed episodes are left out."
+        f"start. Bands are {100 * options.level:g}% intervals, where a scene has 5 scenarios or more. An episode that "
+        "has ended keeps its last state. Failed episodes are left out."
     )
     return Section(title, [note, *found])

@@ -9,7 +9,7 @@ import polars as pl
 
 from attune_bench.benchmarks.eibench.scoring import common_settings, failure_of
 from attune_bench.stats.intervals import null
-from attune_bench.stats.options import MIN_CLUSTERS, AnalysisOptions
+from attune_bench.stats.options import MIN_CLUSTERS, AnalysisOptions, IntervalName
 from attune_data.eibench.scenario import SCENES, Episode, Scenario
 from attune_data.eibench.tables import episode_builder
 from attune_metrics.stats.resampling import bootstrap, draw_resamples
@@ -21,7 +21,13 @@ Path = list[list[float]]
 
 
 def mean_states(
-    episodes: Iterable[Episode], scenarios: Iterable[Scenario], *, resamples: int = 10_000, seed: int = 0
+    episodes: Iterable[Episode],
+    scenarios: Iterable[Scenario],
+    *,
+    resamples: int = 10_000,
+    seed: int = 0,
+    level: float = 0.95,
+    interval: IntervalName = "percentile-expanded",
 ) -> pl.DataFrame:
     """Compute the mean anger and trust after each round, for every model and scene.
 
@@ -38,13 +44,17 @@ def mean_states(
         How many resamples of scenarios.
     seed : int
         The same seed gives the same intervals.
+    level : float
+        Confidence level of the intervals.
+    interval : {"percentile-expanded", "percentile", "bca"}
+        Which interval; `attune_metrics.stats.resampling.bootstrap` defines them.
 
     Returns
     -------
     polars.DataFrame
         ``model, scene, axis, round, mean, low, high, n, reason``, by model, scene and axis. Round 0 is the start; the
-        rounds of a scene go on to the longest episode of any model. ``low`` and ``high`` are the ends of the 95%
-        interval (expanded percentile), null where ``reason`` says why.
+        rounds of a scene go on to the longest episode of any model. ``low`` and ``high`` are the ends of the interval,
+        null where ``reason`` says why.
 
     Raises
     ------
@@ -61,7 +71,7 @@ def mean_states(
     >>> found.select("axis", "round", "mean", "n").rows()
     [('anger', 0, 75.0, 1), ('anger', 1, 70.0, 1), ('trust', 0, 40.0, 1), ('trust', 1, 25.0, 1)]
     """
-    chosen = AnalysisOptions(resamples=resamples, seed=seed)
+    chosen = AnalysisOptions(resamples=resamples, seed=seed, level=level, interval=interval)
     held, known = list(episodes), list(scenarios)
     common_settings(held)
     paths = _paths(held, known)
@@ -72,9 +82,9 @@ def mean_states(
         # Scenarios, rounds, axes, to one series for each axis and round.
         series = values.transpose(2, 1, 0).reshape(len(_AXES) * rounds, len(found))
         draws = draw_resamples(sorted(found), n_resamples=chosen.resamples, seed=chosen.seed)
-        for place, interval in enumerate(bootstrap(series, draws)):
-            few = f"fewer than {MIN_CLUSTERS} scenarios" if interval.n < MIN_CLUSTERS else None
-            low, high = (None, None) if few else (null(interval.low), null(interval.high))
+        for place, state in enumerate(bootstrap(series, draws, method=chosen.method, level=chosen.level)):
+            few = f"fewer than {MIN_CLUSTERS} scenarios" if state.n < MIN_CLUSTERS else None
+            low, high = (None, None) if few else (null(state.low), null(state.high))
             axis, number = divmod(place, rounds)
             rows.append(
                 (
@@ -82,11 +92,11 @@ def mean_states(
                     scene,
                     _AXES[axis],
                     number,
-                    null(interval.estimate),
+                    null(state.estimate),
                     low,
                     high,
-                    interval.n,
-                    few or interval.reason,
+                    state.n,
+                    few or state.reason,
                 )
             )
     schema: dict[str, Any] = {

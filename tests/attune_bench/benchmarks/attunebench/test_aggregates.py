@@ -1,10 +1,14 @@
-from collections.abc import Callable
-from math import isnan, nan, sqrt
+"""The aggregates of ``scores.json``: means, standard errors, pooled counts, coverage and z-scores by hand."""
+
+from collections.abc import Callable, Sequence
+from math import nan, sqrt
 from typing import Any
 
 import pytest
 
-from attune_bench.benchmarks.attunebench.aggregates import aggregate, pillars
+from attune_bench.benchmarks.attunebench import aggregates as module
+from attune_bench.benchmarks.attunebench.aggregates import aggregates, pillars
+from attune_bench.benchmarks.attunebench.table import provenance_of, scores_of
 
 Json = dict[str, Any]
 Make = Callable[..., Json]
@@ -27,8 +31,14 @@ INCOMPLETE: Json = dict.fromkeys(
 )
 
 
+def _rows(records: Sequence[Json]) -> list[Json]:
+    """Return the aggregates of records, each of a conversation of its own."""
+    apart: list[Any] = [record | {"conversationId": f"c{place}"} for place, record in enumerate(records)]
+    return aggregates(scores_of(apart, provenance_of(protocol="documented")))
+
+
 def _one(records: list[Json]) -> Json:
-    (row,) = aggregate(records)
+    [row] = _rows(records)
     return row
 
 
@@ -47,6 +57,7 @@ def test_a_single_conversation_is_its_own_mean(make_record: Make) -> None:
     for name in IN_COMPOSITE:
         assert row[f"{name}_se"] is None, name
     assert {name.removesuffix("_se") for name in row if name.endswith("_se")} == set(IN_COMPOSITE)
+    assert set(module.IN_COMPOSITE) == set(IN_COMPOSITE)
     assert (row["em_model"], row["mode"], row["n_conversations"]) == ("vendor/model", "default", 1)
     assert row["composite_z"] == 0
 
@@ -90,18 +101,19 @@ def test_a_mean_of_nulls_is_null(make_record: Make) -> None:
 
 
 def test_a_model_with_incomplete_runs_only_has_every_key(make_record: Make) -> None:
-    rows = aggregate([make_record(em_model="a"), make_record(em_model="b", **INCOMPLETE)])
-    # Branches are data: a row has those that were rated.
-    expected = {name for name in rows[0] if not name.startswith(("four_branch_perceiving", "four_branch_managing"))}
-    assert expected - rows[1].keys() == set()
+    rows = _rows([make_record(em_model="a"), make_record(em_model="b", **INCOMPLETE)])
+    assert list(rows[0]) == list(rows[1])
     for name in ("composite_score", "q1_looking_for_score", "panas_mae", "four_branch_normalized", "holistic"):
         assert (rows[1][name], rows[1][f"{name}_n"]) == (None, 0)
     assert (rows[1]["composite_score_se"], rows[1]["composite_z"]) == (None, None)
 
 
-def test_nan_is_not_hidden(make_record: Make) -> None:
-    row = _one([make_record(avg_emotion_f1=nan), make_record()])
-    assert isnan(row["avg_emotion_f1"])
+def test_nan_is_undefined_as_null_is(make_record: Make) -> None:
+    row = _one([make_record(composite_score=value) for value in (nan, 20.0, None, 50.0)])
+    assert (row["composite_score"], row["composite_score_n"], row["n_conversations"]) == (35, 2, 4)
+    assert row["composite_score_se"] == pytest.approx(15, abs=1e-12)
+    row = _one([make_record(avg_emotion_f1=nan)])
+    assert (row["avg_emotion_f1"], row["avg_emotion_f1_n"], row["emotion_blend"]) == (None, 0, None)
     assert row["avg_emotion_va_score"] == pytest.approx(0.7596, abs=1e-12)
 
 
@@ -142,6 +154,7 @@ def test_records_of_another_scorer_have_no_coverage(make_record: Make) -> None:
         del record[name]
     row = _one([record, make_record()])
     assert row["coverage_pairwise"] == 4 / 5
+    assert _one([record])["n_participants"] is None
     assert row["n_participants"] == 1
     coverage = {name: value for name, value in _one([record]).items() if name.startswith("coverage")}
     assert set(coverage.values()) == {None}
@@ -164,7 +177,7 @@ def test_pillars_are_means_over_conversations(make_record: Make) -> None:
 
 
 def test_composite_z(make_record: Make) -> None:
-    rows = aggregate(
+    rows = _rows(
         [make_record(em_model=name, composite_score=value) for name, value in zip("abc", (40, 50, 66), strict=True)]
     )
     # Mean 52, deviations -12, -2, 14: variance (144 + 4 + 196)/2 = 172.
@@ -181,13 +194,13 @@ def test_composite_z(make_record: Make) -> None:
 def test_composite_z_without_spread(
     make_record: Make, composites: list[float | None], expected: list[float | None]
 ) -> None:
-    rows = aggregate([make_record(em_model=str(i), composite_score=value) for i, value in enumerate(composites)])
+    rows = _rows([make_record(em_model=str(i), composite_score=value) for i, value in enumerate(composites)])
     assert [row["composite_z"] for row in rows] == expected
 
 
 def test_a_model_in_two_modes_is_two_rows_and_rows_are_sorted(make_record: Make) -> None:
     pairs = [("b", "verbose"), ("a", "verbose"), ("b", "default"), ("a", "default"), ("B", "default")]
-    rows = aggregate([make_record(em_model=model, mode=mode) for model, mode in pairs * 2])
+    rows = _rows([make_record(em_model=model, mode=mode) for model, mode in pairs * 2])
     assert [(row["em_model"], row["mode"]) for row in rows] == sorted(pairs)
     assert [row["n_conversations"] for row in rows] == [2] * 5
 
@@ -198,22 +211,24 @@ def test_a_model_in_two_modes_is_two_rows_and_rows_are_sorted(make_record: Make)
     ids=["repeats", "some-unknown", "all-unknown"],
 )
 def test_participants_are_counted(make_record: Make, participants: list[str | None], expected: int | None) -> None:
-    row = _one([make_record(conversationId=str(i), participant_id=p) for i, p in enumerate(participants)])
+    row = _one([make_record(participant_id=person) for person in participants])
     assert (row["n_conversations"], row["n_participants"]) == (3, expected)
 
 
 def test_no_records_no_rows() -> None:
-    assert aggregate([]) == []
+    assert _rows([]) == []
 
 
 def test_records_are_not_changed(make_record: Make) -> None:
-    record = make_record()
-    aggregate([record])
+    record: Any = make_record()
+    scores = scores_of([record], provenance_of(protocol="documented"))
+    aggregates(scores)
     assert record == make_record()
+    assert scores.detail == (record,)
 
 
 @pytest.mark.parametrize("models", [3, 6, 11])
 def test_composite_z_is_0_without_spread_whatever_the_value(make_record: Make, models: int) -> None:
     # The mean of equal values may differ from them in the last digit, as it does for 51.33.
-    rows = aggregate([make_record(em_model=f"m{model}", composite_score=51.33) for model in range(models)])
+    rows = _rows([make_record(em_model=f"m{model}", composite_score=51.33) for model in range(models)])
     assert {row["composite_z"] for row in rows} == {0.0}

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from attune_bench import score
+from attune_bench.benchmarks.attunebench.detail import records_of
 from attune_data import Conversation, Run, Runs, load, load_runs
 from attune_data.attunebench.run_tables import RunTables
 
@@ -23,7 +24,7 @@ def scored(tables: RunTables, name: str) -> pl.DataFrame:
 
 def assert_agree(runs: Sequence[Run], conversations: Sequence[Conversation]) -> None:
     tables = Runs(runs).joined(conversations)
-    scores = {(r["conversationId"], r["em_model"], r["mode"]): r for r in score(conversations, runs).records}
+    scores = {(r["conversationId"], r["em_model"], r["mode"]): r for r in records_of(score(conversations, runs))}
     binary = scored(tables, "binary").with_columns(
         om=pl.coalesce("observed_behavior", "llm_value").cast(pl.String),
         human=pl.coalesce("preferred_behavior", "observed_behavior").cast(pl.String),
@@ -36,7 +37,7 @@ def assert_agree(runs: Sequence[Run], conversations: Sequence[Conversation]) -> 
                 sort = ("t" if (guess == "yes") == (truth == "yes") else "f") + ("p" if guess == "yes" else "n")
                 found[sort] += 1
         for key, record in scores.items():
-            pooled = record[f"pooled_binary_{side}_metrics{'_hp' if predicted.endswith('_hp') else ''}"]  # type: ignore[literal-required]
+            pooled = record[f"pooled_binary_{side}_metrics{'_hp' if predicted.endswith('_hp') else ''}"]
             expected = counts.get(key, dict.fromkeys(("tp", "tn", "fp", "fn"), 0))
             assert pooled is None or {name: pooled[name] for name in expected} == expected, (key, predicted)
     pairwise = scored(tables, "pairwise").with_columns(right=pl.col("winner").eq_missing(pl.col("em_winner")))
@@ -72,7 +73,7 @@ def test_demo_panas_agrees() -> None:
         .agg((pl.col("rating").cast(int) - pl.col("em_rating")).abs().mean())
     )
     found = {tuple(row[:3]): row[3] for row in errors.iter_rows()}
-    for record in score(conversations, runs).records:
+    for record in records_of(score(conversations, runs)):
         key = (record["conversationId"], record["em_model"], record["mode"])
         assert record["post_score"]
         assert record["post_score"]["panas_item_mae"] == pytest.approx(found[key], abs=1e-12)

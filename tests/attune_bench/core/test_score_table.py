@@ -1,0 +1,231 @@
+"""Scores as a value: their groups, parts, variants, notes and words, whatever the benchmark."""
+
+from dataclasses import FrozenInstanceError, replace
+
+import polars as pl
+import pytest
+from benchmark_scores import NAMES, TRAITS, scores_named, table_rows
+
+from attune_bench import Scores
+from attune_bench.score_table import KEYS, UNIT_KEYS, Provenance, ScoreTable, term_columns
+from attune_data.issues import Issue
+from attune_metrics.errors import MetricInputError
+from attune_metrics.metric import Metric
+
+
+@pytest.fixture
+def table() -> Scores:
+    return scores_named("table")
+
+
+# What every scores have.
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_values_have_a_column_for_every_term_and_units_one_row_each(name: str) -> None:
+    scores = scores_named(name)
+    assert tuple(scores.values.columns[:3]) == KEYS
+    assert tuple(scores.units.columns[:2]) == UNIT_KEYS
+    assert scores.traits == (TRAITS[name],)
+    assert not scores.values.select(KEYS).is_duplicated().any()
+    assert not scores.units["unit"].is_duplicated().any()
+    assert set(scores.values["unit"]) == set(scores.units["unit"])
+    for key, metric in scores.metrics.items():
+        assert metric.name == key
+        if metric.statistic != "z_score":
+            assert {scores.values.schema[term] for term in term_columns(metric)} == {pl.Float64}
+    assert scores.primary in scores.headline
+    assert set(scores.headline) <= set(scores.metrics)
+    assert len(scores.groups) == len(set(scores.groups))
+    assert list(scores.models) == sorted({model for model, _ in scores.groups})
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_verb_changes_scores(name: str) -> None:
+    scores = scores_named(name)
+    before = scores.values.clone(), scores.units.clone(), scores.provenance.model_copy(deep=True)
+    scores.note("x").keep(units=scores.units["unit"][:2])
+    scores.summary(resamples=5)
+    scores.report(resamples=5)
+    assert scores.values.equals(before[0])
+    assert scores.units.equals(before[1])
+    assert scores.provenance == before[2]
+    with pytest.raises(FrozenInstanceError):
+        scores.values = before[0]  # type: ignore[misc]  # a mistake
+
+
+def test_terms() -> None:
+    assert term_columns(Metric(name="a", label="A")) == ("a",)
+    assert term_columns(Metric(name="a", label="A", statistic="f1", terms=("t", "f"))) == ("t", "f")
+
+
+def test_groups_are_sorted_and_conditions_begin_with_the_reference() -> None:
+    rows = [(model, "q", condition) for model in "ba" for condition in ("z", "b", "c", None)]
+    frame = pl.DataFrame(rows, schema=["model", "unit", "condition"], orient="row")
+    scores = Scores.from_table(frame.with_columns(metric=pl.lit("hit"), value=pl.lit(1.0)))
+    assert scores.groups[:4] == (("a", None), ("a", "b"), ("a", "c"), ("a", "z"))
+    assert scores.models == ("a", "b")
+    assert scores.conditions == (None, "b", "c", "z")
+    of_reference = replace(scores, provenance=scores.provenance.model_copy(update={"reference": "c"}))
+    assert of_reference.conditions == ("c", None, "b", "z")
+    assert [row[0] for row in of_reference.rank(resamples=5).select("condition").unique(maintain_order=True).rows()] == [
+        "c", None, "b", "z",
+    ]  # fmt: skip
+
+
+def test_the_metrics_of_the_board(table: Scores) -> None:
+    assert (table.primary, table.headline) == ("grade", ("grade", "seconds"))
+    frame = table_rows().filter(metric="grade")
+    many = pl.concat([frame.with_columns(metric=pl.lit(f"m{place}")) for place in range(11)])
+    scores = Scores.from_table(many, about={"primary": "m9"})
+    assert (scores.primary, scores.headline) == ("m9", ("m9", *(f"m{place}" for place in range(7))))
+    # What is no number of units is on no board, unless it is asked for.
+    other = {"z": Metric(name="z", label="Z", statistic="z_score", terms=("grade",)), **table.metrics}
+    assert replace(table, metrics=other).headline == ("z", "grade", "seconds")
+    named = table.provenance.model_copy(update={"primary": "seconds", "headline": ("seconds", "z")})
+    assert replace(table, metrics=other, provenance=named).headline == ("seconds", "z")
+
+
+def test_a_metric_that_there_is_none_of(table: Scores) -> None:
+    assert table.metric("grade").label == "grade"
+    with pytest.raises(MetricInputError, match="no metric 'grades'; did you mean 'grade'"):
+        table.metric("grades")
+
+
+# Parts.
+
+
+def test_some_models_and_conditions(table: Scores) -> None:
+    part = table.keep(groups=[("beta", "plain"), ("alpha", "stepwise"), ("nobody", "plain")])
+    assert part.groups == (("alpha", "stepwise"), ("beta", "plain"))
+    assert part.units.equals(table.units)
+    assert (part.metrics, part.provenance) == (table.metrics, table.provenance)
+    expected = table.values.filter(
+        ((pl.col("model") == "beta") & (pl.col("condition") == "plain"))
+        | ((pl.col("model") == "alpha") & (pl.col("condition") == "stepwise"))
+    )
+    assert part.values.equals(expected)
+
+
+def test_some_units(table: Scores) -> None:
+    part = table.keep(units=["q03", "q01", "q99"])
+    assert part.units["unit"].to_list() == ["q01", "q03"]
+    assert part.values.equals(table.values.filter(pl.col("unit").is_in(["q01", "q03"])))
+    assert table.keep(units=iter(["q03", "q01"])).values.equals(part.values)
+
+
+def test_a_group_without_a_condition_is_kept() -> None:
+    scores = scores_named("sage")
+    assert scores.keep(groups=[("a", None)]).models == ("a",)
+    assert scores.keep(groups=[("a", "None")]).values.is_empty()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_and_everything_are_parts(name: str) -> None:
+    scores = scores_named(name)
+    everything = scores.keep(groups=scores.groups, units=scores.units["unit"])
+    assert everything.values.equals(scores.values)
+    assert everything.units.equals(scores.units)
+    assert everything.detail == scores.detail
+    for nothing in (scores.keep(groups=[]), scores.keep(units=[])):
+        assert (nothing.values.height, nothing.units.height, nothing.groups) == (0, 0, ())
+        assert nothing.summary().height == nothing.compare_all().height == nothing.rank().height == 0
+
+
+def test_a_part_keeps_the_records_of_its_rows() -> None:
+    scores = scores_named("attunebench")
+    units = scores.units["unit"][3:5].to_list()
+    part = scores.keep(groups=scores.groups[:2], units=units)
+    assert part.detail is not None
+    found = [(record["em_model"], record["mode"], record["conversationId"]) for record in part.detail]
+    assert found == part.values.select(KEYS).rows()
+    assert len(found) == 4
+
+
+def test_a_part_is_of_the_variant_that_was_chosen() -> None:
+    scores = scores_named("eibench").variant(failed="worst")
+    part = scores.keep(groups=[("invented/rash", None)])
+    assert part.values.equals(scores.values.filter(model="invented/rash"))
+    assert part.provenance.variant == {"rule": "evaluation", "failed": "worst"}
+    assert part.choices == {}
+    with pytest.raises(MetricInputError, match="these scores do not depend on 'failed'; they have no variants"):
+        part.variant(failed="exclude")
+
+
+# Variants.
+
+
+def test_choices_have_the_default_first() -> None:
+    scores = scores_named("eibench")
+    assert scores.choices == {"rule": ("evaluation", "directed"), "failed": ("exclude", "start", "worst")}
+    assert scores.provenance.variant == {"rule": "evaluation", "failed": "exclude"}
+    assert [scores_named(name).choices for name in ("attunebench", "sage", "table")] == [{}, {}, {}]
+
+
+def test_what_is_not_chosen_anew_stays_as_it_was() -> None:
+    scores = scores_named("eibench")
+    worst = scores.variant(failed="worst")
+    assert worst.provenance.variant == {"rule": "evaluation", "failed": "worst"}
+    both = worst.variant(rule="directed")
+    assert both.provenance.variant == {"rule": "directed", "failed": "worst"}
+    assert both.values.equals(scores.variant(failed="worst", rule="directed").values)
+    assert both.choices == scores.choices
+    assert scores.variant() is scores
+    again = both.variant(rule="evaluation", failed="exclude")
+    assert again.values.equals(scores.values)
+    assert worst.values.columns == scores.values.columns
+    assert not worst.values.equals(scores.values)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "message"),
+    [
+        ({"failed": "wrost"}, "failed is 'wrost'; expected exclude, start, worst"),
+        ({"rules": "directed"}, "these scores do not depend on 'rules'; their choices are rule, failed"),
+    ],
+)
+def test_choices_that_there_are_none_of(chosen: dict[str, str], message: str) -> None:
+    with pytest.raises(MetricInputError, match=message):
+        scores_named("eibench").variant(**chosen)
+    with pytest.raises(MetricInputError, match="they have no variants"):
+        scores_named("sage").variant(**chosen)
+
+
+# Words.
+
+
+def test_notes_are_below_every_table(table: Scores) -> None:
+    noted = table.note("One of ours.", "Another.").note("A third.")
+    assert noted.provenance.notes == (*table.provenance.notes, "One of ours.", "Another.", "A third.")
+    assert "One of ours." in noted.report(resamples=5)
+    assert "One of ours." not in table.report(resamples=5)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("attunebench", "<Scores of 3 models, 1 mode, 40 conversations, 76 metrics; protocol documented>"),
+        ("eibench", "<Scores of 3 models, 32 scenarios, 6 metrics; rule evaluation, failed exclude>"),
+        ("sage", "<Scores of 3 models, 30 scenarios, 3 metrics>"),
+        ("table", "<Scores of 4 models, 2 conditions, 48 units, 2 metrics>"),
+    ],
+)
+def test_repr(name: str, expected: str) -> None:
+    assert repr(scores_named(name)) == expected
+
+
+def test_a_table_gets_its_verbs(table: Scores) -> None:
+    bare = ScoreTable(
+        values=table.values, units=table.units, metrics=table.metrics, provenance=Provenance(issues=(_ISSUE,))
+    )
+    assert repr(bare) == "<ScoreTable of 4 models, 2 conditions, 48 units, 2 metrics>"
+    scores = Scores.of(bare)
+    assert scores.summary(resamples=20).equals(table.summary(resamples=20))
+    assert scores.issues.rows() == [("a.json", "$", "r", "error", "1", "m", "left out")]
+    assert scores_named("sage").issues.height == 0
+    # Every part and variant has verbs too.
+    parts = scores.keep(units=["q01"]), scores.note("x"), scores_named("eibench").variant(failed="worst")
+    assert {type(one) for one in parts} == {Scores}
+
+
+_ISSUE = Issue("a.json", "$", "r", "error", "1", "m", "left out")

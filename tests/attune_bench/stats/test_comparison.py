@@ -1,0 +1,306 @@
+"""Comparison: differences, p-values and families by hand, and against scipy and statsmodels."""
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+
+from attune_bench import Scores
+from attune_bench.stats.comparison import compare_by, count_significant
+from attune_metrics.attunebench.binary import BinaryCounts
+from attune_metrics.errors import MetricInputError
+
+Build = Callable[..., Scores]
+Json = dict[str, Any]
+
+M = ["composite_score"]
+Z = 1.959963984540054 + 0.8416212335729143  # normal quantiles at 0.975 and 0.8, from a table
+COLUMNS = "model_a model_b condition metric difference low high p p_holm significant n clusters mde reason".split()
+
+
+# By hand.
+
+
+def test_a_comparison_by_hand(build: Build) -> None:
+    # Differences 1, 2, 2. Of 8 exchanges this one and its opposite are as large: p = 2/8. Their standard deviation is
+    # sqrt(1/3), so that the standard error is sqrt(1/3) / sqrt(3) = 1/3.
+    frame = build({"a": [2, 4, 5], "b": [1, 2, 3]}).compare("a", "b", metrics=M)
+    assert frame.columns == COLUMNS
+    row = frame.row(0, named=True)
+    assert row["difference"] == pytest.approx(5 / 3, abs=1e-12)
+    assert (row["p"], row["p_holm"], row["significant"], row["n"], row["clusters"]) == (0.25, 0.25, False, 3, 3)
+    assert row["mde"] == pytest.approx(Z / 3, abs=1e-12)
+    assert (row["low"], row["high"], row["reason"]) == (None, None, "fewer than 5 participants")
+
+
+def test_the_family_is_the_pairs_of_a_metric(build: Build) -> None:
+    # a is above b and c in all of six conversations: p = 2/64 each. b - c is +1 and -1 three times: p = 1.
+    # Holm: 3 x 2/64, 2 x 2/64 but not below the former, 1.
+    scores = build({"a": [9] * 6, "b": [1, 0, 1, 0, 1, 0], "c": [0, 1, 0, 1, 0, 1]})
+    frame = scores.compare_all(metrics=M)
+    assert frame.select("model_a", "model_b").rows() == [("a", "b"), ("a", "c"), ("b", "c")]
+    assert frame["p"].to_list() == [2 / 64, 2 / 64, 1.0]
+    assert frame["p_holm"].to_list() == [6 / 64, 6 / 64, 1.0]
+    assert frame["significant"].to_list() == [False] * 3
+    # Both differences from a are between 8 and 9 for certain; that of b and c is not different from 0.
+    assert count_significant(frame).rows() == [("default", "composite_score", 3, 3, 0, 2)]
+
+
+def test_a_difference_is_significant_below_005_after_correction(build: Build) -> None:
+    # Two models on 7 conversations: p = 2/128 alone. A third, of which nothing differs from the second: a family of
+    # three, p = 3 x 2/128 = 0.046875 for the first two pairs.
+    a, b = [9.0] * 7, [1.0, 0, 1, 0, 1, 0, 1]
+    frame = build({"a": a, "b": b, "c": b}).compare_all(metrics=M)
+    assert frame["p_holm"].to_list() == [6 / 128, 6 / 128, 1.0]
+    assert frame["significant"].to_list() == [True, True, False]
+    assert count_significant(frame).rows() == [("default", "composite_score", 3, 3, 2, 2)]
+    # A fourth makes six pairs: nothing is significant any more.
+    frame = build({"a": a, "b": b, "c": b, "d": [0.0, 1, 0, 1, 0, 1, 0]}).compare_all(metrics=M)
+    assert frame["significant"].to_list() == [False] * 6
+
+
+def test_only_conversations_of_both_count(build: Build) -> None:
+    frame = build({"a": [1, 2, None, 4, 5, 6, 7], "b": [0, 1, 1, 3, 4, 5]}).compare("a", "b", metrics=M)
+    row = frame.row(0, named=True)
+    assert (row["difference"], row["n"], row["clusters"]) == (1.0, 5, 5)
+    assert row["reason"] == "no variation among clusters"
+    assert row["mde"] is None
+
+
+def test_compare_gives_the_row_of_compare_all(build: Build) -> None:
+    rng = np.random.default_rng(4)
+    scores = build({name: list(rng.normal(size=9)) for name in "abc"})
+    every = scores.compare_all(metrics=M).filter(model_a="a", model_b="c")
+    family = ["p_holm", "significant"]
+    assert scores.compare("a", "c", metrics=M).drop(family).equals(every.drop(family))
+
+
+# Against other tools.
+
+
+def test_permutation_p_equals_scipys_for_a_mean(build: Build) -> None:
+    rng = np.random.default_rng(5)
+    a, b = rng.normal(0.5, 1, size=10), rng.normal(size=10)
+    theirs = stats.permutation_test(
+        (a, b), lambda x, y, axis: np.mean(x - y, axis=axis), permutation_type="samples", n_resamples=1024,
+        vectorized=True,
+    ).pvalue  # fmt: skip
+    ours = build({"a": list(a), "b": list(b)}).compare("a", "b", metrics=M)["p"].item()
+    assert ours == pytest.approx(theirs, abs=1e-12)
+
+
+def test_permutation_p_of_a_pooled_score_equals_all_exchanges(scores_of: Build) -> None:
+    rng = np.random.default_rng(6)
+    counts = rng.integers(1, 9, size=(2, 6, 4)).tolist()
+
+    def pooled(cells: Sequence[Sequence[int]]) -> float:
+        return BinaryCounts(*(sum(column) for column in zip(*cells, strict=True))).mcc
+
+    unused = dict.fromkeys(("accuracy", "precision", "recall", "f1", "mcc"), 0.5)
+    cells_of = [[dict(zip(("tp", "tn", "fp", "fn"), cells, strict=True)) | unused for cells in rows] for rows in counts]
+    scores = scores_of(
+        {
+            model: {f"c{i}": {"pooled_binary_om_metrics": cells} for i, cells in enumerate(rows)}
+            for model, rows in zip("ab", cells_of, strict=True)
+        }
+    )
+    row = scores.compare("a", "b", metrics=["pooled_binary_om_metrics.mcc"]).row(0, named=True)
+    observed = pooled(counts[0]) - pooled(counts[1])
+    differences = []
+    for swaps in product((0, 1), repeat=6):
+        one = [counts[swap][i] for i, swap in enumerate(swaps)]
+        other = [counts[1 - swap][i] for i, swap in enumerate(swaps)]
+        differences.append(pooled(one) - pooled(other))
+    assert row["difference"] == pytest.approx(observed, abs=1e-12)
+    assert row["p"] == sum(abs(d) >= abs(observed) - 1e-12 for d in differences) / 64
+    assert row["low"] < row["difference"] < row["high"]
+    # The minimum detectable effect comes from the bootstrap's standard error, so in proportion to the interval.
+    assert 0 < row["mde"] < 3 * (row["high"] - row["low"])
+
+
+def test_holm_equals_statsmodels(build: Build) -> None:
+    rng = np.random.default_rng(7)
+    scores = build({name: list(rng.normal(shift, 1, size=9)) for shift, name in enumerate("abcd")})
+    frame = scores.compare_all(metrics=M)
+    rejected, expected, *_ = multipletests(frame["p"].to_list(), method="holm")
+    assert frame["p_holm"].to_list() == pytest.approx(expected.tolist(), abs=1e-12)
+    assert frame["significant"].to_list() == rejected.tolist()
+
+
+def test_what_pooled_accuracy_detects_is_what_its_mean_does(scores_of: Build) -> None:
+    # With equally many judgements in each conversation both are the same mean, so only Monte Carlo error differs. For
+    # six participants the correction is sqrt(6 / 5), of 10%.
+    rng = np.random.default_rng(9)
+    table: dict[str, dict[str, Json]] = {"a": {}, "b": {}}
+    for conversations in table.values():
+        for i, right in enumerate(rng.integers(0, 11, size=6).tolist()):
+            counts = dict.fromkeys(("precision", "recall", "f1", "mcc"), 0.5) | {"accuracy": right / 10}
+            cells = {"tp": right, "tn": 0, "fp": 10 - right, "fn": 0}
+            changes = {"pooled_binary_om_metrics": cells | counts, "avg_binary_om_accuracy": right / 10}
+            conversations[f"c{i}"] = changes
+    mean, pooled = scores_of(table).compare(
+        "a", "b", metrics=["avg_binary_om_accuracy", "pooled_binary_om_metrics.accuracy"], resamples=40_000
+    )["mde"]
+    assert pooled == pytest.approx(mean, rel=0.02)
+
+
+# What must hold of any scores.
+
+VALUES = st.lists(st.one_of(st.none(), st.floats(-100, 100).map(lambda x: round(x, 3))), min_size=1, max_size=8)
+
+
+@settings(max_examples=25, deadline=None)
+@given(a=VALUES, b=VALUES, seed=st.integers(0, 99))
+def test_order_never_shows_and_a_seed_gives_the_same_again(
+    build: Build,
+    reordered: Callable[[Scores, Sequence[int]], Scores],
+    a: list[float | None],
+    b: list[float | None],
+    seed: int,
+) -> None:
+    scores = build({"a": a, "b": b})
+    other = reordered(scores, np.random.default_rng(seed).permutation(scores.values.height).tolist())
+    options: Any = {"metrics": M, "resamples": 50, "seed": seed}
+    assert scores.summary(**options).equals(other.summary(**options))
+    assert scores.compare_all(**options).equals(other.compare_all(**options))
+    assert scores.rank(**options).equals(other.rank(**options))
+
+
+@settings(max_examples=25, deadline=None)
+@given(values=st.lists(st.floats(-100, 100), min_size=2, max_size=8))
+def test_a_run_against_itself(build: Build, values: list[float]) -> None:
+    row = build({"a": values}).compare("a", "a", metrics=M, resamples=50).row(0, named=True)
+    assert (row["difference"], row["low"], row["high"], row["p"], row["p_holm"]) == (0.0, 0.0, 0.0, 1.0, 1.0)
+    assert (row["significant"], row["reason"]) == (False, None)
+
+
+@pytest.mark.parametrize("people", ["P", "PPP", "PQ"])
+def test_a_model_against_itself_differs_by_0_for_certain(build: Build, people: str) -> None:
+    # By one participant with one conversation or several, and by two.
+    scores = build({"a": [float(i) for i in range(len(people))]}, people=people)
+    row = scores.compare("a", "a", metrics=M).row(0, named=True)
+    assert (row["difference"], row["low"], row["high"], row["p"], row["reason"]) == (0, 0, 0, 1, None)
+
+
+@pytest.mark.parametrize(
+    ("models", "reason"),
+    [
+        ({"a": [1.0], "b": [2.0]}, "fewer than 5 participants"),
+        ({"a": [1.0] * 6, "b": [2.0] * 6}, "no variation among clusters"),
+        ({"a": [None] * 6, "b": [2.0] * 6}, "no conversation has a value"),
+    ],
+)
+def test_odd_scores_give_a_reason(build: Build, models: Mapping[str, list[float | None]], reason: str) -> None:
+    scores = build(models)
+    row = scores.compare("a", "b", metrics=M).row(0, named=True)
+    assert (row["low"], row["high"], row["reason"]) == (None, None, reason)
+    assert scores.summary(metrics=M)["reason"][0] == reason
+
+
+def test_one_participant(build: Build) -> None:
+    scores = build({model: [float(i * len(model)) for i in range(6)] for model in ("a", "bb")}, people=["P"] * 6)
+    row = scores.compare("a", "bb", metrics=M).row(0, named=True)
+    assert (row["difference"], row["low"], row["p"], row["mde"], row["significant"]) == (-2.5, None, None, None, None)
+    assert (row["n"], row["clusters"], row["reason"]) == (6, 1, "fewer than 5 participants")
+
+
+def test_the_reference_condition_comes_first(make_scores: Build) -> None:
+    scores = make_scores(["a", "b", "c"], ["concise", "default", "verbose"])
+    conditions = ["default", "concise", "verbose"]
+    assert scores.compare_all(metrics=M)["condition"].unique(maintain_order=True).to_list() == conditions
+    assert scores.compare("a", "b", metrics=M)["condition"].to_list() == conditions
+
+
+def test_no_scores_and_one_model(build: Build) -> None:
+    for scores in (build({}), build({"a": [1, 2]})):
+        frame = scores.compare_all(metrics=M)
+        assert (frame.height, frame.columns) == (0, COLUMNS)
+        assert count_significant(frame).height == 0
+
+
+def test_mistakes_are_named(build: Build, scores_of: Build) -> None:
+    scores = build({"vendor/a": [1, 2], "vendor/b": [1, 2]})
+    with pytest.raises(MetricInputError, match="no scores of model 'vendor/aa'; did you mean 'vendor/"):
+        scores.compare("vendor/aa", "vendor/b")
+    with pytest.raises(MetricInputError, match="no scores of model 'z'; they are of vendor/a, vendor/b"):
+        scores.compare("vendor/a", "z")
+    apart = scores_of({"a": {"c1": {}}, "b": {"c1": {}}}, modes={"a": ("a", "x"), "b": ("b", "y")})
+    with pytest.raises(MetricInputError, match="'a' and 'b' have no mode in common: x and y"):
+        apart.compare("a", "b")
+    with pytest.raises(MetricInputError, match="composite_z depends on all models' results; it has no value of each"):
+        scores.compare("vendor/a", "vendor/b", metrics=["composite_z"])
+
+
+def test_too_few_resamples_for_a_family_warn(build: Build) -> None:
+    # All exchanges of 12 conversations are evaluated, whatever the number of resamples; of 13 as many as there are.
+    rng = np.random.default_rng(8)
+    exact, sampled = (build({name: list(rng.normal(size=size)) for name in "abc"}) for size in (12, 13))
+    message = r"59 resamples are too few for 3 tests \(all pairs of models, mode 'default'\).* at least 60"
+    with pytest.warns(UserWarning, match=message):
+        sampled.compare_all(metrics=M, resamples=59)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sampled.compare_all(metrics=M, resamples=60)
+        exact.compare_all(metrics=M, resamples=59)
+
+
+# Within strata.
+
+
+@pytest.fixture(scope="module")
+def table() -> Scores:
+    """Return scores of three models on 12 easy and 12 hard questions; c was asked the easy ones only."""
+    rng = np.random.default_rng(10)
+    rows = [
+        (model, f"q{unit:02}", "hit", float(rng.normal(place, 1)), "easy" if unit < 12 else "hard")
+        for place, model in enumerate("abc")
+        for unit in range(24)
+        if model != "c" or unit < 12
+    ]
+    return Scores.from_table(pl.DataFrame(rows, schema=["model", "unit", "metric", "value", "level"], orient="row"))
+
+
+def test_each_stratum_is_a_family_of_its_own(table: Scores) -> None:
+    frame = compare_by(table, "level", resamples=200)
+    assert frame.columns == ["stratum", *COLUMNS]
+    assert frame.filter(stratum="overall").drop("stratum").equals(table.compare_all(resamples=200))
+    for level in ("easy", "hard"):
+        part = table.keep(units=table.units.filter(level=level)["unit"])
+        rows = frame.filter(stratum=level)
+        assert rows.drop("stratum").equals(part.compare_all(resamples=200))
+        assert rows["p_holm"].to_list() == pytest.approx(
+            multipletests(rows["p"].to_list(), method="holm")[1].tolist(), abs=1e-12
+        )
+    assert count_significant(frame).select("stratum", "pairs", "family").rows() == [
+        ("overall", 3, 3), ("easy", 3, 3), ("hard", 1, 1),
+    ]  # fmt: skip
+
+
+def test_two_models_within_strata(table: Scores) -> None:
+    frame = compare_by(table, "level", models=("b", "a"), resamples=200)
+    assert frame.select("stratum", "model_a", "model_b", "n").rows() == [
+        ("overall", "b", "a", 24), ("easy", "b", "a", 12), ("hard", "b", "a", 12),
+    ]  # fmt: skip
+    assert frame["p"].to_list() == frame["p_holm"].to_list()
+    every = compare_by(table, "level", resamples=200).filter(model_a="a", model_b="b")
+    assert frame["difference"].to_list() == [-value for value in every["difference"]]
+
+
+def test_a_stratum_in_which_a_model_was_not_run_has_no_row_of_it(table: Scores) -> None:
+    frame = compare_by(table, "level", models=("a", "c"), resamples=50)
+    assert frame["stratum"].to_list() == ["overall", "easy"]
+    with pytest.raises(MetricInputError, match="no scores of model 'd'; they are of a, b, c"):
+        compare_by(table, "level", models=("a", "d"))
+
+
+def test_a_trait_that_the_units_lack(table: Scores) -> None:
+    with pytest.raises(ValueError, match="no trait 'levle'; did you mean 'level'"):
+        compare_by(table, "levle")
