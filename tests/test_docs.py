@@ -5,9 +5,9 @@ import io
 import pydoc
 import re
 import shlex
-from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,31 +18,31 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 FLAGS = doctest.ELLIPSIS
 
 
-def fenced(page: Path, language: str) -> list[str]:
+BLOCK = re.compile(r"(?:`([\w.-]+)`:\n\n)?^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+
+def blocks(page: Path, language: str) -> list[str]:
     """Return a page's blocks of code in a language."""
-    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    return [text for _, found, text in BLOCK.findall(page.read_text(encoding="utf-8")) if found == language]
 
 
-def session(page: Path) -> str:
-    """Return a page's sessions at the Python prompt; a blank line within an output stands for itself."""
-    blocks = [block for block in fenced(page, "python") if block.startswith(">>> ")]
-    return "\n\n".join(re.sub(r"\n\n(?!>>> )", "\n<BLANKLINE>\n", block.rstrip("\n")) for block in blocks)
+def run_session(text: str, names: dict[str, Any]) -> None:
+    """Run a session at the Python prompt, in which a blank line within an output stands for itself."""
+    code = re.sub(r"\n\n(?!>>> )", "\n<BLANKLINE>\n", text.rstrip("\n"))
+    report: list[str] = []
+    test = doctest.DocTestParser().get_doctest(code, names, "page", "page", 0)
+    doctest.DocTestRunner(optionflags=FLAGS).run(test, out=report.append, clear_globs=False)
+    names.update(test.globs)
+    assert not report, "".join(report)
 
 
-def commands(page: Path) -> Iterator[tuple[str, str]]:
-    """Yield each command line of a page with the output shown below it."""
-    for block in fenced(page, "console"):
-        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
-            command, _, output = part.partition("\n")
-            yield command, output.rstrip("\n")
-
-
-def files(page: Path) -> dict[str, str]:
-    """Return the files that a page shows, each below a line that ends with its name and a colon."""
-    shown = re.findall(
-        r"`([\w.-]+)`:\n\n```(?:csv|toml|json)\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE
-    )
-    return dict(shown)
+def run_commands(text: str) -> None:
+    """Run the command lines of a block, and compare what is shown below each, if anything is, with what it prints."""
+    for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+        command, _, shown = part.rstrip("\n").partition("\n")
+        printed = called(command)
+        same = doctest.OutputChecker().check_output(f"{shown}\n", f"{printed}\n", FLAGS)
+        assert not shown or same, f"$ {command}\n{printed}"
 
 
 def called(command: str) -> str:
@@ -60,30 +60,24 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_pages_with_sessions() -> None:
-    named = {page.name for page in PAGES if session(page)}
-    assert {"eibench.md", "from-files-to-a-subgroup.md", "instruments.md", "loading.md", "publishing.md"} <= named
-    assert {"own-results.md", "running.md", "testing-a-metric.md", "testing-with-our-data.md"} <= named
-
-
-def test_pages_with_commands() -> None:
-    named = {page.name for page in PAGES if next(commands(page), None)}
-    assert {"README.md", "from-files-to-a-subgroup.md", "own-results.md", "scores.md"} <= named
+def test_pages_with_code_that_runs() -> None:
+    sessions = {page.name for page in PAGES if any(text.startswith(">>> ") for text in blocks(page, "python"))}
+    assert {"eibench.md", "from-files-to-a-subgroup.md", "instruments.md", "loading.md", "publishing.md"} <= sessions
+    assert {"own-results.md", "running.md", "testing-a-metric.md", "testing-with-our-data.md"} <= sessions
+    commands = {page.name for page in PAGES if any(text.startswith("$ attune-") for text in blocks(page, "console"))}
+    assert {"README.md", "from-files-to-a-subgroup.md", "own-results.md", "scores.md"} <= commands
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_page_runs(page: Path, folder: Path) -> None:
-    for name, text in files(page).items():
-        (folder / name).write_text(text, encoding="utf-8")
-    test = doctest.DocTestParser().get_doctest(session(page), {}, page.name, page.name, 0)
-    report: list[str] = []
-    doctest.DocTestRunner(optionflags=FLAGS).run(test, out=report.append)
-    assert not report, "".join(report)
-    checker = doctest.OutputChecker()
-    for command, shown in commands(page):
-        assert command.startswith("attune-bench "), command
-        printed = called(command)
-        assert not shown or checker.check_output(f"{shown}\n", f"{printed}\n", FLAGS), f"$ {command}\n{printed}"
+def test_page_runs_from_top_to_bottom(page: Path, folder: Path) -> None:
+    names: dict[str, Any] = {}
+    for file, language, text in BLOCK.findall(page.read_text(encoding="utf-8")):
+        if language in {"csv", "toml", "json"} and file:
+            (folder / file).write_text(text, encoding="utf-8")
+        elif language == "python" and text.startswith(">>> "):
+            run_session(text, names)
+        elif language == "console":
+            run_commands(text)
 
 
 NAMES = re.compile(r"`(attune_(?:data|metrics|bench)(?:\.\w+)+)\b")
