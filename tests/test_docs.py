@@ -31,8 +31,8 @@ def run_session(text: str, names: dict[str, Any]) -> None:
     code = re.sub(r"\n\n(?!>>> )", "\n<BLANKLINE>\n", text.rstrip("\n"))
     report: list[str] = []
     test = doctest.DocTestParser().get_doctest(code, names, "page", "page", 0)
+    test.globs = names  # not a copy, as functions of earlier sessions see what later ones define
     doctest.DocTestRunner(optionflags=FLAGS).run(test, out=report.append, clear_globs=False)
-    names.update(test.globs)
     assert not report, "".join(report)
 
 
@@ -76,6 +76,9 @@ def test_page_runs_from_top_to_bottom(page: Path, folder: Path) -> None:
             (folder / file).write_text(text, encoding="utf-8")
         elif language == "python" and text.startswith(">>> "):
             run_session(text, names)
+        elif language == "python" and page.name != "README.md":
+            # Not a session, as it needs data or a server; what it imports is there.
+            exec("\n".join(re.findall(r"^(?:from|import) .*", text, re.MULTILINE)), {})  # noqa: S102
         elif language == "console":
             run_commands(text)
 
