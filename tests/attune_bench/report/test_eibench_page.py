@@ -12,7 +12,7 @@ from pages import Tags, headings, left_out, section, tables, text_of
 from attune_bench import Scores
 from attune_bench.benchmarks.eibench.scoring import score
 from attune_bench.benchmarks.eibench.states import mean_states
-from attune_data import Collection, Episode, Scenario, load_scenarios
+from attune_data import Collection, Episode, Scenario, Scenarios, load_scenarios
 from attune_metrics.signature import Signature
 
 EVIL = "<img src=x onerror=alert(1)>"
@@ -206,7 +206,7 @@ def test_it_says_how_to_cite_and_what_is_comparable(
     assert "Failed: exclude (what a failed episode counts; exclude: nothing; " in text
     assert "Licence of the scenarios: CC BY 4.0." in text
     assert "SYNTHETIC demonstration data." in text
-    own = Collection([one.model_copy(update={"licence": None, "synthetic": None}) for one in scenarios])
+    own = Scenarios([one.model_copy(update={"licence": None, "synthetic": None}) for one in scenarios])
     foreign = text_of(score(own, episodes).report(format="html", data=own, resamples=50))
     assert "Creative Commons Attribution-NonCommercial 4.0, that of EIBench." in foreign
     assert "SYNTHETIC" not in foreign

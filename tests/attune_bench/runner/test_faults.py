@@ -19,7 +19,6 @@ from attune_bench import score
 from attune_bench.benchmarks.attunebench.settings import AttuneBenchSettings
 from attune_bench.benchmarks.attunebench.task import TASK
 from attune_bench.cli import main
-from attune_bench.report import report
 from attune_bench.runner import RunOptions, RunOutcome, endpoint, run_sync
 from attune_data import Conversation, load_runs
 
@@ -139,7 +138,7 @@ def accounted(outcome: RunOutcome, conversations: list[Conversation], output: Pa
     if finished:
         runs = load_runs(output)
         assert {issue.rule for issue in runs.found if issue.severity == "error"} == set()
-        assert report(score(conversations, runs))
+        assert score(conversations, runs).report()
 
 
 @pytest.mark.parametrize("name", FAULTS)

@@ -262,9 +262,13 @@ def test_a_report_has_the_intervals_that_are_asked_for(name: str, options: dict[
     expected = scores.summary(metrics=shown, resamples=150, **options)
     assert content["summary"] == expected.rename({"condition": scores.provenance.condition}).to_dicts()
     assert content["metadata"]["signature"] == scores.sign(metrics=shown, resamples=150, **options)
-    words = {"level": "50% intervals", "interval": "(percentile)", "unit": f"resampling {scores.provenance.unit}s"}
+    words: dict[str, str] = {
+        "level": "50% intervals",
+        "interval": "(percentile)",
+        "unit": f"resampling {scores.provenance.unit}s",
+    }
     if options != {"interval": "bca"}:
-        assert words.get(*options, "95% intervals") in " ".join(content["metadata"]["notes"])
+        assert words.get(next(iter(options)), "95% intervals") in " ".join(content["metadata"]["notes"])
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -78,7 +78,7 @@ def test_every_statistic_gives_the_aggregate(scores_of: Build) -> None:
     # The pooled aggregates come from plain Python over the records.
     rng = np.random.default_rng(1)
     names = [name for name in scores_of({}).metrics if name.startswith("avg_")]
-    records = {}
+    records: dict[str, dict[str, Any]] = {}
     for i in range(12):
         changed = {name: float(rng.uniform()) for name in names}
         pooled = {f"pooled_binary_{t}_metrics{s}": _counts(*map(int, rng.integers(9, size=4)))

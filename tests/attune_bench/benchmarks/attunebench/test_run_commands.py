@@ -1,4 +1,4 @@
-"""The commands that ask models, as a user calls them; rejudging, profiles and the summary of scores."""
+"""The commands that ask models, as a user calls them; rejudging and profiles."""
 
 import json
 import shlex
@@ -11,12 +11,10 @@ from typing import Any
 import pytest
 from model_server import ModelServer, answer_to, reply, said
 
-from attune_bench import Scores
 from attune_bench.runner import providers
 from attune_bench.runner.calls import Response
 from attune_bench.runner.console import progress_line
 from attune_bench.runner.meter import Meter
-from attune_bench.stats.summary import summary
 from attune_data import Conversation, load, load_runs
 
 Invoke = Callable[..., tuple[int, str, str]]
@@ -321,22 +319,3 @@ def test_progress_is_plain_lines_without_a_terminal(
         for now in range(100):  # noqa: B007 - the clock
             watch(Meter(1, 26, "conversation"))
     assert capsys.readouterr().err == "0/1 conversations, 0/26 calls, 0 tokens\n" * 3
-
-
-# stats
-
-
-def test_the_summary_of_scores(make_record: Callable[..., Any], call: Invoke, tmp_path: Path) -> None:
-    records = [
-        make_record(conversationId=f"c{n}", participant_id=f"P{n}", avg_emotion_f1=value, em_model="vendor/model")
-        for n, value in enumerate((0.2, 0.4, 0.9))
-    ]
-    scores = Scores.of(records, protocol="documented", synthetic=False)
-    scores.write(tmp_path / "scores.json")
-    status, out, _ = call("stats", "--scores", "scores.json")
-    assert status == 0
-    assert out.startswith("vendor/model, default: 3 conversations\n")
-    assert out.rstrip("\n") == summary(scores).rstrip("\n")
-    (row,) = (line.split() for line in out.splitlines() if line.startswith("avg_emotion_f1 "))
-    # Mean 0.5; squared deviations .09, .01, .16 sum to .26, over 2 is .13, of which the root is .3606.
-    assert row == ["avg_emotion_f1", "3", "0.500", "0.361", "0.200", "0.400", "0.900"]
