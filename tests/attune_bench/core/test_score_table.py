@@ -146,9 +146,10 @@ def test_a_part_is_of_the_variant_that_was_chosen() -> None:
     part = scores.keep(groups=[("invented/rash", None)])
     assert part.values.equals(scores.values.filter(model="invented/rash"))
     assert part.provenance.variant == {"rule": "evaluation", "failed": "worst"}
-    assert part.choices == {}
-    with pytest.raises(MetricInputError, match="these scores do not depend on 'failed'; they have no variants"):
-        part.variant(failed="exclude")
+    assert part.choices == scores.choices
+    assert part.variant(failed="exclude").values.equals(
+        scores.variant(failed="exclude").values.filter(model="invented/rash")
+    )
 
 
 # Variants.

@@ -149,8 +149,8 @@ def test_what_has_no_value_of_each_unit(scores_of: Build) -> None:
     series = ScoreSeries(scores_of({}))
     with pytest.raises(MetricInputError, match="composite_z depends on all models' results; it has no value of each"):
         series.values("composite_z")
-    with pytest.raises(MetricInputError, match="no metric 'composite'; did you mean 'composite_score'"):
-        series.statistic("composite")
+    with pytest.raises(MetricInputError, match="no metric 'composite_scor'; did you mean 'composite_score'"):
+        series.statistic("composite_scor")
 
 
 def test_no_scores_are_empty_series(scores_of: Build) -> None:
