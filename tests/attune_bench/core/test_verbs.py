@@ -212,7 +212,7 @@ def test_report(name: str, format_: Format) -> None:
         for row in expected.iter_rows(named=True):
             # Ties are rounded away from 0, as in published tables.
             tenths = Decimal(1).scaleb(-metric.digits)
-            assert f"{(Decimal(repr(row['value'])) * metric.scale).quantize(tenths, ROUND_HALF_UP)} " in text
+            assert f"{Decimal(repr(row['value'] * metric.scale)).quantize(tenths, ROUND_HALF_UP)} " in text
         assert scores.provenance.title in text
         assert text.strip("`\n").endswith(scores.sign(metrics=shown, **QUICK))
         return

@@ -342,7 +342,7 @@ def test_the_command_line_tells_no_key(name: str, tmp_path: Path, monkeypatch: p
     out, err = io.StringIO(), io.StringIO()
     with ModelServer(fault) as server, redirect_stdout(out), redirect_stderr(err):
         url = server.url.replace("http://", f"http://user:{KEY}@") + f"?token={KEY}"
-        options = [f"--base-url={url}", f"--output={tmp_path / 'runs'}", "--limit=1", "--call-timeout=0.2"]
+        options = [f"--base-url={url}", f"--output={tmp_path / 'runs'}", "--limit=1", "--call-timeout=1"]
         with pytest.raises(SystemExit) as stopped:
             main(["run", "local", "m", "demo", *options])
         assert f"Authorization: Bearer {KEY}".encode() in server.headers
