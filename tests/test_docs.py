@@ -1,42 +1,89 @@
-"""Every session at the prompt that a page of the documentation shows runs, and every name and link on it exists."""
+"""The code that the pages of the documentation show runs and prints what they say; names and links on them exist."""
 
 import doctest
+import io
 import pydoc
 import re
+import shlex
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-DOCS = Path(__file__).parents[1] / "docs"
+from attune_bench.cli import main
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+FLAGS = doctest.ELLIPSIS
 
 
-def session(page: Path) -> str:
-    """Return a page's code; a blank line within its output stands for itself."""
-    blocks = re.findall(r"^```python\n(>>> .*?)\n*^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
-    return "\n\n".join(re.sub(r"\n\n(?!>>> )", "\n<BLANKLINE>\n", block) for block in blocks)
+BLOCK = re.compile(r"(?:`([\w.-]+)`:\n\n)?^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
-SESSIONS = {page.name: code for page in sorted(DOCS.glob("*.md")) if (code := session(page))}
+def blocks(page: Path, language: str) -> list[str]:
+    """Return a page's blocks of code in a language."""
+    return [text for _, found, text in BLOCK.findall(page.read_text(encoding="utf-8")) if found == language]
 
 
-def test_pages_with_sessions() -> None:
-    pages = {"eibench.md", "from-files-to-a-subgroup.md", "instruments.md", "loading.md", "publishing.md"}
-    assert pages | {"testing-a-metric.md", "testing-with-our-data.md"} <= set(SESSIONS)
-
-
-@pytest.mark.parametrize("page", SESSIONS)
-def test_page_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "100")
-    test = doctest.DocTestParser().get_doctest(SESSIONS[page], {}, page, page, 0)
+def run_session(text: str, names: dict[str, Any]) -> None:
+    """Run a session at the Python prompt, in which a blank line within an output stands for itself."""
+    code = re.sub(r"\n\n(?!>>> )", "\n<BLANKLINE>\n", text.rstrip("\n"))
     report: list[str] = []
-    results = doctest.DocTestRunner().run(test, out=report.append)
-    assert results.attempted > 2
+    test = doctest.DocTestParser().get_doctest(code, names, "page", "page", 0)
+    test.globs = names  # not a copy, as functions of earlier sessions see what later ones define
+    doctest.DocTestRunner(optionflags=FLAGS).run(test, out=report.append, clear_globs=False)
     assert not report, "".join(report)
 
 
+def run_commands(text: str) -> None:
+    """Run the command lines of a block, and compare what is shown below each, if anything is, with what it prints."""
+    for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+        command, _, shown = part.rstrip("\n").partition("\n")
+        printed = called(command)
+        same = doctest.OutputChecker().check_output(f"{shown}\n", f"{printed}\n", FLAGS)
+        assert not shown or same, f"$ {command}\n{printed}"
+
+
+def called(command: str) -> str:
+    """Return what a command line prints."""
+    printed = io.StringIO()
+    with redirect_stdout(printed), redirect_stderr(printed), pytest.raises(SystemExit):
+        main(shlex.split(command)[1:])
+    return printed.getvalue().rstrip("\n")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    return tmp_path
+
+
+def test_pages_with_code_that_runs() -> None:
+    sessions = {page.name for page in PAGES if any(text.startswith(">>> ") for text in blocks(page, "python"))}
+    assert {"eibench.md", "from-files-to-a-subgroup.md", "instruments.md", "loading.md", "publishing.md"} <= sessions
+    assert {"own-results.md", "running.md", "testing-a-metric.md", "testing-with-our-data.md"} <= sessions
+    commands = {page.name for page in PAGES if any(text.startswith("$ attune-") for text in blocks(page, "console"))}
+    assert {"README.md", "from-files-to-a-subgroup.md", "own-results.md", "scores.md"} <= commands
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_page_runs_from_top_to_bottom(page: Path, folder: Path) -> None:
+    names: dict[str, Any] = {}
+    for file, language, text in BLOCK.findall(page.read_text(encoding="utf-8")):
+        if language in {"csv", "toml", "json"} and file:
+            (folder / file).write_text(text, encoding="utf-8")
+        elif language == "python" and text.startswith(">>> "):
+            run_session(text, names)
+        elif language == "python" and page.name != "README.md":
+            # Not a session, as it needs data or a server; what it imports is there.
+            exec("\n".join(re.findall(r"^(?:from|import) .*", text, re.MULTILINE)), {})  # noqa: S102
+        elif language == "console":
+            run_commands(text)
+
+
 NAMES = re.compile(r"`(attune_(?:data|metrics|bench)(?:\.\w+)+)\b")
-PAGES = [*sorted(DOCS.glob("*.md")), DOCS.parent / "README.md"]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -46,3 +93,16 @@ def test_names_and_links_exist(page: Path) -> None:
         assert pydoc.locate(name) is not None, name
     for target in re.findall(r"\]\((?!https?://)([^)#]+)", text):
         assert (page.parent / target).exists(), target
+
+
+OPTIONS = re.compile(r"(?<![\w-])--[a-z][\w-]*")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_options_exist(page: Path) -> None:
+    from attune_bench.cli import app
+
+    every = [*app.list_commands(None), ""]
+    helps = "".join(called(f"attune-bench {command} --help") for command in every)
+    of_other_tools = {"--schemafile"}
+    assert set(OPTIONS.findall(page.read_text(encoding="utf-8"))) <= {*OPTIONS.findall(helps), *of_other_tools}

@@ -17,7 +17,8 @@ beside the table says what its metrics and units are called:
 
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from math import isinf
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,6 @@ from attune_data.issues import SourceError
 from attune_data.text import meant, plural
 from attune_metrics.errors import MetricInputError
 from attune_metrics.metric import Metric
-from attune_metrics.stats.statistics import STATISTICS
 
 __all__ = ["read_description", "read_table", "table_parts"]
 
@@ -40,6 +40,8 @@ _WORDS = ("title", "unit", "cluster", "condition", "primary")
 _ABOUT = (*_WORDS, "private")
 # Columns of scores, of their files and of reports, which a metric of the same name would take the place of.
 _TAKEN = frozenset((*KEYS, *UNIT_KEYS, "clusters", "detail", "n", "name", "reason", "signature"))
+_STATISTICS = ("mean", "share")
+_ROUNDING = 1e-9
 _TAKEN_STARTS = ("calls.", "coverage.", "failed.", "trait.", "variant.")
 
 Parts = tuple[pl.DataFrame, pl.DataFrame, dict[str, Metric], Provenance]
@@ -74,18 +76,23 @@ def table_parts(
     ------
     MetricInputError
         Where a column is missing, ``value`` is text or infinite, a row names no model, unit or metric, a metric has a
-        name that scores need themselves, two rows are of one model, unit, metric and condition, or a unit has two
-        clusters or two values of a trait. The text names the row, the column and the value.
+        name that scores need themselves, a value is outside the range of its metric, two rows are of one model, unit,
+        metric and condition, or a unit has two clusters or two values of a trait. The text names the row, the column
+        and the value.
     """
     checked = _checked(frame, name, first_row)
     known = metric_entries(metrics or {}, place=f"{name}: metrics")
     for metric in known.values():
-        if metric.statistic not in STATISTICS:
-            statistics = meant(metric.statistic, STATISTICS)
+        if metric.statistic not in _STATISTICS:
+            statistics = meant(metric.statistic, _STATISTICS)
             raise MetricInputError(f"{name}: metrics.{metric.name}.statistic: no {metric.statistic!r}; {statistics}")
+        if metric.terms or metric.coverage:
+            field = "terms" if metric.terms else "coverage"
+            raise MetricInputError(f"{name}: metrics.{metric.name}.{field}: a table has one value a row; leave it out")
     found = checked["metric"].unique(maintain_order=True).to_list()
     for unknown in known.keys() - set(found):
         raise MetricInputError(f"{name}: metrics.{unknown}: the table has no such metric; {meant(unknown, found)}")
+    _check_ranges(checked, known, name)
     entries = {metric: known.get(metric) or Metric(name=metric, label=metric) for metric in [*known, *found]}
     named = _checked_about(about or {}, name)
     primary = named.get("primary", "")
@@ -119,8 +126,7 @@ def _checked(frame: pl.DataFrame, name: str, first_row: int) -> pl.DataFrame:
     """Return the table with text keys and numbers as values; raise at the first row that is wrong."""
     for column in _REQUIRED:
         if column not in frame.columns:
-            near = meant(column, [other for other in frame.columns if other not in (*_REQUIRED, *_OPTIONAL)])
-            raise MetricInputError(f"{name}: no column {column!r}; {near}")
+            raise MetricInputError(f"{name}: no column {column!r}; {_likely_column(column, frame.columns)}")
     if frame.is_empty():
         raise MetricInputError(f"{name}: no rows")
     table = frame.with_columns(pl.int_range(pl.len()).alias("_row") + first_row)
@@ -141,6 +147,15 @@ def _checked(frame: pl.DataFrame, name: str, first_row: int) -> pl.DataFrame:
     for column in traits:
         _check_of_unit(table, column, name)
     return table
+
+
+def _likely_column(column: str, columns: Sequence[str]) -> str:
+    """Return a guess at why a column is missing."""
+    near = get_close_matches(column, [other for other in columns if other not in (*_REQUIRED, *_OPTIONAL)], n=1)
+    if near:
+        return f"did you mean {near[0]!r}?"
+    separated = "; is the file separated by commas?" if len(columns) == 1 else ""
+    return f"the table has {', '.join(columns)}{separated}"
 
 
 def _check_names(table: pl.DataFrame, name: str) -> None:
@@ -169,6 +184,20 @@ def _numbers(table: pl.DataFrame, name: str) -> pl.DataFrame:
             "leave it empty where it is undefined"
         )
     return table.with_columns(numbers.fill_nan(None).alias("value"))
+
+
+def _check_ranges(table: pl.DataFrame, known: Mapping[str, Metric], name: str) -> None:
+    """Raise at a value that its metric cannot have."""
+    value = pl.col("value")
+    for metric in known.values():
+        # With room for rounding: a mean of ones can come out as 1.0000000000000002.
+        outside = (value < metric.low - _ROUNDING) | (value > metric.high + _ROUNDING)
+        why = f"is outside {metric.low:g} to {metric.high:g}; is it on another scale?"
+        if metric.statistic == "share":
+            outside, why = ~value.is_in([0.0, 1.0]), 'is neither 0 nor 1; a share counts these, leave out "statistic"'
+        for row in table.filter(pl.col("metric") == metric.name, outside).head(1).iter_rows(named=True):
+            found = f"value {row['value']:g} of metric {metric.name!r}"
+            raise MetricInputError(f"{name}, row {row['_row']}: {found} {why}")
 
 
 def _check_repeats(table: pl.DataFrame, name: str) -> None:
@@ -210,6 +239,8 @@ def read_table(path: str | os.PathLike[str]) -> tuple[pl.DataFrame, int]:
     target = Path(path)
     ending = target.suffix.lower()
     try:
+        with target.open("rb"):  # polars has no message of its own for a folder
+            pass
         if ending == ".csv":
             # As text, so that the first value that is no number is found by its row.
             return pl.read_csv(target, infer_schema=False), 2

@@ -134,6 +134,6 @@ Next:
   attune-bench report --scores scores.parquet --format markdown
                                         the report, for a paper
   attune-bench validate FOLDER          check files of your own; every finding with file, place and value
-  python -c 'import attune_data; print(attune_data.load("demo")[0].turns[0].user_message)'
-                                        a synthetic conversation from Python
+  attune-bench describe demo{of}
+                                        what the synthetic data contain
 """

@@ -33,10 +33,17 @@ def test_demo(spawn: Spawn, tmp_path: Path) -> None:
         assert command in last
 
 
-def test_the_last_line_of_the_demo_runs(spawn: Spawn) -> None:
-    done = spawn(code='import attune_data; print(attune_data.load("demo")[0].turns[0].user_message)')
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert done.stdout.strip()
+def test_the_commands_that_the_demo_names_run(spawn: Spawn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    last = spawn("demo", "--benchmark", "sage").stdout.decode().partition("Next:")[2]
+    commands = [
+        line.split() for line in last.splitlines() if line.startswith("  attune-bench ") and "FOLDER" not in line
+    ]
+    assert [command[1] for command in commands] == ["score", "compare", "report", "describe"]
+    for _, *arguments in commands:
+        done = spawn(*arguments)
+        assert (done.returncode, done.stderr) == (0, b""), arguments
+        assert done.stdout.strip()
 
 
 def test_the_installed_script(files: Files) -> None:

@@ -128,6 +128,8 @@ def test_a_toml_file_beside_the_table_describes_it(tmp_path: Path) -> None:
         ("[metrics.hit]\nlow = 1\nhigh = 0", r"metrics\.hit: the range from 1 to 0 is empty"),
         ("[metrics.hits]\nlow = 1", r"metrics\.hits: the table has no such metric; did you mean 'hit'\?"),
         ("[metrics.hit]\nstatistic = 'median'", r"metrics\.hit\.statistic: no 'median'"),
+        ("[metrics.hit]\nstatistic = 'mcc'", r"metrics\.hit\.statistic: no 'mcc'; expected one of mean, share"),
+        ("[metrics.hit]\nterms = ['tp']", r"metrics\.hit\.terms: a table has one value a row; leave it out"),
         ("metrics = 3", r"results\.toml: metrics is 3"),
         ("titel = 'x'", r"results\.csv \(with results\.toml\): titel: no such key; did you mean 'title'\?"),
         ("unit = 3", r"results\.csv \(with results\.toml\): unit: 3 is no text"),
@@ -153,6 +155,14 @@ def test_a_missing_column(column: str) -> None:
         Scores.from_table(frame().rename({column: f"{column}s"}))
 
 
+def test_a_file_that_is_separated_by_semicolons(tmp_path: Path) -> None:
+    path = tmp_path / "results.csv"
+    path.write_text("model;unit;metric;value\na;q1;hit;1\n")
+    message = "no column 'model'; the table has model;unit;metric;value; is the file separated by commas?"
+    with pytest.raises(MetricInputError, match=message):
+        Scores.read(path)
+
+
 def test_text_among_the_values(tmp_path: Path) -> None:
     lines = ["model,unit,metric,value", "a,q1,hit,1", "a,q2,hit,high", "b,q1,hit,no"]
     path = tmp_path / "results.csv"
@@ -166,6 +176,25 @@ def test_text_among_the_values(tmp_path: Path) -> None:
 def test_an_infinite_value(value: Any) -> None:
     with pytest.raises(MetricInputError, match=r"row 2: value .* of metric 'hit' is infinite"):
         Scores.from_table(frame([("a", "q1", "hit", "1"), ("a", "q2", "hit", str(value))]))
+
+
+@pytest.mark.parametrize(
+    ("metric", "value", "message"),
+    [
+        ({"low": 0, "high": 1}, 70, "row 2: value 70 of metric 'hit' is outside 0 to 1; is it on another scale?"),
+        ({"low": 0, "high": 1}, -0.5, "row 2: value -0.5 of metric 'hit' is outside 0 to 1"),
+        ({"high": 1, "low": -1e9}, 1.1, "row 2: value 1.1 of metric 'hit' is outside -1e+09 to 1"),
+        ({"statistic": "share", "low": 0, "high": 1}, 0.5, "row 2: value 0.5 of metric 'hit' is neither 0 nor 1"),
+    ],
+)
+def test_a_value_that_its_metric_cannot_have(metric: dict[str, Any], value: float, message: str) -> None:
+    with pytest.raises(MetricInputError, match=re.escape(message)):
+        Scores.from_table(frame([("a", "q1", "hit", 1.0), ("a", "q2", "hit", value)]), metrics={"hit": metric})
+
+
+def test_rounding_is_not_outside_a_range() -> None:
+    rounded = [("a", "q1", "hit", 1.0000000000000002), ("a", "q2", "hit", None)]
+    assert Scores.from_table(frame(rounded), metrics={"hit": {"low": 0, "high": 1}}).values.height == 2
 
 
 def test_two_rows_of_one_model_unit_metric_and_condition() -> None:
@@ -206,6 +235,12 @@ def test_no_rows() -> None:
 def test_a_file_that_is_not_there(name: str, tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"none\.\w+ cannot be read: No such file"):
         Scores.read(tmp_path / name)
+
+
+def test_a_folder_in_place_of_a_table(tmp_path: Path) -> None:
+    (tmp_path / "results.csv").mkdir()
+    with pytest.raises(SourceError, match=r"results\.csv cannot be read: Is a directory"):
+        Scores.read(tmp_path / "results.csv")
 
 
 @pytest.mark.parametrize("name", ["damaged.parquet", "damaged.jsonl"])
