@@ -9,6 +9,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 from attune_bench.cli import main
@@ -102,7 +103,7 @@ OPTIONS = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 def test_options_exist(page: Path) -> None:
     from attune_bench.cli import app
 
-    every = [*app.list_commands(None), ""]
+    every = [*app.list_commands(click.Context(app)), ""]
     helps = "".join(called(f"attune-bench {command} --help") for command in every)
     of_other_tools = {"--schemafile"}
     assert set(OPTIONS.findall(page.read_text(encoding="utf-8"))) <= {*OPTIONS.findall(helps), *of_other_tools}
