@@ -1,9 +1,11 @@
 """Builders shared by all tests: a small valid conversation, a valid run of it, and ways to bend and read them."""
 
 import json
+import os
 import re
+import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -326,3 +328,20 @@ def hub(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatc
     yield server
     close_session()
     server.close()
+
+
+@pytest.fixture(scope="session")
+def spawn() -> Callable[..., subprocess.CompletedProcess[bytes]]:
+    """Return the function that runs Python in a process of its own: ``-c`` code, or the command line without it."""
+
+    def run(
+        *arguments: object,
+        code: str = "from attune_bench.cli import main; main()",
+        env: Mapping[str, str] | None = None,
+        stdout: int = subprocess.PIPE,
+    ) -> subprocess.CompletedProcess[bytes]:
+        command = [sys.executable, "-c", code, *map(str, arguments)]
+        environment = {**os.environ, "PYTHONWARNINGS": "error", **(env or {})}
+        return subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, env=environment, check=False)
+
+    return run

@@ -1,10 +1,7 @@
 """Builders for these tests: small conversations and runs, one worked example, ways to call the command line."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -244,23 +241,6 @@ def call(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, st
         out, err = capsys.readouterr()
         assert isinstance(stopped.value.code, int)
         return stopped.value.code, out, err
-
-    return run
-
-
-@pytest.fixture(scope="session")
-def spawn() -> Callable[..., subprocess.CompletedProcess[bytes]]:
-    """Return the function that runs Python in a process of its own: ``-c`` code, or the command line without it."""
-
-    def run(
-        *arguments: object,
-        code: str = "from attune_bench.cli import main; main()",
-        env: Mapping[str, str] | None = None,
-        stdout: int = subprocess.PIPE,
-    ) -> subprocess.CompletedProcess[bytes]:
-        command = [sys.executable, "-c", code, *map(str, arguments)]
-        environment = {**os.environ, "PYTHONWARNINGS": "error", **(env or {})}
-        return subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, env=environment, check=False)
 
     return run
 

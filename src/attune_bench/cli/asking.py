@@ -20,8 +20,8 @@ from attune_bench.runner.command_line import command_line, endpoints
 from attune_bench.runner.console import progress_line, report_outcome, warn
 from attune_bench.runner.estimate import estimate, estimate_text
 from attune_bench.runner.folder import note_source
-from attune_bench.runner.prices import read_prices
-from attune_bench.runner.providers import OPENAI_COMPATIBLE, Endpoint
+from attune_bench.runner.prices import PriceError, read_prices
+from attune_bench.runner.providers import OPENAI_COMPATIBLE, Endpoint, ProviderError
 from attune_data.collection import Collection
 from attune_data.loading import load_records
 from attune_data.text import plural
@@ -101,7 +101,7 @@ def usage_errors() -> Iterator[None]:
         sys.exit(130)
     except OSError as error:
         raise UserError(f"{error.filename}: {error.strerror}") from None
-    except RunError as error:
+    except (RunError, ProviderError, PriceError) as error:
         raise UserError(str(error)) from None
 
 
@@ -123,7 +123,7 @@ def load_units(source: str, benchmark: Benchmark, limit: int | None = None, **tr
     with progress() as phase:
         units: Collection[Any] = load_records(source, kind, progress=phase(f"reading {kind.plural}", None))
     if left_out := sum(issue.severity == "error" for issue in units.found):
-        warn(f"{plural(left_out, 'error')} in the files; {see}")
+        warn(f"{plural(left_out, 'error')} in the files{first_issue(units.found)}; {see}")
     if traits:
         with mistakes():
             units = units.where(**traits)
@@ -222,7 +222,8 @@ def _command(ctx: click.Context, servers: Mapping[Role, Endpoint], output: Path)
         elif name.endswith("_base_url"):
             options[param.opts[0]] = servers[name.removesuffix("_base_url")].url  # type: ignore[index]
         elif name not in _SECRET:
-            options[param.opts[0]] = () if value is True else value
+            # A temperature that was given as "server" is None.
+            options[param.opts[0]] = () if value is True else "server" if value is None else value
     if ctx.params["base_url"]:
         options["--base-url"] = url
     options.setdefault("--output", output)

@@ -4,6 +4,8 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from functools import reduce
+from operator import or_
 from typing import Any
 
 import click
@@ -73,18 +75,24 @@ def describe(source: str, benchmark: str | None, format: str) -> None:  # noqa: 
 
 
 @verb()
-@click.argument("source")
+@click.argument("sources", metavar="SOURCE", nargs=-1, required=True)
 @results_option("Check these results of models too, and whether each has its record")
 @_benchmark
 @click.option("--strict", is_flag=True, help="Exit with 1 on warnings too.")
 @_format
-def validate(source: str, results: tuple[str, ...], benchmark: str | None, strict: bool, format: str) -> int:  # noqa: A002
-    """Check the records of SOURCE and list every issue.
+def validate(
+    sources: tuple[str, ...],
+    results: tuple[str, ...],
+    benchmark: str | None,
+    strict: bool,
+    format: str,  # noqa: A002
+) -> int:
+    """Check the records of SOURCE, or of several together, and list every issue.
 
     SOURCE is a folder, a file, an archive, hf://owner/name, or demo. Exits with 1 where a record had to be left out.
     """
-    kind = kind_of_source(source, benchmark)
-    loaded = [_load(source, kind)]
+    kind = kind_of_source(sources[0], benchmark)
+    loaded = [reduce(or_, (_load(source, kind) for source in sources))]
     found = list(loaded[0].found)
     if results:
         of = _benchmark_of(kind, benchmark)

@@ -175,7 +175,8 @@ def own_options(ctx: click.Context, benchmark: Benchmark, given: Mapping[str, An
         flag = option.flag or f"--{name.replace('_', '-')}"
         if was_given(ctx, name) and name not in own:
             of = " and ".join(owner.title for owner in owners)
-            raise UserError(f"{flag} is an option of {of}, and this is {benchmark.title}; leave it out")
+            forced = "" if ctx.params.get("benchmark") else f", or give --benchmark {owners[0].name}"
+            raise UserError(f"{flag} is an option of {of}, and this is {benchmark.title}; leave it out{forced}")
         if name in own:
             if own[name].required and not was_given(ctx, name):
                 raise UserError(f"{benchmark.title} needs {flag}: {own[name].help}")

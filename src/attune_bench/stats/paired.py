@@ -104,8 +104,8 @@ def corrected(found: Sequence[Paired], families: Sequence[str], options: Analysi
         smallest = tests / (options.resamples + 1)
         if smallest >= ALPHA and any(found[place].sampled for place in places):
             warnings.warn(
-                f"{options.resamples} resamples are too few for {plural(tests, 'test')} ({family}): no Holm-corrected p can be "
-                f"below {smallest:.2g}; use at least {int(tests / ALPHA)}",
+                f"{options.resamples} resamples are too few for {plural(tests, 'test')} ({family}): no Holm-corrected "
+                f"p can be below {smallest:.2g}; use at least {int(tests / ALPHA)}",
                 stacklevel=4,
             )
     return result

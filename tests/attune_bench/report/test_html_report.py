@@ -10,29 +10,29 @@ from pages import Tags, headings, left_out, section, tables, text_of
 
 from attune_bench import Scores, score
 from attune_bench.benchmarks.attunebench.baselines import BASELINES
-from attune_data import Collection, Conversation, Run, load, load_runs
+from attune_data import Conversations, Run, load, load_runs
 from attune_metrics.signature import Signature
 
 EVIL = "<img src=x onerror=alert(1)>"
 
 
 @pytest.fixture(scope="module")
-def conversations() -> Collection[Conversation]:
+def conversations() -> Conversations:
     return load("demo")
 
 
 @pytest.fixture(scope="module")
-def runs(conversations: Collection[Conversation]) -> list[Run]:
+def runs(conversations: Conversations) -> list[Run]:
     return [*load_runs("demo"), *BASELINES["chance"](conversations)]
 
 
 @pytest.fixture(scope="module")
-def scores(conversations: Collection[Conversation], runs: list[Run]) -> Scores:
+def scores(conversations: Conversations, runs: list[Run]) -> Scores:
     return score(conversations, runs)
 
 
 @pytest.fixture(scope="module")
-def page(scores: Scores, conversations: Collection[Conversation], runs: list[Run]) -> str:
+def page(scores: Scores, conversations: Conversations, runs: list[Run]) -> str:
     return scores.report(format="html", data=conversations, results=runs, resamples=200)
 
 
@@ -104,13 +104,13 @@ def test_figures_are_named_and_marks_say_their_numbers(tags: Tags) -> None:
     assert sum(tag == "title" for tag, _ in tags.found) > 100
 
 
-def test_no_participant_and_no_conversation_is_named(page: str, conversations: Collection[Conversation]) -> None:
+def test_no_participant_and_no_conversation_is_named(page: str, conversations: Conversations) -> None:
     people = {conversation.participant_id for conversation in conversations} - {None}
     assert len(people) == 24
     assert [name for name in (*people, *(one.id for one in conversations)) if str(name) in page] == []
 
 
-def test_no_value_of_a_few_participants(page: str, scores: Scores, conversations: Collection[Conversation]) -> None:
+def test_no_value_of_a_few_participants(page: str, scores: Scores, conversations: Conversations) -> None:
     groups = scores.by("diagnosis_group", data=conversations, metrics=["composite_score"], resamples=10)
     few = groups.filter(groups["clusters"] < 5)
     assert few.height > 0
@@ -132,7 +132,7 @@ def test_no_value_of_a_few_participants(page: str, scores: Scores, conversations
 
 
 def test_a_figure_hides_the_groups_that_the_tables_hide(
-    page: str, scores: Scores, conversations: Collection[Conversation]
+    page: str, scores: Scores, conversations: Conversations
 ) -> None:
     def groups(markup: str) -> set[str]:
         drawn = section(markup, "Emotion VA by diagnosis")
@@ -161,7 +161,7 @@ def test_small_cells_show_single_conversations(scores: Scores) -> None:
     assert len(re.findall(r"<title>mean ", drawn)) == 40
 
 
-def test_what_was_not_given_is_named(scores: Scores, conversations: Collection[Conversation]) -> None:
+def test_what_was_not_given_is_named(scores: Scores, conversations: Conversations) -> None:
     bare = left_out(scores.report(format="html", resamples=50))
     assert bare["Subgroups"] == "need the conversations (--data)"
     assert bare["Agreement by question"] == "needs the conversations and the run files (--data, --results)"
@@ -248,7 +248,7 @@ def test_names_are_text(make_scores: Callable[..., Scores], name: str) -> None:
     assert name.replace("\u202e", "\ufffd") in tags.text
 
 
-def test_names_are_text_in_every_section(conversations: Collection[Conversation]) -> None:
+def test_names_are_text_in_every_section(conversations: Conversations) -> None:
     names = [EVIL, "\u202eright", "a|b", f"{EVIL}{'x' * 400}"]
     runs = [
         run.model_copy(update={"em_model": name, "mode": mode})
@@ -256,11 +256,10 @@ def test_names_are_text_in_every_section(conversations: Collection[Conversation]
         for mode, of_mode in (("default", BASELINES["chance"](conversations)), (EVIL, load_runs("demo")[:40]))
         for run in of_mode
     ]
-    hostile = Collection(
+    hostile = Conversations(
         [
             one.model_copy(update={"metadata": one.metadata.model_copy(update={"category": f"{EVIL}{place % 3}"})})
             for place, one in enumerate(conversations)
-            if one.metadata is not None
         ]
     )
     page = score(hostile, runs).report(format="html", data=hostile, results=runs, resamples=20)
@@ -295,7 +294,7 @@ def test_what_a_page_takes_is_refused_for_a_text(scores: Scores) -> None:
 
 
 def test_other_conversations_for_the_subgroups_are_another_signature(scores: Scores) -> None:
-    def signature(part: Collection[Conversation]) -> str:
+    def signature(part: Conversations) -> str:
         (found,) = re.findall(r"attune:[^<]*", scores.report(format="html", data=part, resamples=50))
         return str(found)
 

@@ -33,7 +33,7 @@ FORMATS_AND_PAGE = (*FORMATS, "html")
 
 
 class Calls:
-    """What was called while one looked: scoring functions, functions of a benchmark's mathematics, openings of files."""
+    """Calls seen in a block: of scoring functions, of a benchmark's mathematics, openings of files."""
 
     def __init__(self) -> None:
         self.scoring: list[str] = []

@@ -13,7 +13,7 @@ from pages import headings, left_out, section, tables, text_of
 
 from attune_bench import Scores, score
 from attune_bench.report.suppression import conceal, few_groups, hidden_strata
-from attune_data import Collection, Conversation, load, load_runs
+from attune_data import Conversations, load, load_runs
 
 Traits = Mapping[str, Mapping[str, str]]
 
@@ -207,22 +207,22 @@ def test_what_few_people_failed_at_does_not_follow_from_two_variants() -> None:
 
 
 @pytest.fixture(scope="module")
-def conversations() -> Collection[Conversation]:
+def conversations() -> Conversations:
     return load("demo")
 
 
 @pytest.fixture(scope="module")
-def scores(conversations: Collection[Conversation]) -> Scores:
+def scores(conversations: Conversations) -> Scores:
     return score(conversations, load_runs("demo"))
 
 
 @pytest.fixture(scope="module")
-def page(scores: Scores, conversations: Collection[Conversation]) -> str:
+def page(scores: Scores, conversations: Conversations) -> str:
     return scores.report(format="html", data=conversations, resamples=50)
 
 
 def test_a_hidden_category_does_not_follow_from_the_others(
-    page: str, scores: Scores, conversations: Collection[Conversation]
+    page: str, scores: Scores, conversations: Conversations
 ) -> None:
     frame = scores.by("category", data=conversations, metrics=["composite_score"], resamples=10)
     [_, table] = tables(section(page, "Subgroups"))
@@ -294,7 +294,7 @@ def test_why_a_section_is_missing(scores_of: Callable[..., Scores]) -> None:
     assert two["Difficulty of conversations"] == "shows single conversations (--small-cells)"
 
 
-def test_a_part_of_the_data(scores: Scores, conversations: Collection[Conversation]) -> None:
+def test_a_part_of_the_data(scores: Scores, conversations: Conversations) -> None:
     part = conversations.where(category=["Family", "Health", "Money", "Relationships", "Work"])
     lacking = len(conversations) - len(part)
     assert lacking > 1
@@ -304,13 +304,13 @@ def test_a_part_of_the_data(scores: Scores, conversations: Collection[Conversati
     assert not any(one.id in page for one in conversations)
 
 
-def test_other_data(scores: Scores, conversations: Collection[Conversation]) -> None:
-    other = Collection([conversations[0].model_copy(update={"conversation_id": "other"})])
+def test_other_data(scores: Scores, conversations: Conversations) -> None:
+    other = Conversations([conversations[0].model_copy(update={"conversation_id": "other"})])
     page = scores.report(format="html", data=other, resamples=20)
     assert left_out(page)["Subgroups"] == "none of the 40 conversations scored is in the data"
 
 
-def test_a_part_of_the_runs(scores: Scores, conversations: Collection[Conversation]) -> None:
+def test_a_part_of_the_runs(scores: Scores, conversations: Conversations) -> None:
     page = scores.report(format="html", data=conversations, results=list(load_runs("demo"))[1:], resamples=20)
     assert left_out(page)["Agreement by question"] == "the run files are not all those that were scored"
     assert not any(one.id in page for one in conversations)

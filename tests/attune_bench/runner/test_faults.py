@@ -19,7 +19,6 @@ from attune_bench import score
 from attune_bench.benchmarks.attunebench.settings import AttuneBenchSettings
 from attune_bench.benchmarks.attunebench.task import TASK
 from attune_bench.cli import main
-from attune_bench.report import report
 from attune_bench.runner import RunOptions, RunOutcome, endpoint, run_sync
 from attune_data import Conversation, load_runs
 
@@ -139,7 +138,7 @@ def accounted(outcome: RunOutcome, conversations: list[Conversation], output: Pa
     if finished:
         runs = load_runs(output)
         assert {issue.rule for issue in runs.found if issue.severity == "error"} == set()
-        assert report(score(conversations, runs))
+        assert score(conversations, runs).report()
 
 
 @pytest.mark.parametrize("name", FAULTS)
@@ -343,7 +342,7 @@ def test_the_command_line_tells_no_key(name: str, tmp_path: Path, monkeypatch: p
     out, err = io.StringIO(), io.StringIO()
     with ModelServer(fault) as server, redirect_stdout(out), redirect_stderr(err):
         url = server.url.replace("http://", f"http://user:{KEY}@") + f"?token={KEY}"
-        options = [f"--base-url={url}", f"--output={tmp_path / 'runs'}", "--limit=1", "--call-timeout=0.2"]
+        options = [f"--base-url={url}", f"--output={tmp_path / 'runs'}", "--limit=1", "--call-timeout=1"]
         with pytest.raises(SystemExit) as stopped:
             main(["run", "local", "m", "demo", *options])
         assert f"Authorization: Bearer {KEY}".encode() in server.headers

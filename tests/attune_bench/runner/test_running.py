@@ -81,7 +81,7 @@ def test_run_files_load_score_and_tell_where_they_come_from(tmp_path: Path) -> N
     runs = load_runs(tmp_path / "runs")
     assert {one.source_file for one in runs} == {"conversation_0.json", "conversation_1.json"}
     assert [issue for issue in runs.found if issue.severity == "error"] == []
-    assert len(score(conversations, runs).records) == 2
+    assert score(conversations, runs).values.height == 2
 
 
 def test_several_modes_are_several_files(demo: list[Conversation], tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ from attune_bench.runner import (
     run_sync,
 )
 from attune_bench.runner.estimate import estimate
-from attune_data import Collection
+from attune_data import Collection, Kind
 from attune_data.record import Record
 
 # The benchmark: which of two words is the warmer one. Ten lines, and its settings.
@@ -40,6 +40,15 @@ from attune_data.record import Record
 class Pair(Record):
     id: str
     words: tuple[str, str]
+
+
+class Pairs(Collection[Pair]):
+    @property
+    def kind(self) -> "Kind[Pair, Pairs]":
+        return PAIR
+
+
+PAIR = Kind(noun="pair", plural="pairs", model=Pair, collection=Pairs, keys=frozenset(["words"]))
 
 
 @dataclass(frozen=True)
@@ -189,7 +198,7 @@ def test_what_is_added_to_a_record(tmp_path: Path) -> None:
 
     with ModelServer(answer=answer) as server:
         where = endpoint("openai-compatible", base_url=server.url)
-        pairs = Collection(PAIRS[:2], files={"p0": "data/first.json"})
+        pairs = Pairs(PAIRS[:2], files={"p0": "data/first.json"})
         run_sync(replace(WARMER, fields=fields), pairs, SETTINGS, where, output=tmp_path)
     added = [made["added"] for made in files(tmp_path).values()]
     served = {"model": "openai-compatible"}

@@ -35,7 +35,7 @@ def everywhere(scores: Scores, metric: str, model: str) -> dict[str, float]:
     main = replace(scores, provenance=scores.provenance.model_copy(update={"primary": metric}))
     content = json.loads(main.report(format="json", **QUICK))
     [of_model] = [row for row in content["models"] if row["model"] == model]
-    [of_board] = [row for row in content["summary"] if row["model"] == model]
+    [of_board] = [row for row in content["summary"] if (row["model"], row["metric"]) == (model, metric)]
     [of_csv] = [row for row in csv.DictReader(StringIO(main.report(format="csv", **QUICK))) if row["model"] == model]
     units = scores.units["unit"].to_list()
     strata = subgroups(scores, {"all": units}, known=units, **options).filter(model=model)

@@ -78,7 +78,7 @@ def test_every_statistic_gives_the_aggregate(scores_of: Build) -> None:
     # The pooled aggregates come from plain Python over the records.
     rng = np.random.default_rng(1)
     names = [name for name in scores_of({}).metrics if name.startswith("avg_")]
-    records = {}
+    records: dict[str, dict[str, Any]] = {}
     for i in range(12):
         changed = {name: float(rng.uniform()) for name in names}
         pooled = {f"pooled_binary_{t}_metrics{s}": _counts(*map(int, rng.integers(9, size=4)))
@@ -149,8 +149,8 @@ def test_what_has_no_value_of_each_unit(scores_of: Build) -> None:
     series = ScoreSeries(scores_of({}))
     with pytest.raises(MetricInputError, match="composite_z depends on all models' results; it has no value of each"):
         series.values("composite_z")
-    with pytest.raises(MetricInputError, match="no metric 'composite'; did you mean 'composite_score'"):
-        series.statistic("composite")
+    with pytest.raises(MetricInputError, match="no metric 'composite_scor'; did you mean 'composite_score'"):
+        series.statistic("composite_scor")
 
 
 def test_no_scores_are_empty_series(scores_of: Build) -> None:

@@ -1,4 +1,4 @@
-"""The commands that ask models, as a user calls them; rejudging, profiles and the summary of scores."""
+"""The commands that ask models, as a user calls them; rejudging and profiles."""
 
 import json
 import shlex
@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 from model_server import ModelServer, answer_to, reply, said
 
-from attune_bench import Scores
 from attune_bench.runner import providers
 from attune_bench.runner.calls import Response
 from attune_bench.runner.console import progress_line
 from attune_bench.runner.meter import Meter
-from attune_bench.stats.summary import summary
 from attune_data import Conversation, load, load_runs
 
 Invoke = Callable[..., tuple[int, str, str]]
 
+
+LOCAL = ["local", "m", "demo", "--base-url", "http://127.0.0.1:1/v1"]
 
 pytestmark = pytest.mark.usefixtures("elsewhere")
 
@@ -32,11 +32,11 @@ def test_run_writes_files_that_score_reads(call: Invoke, tmp_path: Path) -> None
     with ModelServer() as server:
         status, out, err = call("run", "local", "vendor/model", "demo", "--base-url", server.url, "--limit", 2)
         assert (status, err) == (0, "")
-    assert out.splitlines()[0] == "results: 2 files"
-    assert out.splitlines()[-1] == "next: attune-bench score --results results --ground-truth demo"
+    assert out.splitlines()[0] == "results: 2 runs"
+    assert out.splitlines()[-1] == "next: attune-bench score --results results --data demo"
     status, out, _ = call("score", "--results", "results", "--ground-truth", "demo")
     assert status == 0
-    assert "2 runs of 1 model and mode" in out
+    assert "2 runs of 1 model in 1 mode" in out
     assert {one.em_model for one in load_runs(tmp_path / "results")} == {"vendor/model"}
 
 
@@ -47,7 +47,7 @@ def test_local_is_another_name_of_the_same_provider(call: Invoke, tmp_path: Path
         sent = server.calls
         status, out, _ = call("run", "local", *options)
         assert (status, server.calls) == (0, sent)
-    assert out.startswith("results: 1 file, 1 of them from before\n")
+    assert out.startswith("results: 1 run, 1 of them from before\n")
     (path,) = (tmp_path / "results").glob("[!._]*.json")
     assert json.loads(path.read_bytes())["provider"] == "openai-compatible"
 
@@ -57,7 +57,7 @@ def test_the_next_command_can_be_pasted(call: Invoke) -> None:
     with ModelServer() as server:
         _, out, _ = call("run", "local", "m", "demo", "--base-url", server.url, *options)
     pasted = shlex.split(out.splitlines()[-1].removeprefix("next: attune-bench "))
-    assert pasted == ["score", "--results", "my results", "--ground-truth", "demo"]
+    assert pasted == ["score", "--results", "my results", "--data", "demo"]
     assert call(*pasted)[0] == 0
 
 
@@ -67,7 +67,7 @@ def test_a_run_with_other_settings_says_what_it_replaced(call: Invoke) -> None:
         assert call(*command, "--limit", 1)[2] == ""
         _, out, err = call(*command, "--limit", 2, "--seed", 7)
         assert err == ""
-        assert out.splitlines()[0] == "results: 2 files"
+        assert out.splitlines()[0] == "results: 2 runs"
         assert out.splitlines()[1].startswith("1 of them replaced results of other settings")
         calls = server.calls
         assert "1 of them replaced results" in call(*command, "--limit", 1)[1], "also where the cache has the responses"
@@ -105,7 +105,7 @@ def test_a_dry_run_sends_nothing_and_counts_as_the_run(call: Invoke, five_turns:
     with ModelServer() as server:
         status, out, _ = call("run", "local", "m", "one.json", "--dry-run", "--prices", "prices.toml", *common)
         assert (status, server.calls) == (0, 0)
-        assert out.startswith("1 conversation in 2 modes: 52 calls")
+        assert out.startswith("1 conversation in 2 conditions: 52 calls")
         assert "m: 42 calls, about" in out
         assert "j: 10 calls, about" in out
         assert "cost: about" in out
@@ -117,7 +117,7 @@ def test_a_dry_run_sends_nothing_and_counts_as_the_run(call: Invoke, five_turns:
 
 def test_all_modes(call: Invoke) -> None:
     _, out, _ = call("run", "local", "m", "demo", "--dry-run", "--modes", "all", "--limit", 1)
-    assert "in 4 modes" in out
+    assert "in 4 conditions" in out
 
 
 @pytest.mark.parametrize(
@@ -126,22 +126,25 @@ def test_all_modes(call: Invoke) -> None:
         (["local", "m", "demo"], "openai-compatible needs the URL of its server"),
         (["openrouter", "m", "demo"], "no key for openrouter: set OPENROUTER_API_KEY"),
         (["openai", "m", "demo", "--base-url", "http://h/v1"], "openai has a URL of its own"),
-        (["local", "m", "demo", "--base-url", "http://h/v1", "--judge-provider", "openai"], "no judge; name one"),
-        (["local", "m", "demo", "--limit", "0"], "--limit is 0"),
-        (["local", "m", "demo", "--concurrency", "0"], "concurrency is 0"),
+        ([*LOCAL, "--judge-provider", "openai"], "no judge; name one"),
+        (["local", "m", "demo", "--limit", "0"], "Invalid value for '--limit': 0 is not in the range"),
+        ([*LOCAL, "--concurrency", "0"], "concurrency is 0"),
         (["local", "m", "demo", "--max-tokens", "0"], "max_tokens is 0"),
-        (["local", "m", "demo", "--call-timeout", "nan"], "call_timeout is nan"),
+        ([*LOCAL, "--call-timeout", "nan"], "call_timeout is nan"),
         (["local", "m", "demo", "--judge-model", "j", "j"], "a judge is named twice"),
-        (["local", "m", "demo", "--base-url", "http://h/v1", "--judge-model"], "--judge-model is given without a name"),
-        (["local", "m", "demo", "--base-url", "http://h/v1", "--modes"], "--modes is given without a name"),
+        (
+            [*LOCAL, "--judge-model"],
+            "--judge-model is given without a value",
+        ),
+        ([*LOCAL, "--modes"], "--modes is given without a value"),
         (["local", "m", "demo", "--base-url", ""], "openai-compatible needs the URL"),
         (["local", "m", "demo", "--temperature", "nan"], "temperature is nan"),
-        (["local", "m", "demo", "--prices", "none.toml"], "none.toml: cannot be read"),
+        ([*LOCAL, "--prices", "none.toml"], "none.toml: cannot be read"),
         (["local", "m", "demo", "--codebook", "none.json"], "none.json"),
         (["local", "m", "none"], "none"),
         (["azure", "m", "demo"], "azure"),
         (
-            ["local", "m", "demo", "--base-url", "http://127.0.0.1:1/v1", "--max-cost", "1"],
+            [*LOCAL, "--max-cost", "1"],
             "the price of m is not known",
         ),
     ],
@@ -159,7 +162,7 @@ def test_what_stops_a_run_is_said_once_with_what_to_do(call: Invoke, tmp_path: P
         given = ["run", "local", "m", "demo", "--limit", 3, "--prices", "prices.toml", "--base-url", server.url]
         status, out, err = call(*given, "--max-cost", 0.0001)
         assert (status, server.calls) == (1, 0)
-        assert out == "results: 0 files\n"
+        assert out == "results: 0 runs\n"
         stopped, last = err.splitlines()
         assert stopped.endswith("; a higher limit (--max-cost) lets it go on")
         assert last.startswith("attune-bench: 3 conversations not finished")
@@ -193,7 +196,9 @@ def test_files_that_were_left_out_are_told(call: Invoke, tmp_path: Path, five_tu
     (tmp_path / "data" / "two.json").write_text("{")
     with ModelServer() as server:
         status, _, err = call("run", "local", "m", "data", "--base-url", server.url)
-    assert (status, err) == (0, "attune-bench: 1 error in the files; see: attune-bench validate data\n")
+    assert status == 0
+    assert err.startswith("attune-bench: 1 error in the files; the first: two.json $: not JSON at column 2: ")
+    assert err.endswith("; see: attune-bench validate data\n")
 
 
 def test_why_a_conversation_failed_is_told(call: Invoke) -> None:
@@ -321,22 +326,3 @@ def test_progress_is_plain_lines_without_a_terminal(
         for now in range(100):  # noqa: B007 - the clock
             watch(Meter(1, 26, "conversation"))
     assert capsys.readouterr().err == "0/1 conversations, 0/26 calls, 0 tokens\n" * 3
-
-
-# stats
-
-
-def test_the_summary_of_scores(make_record: Callable[..., Any], call: Invoke, tmp_path: Path) -> None:
-    records = [
-        make_record(conversationId=f"c{n}", participant_id=f"P{n}", avg_emotion_f1=value, em_model="vendor/model")
-        for n, value in enumerate((0.2, 0.4, 0.9))
-    ]
-    scores = Scores.of(records, protocol="documented", synthetic=False)
-    scores.write(tmp_path / "scores.json")
-    status, out, _ = call("stats", "--scores", "scores.json")
-    assert status == 0
-    assert out.startswith("vendor/model, default: 3 conversations\n")
-    assert out.rstrip("\n") == summary(scores).rstrip("\n")
-    (row,) = (line.split() for line in out.splitlines() if line.startswith("avg_emotion_f1 "))
-    # Mean 0.5; squared deviations .09, .01, .16 sum to .26, over 2 is .13, of which the root is .3606.
-    assert row == ["avg_emotion_f1", "3", "0.500", "0.361", "0.200", "0.400", "0.900"]

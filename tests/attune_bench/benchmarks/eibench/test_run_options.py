@@ -1,4 +1,4 @@
-"""What the options of `attune-bench eibench run` do to the requests, the results and what is told."""
+"""What the options of `run` with scenarios of EIBench do to the requests, the results and what is told."""
 
 import json
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from attune_data import load_episodes, load_scenarios
 
 Invoke = Callable[..., tuple[int, str, str]]
 
-SIMULATOR = ["--simulator-model", "vendor/person"]
+SIMULATOR = ["--benchmark", "eibench", "--simulator-model", "vendor/person"]
 
 
 def willing(body: dict[str, Any]) -> str:
@@ -31,8 +31,8 @@ def test_the_last_reply_of_charm_is_judged_where_it_is_asked_for(
     options: list[str], judgements: int, call: Invoke, tmp_path: Path
 ) -> None:
     with ModelServer(answer=willing) as server:
-        given = [*SIMULATOR, "--base-url", server.url, "-o", tmp_path, "--scene", "charm", "--limit", 1]
-        assert call("eibench", "run", "local", "m", "demo", *given, "--max-rounds", 2, *options)[0] == 0
+        given = [*SIMULATOR, "--base-url", server.url, "-o", tmp_path, "--where", "scene=charm", "--limit", 1]
+        assert call("run", "local", "m", "demo", *given, "--max-rounds", 2, *options)[0] == 0
         assert [sum(body["model"] == name for body in server.bodies) for name in ("m", "vendor/person")] == [
             3,
             judgements,
@@ -47,7 +47,7 @@ def test_the_last_reply_of_charm_is_judged_where_it_is_asked_for(
 def test_records_that_had_to_be_left_out_are_told(call: Invoke, tmp_path: Path) -> None:
     line = load_scenarios("demo")[0].to_line()
     (tmp_path / "some.jsonl").write_bytes(line + b"\n{}\n")
-    status, out, err = call("eibench", "run", "local", "m", tmp_path / "some.jsonl", *SIMULATOR, "--dry-run")
+    status, out, err = call("run", "local", "m", tmp_path / "some.jsonl", *SIMULATOR, "--dry-run")
     assert (status, out.startswith("1 scenario: 16 calls")) == (0, True)
     assert "1 error in the files; the first: some.jsonl:2 $: " in err
 

@@ -1,4 +1,6 @@
-from collections.abc import Callable
+"""Subgroups: values of strata, and what sets a stratum apart from the units outside it."""
+
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -7,41 +9,34 @@ import pytest
 from scipy import stats
 
 from attune_bench import Scores
+from attune_bench.score_table import ScoreTable
 from attune_bench.stats.subgroups import by, overlap, subgroups
 from attune_data import Collection, Conversation, Conversations
 from attune_metrics.errors import MetricInputError
 
-Make = Callable[..., dict[str, Any]]
+Build = Callable[..., Scores]
 Talk = Callable[..., Conversation]
 
 M = ["composite_score"]
 
 
 @pytest.fixture(scope="session")
-def build(make_record: Make) -> Callable[..., Scores]:
-    """Return the function from values of conversations, and participants where not one each, to scores."""
+def of_one(build: Build) -> Callable[..., Scores]:
+    """Return the function from a model's composites to scores of c0, c1, ... by a participant each."""
 
-    def scores(values: Any, people: Any = None) -> Scores:
-        records: list[Any] = [
-            make_record(
-                conversationId=f"c{i:03}",
-                participant_id=f"P{i if people is None else people[i]}",
-                composite_score=None if value is None else float(value),
-            )
-            for i, value in enumerate(values)
-        ]
-        return Scores.of(records, protocol="documented", synthetic=False)
+    def scores(values: Iterable[float | None], people: Iterable[object] | None = None) -> Scores:
+        return build({"model": list(values)}, None if people is None else list(people))
 
     return scores
 
 
 @pytest.fixture(scope="session")
 def talks(make_conversation: Talk) -> Callable[..., Collection[Conversation]]:
-    """Return the function from lists of diagnoses to conversations c000, c001, ... with them."""
+    """Return the function from lists of diagnoses to conversations c0, c1, ... with them."""
     return lambda diagnoses: Conversations(
         [
             make_conversation(
-                conversationId=f"c{i:03}",
+                conversationId=f"c{i}",
                 participant_profile={"participant_id": f"P{i}", "demographics": {"diagnoses": given}},
             )
             for i, given in enumerate(diagnoses)
@@ -50,17 +45,17 @@ def talks(make_conversation: Talk) -> Callable[..., Collection[Conversation]]:
 
 
 def _ids(*numbers: int) -> list[str]:
-    return [f"c{i:03}" for i in numbers]
+    return [f"c{i}" for i in numbers]
 
 
-def test_strata_by_hand(build: Callable[..., Scores], talks: Callable[..., Collection[Conversation]]) -> None:
+def test_strata_by_hand(of_one: Build, talks: Callable[..., Collection[Conversation]]) -> None:
     data = talks([["ADHD"], ["ADHD", "Autism"], ["Autism"], ["None of the above"], [], ["ADHD"]])
-    frame = build([1, 2, 4, 8, 16, None]).by("diagnosis_group", data=data, metrics=M, compare=True)
+    frame = of_one([1, 2, 4, 8, 16, None]).by("diagnosis_group", data=data, metrics=M, compare=True)
     assert (
         frame.columns
         == (
-            "stratum n participants metric model mode value low high mark reason "
-            "difference difference_low difference_high p p_holm"
+            "stratum n clusters metric model condition value low high mark reason "
+            "difference difference_low difference_high p p_holm significant"
         ).split()
     )
     # ADHD holds 1 and 2, ASD 2 and 4; conversation 4 has no answer, so that it is in no complement.
@@ -75,31 +70,31 @@ def test_strata_by_hand(build: Callable[..., Scores], talks: Callable[..., Colle
     assert expected == {}
     assert set(frame["mark"]) == {"too few"}
     assert set(frame["reason"]) == {"fewer than 5 participants"}
-    assert frame.select("low", "high", "difference_low", "p", "p_holm").null_count().row(0) == (4, 4, 4, 4, 4)
+    assert frame.select("low", "high", "difference_low", "p", "p_holm", "significant").null_count().row(0) == (4,) * 6
 
 
 def test_without_comparison_there_are_no_differences(
-    build: Callable[..., Scores], talks: Callable[..., Collection[Conversation]]
+    of_one: Build, talks: Callable[..., Collection[Conversation]]
 ) -> None:
     data = talks([["ADHD"], ["None of the above"]])
-    frame = by(build([1, 2]), "diagnosis", data=data.tables, metrics=M)
+    frame = by(of_one([1, 2]), "diagnosis", data=data.tables, metrics=M)
     assert frame.columns[-2:] == ["mark", "reason"]
     assert frame["stratum"].to_list() == ["ADHD", "none"]
 
 
 @pytest.mark.parametrize(("size", "mark"), [(4, "too few"), (5, "few"), (19, "few"), (20, "")])
-def test_marks_count_participants_not_conversations(build: Callable[..., Scores], size: int, mark: str) -> None:
+def test_marks_count_participants_not_conversations(of_one: Build, size: int, mark: str) -> None:
     people = [i % size for i in range(40)]
-    scores = build(range(40), people)
+    scores = of_one(range(40), people)
     row = subgroups(scores, {"all": _ids(*range(40))}, known=(), metrics=M, resamples=99).row(0, named=True)
-    assert (row["n"], row["participants"], row["mark"]) == (40, size, mark)
+    assert (row["n"], row["clusters"], row["mark"]) == (40, size, mark)
     assert (row["low"] is None) == (size < 5)
 
 
-def test_difference_agrees_with_welch(build: Callable[..., Scores]) -> None:
+def test_difference_agrees_with_welch(of_one: Build) -> None:
     rng = np.random.default_rng(2)
     one, other = rng.normal(50, 10, size=80), rng.normal(46, 10, size=80)
-    scores = build([*one, *other])
+    scores = of_one([*one, *other])
     row = subgroups(scores, {"s": _ids(*range(80))}, known=_ids(*range(160)), compare=True, metrics=M).row(
         0, named=True
     )
@@ -113,13 +108,13 @@ def test_difference_agrees_with_welch(build: Callable[..., Scores]) -> None:
     assert (row["p"] < 0.05) == (row["difference_low"] > 0)
 
 
-def test_participants_in_stratum_and_complement_are_drawn_jointly(build: Callable[..., Scores]) -> None:
+def test_participants_in_stratum_and_complement_are_drawn_jointly(of_one: Build) -> None:
     # 30 people who differ much, each with one conversation on either side: what they have in common cancels, as in a
     # paired test.
     rng = np.random.default_rng(3)
     level = rng.normal(50, 20, size=30)
     one, other = level + rng.normal(1, 1, size=30), level + rng.normal(0, 1, size=30)
-    scores = build([*one, *other], [*range(30), *range(30)])
+    scores = of_one([*one, *other], [*range(30), *range(30)])
     strata = {"s": _ids(*range(30))}
     row = subgroups(scores, strata, known=_ids(*range(60)), compare=True, metrics=M).row(0, named=True)
     interval = stats.ttest_rel(one, other).confidence_interval()
@@ -129,9 +124,9 @@ def test_participants_in_stratum_and_complement_are_drawn_jointly(build: Callabl
     assert alone["difference_high"].item() - alone["difference_low"].item() > 10 * (interval.high - interval.low)
 
 
-def test_the_p_value_belongs_to_the_interval(build: Callable[..., Scores]) -> None:
+def test_the_p_value_belongs_to_the_interval(of_one: Build) -> None:
     rng = np.random.default_rng(4)
-    scores = build(rng.normal(0.4, 1, size=12).tolist() + rng.normal(size=30).tolist())
+    scores = of_one(rng.normal(0.4, 1, size=12).tolist() + rng.normal(size=30).tolist())
     strata, known = {"s": _ids(*range(12))}, _ids(*range(42))
     p = subgroups(scores, strata, known=known, compare=True, metrics=M)["p"].item()
     assert 0.01 < p < 0.99
@@ -140,21 +135,22 @@ def test_the_p_value_belongs_to_the_interval(build: Callable[..., Scores]) -> No
         assert (row["difference_low"] <= 0 <= row["difference_high"]) == inside
 
 
-def test_holm_over_the_strata_of_each_model(build: Callable[..., Scores]) -> None:
+def test_holm_over_the_strata_of_each_model(of_one: Build) -> None:
     rng = np.random.default_rng(5)
     values = rng.normal(size=60) + np.repeat([0, 0.5, 1.0], 20)
-    scores = build(values.tolist())
+    scores = of_one(values.tolist())
     strata = {name: _ids(*range(20 * i, 20 * i + 20)) for i, name in enumerate("abc")}
     frame = subgroups(scores, strata, known=_ids(*range(60)), compare=True, metrics=M)
     p = sorted(frame["p"].to_list())
     steps = [min(1, 3 * p[0]), min(1, max(3 * p[0], 2 * p[1])), min(1, max(3 * p[0], 2 * p[1], p[2]))]
     assert sorted(frame["p_holm"].to_list()) == pytest.approx(steps, abs=1e-12)
+    assert frame["significant"].to_list() == [p < 0.05 for p in frame["p_holm"]]
 
 
-def test_a_warning_names_the_least_p_that_can_be_reached(build: Callable[..., Scores]) -> None:
+def test_a_warning_names_the_least_p_that_can_be_reached(of_one: Build) -> None:
     # No resample turns these differences, so that each p is the least there is. "c" has too few participants for one.
     rng = np.random.default_rng(7)
-    scores = build((np.repeat([0, 50, 100], [6, 8, 20]) + rng.normal(size=34)).tolist())
+    scores = of_one((np.repeat([0, 50, 100], [6, 8, 20]) + rng.normal(size=34)).tolist())
     strata = {"a": _ids(*range(6)), "b": _ids(*range(14, 34)), "c": _ids(6, 7, 8)}
     options: Any = {"known": _ids(*range(34)), "compare": True, "metrics": M}
     with pytest.warns(UserWarning, match="199 resamples are too few for 2 tests") as caught:
@@ -170,17 +166,17 @@ def test_a_warning_names_the_least_p_that_can_be_reached(build: Callable[..., Sc
     assert subgroups(scores, strata, resamples=enough, **options)["p_holm"].drop_nulls().min() < 0.05  # type: ignore[operator]
 
 
-def test_no_number_of_resamples_is_advised_where_none_helps(build: Callable[..., Scores]) -> None:
-    scores = build([*range(5), *range(50, 80)])
+def test_no_number_of_resamples_is_advised_where_none_helps(of_one: Build) -> None:
+    scores = of_one([*range(5), *range(50, 80)])
     strata = {name: _ids(*range(5)) for name in "abcdefgh"}
     with pytest.warns(UserWarning, match="too few for 8 tests.* the strata are too small, or too many$"):
         subgroups(scores, strata, known=_ids(*range(35)), compare=True, metrics=M, resamples=199)
 
 
-def test_odd_strata_give_a_reason(build: Callable[..., Scores]) -> None:
+def test_odd_strata_give_a_reason(of_one: Build) -> None:
     known = _ids(*range(12))
     strata = {"empty": [], "elsewhere": ["x"], "all": known, "half": known[:6]}
-    frame = subgroups(build([5] * 12), strata, known=known, compare=True, metrics=M)
+    frame = subgroups(of_one([5] * 12), strata, known=known, compare=True, metrics=M)
     assert dict(frame.select("stratum", "reason").iter_rows()) == {
         "empty": "no conversation has a value",
         "elsewhere": "no conversation has a value",
@@ -188,26 +184,29 @@ def test_odd_strata_give_a_reason(build: Callable[..., Scores]) -> None:
         "half": "no variation among clusters",
     }
     assert frame["difference"].to_list() == [None, None, None, 0.0]
-    rising = subgroups(build(range(12)), strata, known=known, compare=True, metrics=M)
+    rising = subgroups(of_one(range(12)), strata, known=known, compare=True, metrics=M)
     assert rising.filter(stratum="all")["reason"].item() == "no difference: no conversation on one side"
     assert rising.filter(stratum="all")["low"].item() > 0
-    nulls = subgroups(build([None] * 12), strata, known=known, compare=True, metrics=M)
+    nulls = subgroups(of_one([None] * 12), strata, known=known, compare=True, metrics=M)
     assert set(nulls["reason"]) == {"no conversation has a value"}
 
 
-def test_data_of_another_set(build: Callable[..., Scores], talks: Callable[..., Collection[Conversation]]) -> None:
+def test_data_of_another_set(of_one: Build, talks: Callable[..., Collection[Conversation]]) -> None:
     with pytest.raises(MetricInputError, match="none of the 2 conversations scored is in the data"):
-        subgroups(build([1, 2]), {"s": ["x"]}, known=["x", "y"])
+        subgroups(of_one([1, 2]), {"s": ["x"]}, known=["x", "y"])
     with pytest.raises(ValueError, match="no trait 'diagnosys'; did you mean 'diagnosis'"):
-        build([1]).by("diagnosys", data=talks([[]]))
+        of_one([1]).by("diagnosys", data=talks([[]]))
 
 
-def test_order_never_shows(build: Callable[..., Scores], talks: Callable[..., Collection[Conversation]]) -> None:
+def test_order_never_shows(
+    of_one: Build,
+    talks: Callable[..., Collection[Conversation]],
+    reordered: Callable[[ScoreTable, Iterable[int]], Scores],
+) -> None:
     rng = np.random.default_rng(6)
     data = talks([["ADHD"] if i % 3 else ["None of the above"] for i in range(30)])
-    scores = build(rng.normal(size=30).tolist())
-    shuffled = [scores.records[i] for i in rng.permutation(30)]
-    other = Scores.of(shuffled, protocol="documented", synthetic=False)
+    scores = of_one(rng.normal(size=30).tolist())
+    other = reordered(scores, rng.permutation(30))
     options: Any = {"metrics": M, "compare": True, "resamples": 500}
     found = scores.by("diagnosis", data=data, **options)
     assert found.equals(other.by("diagnosis", data=Conversations(list(data)[::-1]), **options))
