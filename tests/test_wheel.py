@@ -37,7 +37,7 @@ def test_wheel_alone_runs_the_demo(tmp_path: Path) -> None:
     assert all(f"baseline/{name}" in done.stdout for name in ("chance", "prior", "lexicon"))
     assert done.stderr == ""
     for benchmark in ("eibench", "sage"):
-        command = [home / "bin" / "attune-bench", "demo", "--benchmark", benchmark]
+        command = [str(home / "bin" / "attune-bench"), "demo", "--benchmark", benchmark]
         subprocess.run(command, cwd=elsewhere, env=environment, stdout=subprocess.DEVNULL, check=True)
     codebook = (
         "from attune_data import json_schema, load_codebook; load_codebook(); json_schema('publishing');"
