@@ -36,12 +36,16 @@ def test_wheel_alone_runs_the_demo(tmp_path: Path) -> None:
     assert "SYNTHETIC" in done.stdout
     assert all(f"baseline/{name}" in done.stdout for name in ("chance", "prior", "lexicon"))
     assert done.stderr == ""
+    for benchmark in ("eibench", "sage"):
+        command = [str(home / "bin" / "attune-bench"), "demo", "--benchmark", benchmark]
+        subprocess.run(command, cwd=elsewhere, env=environment, stdout=subprocess.DEVNULL, check=True)
     codebook = (
         "from attune_data import json_schema, load_codebook; load_codebook(); json_schema('publishing');"
         "from attune_data.codebook import codebook_folder;"
         "from attune_data.attunebench.instruments import instruments;"
         "from attune_bench.runner.prompts import load_prompts;"
         "load_prompts('attune_bench.benchmarks.attunebench', 'v1').texts['system'];"
+        "load_prompts('attune_bench.benchmarks.eibench', 'eibench-v1');"
         "print(len(instruments), codebook_folder())"
     )
     found = subprocess.run([python, "-c", codebook], cwd=elsewhere, env=environment, capture_output=True, check=True)

@@ -29,7 +29,7 @@ def benchmark_named(name: str) -> Benchmark:
     if name in _BY_NAME:
         return _BY_NAME[name]
     if ":" not in name:
-        raise ValueError(f"no benchmark {name!r}; {meant(name, _BY_NAME)}, or module:NAME of one of your own")
+        raise ValueError(f"no benchmark {name!r}; {meant(name, _BY_NAME)} (module:NAME is one of your own)")
     found = resolve(name)
     if not isinstance(found, Benchmark):
         raise ValueError(f"{name} is {type(found).__name__}, not a Benchmark")

@@ -60,7 +60,7 @@ def run(
     chosen = benchmark_of(benchmark, data, "data")
     own = own_options(ctx, chosen, given)
     if chosen.task is None:
-        raise UserError(f"{chosen.title} asks models nothing here: only published results are scored")
+        raise UserError(f"{chosen.title} cannot be run; attune-bench score scores its published results")
     task = resolve(chosen.task)
     with usage_errors():
         of_servers = {name: own.pop(name) for name in list(own) if name.endswith(_OF_SERVERS)}

@@ -159,7 +159,7 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
         ("run", "local", "m", "episodes"),
         "episodes contains episodes; expected conversations, scenarios",
     ),
-    "run-of-sage": (("run", "local", "m", "data", "--benchmark", "sage"), "SAGE asks models nothing here"),
+    "run-of-sage": (("run", "local", "m", "data", "--benchmark", "sage"), "SAGE cannot be run"),
 }
 
 
