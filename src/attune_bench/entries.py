@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from math import isinf
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from attune_data.text import meant
 from attune_metrics.errors import MetricInputError
@@ -18,13 +18,13 @@ class _Entry(BaseModel):
 
     model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 
-    label: str = ""
+    label: str = Field("", min_length=1)
     short: str = ""
     low: float = 0
     high: float = 0
     higher_is_better: bool | None = True
-    scale: float = 1
-    digits: int = 3
+    scale: float = Field(1, gt=0)
+    digits: int = Field(3, ge=0, le=15)
     statistic: str = "mean"
     terms: list[str] = []
     coverage: list[str] = []
@@ -51,7 +51,7 @@ def metric_entries(given: Mapping[str, Any], *, place: str = "metrics") -> dict[
     Raises
     ------
     MetricInputError
-        Where a field is unknown or of another type, or a range is empty.
+        Where a field is unknown, of another type or out of range, or the metric's own range is empty.
 
     Examples
     --------

@@ -53,10 +53,12 @@ def write_score_file(table: ScoreTable, path: str | os.PathLike[str]) -> None:
     rows = table.values if table.variants is None else table.variants
     choices, traits = list(table.choices), list(table.traits)
     units = table.units.rename({name: f"trait.{name}" for name in traits})
-    frame = rows.rename({name: f"variant.{name}" for name in choices}).join(units, on="unit", how="left")
+    frame = rows.rename({name: f"variant.{name}" for name in choices})
+    frame = frame.join(units, on="unit", how="left", maintain_order="left")
     if table.detail is not None:
         texts = [to_json(record, inf_nan_mode="constants").decode() for record in table.detail]
-        frame = frame.with_columns(pl.Series("detail", texts, pl.String))
+        of_row = table.values.select(*KEYS, pl.Series("detail", texts, pl.String))
+        frame = frame.join(of_row, on=KEYS, how="left", nulls_equal=True, maintain_order="left")
     about = {
         "format": _FORMAT,
         "provenance": table.provenance.model_dump(mode="json"),
@@ -105,16 +107,16 @@ def read_score_file(path: str | os.PathLike[str]) -> ScoreTable:
         }
         named = {f"variant.{name}": name for name in choices} | {f"trait.{name}": name for name in traits}
         units = frame.select(*UNIT_KEYS, *(f"trait.{name}" for name in traits)).unique("unit").sort("unit")
-        beside = {"cluster", "detail", *(f"trait.{name}" for name in traits)}
+        beside = {"cluster", *(f"trait.{name}" for name in traits)}
         rows = frame.select(name for name in frame.columns if name not in beside).rename(named, strict=False)
         values = rows.filter(**provenance.variant).drop(choices) if choices else rows
-        detail = tuple(from_json(text) for text in frame["detail"]) if "detail" in frame.columns else None
+        detail = tuple(from_json(text) for text in values["detail"]) if "detail" in values.columns else None
         return ScoreTable(
-            values=values.select(*KEYS, pl.exclude(*KEYS)),
+            values=values.select(*KEYS, pl.exclude(*KEYS, "detail")),
             units=units.rename(named, strict=False),
             metrics=metrics,
             provenance=provenance,
-            variants=rows if choices else None,
+            variants=rows.drop("detail", strict=False) if choices else None,
             detail=detail,
         )
     except OSError as error:

@@ -81,12 +81,12 @@ class Scores(ScoreTable):
             ``condition``, ``cluster`` and traits of units. An undefined value is empty or null.
         metrics : mapping of str to mapping, optional
             By metric: ``label, low, high, higher_is_better, scale, digits, group``, all optional. A metric that is not
-            described is a mean and better when higher, which every output says. Of a file ``results.csv`` the file
-            ``results.toml`` beside it, where there is one, says the same in tables ``[metrics.NAME]``.
+            described is a mean and better when higher, which every output says. Where this is not given, the file
+            ``results.toml`` beside a file ``results.csv`` says the same in tables ``[metrics.NAME]``.
         about : mapping, optional
             ``title``, ``unit``, ``cluster``, ``condition``: what they are called; ``primary``: the main metric;
             ``private``: true where clusters are people, of whom a page shows no value that rests on few. The TOML file
-            has them at its top.
+            has them at its top; it counts where this is not given.
 
         Raises
         ------
@@ -109,8 +109,9 @@ class Scores(ScoreTable):
             table, first_row = read_table(path)
             name = str(path)
             beside = path.with_suffix(".toml")
-            if metrics is None and about is None and beside.is_file():
-                metrics, about = read_description(beside)
+            if (metrics is None or about is None) and beside.is_file():
+                of_metrics, of_table = read_description(beside)
+                metrics, about = of_metrics if metrics is None else metrics, of_table if about is None else about
                 name = f"{path} (with {beside.name})"
         values, units, entries, provenance = table_parts(
             table, metrics=metrics, about=about, name=name, first_row=first_row

@@ -45,7 +45,7 @@ def score(
     Raises
     ------
     MetricInputError
-        Where the records are of no benchmark, or of two.
+        Where the records are of no benchmark, of two, or of the wrong side, or a side is missing or too many.
     ValueError
         Where there is no benchmark of that name, or its scoring refuses the results.
 
@@ -59,14 +59,23 @@ def score(
     given = data if isinstance(data, Sequence) else list(data)
     made = results if results is None or isinstance(results, Sequence) else list(results)
     named = benchmark if isinstance(benchmark, str) else None
-    chosen = benchmark if isinstance(benchmark, Benchmark) else None
-    chosen = chosen or (benchmark_of(given, made) if named is None else benchmark_named(named))
-    if chosen.data is None:
-        sources = [given if made is None else made]
-    elif made is None:
-        raise MetricInputError(f"{chosen.title} scores results against data; give both, score(data, results)")
+    if isinstance(benchmark, Benchmark):
+        chosen = benchmark
+    elif benchmark is None:
+        chosen = benchmark_of(given, made)
     else:
-        sources = [given, made]
+        chosen = benchmark_named(benchmark)
+    if chosen.data is None and made is not None:
+        raise MetricInputError(f"{chosen.title} scores results alone; give only these, score(results)")
+    if chosen.data is not None and made is None:
+        raise MetricInputError(f"{chosen.title} scores results against data; give both, score(data, results)")
+    sources = [given] if made is None else [given, made]
+    references = (chosen.data, chosen.results) if made is not None else (chosen.results,)
+    for side, records, reference in zip(("data", "results")[-len(sources) :], sources, references, strict=True):
+        kind = resolve(reference)
+        other = next((record for record in records if not isinstance(record, kind.model)), None)
+        if other is not None:
+            raise MetricInputError(f"the {side} have a {type(other).__name__}; {chosen.title} takes {kind.plural}")
     scores: Scores = resolve(chosen.score)(*sources, progress=progress, **options)
     held = scores.provenance
     if held.benchmark is not None:

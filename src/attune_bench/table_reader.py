@@ -18,6 +18,7 @@ beside the table says what its metrics and units are called:
 import os
 import tomllib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from math import isinf
 from pathlib import Path
@@ -36,12 +37,14 @@ __all__ = ["read_description", "read_table", "table_parts"]
 
 _REQUIRED = ("model", "unit", "metric", "value")
 _OPTIONAL = ("condition", "cluster")
+_NAMES = ("model", "unit", "metric", *_OPTIONAL)
 _WORDS = ("title", "unit", "cluster", "condition", "primary")
 _ABOUT = (*_WORDS, "private")
 # Columns of scores, of their files and of reports, which a metric of the same name would take the place of.
 _TAKEN = frozenset((*KEYS, *UNIT_KEYS, "clusters", "detail", "n", "name", "reason", "signature"))
 _STATISTICS = ("mean", "share")
 _ROUNDING = 1e-9
+_ROW = "\0row"  # no column of a file has this name
 _TAKEN_STARTS = ("calls.", "coverage.", "failed.", "trait.", "variant.")
 
 Parts = tuple[pl.DataFrame, pl.DataFrame, dict[str, Metric], Provenance]
@@ -61,7 +64,8 @@ def table_parts(
     ----------
     frame : polars.DataFrame
         ``model, unit, metric, value``, optional ``condition, cluster``, and traits of units. ``value`` is a number, or
-        text that holds one; null, empty and nan are undefined.
+        text that holds one; null, empty and nan are undefined. Blanks around names do not count, and an empty condition
+        or cluster is none.
     metrics : mapping of str to mapping or Metric, optional
         As for `attune_bench.entries.metric_entries`. A metric that is not named there is a mean, higher is better.
     about : mapping, optional
@@ -94,24 +98,26 @@ def table_parts(
         raise MetricInputError(f"{name}: metrics.{unknown}: the table has no such metric; {meant(unknown, found)}")
     _check_ranges(checked, known, name)
     entries = {metric: known.get(metric) or Metric(name=metric, label=metric) for metric in [*known, *found]}
-    named = _checked_about(about or {}, name)
+    named = _checked_about(about or {}, entries, name)
     primary = named.get("primary", "")
     if primary and primary not in entries:
         raise MetricInputError(f"{name}: primary: no metric {primary!r}; {meant(primary, entries)}")
     values = checked.pivot(on="metric", index=list(KEYS), values="value", maintain_order=True)
     values = values.select(*KEYS, *entries)
-    traits = [column for column in checked.columns if column not in (*_REQUIRED, *_OPTIONAL, "_row")]
+    traits = [column for column in checked.columns if column not in (*_REQUIRED, *_OPTIONAL, _ROW)]
     units = checked.select(*UNIT_KEYS, *traits).unique("unit", maintain_order=True).sort("unit")
     assumed = [metric for metric in found if metric not in known]
     note = f"{plural(len(assumed), 'metric')} without a description ({', '.join(assumed)}): mean, higher is better."
     if units["cluster"].is_null().all():
         # Each unit is a cluster of its own.
         named.setdefault("cluster", named.get("unit", "unit"))
+    elif named.get("cluster", "cluster") == named.get("unit", "unit"):
+        raise MetricInputError(f"{name}: unit and cluster are both called {named['unit']!r}; call one otherwise")
     provenance = Provenance(**{"title": "Scores", **named}, notes=(note,) if assumed else ())
     return values, units, entries, provenance
 
 
-def _checked_about(about: Mapping[str, Any], name: str) -> dict[str, Any]:
+def _checked_about(about: Mapping[str, Any], metrics: Mapping[str, Metric], name: str) -> dict[str, Any]:
     for key, value in about.items():
         if key not in _ABOUT:
             raise MetricInputError(f"{name}: {key}: no such key; {meant(key, ('metrics', *_ABOUT))}")
@@ -119,6 +125,9 @@ def _checked_about(about: Mapping[str, Any], name: str) -> dict[str, Any]:
             raise MetricInputError(f"{name}: {key}: {value!r:.60} is no text")
         if key not in _WORDS and not isinstance(value, bool):
             raise MetricInputError(f"{name}: {key}: {value!r:.60} is neither true nor false")
+    # What a condition is called heads a column of every output.
+    if (called := about.get("condition", "condition")) != "condition" and called in {*_TAKEN, *_REQUIRED, *metrics}:
+        raise MetricInputError(f"{name}: condition: {called!r} is a column of scores; call it otherwise")
     return dict(about)
 
 
@@ -129,16 +138,20 @@ def _checked(frame: pl.DataFrame, name: str, first_row: int) -> pl.DataFrame:
             raise MetricInputError(f"{name}: no column {column!r}; {_likely_column(column, frame.columns)}")
     if frame.is_empty():
         raise MetricInputError(f"{name}: no rows")
-    table = frame.with_columns(pl.int_range(pl.len()).alias("_row") + first_row)
+    table = frame.with_columns(pl.int_range(pl.len()).alias(_ROW) + first_row)
     for column in _OPTIONAL:
         if column not in table.columns:
             table = table.with_columns(pl.lit(None, dtype=pl.String).alias(column))
-    table = table.with_columns(pl.col("model", "unit", "metric", *_OPTIONAL).cast(pl.String))
+    for column in _NAMES:
+        if table.schema[column].is_nested() or table.schema[column] == pl.Binary:
+            raise MetricInputError(f"{name}: {column} is of type {table.schema[column]}; expected text")
+    names = pl.col(_NAMES).cast(pl.String).str.strip_chars()
+    table = table.with_columns(pl.when(names != "").then(names))
     for column in ("model", "unit", "metric"):
-        empty = table.filter(pl.col(column).fill_null("").str.strip_chars() == "")
+        empty = table.filter(pl.col(column).is_null())
         for row in empty.head(1).iter_rows(named=True):
             raise MetricInputError(
-                f"{name}, row {row['_row']}: {column} is empty; every row names model, unit and metric"
+                f"{name}, row {row[_ROW]}: {column} is empty; every row names model, unit and metric"
             )
     _check_names(table, name)
     table = _numbers(table, name)
@@ -160,7 +173,7 @@ def _likely_column(column: str, columns: Sequence[str]) -> str:
 
 def _check_names(table: pl.DataFrame, name: str) -> None:
     metrics = set(table["metric"])
-    for metric, row in table.unique("metric", maintain_order=True).select("metric", "_row").iter_rows():
+    for metric, row in table.unique("metric", maintain_order=True).select("metric", _ROW).iter_rows():
         counts = metric.endswith("_n") and metric.removesuffix("_n") in metrics
         if counts or metric in _TAKEN or metric.startswith(_TAKEN_STARTS):
             raise MetricInputError(f"{name}, row {row}: {metric!r} is a column of scores; give the metric another name")
@@ -180,7 +193,7 @@ def _numbers(table: pl.DataFrame, name: str) -> pl.DataFrame:
         value, number = given[row], numbers[row]
         why = "is infinite" if number is not None and isinf(number) else "is no number"
         raise MetricInputError(
-            f"{name}, row {table['_row'][row]}: value {value!r:.60} of metric {table['metric'][row]!r} {why}; "
+            f"{name}, row {table[_ROW][row]}: value {value!r:.60} of metric {table['metric'][row]!r} {why}; "
             "leave it empty where it is undefined"
         )
     return table.with_columns(numbers.fill_nan(None).alias("value"))
@@ -197,18 +210,18 @@ def _check_ranges(table: pl.DataFrame, known: Mapping[str, Metric], name: str) -
             outside, why = ~value.is_in([0.0, 1.0]), 'is neither 0 nor 1; a share counts these, leave out "statistic"'
         for row in table.filter(pl.col("metric") == metric.name, outside).head(1).iter_rows(named=True):
             found = f"value {row['value']:g} of metric {metric.name!r}"
-            raise MetricInputError(f"{name}, row {row['_row']}: {found} {why}")
+            raise MetricInputError(f"{name}, row {row[_ROW]}: {found} {why}")
 
 
 def _check_repeats(table: pl.DataFrame, name: str) -> None:
     keys = ["model", "condition", "unit", "metric"]
-    repeated = table.filter(pl.struct(keys).is_duplicated()).sort(*keys, "_row")
+    repeated = table.filter(pl.struct(keys).is_duplicated()).sort(*keys, _ROW)
     if repeated.is_empty():
         return
     first, second = repeated.head(2).iter_rows(named=True)
     under = f", condition {first['condition']!r}" if first["condition"] is not None else ""
     raise MetricInputError(
-        f"{name}, rows {first['_row']} and {second['_row']}: both are model {first['model']!r}, unit "
+        f"{name}, rows {first[_ROW]} and {second[_ROW]}: both are model {first['model']!r}, unit "
         f"{first['unit']!r}, metric {first['metric']!r}{under}, with the values "
         f"{first['value']} and {second['value']}; leave one out, or average repeats before"
     )
@@ -220,8 +233,8 @@ def _check_of_unit(table: pl.DataFrame, column: str, name: str) -> None:
     if kinds.is_empty():
         return
     unit = kinds["unit"].min()
-    rows = table.filter(unit=unit).unique(column, keep="first", maintain_order=True).sort("_row").head(2)
-    first, second = rows.select(column, "_row").rows()
+    rows = table.filter(unit=unit).unique(column, keep="first", maintain_order=True).sort(_ROW).head(2)
+    first, second = rows.select(column, _ROW).rows()
     raise MetricInputError(
         f"{name}, rows {first[1]} and {second[1]}: {column} of unit {unit!r} is {first[0]!r} and {second[0]!r}; "
         f"{'a unit is in one cluster' if column == 'cluster' else 'a trait is the same in all rows of a unit'}"
@@ -242,8 +255,7 @@ def read_table(path: str | os.PathLike[str]) -> tuple[pl.DataFrame, int]:
         with target.open("rb"):  # polars has no message of its own for a folder
             pass
         if ending == ".csv":
-            # As text, so that the first value that is no number is found by its row.
-            return pl.read_csv(target, infer_schema=False), 2
+            return _typed(pl.read_csv(target, infer_schema=False), path), 2
         if ending in {".jsonl", ".ndjson"}:
             return pl.read_ndjson(target, infer_schema_length=None), 1
         if ending == ".parquet":
@@ -253,6 +265,22 @@ def read_table(path: str | os.PathLike[str]) -> tuple[pl.DataFrame, int]:
     except pl.exceptions.PolarsError as error:
         raise SourceError(f"{path} cannot be read as a table: {str(error).splitlines()[0]:.200}") from None
     raise SourceError(f"{path} is no table of scores; expected a name in .csv, .jsonl or .parquet")
+
+
+def _typed(table: pl.DataFrame, path: str | os.PathLike[str]) -> pl.DataFrame:
+    """Return a table of text in which a trait is numbers where all its values are.
+
+    The other columns stay text, so that the first value that is no number is found by its row.
+    """
+    for column in table.columns:
+        first, renamed, _ = column.partition("_duplicated_")
+        if renamed and first in table.columns:
+            raise MetricInputError(f"{path}: two columns are called {first!r}; rename one, or leave it out")
+        for dtype in (pl.Int64, pl.Float64):
+            if column not in (*_NAMES, "value") and table[column].dtype == pl.String:
+                with suppress(pl.exceptions.InvalidOperationError):
+                    table = table.with_columns(pl.col(column).cast(dtype))
+    return table
 
 
 def read_description(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -166,8 +166,8 @@ def compare(
     clusters, mde, reason (with --by, stratum before these); under significant how many pairs differ.
     """
     read = _read(scores, given)
-    if len(model) not in {0, 2}:
-        raise UserError(f"--model names {plural(len(model), 'model')}; name two, or none for every two")
+    if len(dict.fromkeys(model)) != len(model) or len(model) not in {0, 2}:
+        raise UserError(f"--model names {', '.join(model)}; name two models, or none for every two")
     if by is None and data is not None:
         raise UserError("--data is for --by; leave it out, or name a trait")
     options = _options(read, metric, given)

@@ -1,5 +1,6 @@
 """What the commands that ask models share: their options, their mistakes, one run and what is said of it."""
 
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,16 +13,15 @@ from attune_bench.benchmarks import BENCHMARKS
 from attune_bench.benchmarks.base import Benchmark, temperature
 from attune_bench.cli.options import was_given
 from attune_bench.cli.output import UserError, emit, mistakes
-from attune_bench.cli.reading import first_issue, kind_of
+from attune_bench.cli.reading import first_issue, kind_of, validate_command
 from attune_bench.progress import progress
 from attune_bench.runner import RunError, RunOptions, RunSettings, Task, run_sync
 from attune_bench.runner.calls import Role
-from attune_bench.runner.command_line import command_line, endpoints
 from attune_bench.runner.console import progress_line, report_outcome, warn
 from attune_bench.runner.estimate import estimate, estimate_text
 from attune_bench.runner.folder import note_source
 from attune_bench.runner.prices import PriceError, read_prices
-from attune_bench.runner.providers import OPENAI_COMPATIBLE, Endpoint, ProviderError
+from attune_bench.runner.providers import OPENAI_COMPATIBLE, Endpoint, ProviderError, endpoint, provider_name
 from attune_data.collection import Collection
 from attune_data.loading import load_records
 from attune_data.text import plural
@@ -29,6 +29,7 @@ from attune_data.text import plural
 __all__ = [
     "ask",
     "asking_options",
+    "check_asking",
     "decoding",
     "limit_option",
     "load_units",
@@ -119,7 +120,7 @@ def load_units(source: str, benchmark: Benchmark, limit: int | None = None, **tr
         Where there is none.
     """
     kind = kind_of(benchmark.data)
-    see = f"see: attune-bench validate {source}"
+    see = f"see: {validate_command([source], benchmark=benchmark)}"
     with progress() as phase:
         units: Collection[Any] = load_records(source, kind, progress=phase(f"reading {kind.plural}", None))
     if left_out := sum(issue.severity == "error" for issue in units.found):
@@ -141,8 +142,8 @@ def print_estimate(
     known = read_prices(prices) if prices else {}
     conditions = f" in {plural(len(each), 'condition')}" if len(each) > 1 else ""
     emit(
-        f"{plural(len(units), task.unit)}{conditions}: {plural(len(calls), 'call')} at most, and more for answers that "
-        "cannot be read"
+        f"{plural(len(units), task.unit)}{conditions}: {plural(len(calls), 'call')} at most, and one more for each "
+        "answer that cannot be read"
     )
     emit(estimate_text(estimate(calls, each[0].decoding), known))
 
@@ -150,27 +151,59 @@ def print_estimate(
 def servers_of(
     provider: str, given: Mapping[str, Any], roles: Sequence[Role], own: Mapping[str, Any]
 ) -> dict[Role, Endpoint]:
-    """Return where each role is served, from the options of a command and the benchmark's own for other roles.
+    """Return where each role is served, from the options of a command and the benchmark's own for the other role.
 
-    Raises
-    ------
-    UserError
-        Where an option is of a role that is not asked.
+    The URL given is that of the model's server, or where another role alone is served by an OpenAI-compatible one, of
+    that. The key given is for the model's provider and is sent to no other server; keys that are found nowhere are
+    asked for on a terminal.
     """
-    others = [role for role in roles if role != "model"]
+    base_url, api_key = given["base_url"], given["api_key"]
+    if api_key is not None:
+        warn("--api-key can be read by other users of this machine; better set it in the environment")
+    ask: Callable[[str], str] | None = None
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        from getpass import getpass as ask
+    role = next((role for role in roles if role != "model"), None)
+    of_model = provider_name(provider)
+    other = provider_name(own.get(f"{role}_provider", provider))
+    if base_url and OPENAI_COMPATIBLE not in (of_model, other):
+        raise ProviderError(f"{other} has a URL of its own; --base-url is for the provider {OPENAI_COMPATIBLE}")
+    model_url = base_url if of_model == OPENAI_COMPATIBLE else None
+    servers: dict[Role, Endpoint] = {"model": endpoint(of_model, base_url=model_url, api_key=api_key, ask=ask)}
+    if role is not None:
+        own_url = own.get(f"{role}_base_url")
+        if other == of_model and own_url is None:
+            servers[role] = servers["model"]
+        else:
+            url = own_url or (base_url if other == OPENAI_COMPATIBLE else None)
+            servers[role] = endpoint(other, base_url=url, ask=ask)
+    return servers
+
+
+def check_asking(provider: str, given: Mapping[str, Any], roles: Sequence[Role], own: Mapping[str, Any]) -> None:
+    """Refuse what cannot be asked, before anything is: options of a role that is not asked, limits, the provider."""
     for name in own:
         whose = name.partition("_")[0]
-        if whose not in others:
+        if whose not in roles:
             raise UserError(f"--{name.replace('_', '-')} is given but no {whose}; name one with --{whose}-model")
-    role = others[0] if others else None
-    return endpoints(
-        provider,
-        base_url=given["base_url"],
-        api_key=given["api_key"],
-        role=role,
-        role_provider=own.get(f"{role}_provider"),
-        role_base_url=own.get(f"{role}_base_url"),
-    )
+    provider_name(provider)
+    with mistakes():
+        _run_options(given)
+
+
+def _run_options(given: Mapping[str, Any], command: str = "") -> RunOptions:
+    chosen = {name: given[name] for name in ("concurrency", "call_timeout") if given[name] is not None}
+    known = read_prices(given["prices"]) if given["prices"] else {}
+    return RunOptions(**chosen, max_cost=given["max_cost"], prices=known, command=command)
+
+
+def command_line(name: str, arguments: Sequence[str], options: Mapping[str, Any]) -> str:
+    """Return a command line of what was parsed, so that no key can be in it; options of None are left out."""
+    words = ["attune-bench", name, *arguments]
+    for option, value in options.items():
+        if value is not None:
+            words += [option, *(value if isinstance(value, tuple) else [str(value)])]
+    return shlex.join(words)
 
 
 def ask(
@@ -190,10 +223,8 @@ def ask(
     What was made is called `made`, and is scored as results of `benchmark`, where it is given.
     """
     given = ctx.params
-    known = read_prices(given["prices"]) if given["prices"] else {}
-    chosen = {name: given[name] for name in ("concurrency", "call_timeout") if given[name] is not None}
     with mistakes():
-        options = RunOptions(**chosen, max_cost=given["max_cost"], prices=known, command=_command(ctx, servers, output))
+        options = _run_options(given, _command(ctx, servers, output))
     with progress_line() as watch:
         outcome = run_sync(task, units, settings, servers, output=output, options=options, watch=watch)
     if outcome.finished:

@@ -142,7 +142,11 @@ def _expanded(args: Sequence[str], params: Sequence[click.Parameter]) -> list[st
     for place, word in enumerate(args):
         if word == "--":
             return [*found, *args[place:]]
-        if word.startswith("-") and word != "-":
+        key, joined, value = word.partition("=")
+        if joined and key in lists:
+            name, values = key, 1
+            found += [name, value]
+        elif word.startswith("-") and word != "-":
             if name and not values:
                 raise UserError(f"{name} is given without a value; give one or more, or leave it out")
             name, values = (word if word in lists else ""), 0

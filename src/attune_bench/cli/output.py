@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-__all__ = ["UserError", "check_page", "emit", "mistakes", "warn", "with_warnings", "write_page"]
+__all__ = ["UserError", "check_output", "check_page", "emit", "mistakes", "with_warnings", "write_page"]
 
 T = TypeVar("T")
 
@@ -39,11 +39,10 @@ def emit(text: str) -> None:
     sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
 
 
-def warn(text: str) -> None:
-    """Write a line to standard error."""
-    from attune_data.text import printable
-
-    sys.stderr.write(f"attune-bench: {printable(text)}\n")
+def check_output(folder: Path, data: str) -> None:
+    """Refuse a folder of results among the data: the next reading of these would find the results in it."""
+    if Path(data).is_dir() and folder.resolve().is_relative_to(Path(data).resolve()):
+        raise UserError(f"--output {folder} is in {data}, which is read as data; choose a folder elsewhere")
 
 
 def check_page(path: Path, inputs: Sequence[str | Path | None]) -> None:

@@ -1,5 +1,6 @@
 """Reading for commands: sources of any kind of record, recognised from their content."""
 
+import shlex
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import reduce
@@ -18,7 +19,16 @@ from attune_data.kind import Kind
 from attune_data.loading import load_records, recognise
 from attune_metrics.errors import MetricInputError
 
-__all__ = ["benchmark_of", "first_issue", "kind_of", "kind_of_source", "load_all", "read_all", "read_scores"]
+__all__ = [
+    "benchmark_of",
+    "first_issue",
+    "kind_of",
+    "kind_of_source",
+    "load_all",
+    "read_all",
+    "read_scores",
+    "validate_command",
+]
 
 Side = Literal["data", "results"]
 
@@ -109,9 +119,22 @@ def read_all(kind: Kind[Any, Any], sources: Sequence[str], progress: Callable[[i
     """
     found = load_all(kind, sources, progress)
     if not found:
-        see = f"attune-bench validate {sources[0]}"
+        see = validate_command(sources[:1], benchmark=next((one for one in BENCHMARKS if _takes(one, kind)), None))
         raise UserError(f"no usable {kind.noun} in {', '.join(sources)}{first_issue(found.found)}; see: {see}")
     return found
+
+
+def _takes(benchmark: Benchmark, kind: Kind[Any, Any]) -> bool:
+    return any(one is not None and kind_of(one) is kind for one in (benchmark.data, benchmark.results))
+
+
+def validate_command(
+    sources: Sequence[str], results: Sequence[str] = (), *, benchmark: Benchmark | None, forced: str | None = None
+) -> str:
+    """Return the command that lists the issues of sources; it names the benchmark where the sources do not tell it."""
+    named = forced or (benchmark.name if benchmark not in (None, BENCHMARKS[0]) and sources[0] == "demo" else None)
+    words = ["attune-bench", "validate", *sources, *(["--results", *results] if results else [])]
+    return shlex.join([*words, *(["--benchmark", named] if named else [])])
 
 
 def first_issue(found: Sequence[Issue]) -> str:

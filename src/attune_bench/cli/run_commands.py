@@ -9,6 +9,7 @@ from attune_bench.benchmarks.base import resolve
 from attune_bench.cli.asking import (
     ask,
     asking_options,
+    check_asking,
     decoding,
     limit_option,
     load_units,
@@ -19,7 +20,7 @@ from attune_bench.cli.asking import (
     usage_errors,
 )
 from attune_bench.cli.options import benchmark_option, own_options, verb, where_option, where_traits
-from attune_bench.cli.output import UserError, mistakes
+from attune_bench.cli.output import UserError, check_output, mistakes
 from attune_bench.cli.reading import benchmark_of, kind_of
 
 __all__ = ["run"]
@@ -64,14 +65,16 @@ def run(
     task = resolve(chosen.task)
     with usage_errors():
         of_servers = {name: own.pop(name) for name in list(own) if name.endswith(_OF_SERVERS)}
+        check_output(output, data)
         with mistakes():
             made = task.settings(model, **decoding(ctx), **own)
         each = list(made) if isinstance(made, list | tuple) else [made]
+        roles = list(dict.fromkeys(role for settings in each for role in settings.decoding))
+        check_asking(provider, given, roles, of_servers)
         units = load_units(data, chosen, limit, **where_traits(where))
         if dry_run:
             print_estimate(task, units, each, given["prices"])
             return 0
-        roles = list(dict.fromkeys(role for settings in each for role in settings.decoding))
         servers = servers_of(provider, given, roles, of_servers)
         return ask(
             ctx,

@@ -11,7 +11,7 @@ from attune_bench.benchmarks import BENCHMARKS, benchmark_named
 from attune_bench.benchmarks.base import Benchmark, resolve
 from attune_bench.cli.options import benchmark_option, data_option, own_options, results_option, verb
 from attune_bench.cli.output import UserError, check_page, emit, mistakes, write_page
-from attune_bench.cli.reading import benchmark_of, kind_of, read_all
+from attune_bench.cli.reading import benchmark_of, kind_of, read_all, validate_command
 from attune_bench.progress import progress
 from attune_bench.report.render import render
 from attune_bench.report.text import report_document
@@ -82,8 +82,8 @@ def score(
     )
     if problems["error"] or problems["warning"]:
         counts = f"{plural(problems['error'], 'error')} and {plural(problems['warning'], 'warning')}"
-        beside = results if data is None else (data, "--results", *results)
-        emit(f"{counts} in the files; see: {shlex.join(('attune-bench', 'validate', *beside))}")
+        beside = (results, ()) if data is None else ([data], results)
+        emit(f"{counts} in the files; see: {validate_command(*beside, benchmark=chosen, forced=benchmark)}")
     forced = () if benchmark is None or chosen in BENCHMARKS else ("--benchmark", benchmark)
     emit(f"next: {shlex.join(('attune-bench', 'report', '--scores', str(target), *forced))}")
 
@@ -112,7 +112,7 @@ def demo(benchmark: str | None, html: Path) -> None:
         results = load_records("demo", kind_of(chosen.results))
     else:
         results = [result for predict in resolve(chosen.baselines).values() for result in predict(data)]
-    scores = score_records(results if data is None else data, results, benchmark=chosen)
+    scores = score_records(*([results] if data is None else [data, results]), benchmark=chosen)
     emit(f"SYNTHETIC data of {chosen.title}: {scores!r}\n")
     emit(render(report_document(scores)))
     try:

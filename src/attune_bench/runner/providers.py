@@ -78,12 +78,20 @@ class Endpoint:
 def provider_name(provider: str) -> str:
     """Return the name of a provider in place of its alias.
 
+    Raises
+    ------
+    ProviderError
+        The provider is unknown.
+
     Examples
     --------
     >>> provider_name("local"), provider_name("openai")
     ('openai-compatible', 'openai')
     """
-    return _ALIASES.get(provider, provider)
+    named = _ALIASES.get(provider, provider)
+    if named not in PROVIDERS:
+        raise ProviderError(f"unknown provider {provider!r}; expected one of {', '.join(PROVIDERS)}")
+    return named
 
 
 def endpoint(
@@ -124,8 +132,6 @@ def endpoint(
     Endpoint(provider='openai-compatible', url='http://localhost:8000/v1')
     """
     provider = provider_name(provider)
-    if provider not in PROVIDERS:
-        raise ProviderError(f"unknown provider {provider!r}; expected one of {', '.join(PROVIDERS)}")
     takes_url = provider == OPENAI_COMPATIBLE
     if bool(base_url) != takes_url:
         fault = f"{provider} needs the URL of its server" if takes_url else f"{provider} takes no URL of its own"

@@ -196,8 +196,9 @@ def test_several_metrics_are_ranked_each(call: Call, dialogues: Scored) -> None:
     ("command", "arguments", "message"),
     [
         ("compare", ["--metric", "composite_scor"], "no metric 'composite_scor'; did you mean 'composite_score'?"),
-        ("compare", ["--model", "a"], "--model names 1 model; name two, or none for every two"),
-        ("compare", ["--model", "a", "b", "c"], "--model names 3 models; name two, or none for every two"),
+        ("compare", ["--model", "a"], "--model names a; name two models, or none for every two"),
+        ("compare", ["--model", "a", "b", "c"], "--model names a, b, c; name two models, or none for every two"),
+        ("compare", ["--model", "a", "a"], "--model names a, a; name two models, or none for every two"),
         ("compare", ["--model", "a", "b"], "no scores of model 'a'; they are of baseline/chance,"),
         ("compare", ["--model"], "--model is given without a value; give one or more, or leave it out"),
         ("compare", ["--resamples", "0"], "resamples 0 is not a whole number from 1"),

@@ -221,3 +221,13 @@ def test_json_that_is_no_file_of_scores(content: bytes, message: str, tmp_path: 
     (tmp_path / "scores.json").write_bytes(content)
     with pytest.raises(SourceError, match=message):
         Scores.read(tmp_path / "scores.json")
+
+
+def test_scores_with_variants_and_records_are_read_back_the_same(tmp_path: Path) -> None:
+    scores = scores_named("eibench")
+    detail = tuple({"place": place} for place in range(scores.values.height))
+    with_detail = replace(scores, detail=detail).variant(failed="worst")
+    with_detail.write(tmp_path / "scores.parquet")
+    read = Scores.read(tmp_path / "scores.parquet")
+    assert same(read, with_detail)
+    assert read.detail == detail

@@ -254,3 +254,65 @@ def test_a_file_of_another_ending(tmp_path: Path) -> None:
     (tmp_path / "scores.txt").write_text("x")
     with pytest.raises(SourceError, match=r"no table of scores; expected a name in \.csv, \.jsonl or \.parquet"):
         Scores.read(tmp_path / "scores.txt")
+
+
+def test_blanks_around_names_do_not_count_and_an_empty_cluster_or_condition_is_none() -> None:
+    rows = [("a ", "q1", "hit", 1), ("a", " q2", "hit ", 0), ("a", "q3", "hit", 1)]
+    scores = Scores.from_table(frame(rows, cluster=["", " ", "x "], condition=["", None, " "]))
+    assert scores.models == ("a",)
+    assert scores.conditions == (None,)
+    assert list(scores.metrics) == ["hit"]
+    assert scores.units.rows() == [("q1", None), ("q2", None), ("q3", "x")]
+
+
+def test_traits_of_a_file_of_text_are_numbers_where_all_of_them_are(tmp_path: Path) -> None:
+    table = frame(year=["9", "10", "9", "10"], share=["0.5", "1", "0.5", "1"], code=["7", "b", "7", "b"])
+    scores = Scores.from_table(written(table, tmp_path / "results.csv"))
+    assert [scores.units[name].to_list()[0] for name in ("year", "share", "code")] == [9, 0.5, "7"]
+    assert scores.by("year", resamples=9)["stratum"].unique(maintain_order=True).to_list() == ["9", "10"]
+
+
+def test_two_columns_of_one_name(tmp_path: Path) -> None:
+    path = tmp_path / "results.csv"
+    path.write_text("model,unit,metric,value,model\na,q1,hit,1,b\n")
+    with pytest.raises(MetricInputError, match="two columns are called 'model'; rename one, or leave it out"):
+        Scores.from_table(path)
+
+
+def test_a_name_that_is_a_list(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    path.write_text('{"model": "a", "unit": [1], "metric": "hit", "value": 1}\n')
+    with pytest.raises(MetricInputError, match=re.escape("unit is of type List(Int64); expected text")):
+        Scores.from_table(path)
+
+
+def test_what_is_given_counts_before_the_file_beside_the_table(tmp_path: Path) -> None:
+    path = written(frame(), tmp_path / "results.csv")
+    (tmp_path / "results.toml").write_text('unit = "task"\n[metrics.hit]\nhigher_is_better = false\n')
+    by_title = Scores.from_table(path, about={"title": "Mine"})
+    assert by_title.metrics["hit"].higher_is_better is False
+    assert (by_title.provenance.title, by_title.provenance.unit) == ("Mine", "unit")
+    by_metrics = Scores.from_table(path, metrics={"hit": {"label": "Hits"}})
+    assert by_metrics.metrics["hit"].higher_is_better is True
+    assert by_metrics.provenance.unit == "task"
+
+
+@pytest.mark.parametrize(
+    ("about", "message"),
+    [
+        ({"condition": "model"}, "the table: condition: 'model' is a column of scores; call it otherwise"),
+        ({"condition": "hit"}, "the table: condition: 'hit' is a column of scores"),
+        ({"unit": "person", "cluster": "person"}, "unit and cluster are both called 'person'"),
+    ],
+)
+def test_words_that_cannot_be_told_apart(about: dict[str, str], message: str) -> None:
+    with pytest.raises(MetricInputError, match=re.escape(message)):
+        Scores.from_table(frame(cluster=list("xyxy")), about=about)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("digits", -1), ("digits", 16), ("scale", 0), ("scale", -1), ("label", "")]
+)
+def test_a_field_of_a_metric_out_of_range(field: str, value: Any) -> None:
+    with pytest.raises(MetricInputError, match=f"metrics.hit.{field}: {value!r}: "):
+        Scores.from_table(frame(), metrics={"hit": {field: value}})

@@ -142,7 +142,10 @@ def test_all_modes(call: Invoke) -> None:
         ([*LOCAL, "--prices", "none.toml"], "none.toml: cannot be read"),
         (["local", "m", "demo", "--codebook", "none.json"], "none.json"),
         (["local", "m", "none"], "none"),
-        (["azure", "m", "demo"], "azure"),
+        (["azure", "m", "demo"], "unknown provider 'azure'"),
+        (["azure", "m", "demo", "--dry-run"], "unknown provider 'azure'"),
+        (["local", "m", "demo", "--dry-run", "--judge-base-url", "http://h/v1"], "no judge; name one"),
+        (["local", "m", "demo", "--dry-run", "--concurrency", "0"], "concurrency is 0"),
         (
             [*LOCAL, "--max-cost", "1"],
             "the price of m is not known",
@@ -326,3 +329,13 @@ def test_progress_is_plain_lines_without_a_terminal(
         for now in range(100):  # noqa: B007 - the clock
             watch(Meter(1, 26, "conversation"))
     assert capsys.readouterr().err == "0/1 conversations, 0/26 calls, 0 tokens\n" * 3
+
+
+def test_results_are_not_written_among_the_data(call: Invoke, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "one.json").write_bytes(load("demo")[0].to_json())
+    for output in ("data", "data/results"):
+        status, _, err = call("run", "local", "m", "data", "-o", output, "--dry-run")
+        assert (status, err.count("\n")) == (2, 1)
+        assert f"--output {output} is in data, which is read as data" in err
+    assert call("run", "local", "m", "data", "-o", "database", "--dry-run")[0] == 0
