@@ -49,8 +49,9 @@ def report_outcome(outcome: RunOutcome, made: str = "file") -> int:
     if outcome.meter.responses:
         _say(outcome.meter.text())
     if outcome.unread:
-        where = plural(outcome.unread_in, unit)
-        _say(f"{plural(outcome.unread, 'answer')} in {where} could not be read and are missing, see calls in the files")
+        answers, where = plural(outcome.unread, "answer"), plural(outcome.unread_in, unit)
+        are = "is" if outcome.unread == 1 else "are"
+        _say(f"{answers} in {where} could not be read and {are} missing, see calls in the files")
     if outcome.stopped is not None:
         warn(f"stopped: {outcome.stopped}")
     for skipped in [skipped for skipped in outcome.skipped if skipped.reason != outcome.stopped][:3]:

@@ -51,7 +51,7 @@ def test_a_real_model_end_to_end(
     status, out, err = call("run", "local", "gemma-3-270m", "short.json", *options)
     assert status == 0, err
     assert "attune-bench:" not in err  # Lines of progress only.
-    assert "results: 1 file" in out
+    assert "results: 1 run" in out
     (path,) = (tmp_path / "results").glob("[!._]*.json")
     outcomes = {name: made["outcome"] for name, made in json.loads(path.read_bytes())["calls"].items()}
     # Draft, judge, read, read-hp and pairwise of the turn, and the whole. A model this small need not do well, but the
@@ -74,16 +74,18 @@ def test_a_real_model_talks_with_itself(
     real_model: str, call: Callable[..., tuple[int, str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    options = ["--base-url", real_model, "--simulator-model", "gemma-3-270m", "--scene", "repair", "--limit", 1]
+    options = ["--base-url", real_model, "--simulator-model", "gemma-3-270m", "--limit", 1]
+    options += ["--benchmark", "eibench", "--where", "scene=repair"]
     options += ["--max-rounds", 2, "--max-tokens", 120, "--seed", 1, "--call-timeout", 900]
-    status, out, err = call("eibench", "run", "local", "gemma-3-270m", "demo", *options)
+    status, out, err = call("run", "local", "gemma-3-270m", "demo", *options)
     assert status == 0, err
-    assert "episodes/gemma-3-270m: 1 episode" in out
-    (episode,) = load_episodes(tmp_path / "episodes" / "gemma-3-270m")
+    assert "results/gemma-3-270m: 1 episode" in out
+    (episode,) = load_episodes(tmp_path / "results" / "gemma-3-270m")
     # A model this small need not play well, but every end is one of the protocol, and the state is there.
     assert episode.outcome in ("max_rounds", "simulator_stop", "empty_reply", "empty_simulator_reply", "parse_failed")
     assert episode.final_anger is not None
     assert len(episode.history) >= 1
-    status, out, _ = call("eibench", "score", "episodes/gemma-3-270m", "--data", "demo", "--format", "json")
+    assert call("score", "--results", "results/gemma-3-270m", "--data", "demo")[0] == 0
+    status, out, _ = call("report", "--scores", "scores.parquet", "--format", "json")
     assert status == 0
-    assert json.loads(out)["model"] == "gemma-3-270m"
+    assert [row["model"] for row in json.loads(out)["models"]] == ["gemma-3-270m"]
