@@ -205,13 +205,24 @@ class ScoreTable:
     def keep(
         self, *, groups: Iterable[tuple[str, str | None]] | None = None, units: Iterable[str] | None = None
     ) -> Self:
-        """Return the scores of some models and conditions, or on some units, with their variants."""
-        rows = self.values.select(*KEYS).with_row_index("row")
+        """Return the scores of some models and conditions, or on some units, with their variants.
+
+        Where `units` leaves some out, the provenance has no hashes of data and runs, so that a signature hashes the
+        scores themselves; `Provenance.expected` is the number kept where the scores have every unit expected, else
+        None.
+        """
+        rows, provenance = self.values.select(*KEYS).with_row_index("row"), self.provenance
         if groups is not None:
             pairs = pl.DataFrame(list(groups), schema={"model": pl.String, "condition": pl.String}, orient="row")
             rows = rows.join(pairs, on=["model", "condition"], how="semi", nulls_equal=True)
         if units is not None:
-            rows = rows.filter(pl.col("unit").is_in(list(units)))
+            chosen = set(units)
+            rows = rows.filter(pl.col("unit").is_in(list(chosen)))
+            kept = self.units["unit"].is_in(list(chosen)).sum()
+            if kept < self.units.height:
+                complete = provenance.expected == self.units.height
+                about = {"data": None, "runs": None, "expected": kept if complete else None}
+                provenance = provenance.model_copy(update=about)
         places = rows["row"].sort().to_list()
         values = self.values[places]
         variants = self.variants
@@ -221,6 +232,7 @@ class ScoreTable:
             self,
             values=values,
             units=self.units.filter(pl.col("unit").is_in(values["unit"].implode())),
+            provenance=provenance,
             variants=variants,
             detail=None if self.detail is None else tuple(self.detail[place] for place in places),
         )
