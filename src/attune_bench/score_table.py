@@ -46,7 +46,7 @@ class Provenance(BaseModel):
     library_version : str
         The version that scored.
     synthetic : bool
-        Whether the data are invented, which every table says.
+        Whether any of the units scored is invented, which every table says.
     private : bool
         Whether clusters are people, of whom a page shows no value that rests on few.
     codebook, data, runs : str, optional

@@ -111,7 +111,7 @@ def score(
         headline=tuple(metrics),
         expected=len(known),
         variant=chosen,
-        synthetic=all(scenario.synthetic for scenario in known.values()),
+        synthetic=any(known[unit].synthetic for unit in played),
         codebook=codebook_hash(),
         data=fingerprint(known[unit] for unit in played),
         runs=fingerprint(held),

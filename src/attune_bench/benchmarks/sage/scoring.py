@@ -75,7 +75,7 @@ def score(dialogues: Iterable[SageDialogue], *, progress: Callable[[int], object
         cluster="scenario",
         primary="emo_point",
         headline=_METRICS,
-        synthetic=bool(held) and all(dialogue.synthetic for dialogue in held),
+        synthetic=any(dialogue.synthetic for dialogue in held),
         runs=fingerprint(held),
     )
     return Scores(values=values, units=units, metrics={name: CATALOG[name] for name in _METRICS}, provenance=provenance)

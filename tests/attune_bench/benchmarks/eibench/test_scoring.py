@@ -335,3 +335,10 @@ def test_progress_counts_the_episodes() -> None:
     told: list[int] = []
     score(DATA, EPISODES, progress=told.append)
     assert told == [3]
+
+
+def test_scores_are_synthetic_where_any_scenario_that_was_played_is() -> None:
+    data = [scenario("s1", synthetic=True), scenario("s2"), scenario("s3")]
+    episodes = [ended(one.id, (50, 30)) for one in data]
+    assert not score(data, episodes[1:]).provenance.synthetic
+    assert score(data, episodes).provenance.synthetic

@@ -279,3 +279,10 @@ def test_mistakes_are_one_line(call: Call, tmp_path: Path) -> None:
     status, out, err = call("report", "--scores", output, "--resamples", 0)
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert "resamples" in err
+
+
+def test_scores_are_synthetic_where_any_dialogue_is() -> None:
+    real = dialogues({"m": [50, 60]})
+    invented = SageDialogue.model_validate({**real[1].model_dump(), "scenario_id": "s9", "synthetic": True})
+    assert not score(real).provenance.synthetic
+    assert score([*real, invented]).provenance.synthetic
