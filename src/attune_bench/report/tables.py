@@ -131,16 +131,16 @@ def board(table: ScoreTable, summary: pl.DataFrame, metrics: Sequence[str], opti
         rows.append(
             {
                 "name": group_name(table, model, condition),
-                **dict(zip(metrics, own, strict=True)),
+                "metrics": dict(zip(metrics, own, strict=True)),
                 "n": own[0]["n"],
                 "clusters": own[0]["clusters"],
-                "least coverage": min(shares, default=None),
+                "coverage": min(shares, default=None),
                 "reason": _reasons(table, own),
             }
         )
     columns = [text_column("model", "name", is_name=True), *(_board_column(table.metrics[name]) for name in metrics)]
     columns.append(size_column())
-    if any(row["least coverage"] is not None for row in rows):
+    if any(row["coverage"] is not None for row in rows):
         columns.append(Column("least coverage", _least_coverage))
     return Table("summary", "Models", columns, rows, summary, (_board_note(table, metrics, options),))
 
@@ -156,12 +156,14 @@ def _reasons(table: ScoreTable, own: Sequence[Row]) -> str | None:
 
 def _board_column(metric: Metric) -> Column:
     inner = estimate_column(label(metric), "value", lambda _: metric)
-    return Column(inner.head, lambda row: inner.cell(row[metric.name]))
+    return Column(inner.head, lambda row: inner.cell(row["metrics"][metric.name]))
 
 
 def _least_coverage(row: Row) -> Cell:
-    share = row["least coverage"]
-    return Cell("-" if share is None else f"{100 * share:.1f}%", value=None if share is None else round(share, 3))
+    share = row["coverage"]
+    text = percent(share)
+    # Sorted by what is shown.
+    return Cell(text, value=None if share is None else float(text.rstrip("%")) / 100)
 
 
 def _board_note(table: ScoreTable, metrics: Sequence[str], options: AnalysisOptions) -> str:

@@ -29,14 +29,15 @@ IDENTITY = ("conversationId", "participant_id", "em_model", "mode")
 class Metadata(TypedDict):
     """How the scores were made: protocol, library version, whether the data are synthetic, what was not scored.
 
-    ``codebook``, ``data`` and ``runs`` are hashes of the bundled codebook, of the conversations and of the runs;
-    `attune_bench.stats.signing` makes them.
+    ``notes`` are sentences that stand under every table; the key is absent without any. ``codebook``, ``data`` and
+    ``runs`` are hashes of the bundled codebook, of the conversations and of the runs, which signatures carry.
     """
 
     protocol: str
     library_version: NotRequired[str]
     synthetic: NotRequired[bool]
     issues: NotRequired[list[Issue]]
+    notes: NotRequired[list[str]]
     codebook: NotRequired[str]
     data: NotRequired[str]
     runs: NotRequired[str]

@@ -21,7 +21,7 @@ import numpy as np
 import polars as pl
 
 from attune_bench.benchmarks.eibench.metrics import METRICS, NUMBERS
-from attune_bench.fingerprint import codebook_hash, fingerprint
+from attune_bench.fingerprint import fingerprint
 from attune_bench.score_table import KEYS, Provenance
 from attune_bench.scores import Scores
 from attune_bench.stats.intervals import null
@@ -112,7 +112,6 @@ def score(
         expected=len(known),
         variant=chosen,
         synthetic=any(known[unit].synthetic for unit in played),
-        codebook=codebook_hash(),
         data=fingerprint(known[unit] for unit in played),
         runs=fingerprint(held),
         models=dict.fromkeys(sorted({episode.model for episode in held}), settings),

@@ -283,6 +283,7 @@ def test_mistakes_are_one_line(call: Call, tmp_path: Path) -> None:
 
 def test_scores_are_synthetic_where_any_dialogue_is() -> None:
     real = dialogues({"m": [50, 60]})
-    invented = SageDialogue.model_validate({**real[1].model_dump(), "scenario_id": "s9", "synthetic": True})
+    [alike] = dialogues({"m": [70]}, first=2)
+    invented = alike.model_validate({**alike.model_dump(by_alias=True), "synthetic": True})
     assert not score(real).provenance.synthetic
     assert score([*real, invented]).provenance.synthetic

@@ -29,7 +29,7 @@ def perspective_gap(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> 
     Returns
     -------
     polars.DataFrame
-        ``model, mode, om, hp, gap, low, high, p, p_holm, n, participants, reason``. ``om`` and ``hp`` are
+        ``model, condition, om, hp, gap, low, high, p, p_holm, significant, n, clusters, mde, reason``. ``om`` and ``hp`` are
         ``avg_binary_om_accuracy`` and ``avg_binary_human_accuracy``, ``gap`` is `om` minus `hp`; ``p`` is that of
         `attune_metrics.stats.comparison.paired_permutation_test`, ``p_holm`` Holm's over the models of a mode.
 
@@ -67,9 +67,9 @@ def phrasing_gap(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> pl.
     Returns
     -------
     polars.DataFrame
-        ``model, mode, observer, hp_facing, gap, low, high, p, p_holm, n, participants, reason``: the two are
-        ``avg_binary_human_accuracy`` and ``avg_binary_human_accuracy_hp``, ``gap`` is ``hp_perspective_gap``, the first
-        minus the second. A model that was not asked the HP-facing questions has null.
+        ``model, condition, observer, hp_facing, gap, low, high, p, p_holm, significant, n, clusters, mde, reason``: the
+        two are ``avg_binary_human_accuracy`` and ``avg_binary_human_accuracy_hp``, ``gap`` is ``hp_perspective_gap``,
+        the first minus the second. A model that was not asked the HP-facing questions has null.
 
     Raises
     ------
@@ -121,7 +121,7 @@ def branch_errors(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> pl
     Returns
     -------
     polars.DataFrame
-        ``model, mode, branch, mae, low, high, n, participants, reason``; lower is better. A missing prediction counts
+        ``model, condition, branch, mae, low, high, n, clusters, reason``; lower is better. A missing prediction counts
         as 4, as in scoring.
 
     Raises

@@ -54,7 +54,7 @@ def question_agreement(
     Returns
     -------
     polars.DataFrame
-        ``task, question, model, mode, agreement, low, high, answers, n, clusters, coverage, reason``; questions in
+        ``task, question, model, condition, agreement, low, high, answers, n, clusters, coverage, reason``; questions in
         the order of the codebook. Truth and predictions count as in scoring, where a missing prediction is a no, so
         that the mean of a task's agreements, weighted by ``answers``, is its pooled accuracy. ``answers`` counts the
         turns whose truth is yes or no, in ``n`` conversations; ``coverage`` is the share of them with a prediction.
