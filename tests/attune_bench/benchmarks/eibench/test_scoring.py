@@ -342,3 +342,7 @@ def test_scores_are_synthetic_where_any_scenario_that_was_played_is() -> None:
     episodes = [ended(one.id, (50, 30)) for one in data]
     assert not score(data, episodes[1:]).provenance.synthetic
     assert score(data, episodes).provenance.synthetic
+
+
+def test_the_codebook_is_no_part_of_the_signature() -> None:
+    assert Signature.parse(score(DATA, EPISODES).sign()).codebook is None
