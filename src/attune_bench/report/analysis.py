@@ -50,7 +50,7 @@ def analysis_note(scores: ScoreTable, analysis: Analysis, frame: pl.DataFrame, o
 
 
 def analysis_tables(scores: ScoreTable, key: str, analysis: Analysis, frame: pl.DataFrame) -> list[Table]:
-    """Return the tables of an analysis, one for each metric, condition and `Analysis.by`; all numbers go with the first.
+    """Return the tables of an analysis, by metric, condition and `Analysis.by`; all numbers go with the first.
 
     Parameters
     ----------

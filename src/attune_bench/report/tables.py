@@ -36,12 +36,12 @@ __all__ = [
     "comparison_note",
     "comparison_tables",
     "group_name",
-    "headline",
     "label",
     "metric_of",
     "metric_tables",
     "model_frame",
     "overlap_note",
+    "provenance_line",
     "rank_tables",
     "sorted_groups",
     "standing_notes",
@@ -54,7 +54,7 @@ _WIDEST_HEAD = 40
 _COUNTED = ("failed", "calls")
 
 
-def headline(table: ScoreTable) -> str:
+def provenance_line(table: ScoreTable) -> str:
     """Return what has to be said of all the numbers: benchmark, protocol, variant, conditions, n, version."""
     held = table.provenance
     clusters = table.units["cluster"].drop_nulls().n_unique() + table.units["cluster"].null_count()

@@ -82,7 +82,7 @@ def options_of(benchmark: Benchmark, verb: str) -> list[Option]:
 def value_of(option: Option) -> Any:
     """Return a value as the command line would give it."""
     texts: dict[Any, str] = {int: "3", float: "0.5", bool: "yes", Path: str(MISSING), str: "vendor/other"}
-    value = option.choices[0] if option.choices else option.kind(texts.get(option.kind, "0.5"))
+    value = option.values[0] if option.values else option.kind(texts.get(option.kind, "0.5"))
     return (value,) if option.multiple else value
 
 
@@ -171,11 +171,11 @@ def test_its_metrics_are_those_of_the_catalogue(benchmark: Benchmark, demo_score
 @each
 def test_its_choices_are_those_of_the_scores(benchmark: Benchmark, demo_scores: Mapping[str, Scores]) -> None:
     scores = demo_scores[benchmark.name]
-    assert scores.choices == {choice.name: choice.options for choice in benchmark.choices}
-    assert scores.provenance.variant == {choice.name: choice.options[0] for choice in benchmark.choices}
+    assert scores.choices == {choice.name: choice.values for choice in benchmark.choices}
+    assert scores.provenance.variant == {choice.name: choice.values[0] for choice in benchmark.choices}
     for choice in benchmark.choices:
-        assert all(f"{option}" in choice.help for option in choice.options)
-        for option in choice.options:
+        assert all(f"{option}" in choice.help for option in choice.values)
+        for option in choice.values:
             assert scores.variant(**{choice.name: option}).provenance.variant[choice.name] == option
 
 
@@ -189,10 +189,10 @@ def test_scoring_takes_its_options(benchmark: Benchmark) -> None:
     taken = {name for name, parameter in parameters.items() if parameter.kind is parameter.KEYWORD_ONLY}
     assert taken == {"progress", *(option.name for option in options)}
     for option in options:
-        values = option.choices or (value_of(option),)
+        values = option.values or (value_of(option),)
         # Every choice is in the signature.
         assert len({scored(benchmark, **{option.name: value}).sign() for value in values}) == len(values)
-        if option.choices:
+        if option.values:
             assert scored(benchmark, **{option.name: values[0]}).sign() == scored(benchmark).sign(), "the default"
             with pytest.raises(MetricInputError, match="unheard-of"):
                 scored(benchmark, **{option.name: "unheard-of"})
@@ -212,8 +212,8 @@ def test_its_settings_take_the_options_of_run(benchmark: Benchmark) -> None:
             with pytest.raises(OSError, match=MISSING.name):
                 settings_of(benchmark, **{option.name: MISSING})
         else:
-            values = option.choices if option.choices and not option.multiple else [value_of(option)]
-            values = [(choice,) for choice in option.choices] if option.multiple and option.choices else values
+            values = option.values if option.values and not option.multiple else [value_of(option)]
+            values = [(choice,) for choice in option.values] if option.multiple and option.values else values
             made = [settings_of(benchmark, **{option.name: value}) for value in values]
             assert len({str(one) for one in made}) == len(values), option.name
     for general in ({"seed": 1}, {"temperature": None}, {"max_tokens": 5}):

@@ -300,8 +300,8 @@ def test_scores_do_not_choose_what_is_imported(scores: Scores, name: str) -> Non
 
 
 def test_sections_are_resolved_by_reference() -> None:
-    assert callable(resolve("attune_bench.benchmarks.attunebench.page:sections"))
-    assert callable(resolve("attune_bench.benchmarks.eibench.page:sections"))
+    assert callable(resolve("attune_bench.benchmarks.attunebench.sections:sections"))
+    assert callable(resolve("attune_bench.benchmarks.eibench.sections:sections"))
 
 
 def test_a_page_without_the_extra_says_how_to_get_it(scores: Scores, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,7 +29,8 @@ def perspective_gap(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> 
     Returns
     -------
     polars.DataFrame
-        ``model, condition, om, hp, gap, low, high, p, p_holm, significant, n, clusters, mde, reason``. ``om`` and ``hp`` are
+        ``model, condition, om, hp, gap, low, high, p, p_holm, significant, n, clusters, mde,
+        reason``. ``om`` and ``hp`` are
         ``avg_binary_om_accuracy`` and ``avg_binary_human_accuracy``, ``gap`` is `om` minus `hp`; ``p`` is that of
         `attune_metrics.stats.comparison.paired_permutation_test`, ``p_holm`` Holm's over the models of a mode.
 
