@@ -63,8 +63,6 @@ class Provenance(BaseModel):
         How many units a model should have been run on, where that is known.
     variant : dict of str to str
         What was chosen of the choices that the terms depend on.
-    models : dict
-        By model, the settings of its run.
     notes : tuple of str
         Sentences that stand under every table.
     issues : tuple of Issue
@@ -90,7 +88,6 @@ class Provenance(BaseModel):
     reference: str | None = None
     expected: int | None = None
     variant: dict[str, str] = {}
-    models: dict[str, dict[str, Any]] = {}
     notes: tuple[str, ...] = ()
     issues: tuple[Issue, ...] = ()
 

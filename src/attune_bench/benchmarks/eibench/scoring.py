@@ -114,7 +114,6 @@ def score(
         synthetic=any(known[unit].synthetic for unit in played),
         data=fingerprint(known[unit] for unit in played),
         runs=fingerprint(held),
-        models=dict.fromkeys(sorted({episode.model for episode in held}), settings),
         notes=_notes(held, known, settings),
     )
     units = pl.DataFrame(
