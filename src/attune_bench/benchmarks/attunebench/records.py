@@ -8,10 +8,9 @@ from typing_extensions import TypedDict
 
 from attune_bench.benchmarks.attunebench.conversation_score import (
     AVERAGED,
-    ConversationScore,
     CountScores,
-    TurnScore,
 )
+from attune_bench.benchmarks.attunebench.reference import BINARY_TASKS, counts_key
 from attune_data import Issue
 
 __all__ = ["CELLS", "COUNTED", "COUNTS", "IDENTITY", "TURN_KEYS", "Metadata"]
@@ -39,7 +38,7 @@ class Metadata(TypedDict):
 
 COUNTS = tuple(CountScores.__annotations__)
 CELLS = ("tp", "tn", "fp", "fn")
-COUNTED = tuple(name for name in TurnScore.__annotations__ if f"pooled_{name}" in ConversationScore.__annotations__)
+COUNTED = tuple(map(counts_key, BINARY_TASKS))
 TURN_KEYS: Mapping[str, str] = {
     **{f"avg_{name}": name for name in AVERAGED},
     **{f"pooled_{name}.{score}": name for name in COUNTED for score in COUNTS if score not in CELLS},
