@@ -3,9 +3,10 @@
 import warnings
 from collections.abc import Sequence
 from math import sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import polars as pl
 
 from attune_bench.stats.intervals import interval_ends, null
 from attune_bench.stats.options import ALPHA, AnalysisOptions
@@ -20,7 +21,16 @@ from attune_metrics.stats.resampling import bootstrap_distribution
 from attune_metrics.stats.statistics import mean_of_sums, point_estimate
 from attune_metrics.stats.sums import Statistic
 
-__all__ = ["Paired", "corrected", "paired"]
+__all__ = ["TESTED", "Paired", "paired", "tested"]
+
+TESTED: dict[str, Any] = {
+    **dict.fromkeys(("low", "high", "p", "p_holm"), pl.Float64),
+    "significant": pl.Boolean,
+    **dict.fromkeys(("n", "clusters"), pl.Int64),
+    "mde": pl.Float64,
+    "reason": pl.String,
+}
+"""The columns that every table of differences ends in."""
 
 
 class Paired(NamedTuple):
@@ -89,17 +99,16 @@ def paired(
     return [found[place] for place in range(len(one))]
 
 
-def corrected(found: Sequence[Paired], families: Sequence[str], options: AnalysisOptions) -> list[float | None]:
-    """Return Holm-corrected p-values; pairs with one label are a family.
+def tested(found: Sequence[Paired], families: Sequence[str], options: AnalysisOptions) -> list[tuple[Any, ...]]:
+    """Return the columns `TESTED` of each pair, with Holm-corrected p-values; pairs with one label are a family.
 
     Warns where a family is so large that, with so few random exchanges, no corrected p-value can be below 0.05.
     """
-    result: list[float | None] = [None] * len(found)
+    corrected = np.full(len(found), np.nan)
     for family in dict.fromkeys(families):
         places = [place for place, label in enumerate(families) if label == family]
         values = [np.nan if (p := found[place].p) is None else p for place in places]
-        for place, p in zip(places, holm(values).tolist(), strict=True):
-            result[place] = null(p)
+        corrected[places] = holm(values)
         tests = sum(not np.isnan(value) for value in values)
         smallest = tests / (options.resamples + 1)
         if smallest >= ALPHA and any(found[place].sampled for place in places):
@@ -108,7 +117,10 @@ def corrected(found: Sequence[Paired], families: Sequence[str], options: Analysi
                 f"p can be below {smallest:.2g}; use at least {int(tests / ALPHA)}",
                 stacklevel=4,
             )
-    return result
+    return [
+        (one.low, one.high, one.p, p, None if p is None else p < ALPHA, one.n, one.clusters, one.mde, one.reason)
+        for one, p in zip(found, map(null, corrected.tolist()), strict=True)
+    ]
 
 
 def _detectable(one: Floats, other: Floats, mask: Mask, draws: Draws, statistic: Statistic) -> list[float | None]:
