@@ -1,7 +1,7 @@
 """Pairs of series on the same units: their difference, its interval, p-values and minimum detectable effect."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from math import sqrt
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ from attune_metrics.stats.arrays import Floats
 from attune_metrics.stats.comparison import paired_bootstrap, paired_permutation_test
 from attune_metrics.stats.multiplicity import holm
 from attune_metrics.stats.power import MDE_FACTOR, minimum_detectable_effect
-from attune_metrics.stats.resampling import bootstrap_distribution
+from attune_metrics.stats.resampling import Resamples, bootstrap_distribution
 from attune_metrics.stats.statistics import mean_of_sums, point_estimate
 from attune_metrics.stats.sums import Statistic
 
@@ -64,8 +64,17 @@ def paired(
     both = np.logical_and.reduce(~np.isnan(one + other), axis=1)
     for mask, places in group_by_mask(scored):
         first, second = one[places][:, :, mask], other[places][:, :, mask]
+        resamples, distribution = draws.of(mask), None
+        if statistic is not mean_of_sums:
+            distribution = _differences(first, second, resamples, statistic)
         intervals = paired_bootstrap(
-            first, second, draws.of(mask), statistic=statistic, method=options.method, level=options.level
+            first,
+            second,
+            resamples,
+            statistic=statistic,
+            method=options.interval,
+            level=options.level,
+            distribution=distribution,
         )
         tests = paired_permutation_test(
             first,
@@ -75,7 +84,7 @@ def paired(
             n_permutations=options.resamples,
             seed=options.seed,
         )
-        effects = _detectable(first, second, mask, draws, statistic)
+        effects = _detectable(first, second, draws.labels(mask), distribution)
         for place, interval, test, mde in zip(places.tolist(), intervals, tests, effects, strict=True):
             common = both[place] & mask
             sides = np.where(common, [one[place], other[place]], np.nan)
@@ -123,23 +132,31 @@ def tested(found: Sequence[Paired], families: Sequence[str], options: AnalysisOp
     ]
 
 
-def _detectable(one: Floats, other: Floats, mask: Mask, draws: Draws, statistic: Statistic) -> list[float | None]:
-    """Return the minimum detectable effect of each pair of series, None where it is undefined."""
-    if statistic is mean_of_sums:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UndefinedMetricWarning)
-            labels = draws.labels(mask)
-            return [null(minimum_detectable_effect(a[0], b[0], labels)) for a, b in zip(one, other, strict=True)]
-    # Scores of pooled counts have no units whose variance could be taken; their standard error is the bootstrap's.
-    terms, resamples = one.shape[1], draws.of(mask)
-    distribution = bootstrap_distribution(
+def _differences(one: Floats, other: Floats, resamples: Resamples, statistic: Statistic) -> Floats:
+    """Return the difference of each pair of series in every resample."""
+    terms = one.shape[1]
+    return bootstrap_distribution(
         np.concatenate([one, other], axis=1),
         resamples,
         statistic=lambda sums, n: statistic(sums[..., :terms], n) - statistic(sums[..., terms:], n),
     )
+
+
+def _detectable(
+    one: Floats, other: Floats, labels: Sequence[Hashable], distribution: Floats | None
+) -> list[float | None]:
+    """Return the minimum detectable effect of each pair of series, None where it is undefined.
+
+    Scores of pooled counts have no units whose variance could be taken: their standard error is that of the bootstrap
+    `distribution`.
+    """
+    if distribution is None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UndefinedMetricWarning)
+            return [null(minimum_detectable_effect(a[0], b[0], labels)) for a, b in zip(one, other, strict=True)]
     effects: list[float | None] = []
     for both, row in zip(~np.isnan(one[:, 0] + other[:, 0]), distribution, strict=True):
-        known, clusters = row[~np.isnan(row)], len(np.unique(resamples.clusters[both]))
+        known, clusters = row[~np.isnan(row)], len({label for label, there in zip(labels, both, strict=True) if there})
         # Resamples of few clusters vary too little, by the factor that a variance over n - 1 has.
         error = float(np.std(known)) * sqrt(clusters / (clusters - 1)) if len(known) and clusters > 1 else 0.0
         effects.append(MDE_FACTOR * error if error > 0 else None)

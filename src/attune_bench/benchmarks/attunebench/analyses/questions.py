@@ -83,7 +83,7 @@ def question_agreement(
             values[:, [_RIGHT, _ASKED]],
             draws.of(np.ones(len(series.units), dtype=np.bool_)),
             statistic=lambda sums, _: sums[..., _RIGHT] / sums[..., _ASKED],
-            method=chosen.method,
+            method=chosen.interval,
             level=chosen.level,
         )
         for place, (found, interval) in enumerate(zip(values, intervals, strict=True)):
