@@ -175,8 +175,9 @@ class Benchmark:
     analyses : Reference
         By name, its own `attune_bench.analyses.Analysis`.
     sections : Reference, optional
-        ``sections(scores, *, data, results, small_cells, **options) -> list of Section``: its own parts of the page,
-        called with what `attune_bench.report.html.html_report` is; a Section without parts says why it is left out.
+        ``sections(page, *, data, results) -> list of Section``: its own parts of a page of HTML, of which `page`, an
+        `attune_bench.report.sections.PageScores`, has the scores and options; `data` and `results` are None where not
+        given. A Section without parts says why it is left out.
     commands : tuple of Command
         Commands that it has alone.
     limits : tuple of str

@@ -94,8 +94,7 @@ def html_report(
         warnings.simplefilter("always")
         sections = general_sections(asked)
         if benchmark and benchmark.sections:
-            own_sections = resolve(benchmark.sections)
-            sections += own_sections(table, data=data, results=results, small_cells=small_cells, **options)
+            sections += resolve(benchmark.sections)(asked, data=data, results=results)
     warned = list(dict.fromkeys(str(warning.message) for warning in caught))
     sections += [_methods(asked, benchmark, data, warned), _limits(asked, benchmark)]
     if data is not None:

@@ -35,6 +35,7 @@ __all__ = [
     "board",
     "comparison_note",
     "comparison_tables",
+    "difference_columns",
     "group_name",
     "label",
     "metric_of",
@@ -304,6 +305,16 @@ def _under(table: ScoreTable, condition: str | None) -> str:
     return "" if condition is None else f", {table.provenance.condition} {condition}"
 
 
+def difference_columns(table: ScoreTable) -> list[Column]:
+    """Return the columns of a stratum set against its complement."""
+    low, high = "difference_low", "difference_high"
+    return [
+        estimate_column("difference", "difference", metric_of(table), low=low, high=high, signed=True),
+        p_column("p", "p"),
+        p_column("Holm p", "p_holm"),
+    ]
+
+
 def subgroup_tables(table: ScoreTable, frame: pl.DataFrame) -> list[Table]:
     """Return a table of the strata for each metric, model and condition."""
     of = metric_of(table)
@@ -314,11 +325,7 @@ def subgroup_tables(table: ScoreTable, frame: pl.DataFrame) -> list[Table]:
         estimate_column("value", "value", of),
     ]
     if compared:
-        columns += [
-            estimate_column("difference", "difference", of, low="difference_low", high="difference_high", signed=True),
-            p_column("p", "p"),
-            p_column("Holm p", "p_holm"),
-        ]
+        columns += difference_columns(table)
     tables: list[Table] = []
     for (metric, model, condition), rows in frame.group_by("metric", "model", "condition", maintain_order=True):
         family = f", family of {plural(rows['p'].count(), 'test')}" if compared else ""

@@ -137,7 +137,7 @@ def rank_intervals(
     [(2.5, 2.0, 3.0), (1.0, 1.0, 1.0), (2.5, 2.0, 3.0)]
     """
     if method not in ("percentile-expanded", "percentile"):
-        raise MetricInputError(f"unknown method {method!r}; expected expanded or percentile")
+        raise MetricInputError(f"unknown method {method!r}; expected percentile-expanded or percentile")
     check_level(level)
     rows = check_array(scores, "scores", "models", "units")
     if not len(rows):

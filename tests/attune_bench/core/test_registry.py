@@ -23,6 +23,7 @@ from attune_bench.benchmarks.base import resolve
 from attune_bench.cli import app
 from attune_bench.cli.options import VerbCommand
 from attune_bench.report.columns import Section
+from attune_bench.report.sections import PageScores
 from attune_bench.runner.calls import Call as ModelCall
 from attune_bench.runner.calls import Role
 from attune_bench.runner.task import Source, Task
@@ -326,8 +327,12 @@ def test_its_sections_are_drawn_or_say_why_not(benchmark: Benchmark, demo_scores
     if benchmark.sections is None:
         return
     data, results = demo_of(benchmark)
+    analyses = {**ANALYSES, **resolve(benchmark.analyses)}
+    page = PageScores(
+        table=demo_scores[benchmark.name], analyses=analyses, small_cells=False, options={"resamples": 50}
+    )
     for given in ({"data": data, "results": results}, {"data": None, "results": None}):
-        sections = resolve(benchmark.sections)(demo_scores[benchmark.name], **given, small_cells=False, resamples=50)
+        sections = resolve(benchmark.sections)(page, **given)
         assert sections
         assert all(isinstance(section, Section) and section.title for section in sections)
         assert all(section.parts or section.left_out for section in sections)

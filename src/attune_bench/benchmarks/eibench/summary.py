@@ -4,8 +4,7 @@ from typing import Any
 
 import polars as pl
 
-from attune_bench.benchmarks.eibench.metrics import NUMBERS
-from attune_bench.benchmarks.eibench.scoring import FAILURES
+from attune_bench.benchmarks.eibench.scoring import FAILURES, NUMBERS
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.summary import summary
 from attune_data.eibench.scenario import SCENES
