@@ -46,7 +46,7 @@ class Provenance(BaseModel):
     library_version : str
         The version that scored.
     synthetic : bool
-        Whether the data are invented, which every table says.
+        Whether any of the units scored is invented, which every table says.
     private : bool
         Whether clusters are people, of whom a page shows no value that rests on few.
     codebook, data, runs : str, optional
@@ -63,8 +63,6 @@ class Provenance(BaseModel):
         How many units a model should have been run on, where that is known.
     variant : dict of str to str
         What was chosen of the choices that the terms depend on.
-    models : dict
-        By model, the settings of its run.
     notes : tuple of str
         Sentences that stand under every table.
     issues : tuple of Issue
@@ -90,7 +88,6 @@ class Provenance(BaseModel):
     reference: str | None = None
     expected: int | None = None
     variant: dict[str, str] = {}
-    models: dict[str, dict[str, Any]] = {}
     notes: tuple[str, ...] = ()
     issues: tuple[Issue, ...] = ()
 
@@ -205,13 +202,24 @@ class ScoreTable:
     def keep(
         self, *, groups: Iterable[tuple[str, str | None]] | None = None, units: Iterable[str] | None = None
     ) -> Self:
-        """Return the scores of some models and conditions, or on some units, with their variants."""
-        rows = self.values.select(*KEYS).with_row_index("row")
+        """Return the scores of some models and conditions, or on some units, with their variants.
+
+        Where `units` leaves some out, the provenance has no hashes of data and runs, so that a signature hashes the
+        scores themselves; `Provenance.expected` is the number kept where the scores have every unit expected, else
+        None.
+        """
+        rows, provenance = self.values.select(*KEYS).with_row_index("row"), self.provenance
         if groups is not None:
             pairs = pl.DataFrame(list(groups), schema={"model": pl.String, "condition": pl.String}, orient="row")
             rows = rows.join(pairs, on=["model", "condition"], how="semi", nulls_equal=True)
         if units is not None:
-            rows = rows.filter(pl.col("unit").is_in(list(units)))
+            chosen = set(units)
+            rows = rows.filter(pl.col("unit").is_in(list(chosen)))
+            kept = self.units["unit"].is_in(list(chosen)).sum()
+            if kept < self.units.height:
+                complete = provenance.expected == self.units.height
+                about = {"data": None, "runs": None, "expected": kept if complete else None}
+                provenance = provenance.model_copy(update=about)
         places = rows["row"].sort().to_list()
         values = self.values[places]
         variants = self.variants
@@ -221,6 +229,7 @@ class ScoreTable:
             self,
             values=values,
             units=self.units.filter(pl.col("unit").is_in(values["unit"].implode())),
+            provenance=provenance,
             variants=variants,
             detail=None if self.detail is None else tuple(self.detail[place] for place in places),
         )

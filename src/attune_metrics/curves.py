@@ -86,8 +86,9 @@ def recovery_time(curve: Sequence[float]) -> float:
     Returns
     -------
     float
-        From 1 turn, unbounded, lower is better; inf if the curve does not come back (so take medians, not means); nan,
-        with `UndefinedMetricWarning`, if it never falls.
+        From 1 turn, unbounded, lower is better; inf if the curve does not come back; nan, with
+        `UndefinedMetricWarning`, if it never falls. Scores have no infinite value: their mean is over the curves that
+        come back, and says nothing of the others. The median of all curves needs no such choice.
 
     Examples
     --------
@@ -115,7 +116,8 @@ def turns_to_target(curve: Sequence[float], *, target: float) -> float:
     Returns
     -------
     float
-        From 0 to unbounded, lower is better; inf if it is never reached (so take medians, not means).
+        From 0 to unbounded, lower is better; inf if it is never reached. Scores have no infinite value: their mean is
+        over the curves that reach the target, and says nothing of the others. The median of all needs no such choice.
 
     Raises
     ------
@@ -162,7 +164,6 @@ METRICS: tuple[Metric, ...] = (
         label="Recovery time",
         low=1,
         higher_is_better=False,
-        statistic="median",
         function=recovery_time,
         nullable=True,
     ),
@@ -170,7 +171,6 @@ METRICS: tuple[Metric, ...] = (
         name="turns_to_target",
         label="Turns to target",
         higher_is_better=False,
-        statistic="median",
         function=turns_to_target,
     ),
 )

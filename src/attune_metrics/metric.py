@@ -33,7 +33,7 @@ class Metric:
         question); or only a model with all its units.
     statistic : str
         How the terms of units make the value of a model, a name in `attune_metrics.stats.statistics.STATISTICS`; or
-        ``median``, or ``z_score`` among models, which do not follow from sums over units.
+        ``z_score`` among models, which does not follow from sums over units.
     terms : tuple of str
         The columns that the statistic takes; empty where it takes one column, named as the metric.
     coverage : tuple of str

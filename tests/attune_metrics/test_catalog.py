@@ -133,7 +133,7 @@ SOURCES = {"eibench": "EIBench (arXiv:2606.15532)", "sage": "SAGE (arXiv:2505.02
 def test_entry_is_complete(metric: Metric) -> None:
     assert metric.label
     assert metric.low < metric.high
-    assert metric.statistic in {*STATISTICS, "median", "z_score"}
+    assert metric.statistic in {*STATISTICS, "z_score"}
     if metric.name != "composite_z":
         assert SOURCES.get(metric.family, "AttuneBench (arXiv:2605.21739), ") in metric.source
     if metric.function is None:  # the source begins with where the value comes from
@@ -252,7 +252,7 @@ def test_terms_name_the_columns_that_a_statistic_takes() -> None:
             assert (metric.statistic, metric.terms) == (score, tuple(f"{counts}.{cell}" for cell in cells))
         elif name not in {"composite_z", "reward_macro"}:
             assert metric.terms == ()
-            assert metric.statistic in {"mean", "share", "median"}
+            assert metric.statistic in {"mean", "share"}
     assert (CATALOG["composite_z"].statistic, CATALOG["composite_z"].terms) == ("z_score", ("composite_score",))
     macro = CATALOG["reward_macro"]
     assert macro.statistic == "mean_of_means"

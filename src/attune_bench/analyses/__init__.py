@@ -26,6 +26,7 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             title="Correlation of metrics across models",
             note="rho: Spearman's, of the models' values. The models are fixed.",
             rows_need="scores of at least three models in one condition, and two metrics",
+            estimate="rho",
             signed=("rho",),
         ),
         "condition_differences": Analysis(
@@ -34,6 +35,7 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             note="Difference: the condition minus the reference, on the units of both.",
             exchanged="the models",
             rows_need="scores of a model under at least two conditions",
+            estimate="difference",
             signed=("difference",),
         ),
         "rank_shifts": Analysis(
@@ -41,6 +43,7 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             title="Shifts of rank between conditions",
             note="Shift: places won against the reference, among the models that have both conditions.",
             rows_need="scores of at least two models under the same two conditions",
+            estimate="shift",
             signed=("shift",),
         ),
         "win_rates": Analysis(
@@ -48,12 +51,14 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             title="Win rates",
             note="Rate: the share of units on which A is better than B, ties half.",
             rows_need="scores of at least two models in one condition",
+            estimate="rate",
         ),
         "variance_split": Analysis(
             function=variance_split,
             title="Variance between units and between models",
             note="Method of moments on the units that every model has; models are fixed. The residual holds both error "
             "and what a unit adds for one model only: they cannot be told apart.",
+            estimate="variance",
         ),
         "unit_difficulty": Analysis(
             function=unit_difficulty,

@@ -1,7 +1,7 @@
 """What an analysis is: its function, what it needs, and what a report says of it."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 import polars as pl
@@ -31,8 +31,15 @@ class Analysis:
         The keywords it takes beside the scores: the reference data, what was scored.
     rows_need : str
         What scores must have for the frame to have a row.
+    estimate : str
+        The column of the frame whose interval its columns ``low`` and ``high`` are; where empty, reports show these as
+        columns of their own.
     signed : tuple of str
         Columns whose sign matters, so that reports print it.
+    by : tuple of str
+        Columns that reports make tables by, beside ``condition``, ``reference`` and ``metric``.
+    heads : mapping of str to str
+        By column its heading, where it is not the name.
     """
 
     function: Callable[..., pl.DataFrame]
@@ -43,4 +50,7 @@ class Analysis:
     takes_metrics: bool = True
     needs: tuple[Literal["data", "results"], ...] = ()
     rows_need: str = "scores of at least one model"
+    estimate: str = ""
     signed: tuple[str, ...] = ()
+    by: tuple[str, ...] = ()
+    heads: Mapping[str, str] = field(default_factory=dict)

@@ -12,8 +12,8 @@ from typing_extensions import Unpack
 
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.intervals import distribution_ends
-from attune_bench.stats.options import ALPHA, AnalysisKeywords, AnalysisOptions
-from attune_bench.stats.paired import corrected, paired
+from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
+from attune_bench.stats.paired import TESTED, paired, tested
 from attune_bench.stats.ranking import direction
 from attune_bench.stats.series import Draws, ScoreSeries
 from attune_metrics.stats.arrays import average_ranks
@@ -85,18 +85,13 @@ def condition_differences(scores: ScoreTable, **options: Unpack[AnalysisKeywords
     for metric in metrics:
         values, scored = series.values(metric), series.scored[first] & series.scored[second]
         found = paired(series, values[first], values[second], scored, draws, chosen, series.statistic(metric))
-        holm = corrected(found, families, chosen)
-        for place, ((a, b), pair, p) in enumerate(zip(pairs, found, holm, strict=True)):
-            identity = *series.groups[a], series.groups[b][1], metric
-            tested = *pair[:6], p, None if p is None else p < ALPHA
-            rows[place, metric] = (*identity, *tested, pair.n, pair.clusters, pair.mde, pair.reason)
+        columns = tested(found, families, chosen)
+        for place, ((a, b), pair, own) in enumerate(zip(pairs, found, columns, strict=True)):
+            rows[place, metric] = (*series.groups[a], series.groups[b][1], metric, *pair[:3], *own)
     schema: dict[str, Any] = {
         **dict.fromkeys(("model", "condition", "reference", "metric"), str),
-        **dict.fromkeys(("value", "value_reference", "difference", "low", "high", "p", "p_holm"), float),
-        "significant": bool,
-        **dict.fromkeys(("n", "clusters"), int),
-        "mde": float,
-        "reason": str,
+        **dict.fromkeys(("value", "value_reference", "difference"), float),
+        **TESTED,
     }
     ordered = [rows[place, metric] for place in range(len(pairs)) for metric in metrics]
     return pl.DataFrame(ordered, schema=schema, orient="row")

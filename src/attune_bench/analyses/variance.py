@@ -127,7 +127,7 @@ def _split(values: Floats, resamples: Resamples, options: AnalysisOptions) -> li
         return np.concatenate([found, parts / parts.sum(axis=-1, keepdims=True)], axis=-1)
 
     several = np.broadcast_to(terms, (2 * len(SOURCES), *terms.shape))
-    return bootstrap(several, resamples, statistic=statistic, method=options.method, level=options.level)
+    return bootstrap(several, resamples, statistic=statistic, method=options.interval, level=options.level)
 
 
 def unit_difficulty(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:

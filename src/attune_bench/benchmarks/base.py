@@ -70,7 +70,7 @@ class Option:
         The commands that take it.
     kind : callable
         Its value from a text: str, int, float, bool, `pathlib.Path`, or a function that raises a ValueError.
-    choices : tuple of str
+    values : tuple of str
         The values it can have; any where there are none.
     multiple : bool
         Whether it takes several values.
@@ -84,7 +84,7 @@ class Option:
     help: str
     verbs: tuple[Verb, ...]
     kind: Callable[[str], Any] = str
-    choices: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
     multiple: bool = False
     required: bool = False
     flag: str = ""
@@ -100,13 +100,13 @@ class Choice:
         As in `attune_bench.Scores.variant`, and on the command line ``--name``.
     help : str
         What it does, in a sentence.
-    options : tuple of str
+    values : tuple of str
         What can be chosen, the default first.
     """
 
     name: str
     help: str
-    options: tuple[str, ...]
+    values: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,8 +175,9 @@ class Benchmark:
     analyses : Reference
         By name, its own `attune_bench.analyses.Analysis`.
     sections : Reference, optional
-        ``sections(scores, *, data, results, small_cells, **options) -> list of Section``: its own parts of the page,
-        called with what `attune_bench.report.html.html_report` is; a Section without parts says why it is left out.
+        ``sections(page, *, data, results) -> list of Section``: its own parts of a page of HTML, of which `page`, an
+        `attune_bench.report.sections.PageScores`, has the scores and options; `data` and `results` are None where not
+        given. A Section without parts says why it is left out.
     commands : tuple of Command
         Commands that it has alone.
     limits : tuple of str

@@ -123,11 +123,11 @@ def _click_option(option: Option | Choice) -> click.Option:
     names = [f"--{option.name.replace('_', '-')}", option.name]
     if isinstance(option, Choice):
         said = f"{option.help[:1].upper()}{option.help[1:]}. By default as in the file, where score writes "
-        return click.Option(names, type=click.Choice(option.options), help=f"{said}{option.options[0]}.")
+        return click.Option(names, type=click.Choice(option.values), help=f"{said}{option.values[0]}.")
     names[0] = option.flag or names[0]
     if option.kind is bool:
         return click.Option(names, is_flag=True, default=None, help=option.help)
-    kind: Any = click.Choice(option.choices) if option.choices else option.kind
+    kind: Any = click.Choice(option.values) if option.values else option.kind
     if option.kind is Path:
         kind = click.Path(path_type=Path)
     help_text = f"{option.help} Several may follow." if option.multiple else option.help

@@ -1,6 +1,7 @@
 """The table of any analysis: its columns follow from the names and types of the frame's columns."""
 
 from dataclasses import replace
+from itertools import chain
 
 import polars as pl
 
@@ -30,14 +31,11 @@ _HEADS = {
     **dict.fromkeys(("model_b", "metric_b"), "B"),
     "p_holm": "Holm p",
     "significant": "differ",
-    "value_none": "none",
     "value_reference": "reference",
 }
 _PLAIN = Metric(name="", label="")
-# A section's heading says these instead of a column.
-_HEADED = ("condition", "reference", "metric", "task")
-# The ends of an interval, and the column of what they are the ends of.
-_ENDS = {"low": ("gap", "drift", "difference", "rho", "shift", "rate", "agreement", "mae", "variance", "value")}
+# The title of a table says these instead of a column.
+_HEADED = ("condition", "reference", "metric")
 
 
 def analysis_note(scores: ScoreTable, analysis: Analysis, frame: pl.DataFrame, options: AnalysisOptions) -> str:
@@ -52,7 +50,7 @@ def analysis_note(scores: ScoreTable, analysis: Analysis, frame: pl.DataFrame, o
 
 
 def analysis_tables(scores: ScoreTable, key: str, analysis: Analysis, frame: pl.DataFrame) -> list[Table]:
-    """Return the tables of an analysis, one for each metric and condition; all numbers go with the first.
+    """Return the tables of an analysis, by metric, condition and `Analysis.by`; all numbers go with the first.
 
     Parameters
     ----------
@@ -67,15 +65,15 @@ def analysis_tables(scores: ScoreTable, key: str, analysis: Analysis, frame: pl.
     """
     if frame.is_empty():
         return [Table(key, f"Nothing to show: this needs {in_words(scores, analysis.rows_need)}.", (), (), frame)]
-    headed = [name for name in (*_HEADED, *(["model"] if "group" in frame.columns else [])) if name in frame.columns]
+    headed = [name for name in dict.fromkeys((*_HEADED, *analysis.by)) if name in frame.columns]
     columns = _columns(scores, analysis, frame, headed)
     tables: list[Table] = []
-    for values, rows in frame.group_by(headed, maintain_order=True):
+    for values, rows in frame.group_by(headed, maintain_order=True) if headed else [((), frame)]:
         said = dict(zip(headed, values, strict=True))
         title = [in_words(scores, analysis.title)]
         if "metric" in said:
             title.append(label(scores.metrics[str(said["metric"])]))
-        title += [str(said[name]) for name in ("task", "model") if name in said]
+        title += [str(said[name]) for name in analysis.by if name in said]
         if said.get("condition") is not None:
             against = f" against {said['reference']}" if "reference" in said else ""
             title.append(f"{scores.provenance.condition} {said['condition']}{against}")
@@ -99,30 +97,24 @@ def _columns(scores: ScoreTable, analysis: Analysis, frame: pl.DataFrame, headed
 
     of = {"rate": share, "coverage": share, "variance": variance}
     names = frame.columns
-    estimate = next((name for name in _ENDS["low"] if name in names), "") if "low" in names else ""
-    hidden = {
-        *headed,
-        "reason",
-        "low",
-        "high",
-        "share_low",
-        "share_high",
-        "mark",
-        *(["clusters"] if "n" in names else []),
-    }
+    heads = {**_HEADS, **analysis.heads}
+    # What one cell shows beside an estimate or a number of units.
+    beside = {analysis.estimate: ("low", "high"), "share": ("share_low", "share_high"), "n": ("clusters",)}
+    joined = {name: also for name, also in beside.items() if {name, *also} <= {*names}}
+    hidden = {*headed, "reason", "mark", *chain(*joined.values())}
     columns = []
     for name, kind in frame.schema.items():
-        head = _HEADS.get(name, name.replace("_", " "))
+        head = heads.get(name, name.replace("_", " "))
         signed = name in analysis.signed
         if name in hidden:
             continue
-        if name == estimate:
+        if name in joined and name == analysis.estimate:
             columns.append(estimate_column(head, name, of.get(name, metric), signed=signed))
-        elif name == "share":
+        elif name in joined and name == "share":
             columns.append(estimate_column(head, name, share, low="share_low", high="share_high"))
         elif name in {"p", "p_holm"}:
             columns.append(p_column(head, name))
-        elif name == "n":
+        elif name in joined and name == "n":
             columns.append(size_column())
         elif kind == pl.Boolean:
             columns.append(yes_column(head, name))

@@ -16,7 +16,7 @@ from attune_bench.report.page import element, page
 from attune_bench.report.sections import PageScores, general_sections
 from attune_bench.report.subgroups import lacking_units
 from attune_bench.report.suppression import few_groups, hides
-from attune_bench.report.tables import headline
+from attune_bench.report.tables import provenance_line
 from attune_bench.report.words import INTERVALS, drawn, has_clusters
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.intervals import too_few
@@ -94,8 +94,7 @@ def html_report(
         warnings.simplefilter("always")
         sections = general_sections(asked)
         if benchmark and benchmark.sections:
-            own_sections = resolve(benchmark.sections)
-            sections += own_sections(table, data=data, results=results, small_cells=small_cells, **options)
+            sections += resolve(benchmark.sections)(asked, data=data, results=results)
     warned = list(dict.fromkeys(str(warning.message) for warning in caught))
     sections += [_methods(asked, benchmark, data, warned), _limits(asked, benchmark)]
     if data is not None:
@@ -117,7 +116,7 @@ def _title(table: ScoreTable) -> str:
 
 def _top(table: ScoreTable, notice: str) -> list[Html]:
     """Return what is said of all numbers, below the title."""
-    parts = [element("p", headline(table), class_="quiet")]
+    parts = [element("p", provenance_line(table), class_="quiet")]
     if table.provenance.synthetic:
         people = ": no score here is of a real person" if table.provenance.private else ""
         parts.append(element("p", f"SYNTHETIC demonstration data{people}.", class_="notice"))

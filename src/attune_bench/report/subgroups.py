@@ -11,13 +11,20 @@ from attune_bench.report.columns import (
     Section,
     Table,
     estimate_column,
-    p_column,
     size_column,
     text_column,
     with_note,
 )
 from attune_bench.report.suppression import ShownSet, conceal, hidden_strata, hides, withheld
-from attune_bench.report.tables import group_name, label, metric_of, overlap_note, sorted_groups, subgroup_notes
+from attune_bench.report.tables import (
+    difference_columns,
+    group_name,
+    label,
+    metric_of,
+    overlap_note,
+    sorted_groups,
+    subgroup_notes,
+)
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.intervals import too_few
 from attune_bench.stats.options import AnalysisOptions, SamplingKeywords
@@ -106,7 +113,6 @@ def subgroup_section(
 
 def _table(table: ScoreTable, trait: str, frame: pl.DataFrame, overlapping: int) -> Table:
     """Return the strata of a trait, in each the models from the best of all units."""
-    of = metric_of(table)
     order = {group: place for place, group in enumerate(sorted_groups(table))}
     strata = {name: place for place, name in enumerate(frame["stratum"].unique(maintain_order=True))}
     rows = [{**row, "name": group_name(table, row["model"], row["condition"])} for row in frame.iter_rows(named=True)]
@@ -114,10 +120,8 @@ def _table(table: ScoreTable, trait: str, frame: pl.DataFrame, overlapping: int)
     columns: list[Column] = [
         text_column("stratum", "stratum", is_name=True),
         text_column("model", "name", is_name=True),
-        estimate_column(label(table.metrics[table.primary]), "value", of),
-        estimate_column("difference", "difference", of, low="difference_low", high="difference_high", signed=True),
-        p_column("p", "p"),
-        p_column("Holm p", "p_holm"),
+        estimate_column(label(table.metrics[table.primary]), "value", metric_of(table)),
+        *difference_columns(table),
         size_column(),
     ]
     title = trait.replace("_", " ")

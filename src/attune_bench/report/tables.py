@@ -35,13 +35,14 @@ __all__ = [
     "board",
     "comparison_note",
     "comparison_tables",
+    "difference_columns",
     "group_name",
-    "headline",
     "label",
     "metric_of",
     "metric_tables",
     "model_frame",
     "overlap_note",
+    "provenance_line",
     "rank_tables",
     "sorted_groups",
     "standing_notes",
@@ -54,7 +55,7 @@ _WIDEST_HEAD = 40
 _COUNTED = ("failed", "calls")
 
 
-def headline(table: ScoreTable) -> str:
+def provenance_line(table: ScoreTable) -> str:
     """Return what has to be said of all the numbers: benchmark, protocol, variant, conditions, n, version."""
     held = table.provenance
     clusters = table.units["cluster"].drop_nulls().n_unique() + table.units["cluster"].null_count()
@@ -131,16 +132,16 @@ def board(table: ScoreTable, summary: pl.DataFrame, metrics: Sequence[str], opti
         rows.append(
             {
                 "name": group_name(table, model, condition),
-                **dict(zip(metrics, own, strict=True)),
+                "metrics": dict(zip(metrics, own, strict=True)),
                 "n": own[0]["n"],
                 "clusters": own[0]["clusters"],
-                "least coverage": min(shares, default=None),
+                "coverage": min(shares, default=None),
                 "reason": _reasons(table, own),
             }
         )
     columns = [text_column("model", "name", is_name=True), *(_board_column(table.metrics[name]) for name in metrics)]
     columns.append(size_column())
-    if any(row["least coverage"] is not None for row in rows):
+    if any(row["coverage"] is not None for row in rows):
         columns.append(Column("least coverage", _least_coverage))
     return Table("summary", "Models", columns, rows, summary, (_board_note(table, metrics, options),))
 
@@ -156,12 +157,14 @@ def _reasons(table: ScoreTable, own: Sequence[Row]) -> str | None:
 
 def _board_column(metric: Metric) -> Column:
     inner = estimate_column(label(metric), "value", lambda _: metric)
-    return Column(inner.head, lambda row: inner.cell(row[metric.name]))
+    return Column(inner.head, lambda row: inner.cell(row["metrics"][metric.name]))
 
 
 def _least_coverage(row: Row) -> Cell:
-    share = row["least coverage"]
-    return Cell("-" if share is None else f"{100 * share:.1f}%", value=None if share is None else round(share, 3))
+    share = row["coverage"]
+    text = percent(share)
+    # Sorted by what is shown.
+    return Cell(text, value=None if share is None else float(text.rstrip("%")) / 100)
 
 
 def _board_note(table: ScoreTable, metrics: Sequence[str], options: AnalysisOptions) -> str:
@@ -302,6 +305,16 @@ def _under(table: ScoreTable, condition: str | None) -> str:
     return "" if condition is None else f", {table.provenance.condition} {condition}"
 
 
+def difference_columns(table: ScoreTable) -> list[Column]:
+    """Return the columns of a stratum set against its complement."""
+    low, high = "difference_low", "difference_high"
+    return [
+        estimate_column("difference", "difference", metric_of(table), low=low, high=high, signed=True),
+        p_column("p", "p"),
+        p_column("Holm p", "p_holm"),
+    ]
+
+
 def subgroup_tables(table: ScoreTable, frame: pl.DataFrame) -> list[Table]:
     """Return a table of the strata for each metric, model and condition."""
     of = metric_of(table)
@@ -312,11 +325,7 @@ def subgroup_tables(table: ScoreTable, frame: pl.DataFrame) -> list[Table]:
         estimate_column("value", "value", of),
     ]
     if compared:
-        columns += [
-            estimate_column("difference", "difference", of, low="difference_low", high="difference_high", signed=True),
-            p_column("p", "p"),
-            p_column("Holm p", "p_holm"),
-        ]
+        columns += difference_columns(table)
     tables: list[Table] = []
     for (metric, model, condition), rows in frame.group_by("metric", "model", "condition", maintain_order=True):
         family = f", family of {plural(rows['p'].count(), 'test')}" if compared else ""

@@ -10,9 +10,9 @@ from attune_bench.report.outcomes import calls_table, failure_tables
 from attune_bench.report.render import Document
 from attune_bench.report.tables import (
     board,
-    headline,
     metric_tables,
     model_frame,
+    provenance_line,
     standing_notes,
 )
 from attune_bench.score_table import ScoreTable
@@ -47,7 +47,7 @@ def report_document(table: ScoreTable, **options: Unpack[SamplingKeywords]) -> D
         tables,
         notes=notes,
         signature=sign(table, metrics=shown, **options),
-        head=headline(table),
+        head=provenance_line(table),
     )
 
 

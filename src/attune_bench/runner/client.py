@@ -160,7 +160,7 @@ class Client:
         tries, faults, began, loop = 0, 0, math.inf, asyncio.get_running_loop()
         while True:
             self._check_stopped()
-            number = await self._throttle.acquire(first=began < math.inf)
+            call_number = await self._throttle.acquire(first=began < math.inf)
             bound: float | None = None
             price: float | None = None
             try:
@@ -189,7 +189,7 @@ class Client:
                         price = 0.0
                         await self._budget.not_charged(bound)
                     if result.status == 429:
-                        self._throttle.too_many(began=number, wait=result.wait)
+                        self._throttle.too_many(call_number=call_number, wait=result.wait)
             finally:
                 self._throttle.release()
                 await self._budget.settle(bound, price)

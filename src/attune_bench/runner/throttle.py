@@ -55,7 +55,7 @@ class Throttle:
     Examples
     --------
     >>> throttle = Throttle(8)
-    >>> throttle.too_many(began=throttle.now(), wait=0.0)
+    >>> throttle.too_many(call_number=throttle.now(), wait=0.0)
     >>> throttle.places
     4.0
     """
@@ -108,11 +108,11 @@ class Throttle:
         self.places = min(self.places + 1 / self.places, self._most)
         self._admit()
 
-    def too_many(self, *, began: int, wait: float) -> None:
+    def too_many(self, *, call_number: int, wait: float) -> None:
         """Note that the server refused the call of a number and asked for a wait in seconds."""
         if wait > 0:
             self._closed_until = max(self._closed_until, asyncio.get_running_loop().time() + wait)
-        if began > self._cut:
+        if call_number > self._cut:
             self.places = max(self.places / 2, 1.0)
             self._cut = self._sent
 

@@ -14,8 +14,8 @@ import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.score_table import ScoreTable
-from attune_bench.stats.options import ALPHA, AnalysisKeywords, AnalysisOptions
-from attune_bench.stats.paired import Paired, corrected, paired
+from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
+from attune_bench.stats.paired import TESTED, paired, tested
 from attune_bench.stats.series import Draws, ScoreSeries
 from attune_bench.stats.traits import strata_of, unit_traits
 from attune_data.query import Queryable
@@ -26,11 +26,8 @@ __all__ = ["compare", "compare_all", "compare_by", "count_significant"]
 
 _SCHEMA: dict[str, Any] = {
     **dict.fromkeys(("model_a", "model_b", "condition", "metric"), pl.String),
-    **dict.fromkeys(("difference", "low", "high", "p", "p_holm"), pl.Float64),
-    "significant": pl.Boolean,
-    **dict.fromkeys(("n", "clusters"), pl.Int64),
-    "mde": pl.Float64,
-    "reason": pl.String,
+    "difference": pl.Float64,
+    **TESTED,
 }
 
 Pair = tuple[str, str, str | None]
@@ -208,16 +205,10 @@ def _compare(table: ScoreTable, pairs: Sequence[Pair], options: AnalysisOptions)
     for name in names:
         values, scored = series.values(name), series.scored[first] & series.scored[second]
         found = paired(series, values[first], values[second], scored, draws, options, series.statistic(name))
-        for pair, result, p_holm in zip(pairs, found, corrected(found, families, options), strict=True):
-            rows.setdefault((pair[2], name), []).append(_row(pair, name, result, p_holm))
+        for pair, one, columns in zip(pairs, found, tested(found, families, options), strict=True):
+            rows.setdefault((pair[2], name), []).append((*pair, name, one.difference, *columns))
     ordered = [rows[condition, name] for condition in table.conditions for name in names if (condition, name) in rows]
     return pl.DataFrame([row for family in ordered for row in family], schema=_SCHEMA, orient="row")
-
-
-def _row(pair: Pair, name: str, found: Paired, p_holm: float | None) -> tuple[Any, ...]:
-    significant = None if p_holm is None else p_holm < ALPHA
-    tested = found.difference, found.low, found.high, found.p, p_holm, significant
-    return (*pair, name, *tested, found.n, found.clusters, found.mde, found.reason)
 
 
 def _under(table: ScoreTable, condition: str | None) -> str:

@@ -67,6 +67,6 @@ def distribution_ends(
         return None, None, "a single resample has no spread"
     if not whole and np.ptp(known) <= ROUNDING * np.abs(known).max():
         return None, None, "no variation among clusters"
-    levels = symmetric_levels(options.level, drawn if options.method == "expanded" else None)
+    levels = symmetric_levels(options.level, drawn if options.interval == "percentile-expanded" else None)
     low, high = np.quantile(known, levels, method="inverted_cdf" if whole else "linear").tolist()
     return low, high, None

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Literal, get_args
+from typing import get_args
 
 from typing_extensions import TypedDict
 
@@ -12,9 +12,7 @@ from attune_metrics.checks import check_level, check_whole
 from attune_metrics.errors import MetricInputError
 from attune_metrics.stats.resampling import Method
 
-__all__ = ["ALPHA", "FEW", "MIN_CLUSTERS", "AnalysisKeywords", "AnalysisOptions", "IntervalName", "SamplingKeywords"]
-
-IntervalName = Literal["percentile-expanded", "percentile", "bca"]
+__all__ = ["ALPHA", "FEW", "MIN_CLUSTERS", "AnalysisKeywords", "AnalysisOptions", "SamplingKeywords"]
 
 ALPHA = 0.05
 """Two models differ significantly where the Holm-corrected p-value is below this."""
@@ -33,7 +31,7 @@ class SamplingKeywords(TypedDict, total=False):
     seed: int
     level: float
     unit: str
-    interval: IntervalName
+    interval: Method
 
 
 class AnalysisKeywords(SamplingKeywords, total=False):
@@ -78,7 +76,7 @@ class AnalysisOptions:
     seed: int = 0
     level: float = 0.95
     unit: str = "cluster"
-    interval: IntervalName = "percentile-expanded"
+    interval: Method = "percentile-expanded"
 
     def __new__(cls, **options: object) -> "AnalysisOptions":
         """Refuse an unknown option by its name."""
@@ -93,8 +91,8 @@ class AnalysisOptions:
             raise MetricInputError(f"metrics is the text {self.metrics!r:.60}; expected a list of names")
         if self.metrics is not None and not len(self.metrics):
             raise MetricInputError("metrics is empty; name some, or leave it out")
-        if self.interval not in get_args(IntervalName):
-            raise MetricInputError(f"unknown interval {self.interval!r}; expected {', '.join(get_args(IntervalName))}")
+        if self.interval not in get_args(Method):
+            raise MetricInputError(f"unknown interval {self.interval!r}; expected {', '.join(get_args(Method))}")
         check_whole(self.resamples, "resamples", 1)
         check_whole(self.seed, "seed", 0)
         check_level(self.level)
@@ -124,8 +122,3 @@ class AnalysisOptions:
         if self.unit not in by_name:
             raise MetricInputError(f"unknown unit {self.unit!r}; expected {', '.join(reversed(by_name))}")
         return by_name[self.unit]
-
-    @property
-    def method(self) -> Method:
-        """The interval, by the name it has in `attune_metrics`."""
-        return "expanded" if self.interval == "percentile-expanded" else self.interval

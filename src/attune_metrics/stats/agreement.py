@@ -99,7 +99,7 @@ def cohen_kappa_interval(
     resamples: Resamples,
     *,
     weights: KappaWeights | None = None,
-    method: Method = "expanded",
+    method: Method = "percentile-expanded",
     confidence: float = 0.95,
 ) -> Interval:
     """Bootstrap interval of Cohen's kappa, over units or whole clusters of them.
@@ -110,7 +110,7 @@ def cohen_kappa_interval(
         As for `cohen_kappa`.
     resamples : Resamples
         From `draw_resamples` over the same units.
-    method : {"expanded", "percentile", "bca"}
+    method : {"percentile-expanded", "percentile", "bca"}
         As for `bootstrap`.
     confidence : float
         Confidence level, between 0 and 1.
@@ -168,7 +168,7 @@ def fleiss_kappa(ratings: Ratings) -> float:
 
 
 def fleiss_kappa_interval(
-    ratings: Ratings, resamples: Resamples, *, method: Method = "expanded", confidence: float = 0.95
+    ratings: Ratings, resamples: Resamples, *, method: Method = "percentile-expanded", confidence: float = 0.95
 ) -> Interval:
     """Bootstrap interval of Fleiss' kappa, over units or whole clusters of them.
 
@@ -228,7 +228,7 @@ def krippendorff_alpha_interval(
     resamples: Resamples,
     *,
     level: MeasurementLevel,
-    method: Method = "expanded",
+    method: Method = "percentile-expanded",
     confidence: float = 0.95,
 ) -> Interval:
     """Bootstrap interval of Krippendorff's alpha, over units or whole clusters of them.

@@ -36,8 +36,9 @@ def paired_bootstrap(
     resamples: Resamples,
     *,
     statistic: Statistic = mean_of_sums,
-    method: Method = "expanded",
+    method: Method = "percentile-expanded",
     level: float = 0.95,
+    distribution: Floats | None = None,
 ) -> list[Interval]:
     """Bootstrap confidence interval of ``statistic(a) - statistic(b)``, for each pair of series.
 
@@ -49,6 +50,8 @@ def paired_bootstrap(
         Of one shape; the first series of `a` is compared with the first of `b`, and so on.
     resamples, statistic, method, level
         As for `bootstrap`.
+    distribution : array of float, shape (pairs, resamples), optional
+        The difference in every resample, where it is known already.
 
     Returns
     -------
@@ -70,7 +73,9 @@ def paired_bootstrap(
     (0.75, 0.1, 1.5)
     """
     pairs = _pair(a, b, len(resamples.clusters))
-    intervals = bootstrap(pairs, resamples, statistic=_difference(statistic), method=method, level=level)
+    intervals = bootstrap(
+        pairs, resamples, statistic=_difference(statistic), method=method, level=level, distribution=distribution
+    )
     differ = _differ(cluster_sums(pairs, resamples.clusters))
     return [
         interval

@@ -98,7 +98,7 @@ def rank_intervals(
     scores: ArrayLike,
     resamples: Resamples,
     *,
-    method: Literal["expanded", "percentile"] = "expanded",
+    method: Literal["percentile-expanded", "percentile"] = "percentile-expanded",
     level: float = 0.95,
 ) -> list[Interval]:
     """Rank of each model by its mean score, with a bootstrap interval of the rank.
@@ -112,7 +112,7 @@ def rank_intervals(
         Higher is better; nan where a model has no score for a unit: its mean is over the others.
     resamples : Resamples
         From `draw_resamples` over the same units.
-    method : {"expanded", "percentile"}
+    method : {"percentile-expanded", "percentile"}
         As for `bootstrap`; expanded for the number of clusters of the model that has the fewest.
     level : float
         Confidence level of each interval alone, between 0 and 1.
@@ -136,8 +136,8 @@ def rank_intervals(
     >>> [(i.estimate, i.low, i.high) for i in rank_intervals(scores, draw_resamples(range(6), seed=1))]
     [(2.5, 2.0, 3.0), (1.0, 1.0, 1.0), (2.5, 2.0, 3.0)]
     """
-    if method not in ("expanded", "percentile"):
-        raise MetricInputError(f"unknown method {method!r}; expected expanded or percentile")
+    if method not in ("percentile-expanded", "percentile"):
+        raise MetricInputError(f"unknown method {method!r}; expected percentile-expanded or percentile")
     check_level(level)
     rows = check_array(scores, "scores", "models", "units")
     if not len(rows):
@@ -156,7 +156,7 @@ def rank_intervals(
         reason = f"a model has no value in {len(ranks) - len(known)} of {len(ranks)} resamples"
     low, high = np.full((2, len(rows)), np.nan)
     if reason is None:
-        levels = symmetric_levels(level, fewest if method == "expanded" else None)
+        levels = symmetric_levels(level, fewest if method == "percentile-expanded" else None)
         low, high = np.quantile(known, levels, axis=0, method="inverted_cdf")
     return [
         Interval(

@@ -43,7 +43,7 @@ from attune_metrics.stats.sums import (
 
 __all__ = ["Interval", "Method", "Resamples", "bootstrap", "bootstrap_distribution", "draw_resamples"]
 
-Method = Literal["expanded", "percentile", "bca"]
+Method = Literal["percentile-expanded", "percentile", "bca"]
 _NORMAL = NormalDist()
 
 
@@ -189,8 +189,9 @@ def bootstrap(
     resamples: Resamples,
     *,
     statistic: Statistic = mean_of_sums,
-    method: Method = "expanded",
+    method: Method = "percentile-expanded",
     level: float = 0.95,
+    distribution: Floats | None = None,
 ) -> list[Interval]:
     """Bootstrap confidence interval of a statistic, for each series.
 
@@ -198,8 +199,8 @@ def bootstrap(
     `bootstrap_distribution`. With ``tail = (1 - level) / 2``, G clusters, t the quantile of
     Student's t with G - 1 degrees of freedom and Phi the normal distribution, their levels are:
 
-    - `expanded`: ``Phi(sqrt(G / (G - 1)) t(tail))`` and 1 minus that [2]_, wider than `percentile` where clusters are
-      few, because the resamples of few clusters vary too little;
+    - `percentile-expanded`: ``Phi(sqrt(G / (G - 1)) t(tail))`` and 1 minus that [2]_, wider than `percentile` where
+      clusters are few, because the resamples of few clusters vary too little;
     - `percentile`: ``tail`` and ``1 - tail``;
     - `bca`: ``Phi(z0 + (z0 + z) / (1 - a (z0 + z)))`` for z the normal quantile of either; z0 is the normal quantile of
       the share of resamples below the estimate, ties counted half, and a, the acceleration, is from leaving out each
@@ -209,10 +210,12 @@ def bootstrap(
     ----------
     values, resamples, statistic
         As for `bootstrap_distribution`.
-    method : {"expanded", "percentile", "bca"}
+    method : {"percentile-expanded", "percentile", "bca"}
         Which quantiles.
     level : float
         Confidence level, between 0 and 1.
+    distribution : array of float, shape (series, resamples), optional
+        What `bootstrap_distribution` gives of the same values, resamples and statistic, where it is known already.
 
     Returns
     -------
@@ -224,7 +227,8 @@ def bootstrap(
     Raises
     ------
     MetricInputError
-        As `bootstrap_distribution`, and if the method is unknown or the level not between 0 and 1.
+        As `bootstrap_distribution`, and if the method is unknown, the level not between 0 and 1 or the distribution of
+        another shape.
 
     Notes
     -----
@@ -247,7 +251,10 @@ def bootstrap(
     estimates = point_estimate(terms, statistic=statistic)
     sums = cluster_sums(terms, resamples.clusters)
     n = sums[..., -1].sum(axis=0)
-    distribution = _distribution(sums, resamples, statistic)
+    if distribution is None:
+        distribution = _distribution(sums, resamples, statistic)
+    elif distribution.shape != (shape := (len(terms), len(resamples.counts))):
+        raise MetricInputError(f"distribution has shape {distribution.shape}; expected {shape} (series, resamples)")
     present = sums[..., -1] > 0
     left_out = np.empty(0)
     if method == "bca":
@@ -263,7 +270,7 @@ def bootstrap(
             levels = _bca(known, estimate, left_out[present[:, series], series], level)
             reason = None if levels else "the BCa correction is undefined; are there too few clusters?"
         elif reason is None:
-            levels = symmetric_levels(level, clusters if method == "expanded" else None)
+            levels = symmetric_levels(level, clusters if method == "percentile-expanded" else None)
         low, high = np.quantile(known, levels).tolist() if levels else (nan, nan)
         intervals.append(Interval(estimate, low, high, level, method, int(n[series]), clusters, reason))
     return intervals

@@ -118,7 +118,7 @@ def test_one_model_of_eibench_has_the_official_summary(call: Call, episodes: Sco
     status, out, _ = call("score", "--results", rash, "--data", episodes.data, "--output", output)
     assert status == 0
     assert "0 errors and 6 warnings in the files; see: attune-bench validate " in out
-    found = model_summary(Scores.read(output), resamples=50)
+    found = model_summary(Scores.read(output))
     assert (found["n"], found["failed"]["parse_failed"], found["scenarios"]) == (42, 6, 48)
 
 

@@ -23,6 +23,7 @@ from attune_bench.benchmarks.base import resolve
 from attune_bench.cli import app
 from attune_bench.cli.options import VerbCommand
 from attune_bench.report.columns import Section
+from attune_bench.report.sections import PageScores
 from attune_bench.runner.calls import Call as ModelCall
 from attune_bench.runner.calls import Role
 from attune_bench.runner.task import Source, Task
@@ -82,7 +83,7 @@ def options_of(benchmark: Benchmark, verb: str) -> list[Option]:
 def value_of(option: Option) -> Any:
     """Return a value as the command line would give it."""
     texts: dict[Any, str] = {int: "3", float: "0.5", bool: "yes", Path: str(MISSING), str: "vendor/other"}
-    value = option.choices[0] if option.choices else option.kind(texts.get(option.kind, "0.5"))
+    value = option.values[0] if option.values else option.kind(texts.get(option.kind, "0.5"))
     return (value,) if option.multiple else value
 
 
@@ -171,11 +172,11 @@ def test_its_metrics_are_those_of_the_catalogue(benchmark: Benchmark, demo_score
 @each
 def test_its_choices_are_those_of_the_scores(benchmark: Benchmark, demo_scores: Mapping[str, Scores]) -> None:
     scores = demo_scores[benchmark.name]
-    assert scores.choices == {choice.name: choice.options for choice in benchmark.choices}
-    assert scores.provenance.variant == {choice.name: choice.options[0] for choice in benchmark.choices}
+    assert scores.choices == {choice.name: choice.values for choice in benchmark.choices}
+    assert scores.provenance.variant == {choice.name: choice.values[0] for choice in benchmark.choices}
     for choice in benchmark.choices:
-        assert all(f"{option}" in choice.help for option in choice.options)
-        for option in choice.options:
+        assert all(f"{option}" in choice.help for option in choice.values)
+        for option in choice.values:
             assert scores.variant(**{choice.name: option}).provenance.variant[choice.name] == option
 
 
@@ -189,10 +190,10 @@ def test_scoring_takes_its_options(benchmark: Benchmark) -> None:
     taken = {name for name, parameter in parameters.items() if parameter.kind is parameter.KEYWORD_ONLY}
     assert taken == {"progress", *(option.name for option in options)}
     for option in options:
-        values = option.choices or (value_of(option),)
+        values = option.values or (value_of(option),)
         # Every choice is in the signature.
         assert len({scored(benchmark, **{option.name: value}).sign() for value in values}) == len(values)
-        if option.choices:
+        if option.values:
             assert scored(benchmark, **{option.name: values[0]}).sign() == scored(benchmark).sign(), "the default"
             with pytest.raises(MetricInputError, match="unheard-of"):
                 scored(benchmark, **{option.name: "unheard-of"})
@@ -212,8 +213,8 @@ def test_its_settings_take_the_options_of_run(benchmark: Benchmark) -> None:
             with pytest.raises(OSError, match=MISSING.name):
                 settings_of(benchmark, **{option.name: MISSING})
         else:
-            values = option.choices if option.choices and not option.multiple else [value_of(option)]
-            values = [(choice,) for choice in option.choices] if option.multiple and option.choices else values
+            values = option.values if option.values and not option.multiple else [value_of(option)]
+            values = [(choice,) for choice in option.values] if option.multiple and option.values else values
             made = [settings_of(benchmark, **{option.name: value}) for value in values]
             assert len({str(one) for one in made}) == len(values), option.name
     for general in ({"seed": 1}, {"temperature": None}, {"max_tokens": 5}):
@@ -326,8 +327,12 @@ def test_its_sections_are_drawn_or_say_why_not(benchmark: Benchmark, demo_scores
     if benchmark.sections is None:
         return
     data, results = demo_of(benchmark)
+    analyses = {**ANALYSES, **resolve(benchmark.analyses)}
+    page = PageScores(
+        table=demo_scores[benchmark.name], analyses=analyses, small_cells=False, options={"resamples": 50}
+    )
     for given in ({"data": data, "results": results}, {"data": None, "results": None}):
-        sections = resolve(benchmark.sections)(demo_scores[benchmark.name], **given, small_cells=False, resamples=50)
+        sections = resolve(benchmark.sections)(page, **given)
         assert sections
         assert all(isinstance(section, Section) and section.title for section in sections)
         assert all(section.parts or section.left_out for section in sections)

@@ -113,6 +113,36 @@ def test_some_units(table: Scores) -> None:
     assert table.keep(units=iter(["q03", "q01"])).values.equals(part.values)
 
 
+def test_parts_of_units_have_signatures_of_their_own() -> None:
+    scores = scores_named("eibench")
+    units = scores.units["unit"].to_list()
+    parts = [scores.keep(units=chosen) for chosen in (units[:2], units[1:3])]
+    # Each part has two scenarios; only what is hashed can tell one from the other.
+    assert len({scores.sign(), *(part.sign() for part in parts)}) == 3
+    assert parts[0].sign() == scores.keep(units=reversed(units[:2])).sign()
+    held = parts[0].provenance
+    assert (held.data, held.runs, held.codebook) == (None, None, scores.provenance.codebook)
+    # Nothing is left out: the hashes are still those of what was scored.
+    assert scores.keep(units=[*units, "elsewhere"]).provenance == scores.provenance
+    assert scores.keep(groups=scores.groups[:1]).provenance == scores.provenance
+
+
+def test_the_coverage_of_a_part() -> None:
+    whole = scores_named("table")
+    units = whole.units["unit"].to_list()
+
+    def shares(expected: int, chosen: list[str]) -> set[float | None]:
+        held = whole.provenance.model_copy(update={"expected": expected})
+        part = replace(whole, provenance=held).keep(groups=whole.groups[:1], units=chosen)
+        return {*part.summary(metrics=["grade"], resamples=5)["coverage"]}
+
+    valued = whole.keep(groups=whole.groups[:1]).values.drop_nulls("grade")["unit"].to_list()[:2]
+    assert shares(len(units), valued) == {1.0}
+    # Which of the units without a result belong to the part is not known.
+    assert shares(len(units) + 1, valued) == {None}
+    assert shares(len(units), units) == {whole.summary(metrics=["grade"], resamples=5)["n"][0] / len(units)}
+
+
 def test_a_group_without_a_condition_is_kept() -> None:
     scores = scores_named("sage")
     assert scores.keep(groups=[("a", None)]).models == ("a",)

@@ -12,8 +12,7 @@ import polars as pl
 import pytest
 
 from attune_bench.benchmarks.attunebench import figures as attune_figures
-from attune_bench.benchmarks.attunebench.metrics import METRICS
-from attune_bench.benchmarks.attunebench.table import provenance_of
+from attune_bench.benchmarks.attunebench.table import METRICS, provenance_of
 from attune_bench.benchmarks.eibench import figures as eibench_figures
 from attune_bench.report import figures
 from attune_bench.report.columns import Figure

@@ -18,6 +18,7 @@ from attune_bench.benchmarks.sage.scoring import score as score_sage
 from attune_bench.report import html, page
 from attune_bench.report.columns import Section, Table, text_column
 from attune_bench.report.render import Document, render
+from attune_bench.report.sections import PageScores
 from attune_bench.score_table import ScoreTable
 from attune_data import load, load_runs
 from attune_data.sage.dialogue import SageDialogue
@@ -257,12 +258,12 @@ def test_the_page_of_sage(of_sage: str) -> None:
 # A benchmark of somebody else's.
 
 
-def own_sections(scores: ScoreTable, *, small_cells: bool, **given: object) -> list[Section]:
+def own_sections(page: PageScores, **given: object) -> list[Section]:
     columns = [text_column("name", "name", is_name=True)]
-    rows = [{"name": f"{key}={value}"} for key, value in given.items()]
+    rows = [{"name": f"{key}={value}"} for key, value in {**given, **page.options}.items()]
     return [
-        Section("Own", ["<b>own</b>", Table("own", "", columns, rows), ("one", f"small_cells={small_cells}")]),
-        Section("Other", left_out=f"lacks {len(scores.models)} things"),
+        Section("Own", ["<b>own</b>", Table("own", "", columns, rows), ("one", f"small_cells={page.small_cells}")]),
+        Section("Other", left_out=f"lacks {len(page.table.models)} things"),
     ]
 
 
@@ -300,8 +301,8 @@ def test_scores_do_not_choose_what_is_imported(scores: Scores, name: str) -> Non
 
 
 def test_sections_are_resolved_by_reference() -> None:
-    assert callable(resolve("attune_bench.benchmarks.attunebench.page:sections"))
-    assert callable(resolve("attune_bench.benchmarks.eibench.page:sections"))
+    assert callable(resolve("attune_bench.benchmarks.attunebench.sections:sections"))
+    assert callable(resolve("attune_bench.benchmarks.eibench.sections:sections"))
 
 
 def test_a_page_without_the_extra_says_how_to_get_it(scores: Scores, monkeypatch: pytest.MonkeyPatch) -> None:

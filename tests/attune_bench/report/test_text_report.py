@@ -7,14 +7,18 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import replace
 from io import StringIO
+from math import isfinite
 from typing import Any, NoReturn, get_args
 
+import polars as pl
 import pytest
 
 from attune_bench import Scores
+from attune_bench.report.columns import number
 from attune_bench.report.render import FORMATS, Format
 from attune_bench.report.tables import model_frame
 from attune_data.text import printable
+from attune_metrics.catalog import CATALOG
 
 Json = dict[str, Any]
 Make = Callable[..., Scores]
@@ -330,3 +334,31 @@ def test_the_headline_of_a_strange_file_drives_no_terminal(make_scores: Make, fo
     scores = make_scores(modes=["\x1b[2J"])
     strange = replace(scores, provenance=scores.provenance.model_copy(update={"protocol": "\x1b[31m"}))
     assert "\x1b" not in report(strange, format=format_)
+
+
+@pytest.mark.parametrize("name", ["least coverage", "coverage", "metrics"])
+def test_any_name_of_a_metric_is_a_column_of_the_board(name: str) -> None:
+    rows = [("a", "q1", name, 0.25), ("a", "q2", name, 0.75), ("b", "q1", name, 0.5)]
+    frame = pl.DataFrame(rows, schema=["model", "unit", "metric", "value"], orient="row")
+    lines = Scores.from_table(frame).report(resamples=5).splitlines()
+    assert next(line.split() for line in lines if line.startswith("a "))[:3] == ["a", "0.500", "2"]
+
+
+def test_a_share_of_nearly_all_is_not_all() -> None:
+    rows = [("a", f"q{place}", "hit", 1.0 if place else None) for place in range(3000)]
+    scores = Scores.from_table(pl.DataFrame(rows, schema=["model", "unit", "metric", "value"], orient="row"))
+    held = scores.provenance.model_copy(update={"expected": 3000})
+    # 2999 of 3000 are 99.97%.
+    lines = replace(scores, provenance=held).report(resamples=5).splitlines()
+    assert next(line.split() for line in lines if line.startswith("a "))[-2:] == ["99%", "[1]"]
+
+
+@pytest.mark.parametrize("name", [name for name, metric in CATALOG.items() if not metric.terms])
+def test_every_metric_of_the_catalogue_that_takes_one_column_is_reported(name: str) -> None:
+    metric = CATALOG[name]
+    low = metric.low if isfinite(metric.low) else 0.0
+    rows = [("a", "q1", name, low), ("a", "q2", name, None), ("b", "q1", name, low)]
+    frame = pl.DataFrame(rows, schema=["model", "unit", "metric", "value"], orient="row")
+    scores = replace(Scores.from_table(frame), metrics={name: metric})
+    assert scores.summary(resamples=5).select("value", "n").rows() == [(low, 1)] * 2
+    assert number(low, metric) in scores.report(resamples=5)

@@ -195,10 +195,10 @@ def test_places_are_halved_once_for_all_that_were_under_way_and_come_back() -> N
             async with place(throttle) as number:
                 numbers.append(number)
         for number in numbers:
-            throttle.too_many(began=number, wait=0.0)
+            throttle.too_many(call_number=number, wait=0.0)
         assert throttle.places == 4.0
         async with place(throttle) as number:
-            throttle.too_many(began=number, wait=0.0)
+            throttle.too_many(call_number=number, wait=0.0)
         assert throttle.places == 2.0
         for _ in range(100):
             throttle.answered()
@@ -249,7 +249,7 @@ def test_one_place_is_always_left() -> None:
         throttle = Throttle(2)
         for _ in range(5):
             async with asyncio.timeout(5), place(throttle) as number:
-                throttle.too_many(began=number, wait=0.0)
+                throttle.too_many(call_number=number, wait=0.0)
         assert throttle.places == 1.0
 
     asyncio.run(use())
@@ -287,7 +287,7 @@ def test_a_wait_may_be_asked_for_as_a_date() -> None:
 def test_a_server_that_asks_for_a_wait_gets_it() -> None:
     async def use() -> None:
         throttle, loop = Throttle(2), asyncio.get_running_loop()
-        throttle.too_many(began=0, wait=0.1)
+        throttle.too_many(call_number=0, wait=0.1)
         began = loop.time()
         async with place(throttle):
             assert loop.time() - began >= 0.09

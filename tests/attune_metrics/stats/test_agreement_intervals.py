@@ -87,7 +87,7 @@ def test_percentiles_of_the_measure_on_each_resample(name: str, people: list[Any
 def test_methods_and_order_of_units(name: str) -> None:
     ratings, _, interval = CASES[name]
     resamples = draw_resamples(PEOPLE, n_resamples=2000, seed=5)
-    plain, wide, bca = (interval(ratings, resamples, method=m) for m in ("percentile", "expanded", "bca"))
+    plain, wide, bca = (interval(ratings, resamples, method=m) for m in ("percentile", "percentile-expanded", "bca"))
     assert wide.low < plain.low < plain.estimate < plain.high < wide.high
     assert bca.low < bca.estimate < bca.high
     order = np.random.default_rng(3).permutation(len(ratings))

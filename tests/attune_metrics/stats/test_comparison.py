@@ -52,7 +52,7 @@ def test_difference_of_any_statistic() -> None:
     assert (interval.low, interval.high) == pytest.approx(tuple(np.quantile(difference, [0.025, 0.975])), abs=1e-12)
 
 
-@pytest.mark.parametrize("method", ["expanded", "percentile", "bca"])
+@pytest.mark.parametrize("method", ["percentile-expanded", "percentile", "bca"])
 def test_a_model_against_itself(method: Any) -> None:
     values = np.random.default_rng(0).normal(size=30)
     values[4] = nan

@@ -92,7 +92,7 @@ def test_ranks_that_never_change_are_intervals_of_one_rank() -> None:
 def test_expanded_intervals_of_ranks_are_not_narrower() -> None:
     rows = np.random.default_rng(5).normal(size=(6, 8))
     resamples = draw_resamples(range(8), seed=2)
-    plain, wide = (rank_intervals(rows, resamples, method=method) for method in ("percentile", "expanded"))
+    plain, wide = (rank_intervals(rows, resamples, method=method) for method in ("percentile", "percentile-expanded"))
     pairs = list(zip(plain, wide, strict=True))
     assert all(w.low <= p.low <= p.high <= w.high for p, w in pairs)
     assert any(w.low < p.low or p.high < w.high for p, w in pairs)

@@ -14,6 +14,7 @@ import scipy.stats
 from attune_metrics import MetricInputError
 from attune_metrics.stats.resampling import (
     Interval,
+    Method,
     Resamples,
     bootstrap,
     bootstrap_distribution,
@@ -124,7 +125,7 @@ def test_expanded_levels(clusters: int) -> None:
     tail = scipy.stats.norm.cdf(reach)
     expected = np.quantile(bootstrap_distribution(values, resamples), [tail, 1 - tail])
     assert (interval.low, interval.high) == pytest.approx(tuple(expected), abs=1e-12)
-    assert interval.method == "expanded"
+    assert interval.method == "percentile-expanded"
 
 
 def test_expanded_level_by_hand() -> None:
@@ -170,7 +171,7 @@ def test_series_share_resamples() -> None:
     assert other == pytest.approx(2 * one + 1, abs=1e-12)
 
 
-@pytest.mark.parametrize("method", ["expanded", "percentile", "bca"])
+@pytest.mark.parametrize("method", ["percentile-expanded", "percentile", "bca"])
 @pytest.mark.parametrize(
     ("values", "clusters", "reason", "estimate"),
     [
@@ -282,7 +283,7 @@ def test_odd_clusters(clusters: Any, options: Any, message: str) -> None:
     [
         ({"level": 95}, r"level 95 is outside 0-1; is this a 0-100 scale\?"),
         ({"level": 1}, "level 1 is not between 0 and 1; 0.95 is usual"),
-        ({"method": "BCa"}, "unknown method 'BCa'; expected expanded, percentile, bca"),
+        ({"method": "BCa"}, "unknown method 'BCa'; expected percentile-expanded, percentile, bca"),
         ({"statistic": lambda sums, _: sums}, r"the statistic made shape \(1, 1\) of sums of shape \(1, 1\)"),
     ],
 )
@@ -299,9 +300,25 @@ def test_statistics_run_without_the_slow_part_of_scipy() -> None:
         "from attune_metrics.stats.proportions import clopper_pearson_interval, mcnemar_test; "
         "from attune_metrics.stats.resampling import bootstrap, draw_resamples; "
         "w = draw_resamples(range(9)); x = [*range(9)]; "
-        "[bootstrap(x, w, method=m) for m in ('expanded', 'bca')]; paired_permutation_test(x, x[::-1], x); "
+        "[bootstrap(x, w, method=m) for m in ('percentile-expanded', 'bca')]; paired_permutation_test(x, x[::-1], x); "
         "clopper_pearson_interval(3, 9); mcnemar_test(3, 9); holm([0.1]); "
         "print([n for n in ('scipy.stats', 'scipy.optimize') if n in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("method", ["percentile-expanded", "percentile", "bca"])
+def test_a_distribution_that_is_known_is_not_made_again(method: Method) -> None:
+    values = np.random.default_rng(1).normal(size=(2, 9))
+    resamples = draw_resamples(range(9), n_resamples=200)
+    distribution = bootstrap_distribution(values, resamples)
+    assert bootstrap(values, resamples, method=method, distribution=distribution) == bootstrap(
+        values, resamples, method=method
+    )
+    # The quantiles are those of what is given: shifted by 1, so are the ends of a percentile interval.
+    [plain, _] = bootstrap(values, resamples, method="percentile")
+    [shifted, _] = bootstrap(values, resamples, method="percentile", distribution=distribution + 1)
+    assert (shifted.low, shifted.high) == pytest.approx((plain.low + 1, plain.high + 1), abs=1e-12)
+    with pytest.raises(MetricInputError, match=r"shape \(1, 200\); expected \(2, 200\) \(series, resamples\)"):
+        bootstrap(values, resamples, distribution=distribution[:1])

@@ -21,13 +21,13 @@ BENCHMARK = Benchmark(
             help="Which definition counts where the documentation and the released scorer differ; by default the "
             "documented one.",
             verbs=("score",),
-            choices=("documented", "released"),
+            values=("documented", "released"),
         ),
         Option(
             name="modes",
             help="What the model is shown and asked for; by default default.",
             verbs=("run",),
-            choices=("default", "verbose", "omniscient", "verbose_omniscient", "all"),
+            values=("default", "verbose", "omniscient", "verbose_omniscient", "all"),
             multiple=True,
         ),
         Option(name="judge_model", help="Models that judge the drafts.", verbs=("run",), multiple=True),
@@ -45,7 +45,7 @@ BENCHMARK = Benchmark(
             name="panas_strategy",
             help="How the PANAS after the conversation is asked for; by default absolute.",
             verbs=("run",),
-            choices=("absolute", "delta", "blind_delta"),
+            values=("absolute", "delta", "blind_delta"),
         ),
         Option(
             name="codebook",
@@ -57,7 +57,7 @@ BENCHMARK = Benchmark(
     task=f"{_ROOM}.task:TASK",
     baselines=f"{_ROOM}.baselines:BASELINES",
     analyses=f"{_ROOM}.analyses:ANALYSES",
-    sections=f"{_ROOM}.page:sections",
+    sections=f"{_ROOM}.sections:sections",
     commands=(
         Command(
             name="rejudge",

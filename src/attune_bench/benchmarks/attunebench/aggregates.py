@@ -11,6 +11,7 @@ import polars as pl
 from attune_bench.benchmarks.attunebench.conversation_score import ConversationScore, PostScore, wide_parts
 from attune_bench.benchmarks.attunebench.coverage import OUTCOMES, TASKS
 from attune_bench.benchmarks.attunebench.records import CELLS, COUNTS, IDENTITY
+from attune_bench.benchmarks.attunebench.reference import BINARY_TASKS, counts_key
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.series import ScoreSeries
 from attune_bench.stats.summary import coverage, points, z_scores
@@ -20,7 +21,7 @@ from attune_metrics.attunebench.holistic import BRANCHES
 
 __all__ = ["IN_COMPOSITE", "MEANS", "POOLED", "aggregates", "pillars", "values_of"]
 
-POOLED = tuple(f"pooled_binary_{task}_metrics{phrasing}" for phrasing in ("", "_hp") for task in ("om", "human"))
+POOLED = tuple(f"pooled_{counts_key(task)}" for task in BINARY_TASKS)
 IN_COMPOSITE = (
     "avg_emotion_f1",
     "avg_emotion_va_score",

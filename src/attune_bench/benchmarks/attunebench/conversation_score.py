@@ -11,7 +11,14 @@ from pydantic import ConfigDict, with_config
 from typing_extensions import TypedDict
 
 from attune_bench.benchmarks.attunebench.coverage import CallCounts, Coverage, count_calls, count_predictions
-from attune_bench.benchmarks.attunebench.reference import Truth, TurnTruth, branch_ratings, panas_form
+from attune_bench.benchmarks.attunebench.reference import (
+    BINARY_TASKS,
+    Truth,
+    TurnTruth,
+    branch_ratings,
+    counts_key,
+    panas_form,
+)
 from attune_bench.stats.intervals import null
 from attune_data import Run, RunTurn
 from attune_data.attunebench.run import PostConversation
@@ -167,9 +174,6 @@ class ConversationScore(TypedDict):
 AVERAGED = tuple(name for name in TurnScore.__annotations__ if f"avg_{name}" in ConversationScore.__annotations__)
 """The metrics of turns of which a conversation has the mean, ``avg_<name>``."""
 
-# Names in scores.json of the four binary tasks, as in `binary_<name>` without the middle word.
-_BINARY = ("om_metrics", "human_metrics", "om_metrics_hp", "human_metrics_hp")
-
 
 def score_conversation(truth: Truth, run: Run, protocol: Protocol) -> ConversationScore | None:
     """Return the scores of a run; None where it shares no turn number with its conversation."""
@@ -178,7 +182,7 @@ def score_conversation(truth: Truth, run: Run, protocol: Protocol) -> Conversati
     if not shared:
         return None
     asks_hp = hp_asked(run)
-    pooled = {name: BinaryCounts() for name in _BINARY}
+    pooled = {task: BinaryCounts() for task in BINARY_TASKS}
     turns = [_score_turn(number, truth.turns[number], predicted[number], asks_hp, pooled) for number in shared]
     post, form = None, prepare_panas(Panas())
     if run.post_conversation is not None and run.complete:
@@ -199,9 +203,9 @@ def score_conversation(truth: Truth, run: Run, protocol: Protocol) -> Conversati
         [turn["emotion_hit_rate"] for turn in turns if truth.turns[turn["turnNumber"]].tags.words]
     )
     record["avg_four_branch_mae"] = post and post["four_branch_mae"]
-    for name in _BINARY:
-        asked = asks_hp or not name.endswith("_hp")
-        record[f"pooled_binary_{name}"] = _counted(pooled[name]) if asked else None
+    for task, counts in pooled.items():
+        asked = asks_hp or not task.endswith("_hp")
+        record[f"pooled_{counts_key(task)}"] = _counted(counts) if asked else None
     _add_perspective(record)
     _add_composites(record, post)
     record["coverage"] = count_predictions(truth, predicted, form)
@@ -242,16 +246,15 @@ def _score_turn(
     pairwise = score_comparisons(truth.comparisons, turn.em_pairwise_selections)
     response = score_response(truth.responses, turn.em_drafted_response)
 
-    om = count_answers(truth.observed, turn.em_binary_om_assessment)
-    human = count_answers(truth.preferred, turn.em_binary_human_prediction)
-    pooled["om_metrics"] += om
-    pooled["human_metrics"] += human
-    om_hp = human_hp = None
-    if asks_hp:
-        om_hp = count_answers(truth.observed, turn.em_binary_om_assessment_hp)
-        human_hp = count_answers(truth.preferred, turn.em_binary_human_prediction_hp)
-        pooled["om_metrics_hp"] += om_hp
-        pooled["human_metrics_hp"] += human_hp
+    counts = {
+        task: count_answers(*sides(truth, turn))
+        for task, sides in BINARY_TASKS.items()
+        if asks_hp or not task.endswith("_hp")
+    }
+    for task, own in counts.items():
+        pooled[task] += own
+    om, human = counts["binary_om"], counts["binary_human"]
+    om_hp, human_hp = counts.get("binary_om_hp"), counts.get("binary_human_hp")
     # By definition a turn without judgements scores 1 in the observer phrasing and 0 in the other.
     judged = truth.observed.judged
     return {

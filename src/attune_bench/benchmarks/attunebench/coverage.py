@@ -4,14 +4,14 @@ from collections.abc import Mapping
 
 from typing_extensions import TypedDict
 
-from attune_bench.benchmarks.attunebench.reference import Truth
+from attune_bench.benchmarks.attunebench.reference import BINARY_TASKS, Truth
 from attune_data import Run, RunTurn
 from attune_metrics.attunebench.binary import Answers, PreparedAnswers
 from attune_metrics.attunebench.panas import PreparedPanas
 
 __all__ = ["OUTCOMES", "TASKS", "CallCounts", "Coverage", "count_calls", "count_predictions"]
 
-TASKS = ("binary_om", "binary_human", "binary_om_hp", "binary_human_hp", "pairwise", "panas")
+TASKS = (*BINARY_TASKS, "pairwise", "panas")
 
 
 class Coverage(TypedDict):
@@ -41,12 +41,8 @@ def count_predictions(truth: Truth, predicted: Mapping[int, RunTurn], form: Prep
     expected = present.copy()
     for number, turn_truth in truth.turns.items():
         turn = predicted.get(number, _NO_TURN)
-        for name, answers, answered in (
-            ("binary_om", turn.em_binary_om_assessment, turn_truth.observed),
-            ("binary_human", turn.em_binary_human_prediction, turn_truth.preferred),
-            ("binary_om_hp", turn.em_binary_om_assessment_hp, turn_truth.observed),
-            ("binary_human_hp", turn.em_binary_human_prediction_hp, turn_truth.preferred),
-        ):
+        for name, sides in BINARY_TASKS.items():
+            answered, answers = sides(turn_truth, turn)
             expected[name] += len(answered.yes) + len(answered.no)
             present[name] += _answered(answers, answered)
         positions = [position for position, _ in turn_truth.comparisons.keyed]

@@ -5,13 +5,13 @@ from typing import Any
 
 import polars as pl
 
-from attune_bench.benchmarks.attunebench.conversation_score import ConversationScore, PostScore, TurnScore
-from attune_bench.benchmarks.attunebench.records import IDENTITY, frame
+from attune_bench.benchmarks.attunebench.conversation_score import TurnScore
+from attune_bench.benchmarks.attunebench.records import CELLS, COUNTED, COUNTS, IDENTITY
 from attune_bench.score_table import KEYS, ScoreTable
 from attune_bench.stats.series import ScoreSeries
 from attune_metrics.errors import MetricInputError
 
-__all__ = ["conversation_frame", "record_grid", "records_of", "turn_frame"]
+__all__ = ["record_grid", "records_of", "turn_frame"]
 
 Record = Mapping[str, Any]
 
@@ -46,18 +46,14 @@ def turn_frame(scores: ScoreTable) -> pl.DataFrame:
     >>> turn_frame(score(load("demo"), load_runs("demo"))).select("em_model", "turnNumber", "pairwise_accuracy").shape
     (400, 3)
     """
-    rows = (
-        {**{key: record.get(key) for key in IDENTITY}, **turn}
-        for record in records_of(scores)
-        for turn in record["turn_scores"]
-    )
-    return frame(rows, (*IDENTITY, *TurnScore.__annotations__))
-
-
-def conversation_frame(scores: ScoreTable) -> pl.DataFrame:
-    """Return one row a run: identity, averages, composites, post-conversation metrics, counts and coverage."""
-    rows = (
-        {**record, "turns": len(record["turn_scores"]), **(record["post_score"] or {})} for record in records_of(scores)
-    )
-    own = (key for key in ConversationScore.__annotations__ if key not in (*IDENTITY, "turn_scores", "post_score"))
-    return frame(rows, (*IDENTITY, "turns", *own, *PostScore.__annotations__))
+    turns = [(record, turn) for record in records_of(scores) for turn in record["turn_scores"]]
+    columns: dict[str, list[Any]] = {key: [record.get(key) for record, _ in turns] for key in IDENTITY}
+    schema: dict[str, Any] = dict.fromkeys(IDENTITY, pl.String)
+    for name in TurnScore.__annotations__:
+        if name in COUNTED:
+            columns |= {f"{name}_{score}": [(turn.get(name) or {}).get(score) for _, turn in turns] for score in COUNTS}
+            schema |= {f"{name}_{score}": pl.Int64 if score in CELLS else pl.Float64 for score in COUNTS}
+        else:
+            columns[name] = [turn.get(name) for _, turn in turns]
+            schema[name] = pl.Int64 if name == "turnNumber" else pl.Float64
+    return pl.DataFrame(columns, schema=schema)

@@ -1,12 +1,14 @@
 """The ground truth of a conversation in the form the metrics score against, prepared once for all its runs."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
-from attune_data import Conversation, Turn
+from attune_data import Conversation, RunTurn, Turn
 from attune_data.attunebench.parts import FourBranchScores
 from attune_data.attunebench.parts import Panas as PanasRecord
 from attune_data.attunebench.run import PredictedPanas
-from attune_metrics.attunebench.binary import PreparedAnswers, hp_reference, om_reference, prepare_answers
+from attune_metrics.attunebench.binary import Answers, PreparedAnswers, hp_reference, om_reference, prepare_answers
 from attune_metrics.attunebench.emotion import PreparedTags, prepare_tags
 from attune_metrics.attunebench.holistic import BRANCHES
 from attune_metrics.attunebench.pairwise import Comparison, PreparedComparisons, prepare_comparisons
@@ -14,7 +16,7 @@ from attune_metrics.attunebench.panas import Panas, PreparedPanas, prepare_panas
 from attune_metrics.attunebench.protocol import Protocol
 from attune_metrics.attunebench.response import PreparedResponses, prepare_responses
 
-__all__ = ["Truth", "TurnTruth", "branch_ratings", "panas_form", "prepare_truth"]
+__all__ = ["BINARY_TASKS", "Truth", "TurnTruth", "branch_ratings", "counts_key", "panas_form", "prepare_truth"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,29 @@ class TurnTruth:
     preferred: PreparedAnswers
     comparisons: PreparedComparisons
     responses: PreparedResponses
+
+
+BINARY_TASKS: Mapping[str, Callable[[TurnTruth, RunTurn], tuple[PreparedAnswers, Answers]]] = MappingProxyType(
+    {
+        "binary_om": lambda truth, turn: (truth.observed, turn.em_binary_om_assessment),
+        "binary_human": lambda truth, turn: (truth.preferred, turn.em_binary_human_prediction),
+        "binary_om_hp": lambda truth, turn: (truth.observed, turn.em_binary_om_assessment_hp),
+        "binary_human_hp": lambda truth, turn: (truth.preferred, turn.em_binary_human_prediction_hp),
+    }
+)
+"""The binary tasks by name: the reference and the prediction of a turn. ``_hp`` marks the HP-facing phrasing."""
+
+
+def counts_key(task: str) -> str:
+    """Return the key that the counts of a binary task have in ``scores.json``.
+
+    Examples
+    --------
+    >>> counts_key("binary_om"), counts_key("binary_om_hp")
+    ('binary_om_metrics', 'binary_om_metrics_hp')
+    """
+    name = task.removesuffix("_hp")
+    return f"{name}_metrics{task.removeprefix(name)}"
 
 
 @dataclass(frozen=True, slots=True)

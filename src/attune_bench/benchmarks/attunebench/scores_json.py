@@ -52,6 +52,7 @@ def write_scores_json(scores: Scores, path: str | os.PathLike[str]) -> None:
         "library_version": held.library_version,
         "synthetic": held.synthetic,
         "issues": list(held.issues),
+        **({"notes": list(held.notes)} if held.notes else {}),
         **{name: value for name in _HASHES if (value := getattr(held, name)) is not None},
         **(held.model_extra or {}).get("metadata", {}),
     }
@@ -83,7 +84,8 @@ def read_scores_json(path: str | os.PathLike[str]) -> Scores:
     if beyond := {name: value for name, value in metadata.items() if name not in Metadata.__annotations__}:
         known["metadata"] = beyond
     try:
-        held = provenance_of(**known, issues=tuple(metadata.get("issues", ())))
+        listed = {name: tuple(metadata.get(name, ())) for name in ("issues", "notes")}
+        held = provenance_of(**known, **listed)
         return scores_of(content["conversations"], held)
     except MetricInputError as error:
         raise SourceError(f"{path}: {error}") from None

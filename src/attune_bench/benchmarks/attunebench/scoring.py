@@ -91,7 +91,7 @@ def score(
     used = {record["conversationId"] for record in records}
     held = provenance_of(
         protocol=chosen.name,
-        synthetic=any(conversation.synthetic for conversation in by_id.values()),
+        synthetic=any(by_id[name].synthetic for name in used),
         issues=tuple(issues),
         codebook=codebook_hash(),
         data=fingerprint(conversation for conversation in by_id.values() if conversation.id in used),

@@ -8,14 +8,20 @@ import polars as pl
 from attune_bench.benchmarks.attunebench.aggregates import MEANS, POOLED, values_of
 from attune_bench.benchmarks.attunebench.conversation_score import ConversationScore
 from attune_bench.benchmarks.attunebench.coverage import OUTCOMES, TASKS
-from attune_bench.benchmarks.attunebench.metrics import METRICS
-from attune_bench.benchmarks.attunebench.records import CELLS
+from attune_bench.benchmarks.attunebench.records import CELLS, COUNTS
 from attune_bench.score_table import KEYS, Provenance
 from attune_bench.scores import Scores
 from attune_data.matching import text_key
+from attune_metrics.catalog import CATALOG
 from attune_metrics.errors import MetricInputError
+from attune_metrics.metric import Metric
 
-__all__ = ["provenance_of", "scores_of"]
+__all__ = ["METRICS", "provenance_of", "scores_of"]
+
+_SCORED = {*MEANS, *(f"{name}.{score}" for name in POOLED for score in COUNTS if score not in CELLS), "composite_z"}
+
+METRICS: Mapping[str, Metric] = {name: metric for name, metric in CATALOG.items() if name in _SCORED}
+"""The catalogue entries of what scored runs have a number of, in the order of reports."""
 
 HEADLINE = (
     "composite_score",

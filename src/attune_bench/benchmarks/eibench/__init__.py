@@ -52,7 +52,7 @@ BENCHMARK = Benchmark(
             name="language",
             help="Of our instructions to both sides; by default Chinese for a scenario in Chinese, else English.",
             verbs=("run",),
-            choices=("en", "zh"),
+            values=("en", "zh"),
         ),
     ),
     task=f"{_ROOM}.task:TASK",
@@ -61,16 +61,16 @@ BENCHMARK = Benchmark(
             name="rule",
             help="how an axis is scored; evaluation, as published: its better direction is inferred from its anchors; "
             "directed: anger is better lower, trust higher",
-            options=("evaluation", "directed"),
+            values=("evaluation", "directed"),
         ),
         Choice(
             name="failed",
             help="what a failed episode counts; exclude: nothing; start, as published: the state it broke off in; "
             "worst: the worst case",
-            options=("exclude", "start", "worst"),
+            values=("exclude", "start", "worst"),
         ),
     ),
-    sections=f"{_ROOM}.page:sections",
+    sections=f"{_ROOM}.sections:sections",
     limits=(
         "The person is played by a language model, which also judges how its state changes: a reward says what that "
         "simulator, under its instructions, made of the conversation, not what a person would have felt. Another "

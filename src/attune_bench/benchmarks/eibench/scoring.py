@@ -20,17 +20,20 @@ from typing import Any, get_args
 import numpy as np
 import polars as pl
 
-from attune_bench.benchmarks.eibench.metrics import METRICS, NUMBERS
-from attune_bench.fingerprint import codebook_hash, fingerprint
+from attune_bench.fingerprint import fingerprint
 from attune_bench.score_table import KEYS, Provenance
 from attune_bench.scores import Scores
 from attune_bench.stats.intervals import null
 from attune_data.eibench.scenario import SCENES, Episode, Scenario
 from attune_data.text import plural
+from attune_metrics.catalog import CATALOG
 from attune_metrics.eibench import Anchors, Axis, Rule, Treatment, score_anchors, treat_failed
 from attune_metrics.stats.arrays import Floats
 
-__all__ = ["FAILURES", "SETTINGS", "common_settings", "failure_of", "score"]
+__all__ = ["FAILURES", "NUMBERS", "SETTINGS", "common_settings", "failure_of", "score"]
+
+NUMBERS = ("reward", "anger_score", "trust_score", "final_anger", "final_trust")
+"""What an episode has a number of."""
 
 FAILURES = ("error", "parse_failed", "empty_reply", "empty_simulator_reply", "no_final_state")
 SETTINGS: Mapping[str, str] = {
@@ -99,7 +102,10 @@ def score(
     chosen = {"rule": _RULES[0], "failed": _TREATMENTS[0]}
     # A scene that nobody played is in no mean.
     terms = tuple(f"{term}.{scene}" for scene in scenes for term in ("reward", "n"))
-    metrics = {**METRICS, "reward_macro": replace(METRICS["reward_macro"], terms=terms)}
+    metrics = {
+        **{name: CATALOG[name] for name in NUMBERS},
+        "reward_macro": replace(CATALOG["reward_macro"], terms=terms),
+    }
     if progress:
         progress(len(held))
     provenance = Provenance(
@@ -111,11 +117,9 @@ def score(
         headline=tuple(metrics),
         expected=len(known),
         variant=chosen,
-        synthetic=all(scenario.synthetic for scenario in known.values()),
-        codebook=codebook_hash(),
+        synthetic=any(known[unit].synthetic for unit in played),
         data=fingerprint(known[unit] for unit in played),
         runs=fingerprint(held),
-        models=dict.fromkeys(sorted({episode.model for episode in held}), settings),
         notes=_notes(held, known, settings),
     )
     units = pl.DataFrame(

@@ -9,10 +9,10 @@ import polars as pl
 
 from attune_bench.benchmarks.eibench.scoring import common_settings, failure_of
 from attune_bench.stats.intervals import null
-from attune_bench.stats.options import MIN_CLUSTERS, AnalysisOptions, IntervalName
+from attune_bench.stats.options import MIN_CLUSTERS, AnalysisOptions
 from attune_data.eibench.scenario import SCENES, Episode, Scenario
 from attune_data.eibench.tables import episode_builder
-from attune_metrics.stats.resampling import bootstrap, draw_resamples
+from attune_metrics.stats.resampling import Method, bootstrap, draw_resamples
 
 __all__ = ["mean_states"]
 
@@ -27,7 +27,7 @@ def mean_states(
     resamples: int = 10_000,
     seed: int = 0,
     level: float = 0.95,
-    interval: IntervalName = "percentile-expanded",
+    interval: Method = "percentile-expanded",
 ) -> pl.DataFrame:
     """Compute the mean anger and trust after each round, for every model and scene.
 
@@ -82,7 +82,7 @@ def mean_states(
         # Scenarios, rounds, axes, to one series for each axis and round.
         series = values.transpose(2, 1, 0).reshape(len(_AXES) * rounds, len(found))
         draws = draw_resamples(sorted(found), n_resamples=chosen.resamples, seed=chosen.seed)
-        for place, state in enumerate(bootstrap(series, draws, method=chosen.method, level=chosen.level)):
+        for place, state in enumerate(bootstrap(series, draws, method=chosen.interval, level=chosen.level)):
             few = f"fewer than {MIN_CLUSTERS} scenarios" if state.n < MIN_CLUSTERS else None
             low, high = (None, None) if few else (null(state.low), null(state.high))
             axis, number = divmod(place, rounds)

@@ -3,27 +3,22 @@
 from typing import Any
 
 import polars as pl
-from typing_extensions import Unpack
 
-from attune_bench.benchmarks.eibench.metrics import NUMBERS
-from attune_bench.benchmarks.eibench.scoring import FAILURES
+from attune_bench.benchmarks.eibench.scoring import FAILURES, NUMBERS
 from attune_bench.score_table import ScoreTable
-from attune_bench.stats.options import SamplingKeywords
 from attune_bench.stats.summary import summary
 from attune_data.eibench.scenario import SCENES
 
 __all__ = ["model_summary"]
 
 
-def model_summary(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> dict[str, Any]:
+def model_summary(scores: ScoreTable) -> dict[str, Any]:
     """Summarise the scores of one model, in the shape of EIBench's ``summary.json``.
 
     Parameters
     ----------
     scores : ScoreTable
         What `attune_bench.benchmarks.eibench.scoring.score` gives of one model.
-    **options
-        ``resamples``, ``seed``, ``level``, ``unit``, ``interval``; see `attune_bench.stats.options.AnalysisOptions`.
 
     Returns
     -------
@@ -52,8 +47,8 @@ def model_summary(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> di
     """
     if len(scores.models) != 1:
         raise ValueError(f"these are scores of {len(scores.models)} models ({', '.join(scores.models)}); keep one")
-    overall = _block(scores, **options)
-    macro = summary(scores, metrics=["reward_macro"], **options)["value"].item()
+    overall = _block(scores)
+    macro = summary(scores, metrics=["reward_macro"])["value"].item()
     of_scene = {scene: scores.units.filter(pl.col("scene") == scene)["unit"].to_list() for scene in SCENES}
     failed = {kind: int(scores.values[f"failed.{kind}"].sum()) for kind in FAILURES}
     treatments = scores.choices["failed"]
@@ -66,7 +61,7 @@ def model_summary(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> di
         "model": scores.models[0],
         "n": overall["n"],
         "overall": {**overall, "macro": macro},
-        "by_scene": {scene: _block(scores.keep(units=units), **options) for scene, units in of_scene.items() if units},
+        "by_scene": {scene: _block(scores.keep(units=units)) for scene, units in of_scene.items() if units},
         "failed": failed,
         "reward_if_failed": rewards,
         "scenarios": expected,
@@ -74,8 +69,8 @@ def model_summary(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> di
     }
 
 
-def _block(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> dict[str, Any]:
-    rows = {row["metric"]: row for row in summary(scores, metrics=NUMBERS, **options).iter_rows(named=True)}
+def _block(scores: ScoreTable) -> dict[str, Any]:
+    rows = {row["metric"]: row for row in summary(scores, metrics=NUMBERS).iter_rows(named=True)}
     reward = rows["reward"]
     failed = sum(int(scores.values[f"failed.{kind}"].sum()) for kind in FAILURES)
     return {

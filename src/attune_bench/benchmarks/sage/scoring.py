@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable
 import polars as pl
 
 from attune_bench.fingerprint import fingerprint
-from attune_bench.score_table import Provenance
+from attune_bench.score_table import KEYS, Provenance
 from attune_bench.scores import Scores
 from attune_bench.stats.summary import summary
 from attune_data.sage.dialogue import SageDialogue
 from attune_metrics.catalog import CATALOG
 from attune_metrics.errors import MetricInputError
-from attune_metrics.sage import round_half_up
+from attune_metrics.sage import round_half_up, sage_failure, sage_success
 
 __all__ = ["board", "score"]
 
@@ -52,19 +52,21 @@ def score(dialogues: Iterable[SageDialogue], *, progress: Callable[[int], object
     [('s1', 100.0, 1.0, 0.0), ('s2', 57.0, 0.0, 0.0), ('s3', 8.0, 0.0, 1.0)]
     """
     held = list(dialogues)
-    rows = [(_UNNAMED if one.model is None else one.model, one.scenario_id, float(one.emo_point)) for one in held]
-    values = pl.DataFrame(rows, schema={"model": pl.String, "unit": pl.String, "emo_point": pl.Float64}, orient="row")
-    repeated = values.filter(pl.struct("model", "unit").is_duplicated())
-    for model, unit, _ in repeated.head(1).iter_rows():
-        raise MetricInputError(f"two dialogues of scenario {unit!r} and model {model!r}")
-    values = values.select(
-        "model",
-        pl.lit(None, dtype=pl.String).alias("condition"),
-        "unit",
-        "emo_point",
-        (pl.col("emo_point") == 100).cast(pl.Float64).alias("success"),
-        (pl.col("emo_point") < 10).cast(pl.Float64).alias("failure"),
+    finals = [float(one.emo_point) for one in held]
+    values = pl.DataFrame(
+        {
+            "model": [_UNNAMED if one.model is None else one.model for one in held],
+            "condition": [None] * len(held),
+            "unit": [one.scenario_id for one in held],
+            "emo_point": finals,
+            "success": [sage_success(final) for final in finals],
+            "failure": [sage_failure(final) for final in finals],
+        },
+        schema={**dict.fromkeys(KEYS, pl.String), **dict.fromkeys(_METRICS, pl.Float64)},
     )
+    repeated = values.filter(pl.struct("model", "unit").is_duplicated())
+    for model, unit in repeated.select("model", "unit").head(1).iter_rows():
+        raise MetricInputError(f"two dialogues of scenario {unit!r} and model {model!r}")
     if progress:
         progress(len(held))
     units = values.select("unit", pl.lit(None, dtype=pl.String).alias("cluster")).unique("unit").sort("unit")
@@ -75,7 +77,7 @@ def score(dialogues: Iterable[SageDialogue], *, progress: Callable[[int], object
         cluster="scenario",
         primary="emo_point",
         headline=_METRICS,
-        synthetic=bool(held) and all(dialogue.synthetic for dialogue in held),
+        synthetic=any(dialogue.synthetic for dialogue in held),
         runs=fingerprint(held),
     )
     return Scores(values=values, units=units, metrics={name: CATALOG[name] for name in _METRICS}, provenance=provenance)

@@ -12,7 +12,7 @@ import pytest
 
 from attune_bench import Scores, score
 from attune_bench.benchmarks.attunebench.aggregates import aggregates
-from attune_bench.benchmarks.attunebench.detail import conversation_frame, records_of
+from attune_bench.benchmarks.attunebench.detail import records_of
 from attune_bench.report.render import Format
 from attune_bench.report.tables import model_frame
 from attune_data import Conversation, Run
@@ -70,10 +70,9 @@ def test_calls_add_up_and_stay_in_the_file(scores: Scores, tmp_path: Path, name:
     for one in (scores, Scores.read(tmp_path / name)):
         assert aggregates(one)[0].items() >= (COUNTS | {"calls_n": 2}).items()
         assert model_frame(one).select(*COUNTS).rows() == [(3, 1, 2, 1), (None,) * 4]
-        assert conversation_frame(one).select(*COUNTS).rows() == [(2, 1, 0, 0), (1, 0, 2, 1), (None,) * 4]
-        assert {frame.schema[name] for frame in (model_frame(one), conversation_frame(one)) for name in COUNTS} == {
-            pl.Int64
-        }
+        columns = [name.replace("_", ".") for name in COUNTS]
+        assert one.values.select(columns).rows() == [(2, 1, 0, 0), (1, 0, 2, 1), (None,) * 4]
+        assert {model_frame(one).schema[name] for name in COUNTS} == {pl.Int64}
 
 
 @pytest.mark.parametrize("format_", ["table", "markdown"])

@@ -1,4 +1,4 @@
-"""The frames of turns and of conversations that scores of AttuneBench keep beyond their values."""
+"""What scores of AttuneBench keep beyond their values: the record of every run, the frame of turns."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from attune_bench import Scores
-from attune_bench.benchmarks.attunebench.detail import conversation_frame, record_grid, records_of, turn_frame
+from attune_bench.benchmarks.attunebench.detail import record_grid, records_of, turn_frame
 from attune_bench.stats.series import ScoreSeries
 
 Json = dict[str, Any]
@@ -17,7 +17,6 @@ Make = Callable[..., Scores]
 KEYS = ["conversationId", "participant_id", "em_model", "mode"]
 COUNTS = ("tp", "tn", "fp", "fn")
 RATES = ("accuracy", "precision", "recall", "f1", "mcc")
-FRAMES: dict[str, Callable[[Scores], pl.DataFrame]] = {"turns": turn_frame, "conversations": conversation_frame}
 NOT_ASKED: Json = dict.fromkeys(
     (
         "avg_binary_om_accuracy_hp",
@@ -43,36 +42,19 @@ def test_turns(make_scores: Make) -> None:
     assert frame["emotion_intensity_mae"].to_list() == [2.0, None, None] * 4
 
 
-def test_conversations(make_scores: Make) -> None:
-    frame = conversation_frame(make_scores(["a", "b"], ["default", "verbose"]))
-    assert frame.height == 8
-    assert frame.columns[:4] == KEYS
-    assert frame["turns"].to_list() == [3] * 8
-    assert frame["composite_score"].to_list() == [64.69] * 8
-    assert frame["four_branch_per_branch_managing"].to_list() == [2.0] * 8
-    assert frame["coverage_pairwise_present"].to_list() == [4] * 8
-    assert frame.schema["coverage_pairwise_expected"] == pl.Int64
-    assert frame["pooled_binary_om_metrics_tp"].to_list() == [1] * 8
-    assert frame.select("em_model", "mode", "conversationId").n_unique() == 8
-
-
-@pytest.mark.parametrize("name", FRAMES)
-def test_no_column_depends_on_what_is_null(make_scores: Make, name: str) -> None:
+def test_no_column_depends_on_what_is_null(make_scores: Make) -> None:
     whole = make_scores()
     bare = make_scores(post_score=None, composite_score=None, participant_id=None, **NOT_ASKED)
     for record in records_of(bare):
         for turn in record["turn_scores"]:
             turn["binary_om_metrics_hp"] = turn["binary_human_metrics_hp"] = turn["emotion_intensity_mae"] = None
-    assert FRAMES[name](bare).schema == FRAMES[name](whole).schema
+    assert turn_frame(bare).schema == turn_frame(whole).schema
     assert bare.values.schema == whole.values.schema
 
 
 def test_a_column_of_nulls_has_a_type(make_scores: Make) -> None:
     scores = make_scores(participant_id=None, avg_pairwise_kendall_tau=None, source_file=None)
-    frame = conversation_frame(scores)
-    assert frame.schema["participant_id"] == pl.String
-    assert frame.schema["source_file"] == pl.String
-    assert frame.schema["avg_pairwise_kendall_tau"] == pl.Float64
+    assert turn_frame(scores).schema["participant_id"] == pl.String
     assert scores.values.schema["avg_pairwise_kendall_tau"] == pl.Float64
     assert scores.units.schema["cluster"] == pl.String
 
@@ -82,14 +64,13 @@ def test_frames_of_a_file_read_back(make_scores: Make, tmp_path: Path, ending: s
     scores = make_scores(["a", "b"])
     scores.write(tmp_path / f"scores.{ending}")
     read = Scores.read(tmp_path / f"scores.{ending}")
-    for frame in FRAMES.values():
-        assert frame(read).equals(frame(scores))
+    assert turn_frame(read).equals(turn_frame(scores))
 
 
 def test_frames_of_nothing(scores_of: Make) -> None:
     scores = scores_of({})
     assert list(records_of(scores)) == []
-    assert [frame(scores).height for frame in FRAMES.values()] == [0, 0]
+    assert turn_frame(scores).height == 0
     assert (scores.values.height, scores.units.height, scores.issues.height) == (0, 0, 0)
 
 

@@ -74,6 +74,14 @@ def test_round_trip_of_all_that_scoring_leaves(
     assert None not in (held.codebook, held.data, held.runs)
 
 
+def test_notes_are_read_back(make_scores: Make, tmp_path: Path) -> None:
+    path = tmp_path / "scores.json"
+    scores = make_scores().note("One of ours.", "Another.")
+    scores.write(path)
+    assert _strict(path)["metadata"]["notes"] == ["One of ours.", "Another."]
+    assert same(Scores.read(path), scores)
+
+
 def test_the_demo_is_read_back_the_same(tmp_path: Path) -> None:
     scores = score(load("demo"), load_runs("demo"))
     scores.write(tmp_path / "scores.json")
@@ -121,7 +129,7 @@ def test_unknown_keys_survive_reading_and_writing(make_scores: Make, tmp_path: P
     path = tmp_path / "scores.json"
     make_scores().write(path)
     content = json.loads(path.read_bytes())
-    content["metadata"] |= {"note": "by hand", "title": "no title of ours", "notes": [1]}
+    content["metadata"] |= {"note": "by hand", "title": "no title of ours", "remarks": [1]}
     content["conversations"][0]["reviewed"] = {"by": "A", "on": None}
     path.write_text(json.dumps(content))
     read = Scores.read(path)

@@ -330,3 +330,12 @@ def test_metadata_says_whether_the_data_are_synthetic(
 ) -> None:
     scores = score([make_conversation(metadata={"synthetic": synthetic})], [make_run()])
     assert scores.provenance.synthetic is synthetic
+
+
+def test_what_was_not_scored_makes_no_scores_synthetic(make_conversation: MakeConversation, make_run: MakeRun) -> None:
+    real, invented = (
+        make_conversation(conversationId=name, metadata={"synthetic": name == "c2"}) for name in ("c1", "c2")
+    )
+    runs = [make_run(conversationId=name) for name in ("c1", "c2")]
+    assert not score([real, invented], runs[:1]).provenance.synthetic
+    assert score([real, invented], runs).provenance.synthetic

@@ -56,7 +56,7 @@ def test_a_report_names_failures_treatments_and_coverage() -> None:
     # 100 (1 - 4) / 5; 5 of 6 scenarios; (20 + 4 * 90) / 5 and 60 / 5.
     [rewards, states] = [line for line in lines if line[:1] == [name] and "[" in "".join(line[1:])]
     assert rewards[1] == "-60.0"
-    assert (states[1], states[4], states[-2:]) == ("76.0", "12.0", ["5", "83.3%"])
+    assert (states[1], states[4], states[-2:]) == ("76.0", "12.0", ["5", "83%"])
     kinds = lines[lines.index(["Failed", "scenarios,", "by", "kind"]) + 1 :]
     assert kinds[0][1:] == "error parse failed empty reply empty simulator reply no final state".split()
     assert kinds[2][1:] == ["1", "1", "1", "0", "1"]

@@ -79,7 +79,7 @@ def test_results_load_without_a_fault_and_score_as_they_say(tmp_path: Path) -> N
         assert [meta.anger for meta in metas] == curve[1:]
         assert episode.final_anger == curve[-1]
         assert episode.initial_anger == by_id[episode.scenario_id].initial_calibration.initial_anger
-    summary = model_summary(score(DEMO, episodes).variant(failed="start"), resamples=50)
+    summary = model_summary(score(DEMO, episodes).variant(failed="start"))
     rewards = [line["reward"] for line in lines(tmp_path)]
     assert summary["n"] == len(DEMO)
     assert summary["overall"]["reward"] == pytest.approx(sum(rewards) / len(rewards), abs=1e-12)

@@ -293,9 +293,10 @@ def test_episodes_of_one_simulator_and_several_models_are_comparable() -> None:
     settings = {"simulator": "x", "prompt_version": "v1", "max_rounds": 8, "config_hash": "0f"}
     episodes = played({"a": [1.0], "b": [0.0]}, ["s1"], **settings)
     assert common_settings(episodes) == settings
-    held = score(scenarios(["s1"]), episodes).provenance
-    assert held.models == {"a": settings, "b": settings}
-    assert "simulator x, version of the simulator's instructions v1, number of rounds 8" in held.notes[1]
+    said = score(scenarios(["s1"]), episodes).provenance.notes[1]
+    assert said == (
+        "All episodes: simulator x, version of the simulator's instructions v1, number of rounds 8, configuration 0f."
+    )
 
 
 def test_settings_that_episodes_do_not_name_are_told() -> None:
@@ -335,3 +336,14 @@ def test_progress_counts_the_episodes() -> None:
     told: list[int] = []
     score(DATA, EPISODES, progress=told.append)
     assert told == [3]
+
+
+def test_scores_are_synthetic_where_any_scenario_that_was_played_is() -> None:
+    data = [scenario("s1", synthetic=True), scenario("s2"), scenario("s3")]
+    episodes = [ended(one.id, (50, 30)) for one in data]
+    assert not score(data, episodes[1:]).provenance.synthetic
+    assert score(data, episodes).provenance.synthetic
+
+
+def test_the_codebook_is_no_part_of_the_signature() -> None:
+    assert Signature.parse(score(DATA, EPISODES).sign()).codebook is None

@@ -4,7 +4,6 @@ The anchors of every scenario: anger 70, target 25, worst 90; trust 15, 50, 0.
 """
 
 import json
-from typing import Any
 
 import pytest
 from anchored import ended, failure, played, scenario, scenarios
@@ -29,7 +28,7 @@ FAILED = [
 
 
 def test_summary_has_micro_and_macro_means_and_counts() -> None:
-    found = model_summary(score(DATA, [*EPISODES, ended("elsewhere", (1, 1))]), resamples=200)
+    found = model_summary(score(DATA, [*EPISODES, ended("elsewhere", (1, 1))]))
     assert list(found) == TOP
     assert list(found["overall"]) == [*BLOCK, "macro"]
     assert {scene: list(block) for scene, block in found["by_scene"].items()} == {"support": BLOCK, "repair": BLOCK}
@@ -43,12 +42,12 @@ def test_summary_has_micro_and_macro_means_and_counts() -> None:
 
 def test_scenes_are_in_the_order_of_the_benchmark() -> None:
     names = ["c1", "r1", "d1", "s1"]
-    found = model_summary(score(scenarios(names), played({"m": [1.0] * 4}, names)), resamples=50)
+    found = model_summary(score(scenarios(names), played({"m": [1.0] * 4}, names)))
     assert list(found["by_scene"]) == ["support", "defense", "repair", "charm"]
 
 
 def test_summary_shows_every_treatment_and_no_number_where_none_is() -> None:
-    found = model_summary(score(FIVE, FAILED), resamples=200)
+    found = model_summary(score(FIVE, FAILED))
     assert found["failed"] == {
         "error": 1, "parse_failed": 1, "empty_reply": 1, "empty_simulator_reply": 0, "no_final_state": 1
     }  # fmt: skip
@@ -63,11 +62,11 @@ def test_summary_shows_every_treatment_and_no_number_where_none_is() -> None:
 
 def test_the_published_treatment_counts_all_but_errors() -> None:
     scores = score(FIVE, FAILED)
-    published = model_summary(scores.variant(failed="start", rule="evaluation"), resamples=200)
+    published = model_summary(scores.variant(failed="start", rule="evaluation"))
     assert (published["n"], published["overall"]["reward"]) == (4, pytest.approx(43 / 240, abs=1e-12))
     # Support 1; repair (-1/30 - 1/4 + 0) / 3.
     assert published["overall"]["macro"] == pytest.approx((1 - 17 / 180) / 2, abs=1e-12)
-    strict = model_summary(scores.variant(failed="worst"), resamples=200)
+    strict = model_summary(scores.variant(failed="worst"))
     assert (strict["n"], strict["overall"]["final_anger"], strict["overall"]["final_trust"]) == (5, 76, 12)
     assert strict["reward_if_failed"] == published["reward_if_failed"]
 
@@ -81,18 +80,9 @@ def test_the_interval_is_that_of_resampled_scenarios() -> None:
     assert [overall[name] for name in ("reward", "low", "high", "reason")] == [0, -0.5, 0.5, None]
 
 
-@pytest.mark.parametrize("change", [{"seed": 3}, {"level": 0.5}, {"interval": "percentile"}])
-def test_options_are_those_of_every_analysis(change: dict[str, Any]) -> None:
-    names = [f"s{place}" for place in range(6)]
-    scores = score(scenarios(names), played({"m": [1.0, -1.0, 0.5, 0.0, 0.5, -0.5]}, names))
-    plain, changed = model_summary(scores, resamples=50)["overall"], model_summary(scores, resamples=50, **change)
-    assert (changed["overall"]["low"], changed["overall"]["high"]) != (plain["low"], plain["high"])
-    assert changed["overall"]["reward"] == plain["reward"]
-
-
 def test_scores_of_several_models_are_refused() -> None:
     scores = score(DATA, [*EPISODES, ended("s1", (1, 1), "other")])
     with pytest.raises(ValueError, match=r"these are scores of 2 models \(lab/m, other\); keep one"):
         model_summary(scores)
-    alone = model_summary(scores.keep(groups=[("other", None)]), resamples=50)
+    alone = model_summary(scores.keep(groups=[("other", None)]))
     assert (alone["model"], alone["n"], alone["coverage"]) == ("other", 1, 0.25)

@@ -279,3 +279,11 @@ def test_mistakes_are_one_line(call: Call, tmp_path: Path) -> None:
     status, out, err = call("report", "--scores", output, "--resamples", 0)
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert "resamples" in err
+
+
+def test_scores_are_synthetic_where_any_dialogue_is() -> None:
+    real = dialogues({"m": [50, 60]})
+    [alike] = dialogues({"m": [70]}, first=2)
+    invented = alike.model_validate({**alike.model_dump(by_alias=True), "synthetic": True})
+    assert not score(real).provenance.synthetic
+    assert score([*real, invented]).provenance.synthetic

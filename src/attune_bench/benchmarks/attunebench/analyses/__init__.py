@@ -31,6 +31,7 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             exchanged="the models of a mode",
             metrics=("avg_binary_om_accuracy", "avg_binary_human_accuracy"),
             takes_metrics=False,
+            estimate="gap",
             signed=("gap",),
         ),
         "phrasing_gap": Analysis(
@@ -40,6 +41,7 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             exchanged="the models of a mode",
             metrics=("avg_binary_human_accuracy", "avg_binary_human_accuracy_hp"),
             takes_metrics=False,
+            estimate="gap",
             signed=("gap",),
         ),
         "turn_drift": Analysis(
@@ -48,6 +50,7 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             note="Means over conversations of at least three turns, by third; drift: late minus early.",
             exchanged="the models of a mode",
             metrics=DRIFTING,
+            estimate="drift",
             signed=("drift",),
         ),
         "diagnosis_groups": Analysis(
@@ -59,7 +62,10 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             metrics=IN_COMPOSITE,
             needs=("data",),
             rows_need="conversations of participants with a diagnosis",
+            estimate="difference",
             signed=("difference",),
+            by=("model",),
+            heads={"value_none": "none"},
         ),
         "question_agreement": Analysis(
             function=question_agreement,
@@ -75,6 +81,8 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             takes_metrics=False,
             needs=("data", "results"),
             rows_need="binary questions that participants answered",
+            estimate="agreement",
+            by=("task",),
         ),
         "branch_errors": Analysis(
             function=branch_errors,
@@ -84,6 +92,7 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
                 f"four_branch_{branch}_mae" for branch in ("perceiving", "facilitating", "understanding", "managing")
             ),
             takes_metrics=False,
+            estimate="mae",
         ),
         "metric_correlation": replace(GENERAL["metric_correlation"], metrics=IN_COMPOSITE),
         "condition_differences": replace(GENERAL["condition_differences"], metrics=IN_COMPOSITE),

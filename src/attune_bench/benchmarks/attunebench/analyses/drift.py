@@ -16,8 +16,8 @@ from attune_bench.benchmarks.attunebench.detail import record_grid
 from attune_bench.benchmarks.attunebench.records import CELLS, TURN_KEYS
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.intervals import null
-from attune_bench.stats.options import ALPHA, AnalysisKeywords, AnalysisOptions
-from attune_bench.stats.paired import corrected, paired
+from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
+from attune_bench.stats.paired import TESTED, paired, tested
 from attune_bench.stats.series import Draws, ScoreSeries
 from attune_metrics.errors import MetricInputError
 from attune_metrics.stats.arrays import Floats
@@ -28,11 +28,8 @@ __all__ = ["DRIFTING", "turn_drift"]
 _THIRDS = 3
 _SCHEMA: dict[str, Any] = {
     **dict.fromkeys(("model", "condition", "metric"), pl.String),
-    **dict.fromkeys(("early", "middle", "late", "drift", "low", "high", "p", "p_holm"), pl.Float64),
-    "significant": pl.Boolean,
-    **dict.fromkeys(("n", "clusters"), pl.Int64),
-    "mde": pl.Float64,
-    "reason": pl.String,
+    **dict.fromkeys(("early", "middle", "late", "drift"), pl.Float64),
+    **TESTED,
 }
 
 DRIFTING = (
@@ -97,13 +94,11 @@ def turn_drift(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.Da
         statistic = series.statistic(metric)
         early, middle, late = _values(grid, thirds, metric)
         found = paired(series, late, early, series.scored, draws, chosen, statistic)
-        holm = corrected(found, families, chosen)
+        columns = tested(found, families, chosen)
         between = point_estimate(np.where(np.isnan(early + late), np.nan, middle), statistic=statistic).tolist()
-        for group, (identity, pair, p) in enumerate(zip(series.groups, found, holm, strict=True)):
-            values = pair.second, null(between[group]), pair.first, pair.difference, pair.low, pair.high, pair.p, p
-            significant = None if p is None else p < ALPHA
-            tested = significant, pair.n, pair.clusters, pair.mde, pair.reason
-            rows[group, metric] = (*identity, metric, *values, *tested)
+        for group, (identity, pair, own) in enumerate(zip(series.groups, found, columns, strict=True)):
+            values = pair.second, null(between[group]), pair.first, pair.difference
+            rows[group, metric] = (*identity, metric, *values, *own)
     ordered = [rows[group, metric] for group in range(len(series.groups)) for metric in metrics]
     return pl.DataFrame(ordered, schema=_SCHEMA, orient="row")
 

@@ -6,8 +6,8 @@ import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.score_table import ScoreTable
-from attune_bench.stats.options import ALPHA, AnalysisOptions, SamplingKeywords
-from attune_bench.stats.paired import corrected, paired
+from attune_bench.stats.options import AnalysisOptions, SamplingKeywords
+from attune_bench.stats.paired import TESTED, paired, tested
 from attune_bench.stats.series import Draws, ScoreSeries
 from attune_bench.stats.summary import summary
 from attune_metrics.attunebench.holistic import BRANCHES
@@ -29,7 +29,8 @@ def perspective_gap(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> 
     Returns
     -------
     polars.DataFrame
-        ``model, mode, om, hp, gap, low, high, p, p_holm, n, participants, reason``. ``om`` and ``hp`` are
+        ``model, condition, om, hp, gap, low, high, p, p_holm, significant, n, clusters, mde,
+        reason``. ``om`` and ``hp`` are
         ``avg_binary_om_accuracy`` and ``avg_binary_human_accuracy``, ``gap`` is `om` minus `hp`; ``p`` is that of
         `attune_metrics.stats.comparison.paired_permutation_test`, ``p_holm`` Holm's over the models of a mode.
 
@@ -67,9 +68,9 @@ def phrasing_gap(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> pl.
     Returns
     -------
     polars.DataFrame
-        ``model, mode, observer, hp_facing, gap, low, high, p, p_holm, n, participants, reason``: the two are
-        ``avg_binary_human_accuracy`` and ``avg_binary_human_accuracy_hp``, ``gap`` is ``hp_perspective_gap``, the first
-        minus the second. A model that was not asked the HP-facing questions has null.
+        ``model, condition, observer, hp_facing, gap, low, high, p, p_holm, significant, n, clusters, mde, reason``: the
+        two are ``avg_binary_human_accuracy`` and ``avg_binary_human_accuracy_hp``, ``gap`` is ``hp_perspective_gap``,
+        the first minus the second. A model that was not asked the HP-facing questions has null.
 
     Raises
     ------
@@ -94,19 +95,13 @@ def _gap(scores: ScoreTable, first: tuple[str, str], second: tuple[str, str], op
     series = ScoreSeries(scores)
     draws = Draws(series, options)
     found = paired(series, series.values(first[1]), series.values(second[1]), series.scored, draws, options)
-    holm = corrected(found, [f"the models of mode {mode!r}" for _, mode in series.groups], options)
+    columns = tested(found, [f"the models of mode {mode!r}" for _, mode in series.groups], options)
     schema: dict[str, Any] = {
         **dict.fromkeys(("model", "condition"), str),
-        **dict.fromkeys((first[0], second[0], "gap", "low", "high", "p", "p_holm"), float),
-        "significant": bool,
-        **dict.fromkeys(("n", "clusters"), int),
-        "mde": float,
-        "reason": str,
+        **dict.fromkeys((first[0], second[0], "gap"), float),
+        **TESTED,
     }
-    rows = [
-        (*group, *pair[:6], p, None if p is None else p < ALPHA, pair.n, pair.clusters, pair.mde, pair.reason)
-        for group, pair, p in zip(series.groups, found, holm, strict=True)
-    ]
+    rows = [(*group, *pair[:3], *own) for group, pair, own in zip(series.groups, found, columns, strict=True)]
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
@@ -121,7 +116,7 @@ def branch_errors(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> pl
     Returns
     -------
     polars.DataFrame
-        ``model, mode, branch, mae, low, high, n, participants, reason``; lower is better. A missing prediction counts
+        ``model, condition, branch, mae, low, high, n, clusters, reason``; lower is better. A missing prediction counts
         as 4, as in scoring.
 
     Raises

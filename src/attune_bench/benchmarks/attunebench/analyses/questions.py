@@ -3,7 +3,7 @@
 Scores of whole turns do not say which question was missed, so this needs the conversations and the run files.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -11,26 +11,19 @@ import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.benchmarks.attunebench.conversation_score import hp_asked
-from attune_bench.benchmarks.attunebench.reference import Truth, TurnTruth, prepare_truth
+from attune_bench.benchmarks.attunebench.reference import BINARY_TASKS, Truth, prepare_truth
 from attune_bench.score_table import KEYS, ScoreTable
 from attune_bench.stats.intervals import interval_ends, null
 from attune_bench.stats.options import AnalysisOptions, SamplingKeywords
 from attune_bench.stats.series import Draws, ScoreSeries
-from attune_data import Conversation, Run, RunTurn
+from attune_data import Conversation, Run
 from attune_data.attunebench.codebook import load_codebook
-from attune_metrics.attunebench.binary import Answers, PreparedAnswers
 from attune_metrics.attunebench.protocol import DOCUMENTED, get_protocol
 from attune_metrics.errors import MetricInputError
 from attune_metrics.stats.resampling import bootstrap
 
 __all__ = ["question_agreement"]
 
-_TASKS: Mapping[str, Callable[[TurnTruth, RunTurn], tuple[PreparedAnswers, Answers]]] = {
-    "binary_om": lambda truth, turn: (truth.observed, turn.em_binary_om_assessment),
-    "binary_human": lambda truth, turn: (truth.preferred, turn.em_binary_human_prediction),
-    "binary_om_hp": lambda truth, turn: (truth.observed, turn.em_binary_om_assessment_hp),
-    "binary_human_hp": lambda truth, turn: (truth.preferred, turn.em_binary_human_prediction_hp),
-}
 _RIGHT, _ASKED, _PRESENT = range(3)
 
 
@@ -54,7 +47,7 @@ def question_agreement(
     Returns
     -------
     polars.DataFrame
-        ``task, question, model, mode, agreement, low, high, answers, n, clusters, coverage, reason``; questions in
+        ``task, question, model, condition, agreement, low, high, answers, n, clusters, coverage, reason``; questions in
         the order of the codebook. Truth and predictions count as in scoring, where a missing prediction is a no, so
         that the mean of a task's agreements, weighted by ``answers``, is its pooled accuracy. ``answers`` counts the
         turns whose truth is yes or no, in ``n`` conversations; ``coverage`` is the share of them with a prediction.
@@ -80,7 +73,7 @@ def question_agreement(
     draws = Draws(series, chosen)
     rows: list[tuple[Any, ...]] = []
     known = {question: place for place, question in enumerate(load_codebook().binary)}
-    for task in _TASKS:
+    for task in BINARY_TASKS:
         questions = sorted((q for t, q in counts if t == task), key=lambda q: (known.get(q, len(known)), q))
         if not questions:
             continue
@@ -90,7 +83,7 @@ def question_agreement(
             values[:, [_RIGHT, _ASKED]],
             draws.of(np.ones(len(series.units), dtype=np.bool_)),
             statistic=lambda sums, _: sums[..., _RIGHT] / sums[..., _ASKED],
-            method=chosen.method,
+            method=chosen.interval,
             level=chosen.level,
         )
         for place, (found, interval) in enumerate(zip(values, intervals, strict=True)):
@@ -139,7 +132,7 @@ def _counts(
         asks_hp = hp_asked(run)
         tallies: dict[tuple[str, str], list[int]] = {}
         for number, truth in truths[run.conversation_id].turns.items():
-            for task, sides in _TASKS.items():
+            for task, sides in BINARY_TASKS.items():
                 if number not in turns or (task.endswith("_hp") and not asks_hp):
                     continue
                 answered, answers = sides(truth, turns[number])

@@ -41,8 +41,6 @@ LISTS = ("work_edu_background", "diagnoses")
 SCORES = tuple(name for name in ComputedScores.model_fields if name in instruments and not name.endswith("_t"))
 """Raw scores of questionnaires; T-scores follow from them."""
 
-_PROMPTS = "profile-v1"
-
 
 class ProfilePrediction(Record):
     """What a model takes a participant to be.

@@ -13,8 +13,7 @@ from attune_bench.analyses.analysis import Analysis
 from attune_bench.benchmarks.attunebench.analyses import ANALYSES as OWN
 from attune_bench.benchmarks.attunebench.analyses import diagnosis_groups, turn_drift
 from attune_bench.benchmarks.attunebench.detail import records_of
-from attune_bench.benchmarks.attunebench.metrics import METRICS
-from attune_bench.benchmarks.attunebench.table import provenance_of, scores_of
+from attune_bench.benchmarks.attunebench.table import METRICS, provenance_of, scores_of
 from attune_bench.stats.comparison import compare
 from attune_data import Collection, Conversation, Conversations, Run
 from attune_data.attunebench.synthetic.generator import Effects, SimulatedModel, conversations, runs

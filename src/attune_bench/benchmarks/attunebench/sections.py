@@ -4,9 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 import polars as pl
-from typing_extensions import Unpack
 
-from attune_bench.analyses import ANALYSES as GENERAL
 from attune_bench.benchmarks.attunebench import figures
 from attune_bench.benchmarks.attunebench.analyses import ANALYSES
 from attune_bench.benchmarks.attunebench.analyses.groups import ANY
@@ -18,7 +16,6 @@ from attune_bench.report.subgroups import lacking_units, subgroup_section
 from attune_bench.report.suppression import hidden_strata, hides, withheld
 from attune_bench.report.tables import label
 from attune_bench.score_table import ScoreTable
-from attune_bench.stats.options import SamplingKeywords
 from attune_bench.stats.summary import summary
 from attune_bench.stats.traits import strata_of
 from attune_data import Conversation, Run
@@ -45,29 +42,19 @@ _TERMS: Mapping[str, str] = {
 
 
 def sections(
-    scores: ScoreTable,
-    *,
-    data: Collection[Conversation] | None = None,
-    results: Sequence[Run] | None = None,
-    small_cells: bool = False,
-    **options: Unpack[SamplingKeywords],
+    page: PageScores, *, data: Collection[Conversation] | None = None, results: Sequence[Run] | None = None
 ) -> list[Section]:
     """Return this benchmark's own sections of a page.
 
     Parameters
     ----------
-    scores : ScoreTable
-        Scores of this benchmark.
+    page : PageScores
+        Scores of this benchmark, and how they are analysed.
     data : Collection of Conversation, optional
         The conversations that were scored: for subgroups, and with `results` for agreement by question.
     results : sequence of Run, optional
         The runs that were scored.
-    small_cells : bool
-        Whether to show values that rest on fewer than 5 participants.
-    **options
-        As for `attune_bench.report.html.html_report`.
     """
-    page = PageScores(table=scores, analyses={**GENERAL, **ANALYSES}, small_cells=small_cells, options=options)
     return [
         _terms(),
         _pairwise(page),

@@ -3,15 +3,14 @@
 from collections.abc import Sequence
 
 import polars as pl
-from typing_extensions import Unpack
 
 from attune_bench.benchmarks.eibench.figures import trajectories
 from attune_bench.benchmarks.eibench.states import mean_states
 from attune_bench.report.columns import Figure, Part, Section, Table, text_column, with_note
+from attune_bench.report.sections import PageScores
 from attune_bench.report.tables import comparison_note, comparison_tables, sorted_groups
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.comparison import compare_by
-from attune_bench.stats.options import AnalysisOptions, SamplingKeywords
 from attune_data.collection import Collection
 from attune_data.eibench.scenario import Episode, Scenario
 from attune_data.eibench.scenes import scenes
@@ -20,33 +19,20 @@ __all__ = ["sections"]
 
 
 def sections(
-    scores: ScoreTable,
-    *,
-    data: Collection[Scenario] | None = None,
-    results: Sequence[Episode] | None = None,
-    small_cells: bool = False,  # noqa: ARG001 - scenarios are not people
-    **options: Unpack[SamplingKeywords],
+    page: PageScores, *, data: Collection[Scenario] | None = None, results: Sequence[Episode] | None = None
 ) -> list[Section]:
     """Return this benchmark's own sections of a page.
 
     Parameters
     ----------
-    scores : ScoreTable
-        Scores of this benchmark.
+    page : PageScores
+        Scores of this benchmark, and how they are analysed.
     data : Collection of Scenario, optional
         The scenarios that were played: for trajectories, with `results`.
     results : sequence of Episode, optional
         The episodes that were scored.
-    small_cells : bool
-        Of no effect.
-    **options
-        As for `attune_bench.report.html.html_report`.
     """
-    return [
-        _scenes(scores),
-        _comparisons(scores, **options),
-        _trajectories(scores, data, results, AnalysisOptions(**options)),
-    ]
+    return [_scenes(page.table), _comparisons(page), _trajectories(page, data, results)]
 
 
 def _scenes(scores: ScoreTable) -> Section:
@@ -68,22 +54,17 @@ def _scenes(scores: ScoreTable) -> Section:
     return Section("Scenes", [note, Table("scenes", "", columns, rows)])
 
 
-def _comparisons(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> Section:
-    title = "Comparisons by scene"
+def _comparisons(page: PageScores) -> Section:
+    scores, title = page.table, "Comparisons by scene"
     if "scene" not in scores.traits or len(scores.models) < 2:
         return Section(title, left_out="need two models, and the scenes of the scenarios")
-    frame = compare_by(scores, "scene", metrics=[scores.primary], **options)
+    frame = compare_by(scores, "scene", metrics=[scores.primary], **page.options)
     tables = comparison_tables(scores, frame.filter(pl.col("stratum") != "overall"))
-    return Section(title, with_note(tables, comparison_note(scores, AnalysisOptions(**options))))
+    return Section(title, with_note(tables, comparison_note(scores, page.chosen)))
 
 
-def _trajectories(
-    scores: ScoreTable,
-    data: Collection[Scenario] | None,
-    results: Sequence[Episode] | None,
-    options: AnalysisOptions,
-) -> Section:
-    title = "Trajectories"
+def _trajectories(page: PageScores, data: Collection[Scenario] | None, results: Sequence[Episode] | None) -> Section:
+    scores, options, title = page.table, page.chosen, "Trajectories"
     if data is None or results is None:
         return Section(title, left_out="need the scenarios and the episodes (--data, --results)")
     scored = set(scores.models)

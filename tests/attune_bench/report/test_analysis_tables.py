@@ -1,0 +1,52 @@
+"""The tables of analyses, somebody else's too: whatever the columns of the frame, nothing of it is lost."""
+
+import polars as pl
+import pytest
+from benchmark_scores import scores_named
+
+from attune_bench.analyses import Analysis
+from attune_bench.report.analysis import analysis_tables
+from attune_bench.report.columns import Table
+
+
+def tables(frame: pl.DataFrame, **entry: object) -> list[Table]:
+    """Return the tables of an analysis that gives this frame."""
+    made = Analysis(function=lambda _: frame, title="Ours", note="A note.", **entry)  # type: ignore[arg-type]  # any
+    return analysis_tables(scores_named("table"), "ours", made, frame)
+
+
+def shown(table: Table) -> list[list[str]]:
+    """Return the headings, then each row as text with what stands beside."""
+    rows = [
+        [f"{cell.text} {cell.small}".strip() for cell in (one.cell(row) for one in table.columns)] for row in table.rows
+    ]
+    return [[column.head for column in table.columns], *rows]
+
+
+def test_a_frame_that_names_no_metric_and_no_condition_is_one_table() -> None:
+    frame = pl.DataFrame({"skill": [0.5, 0.25], "low": [0.25, 0.125], "high": [0.75, 0.5]})
+    [table] = tables(frame, estimate="skill")
+    assert table.title == "Ours"
+    assert shown(table) == [["skill"], ["0.500 [0.250, 0.750]"], ["0.250 [0.125, 0.500]"]]
+    assert table.frame is frame
+
+
+def test_an_interval_of_no_estimate_named_has_columns_of_its_own() -> None:
+    [table] = tables(pl.DataFrame({"skill": [0.5], "low": [0.25], "high": [0.75]}))
+    assert shown(table) == [["skill", "low", "high"], ["0.500", "0.250", "0.750"]]
+
+
+def test_an_estimate_without_an_interval_and_a_size_without_clusters() -> None:
+    [table] = tables(pl.DataFrame({"skill": [0.5], "low": [0.25], "n": [7]}), estimate="skill")
+    assert shown(table) == [["skill", "low", "n"], ["0.500", "0.250", "7"]]
+
+
+@pytest.mark.parametrize("column", ["task", "model", "group"])
+def test_tables_are_made_by_what_the_analysis_says(column: str) -> None:
+    frame = pl.DataFrame({column: ["a", "b"], "condition": ["plain"] * 2, "gap": [0.5, 0.25]})
+    made = tables(frame, by=(column,), heads={"gap": "difference"}, signed=("gap",))
+    assert [table.title for table in made] == ["Ours, a, condition plain", "Ours, b, condition plain"]
+    assert [shown(table) for table in made] == [[["difference"], ["+0.500"]], [["difference"], ["+0.250"]]]
+    [together] = tables(frame)
+    assert together.title == "Ours, condition plain"
+    assert shown(together)[0] == [column, "gap"]
