@@ -14,7 +14,7 @@ from attune_data.fixes import Report
 from attune_data.io.documents import FILES
 from attune_data.io.rows import is_dataset
 from attune_data.io.sources import Choice, Document, Source, documents
-from attune_data.issues import LEFT_OUT, Issue, LoadError, SourceError, shown
+from attune_data.issues import Issue, LoadError, SourceError
 from attune_data.kind import Kind, OtherFile, Place
 from attune_data.kinds import KINDS, kind_of_document, other_file
 from attune_data.reading import Reader, parse_object
@@ -225,9 +225,7 @@ def _counting(
     """Return the record that counts, of two with one key read in this order; the other is an issue."""
     duplicate = kind.duplicate(first[0], second[0])
     counts, other = (second, first) if duplicate.second_counts else (first, second)
-    message = f"{counts[1].name} has the same {kind.identity}, and counts{duplicate.why}"
-    value = shown(_id(other[0]))
-    issues.append(Issue(other[1].name, "$", kind.duplicate_rule, duplicate.severity, value, message, LEFT_OUT))
+    issues.append(kind.left_out(duplicate, other[0], other[1].name, counts[1].name))
     return counts
 
 

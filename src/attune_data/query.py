@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 from attune_data.bins import Bins
 from attune_data.display.issues import IssueReport
-from attune_data.issues import LEFT_OUT, Issue, issues_frame, shown
+from attune_data.issues import Issue, issues_frame
 from attune_data.matching import Match, Traits, Value, matching, shares, strata
 from attune_data.text import meant, plural, printable
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Condition", "Queryable", "all_of", "either", "none_of", "repeated"]
+__all__ = ["Condition", "Queryable", "all_of", "either", "none_of"]
 
 Condition = Value | Iterable[Value] | Match
 
@@ -354,12 +354,6 @@ def _match(condition: Condition) -> Match:
 def either(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
     """Return the label of what has come through one row of filters or the other."""
     return (" | ".join(f"({', '.join(filters) or 'all'})" for filters in (first, second)),)
-
-
-def repeated(rule: str, record_id: str, before: str | None = None, file: str | None = None) -> Issue:
-    """Return the issue of a record that a union leaves out: another, in the file `before`, has its id and counts."""
-    message = f"{before or 'the left of |'} has the same id and counts, and its content differs"
-    return Issue(file or "the right of |", "$", rule, "error", shown(record_id), message, LEFT_OUT)
 
 
 def _is_cached(kind: type, name: str) -> bool:

@@ -100,7 +100,7 @@ def _later_run(first: Run, second: Run) -> Duplicate:
     """Return that the later of two runs counts, then the one that was read later."""
     before, after = _instant(first.run_timestamp), _instant(second.run_timestamp)
     if before == after:
-        return Duplicate(second_counts=True, why=": its name is later, the timestamps do not tell")
+        return Duplicate(second_counts=True, why=": it was read later, the timestamps do not tell")
     if before is None or after is None:
         return Duplicate(second_counts=before is None, why=": it alone has a timestamp that can be read")
     return Duplicate(second_counts=after > before, why=": its timestamp is later")
