@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from math import isnan
 from typing import TYPE_CHECKING, Literal
 
 from attune_data.bins import Bins, bin_rows
@@ -30,7 +31,7 @@ _LISTED = 12
 
 Value = str | int | float | None
 Key = str | int | float
-"""A value as it is compared: text without outer blanks and case; ``no answer`` is none."""
+"""A value as it is compared: text without outer blanks and case; ``no answer`` and nan are none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +215,9 @@ def _column(traits: Traits, name: str) -> list[dict[Key, Value]]:
 
 
 def _key(value: Value) -> Key | None:
-    return text_key(value) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return text_key(value)
+    return None if isinstance(value, float) and isnan(value) else value
 
 
 def _compared(value: str | bool) -> Key:

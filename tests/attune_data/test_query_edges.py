@@ -1,6 +1,7 @@
 """Queries at their edges: odd conditions, one participant in several spellings, answers that say there is none."""
 
 import random
+from math import nan
 from typing import Any
 
 import polars as pl
@@ -11,6 +12,8 @@ from attune_data import Conversation, Conversations, all_of, load, load_runs, no
 from attune_data.attunebench.tables import Tables
 from attune_data.card import dataset_card
 from attune_data.licences import licences
+from attune_data.matching import Match, Traits, matching, strata
+from attune_data.traits import Unit
 
 Records = Conversations
 
@@ -188,3 +191,12 @@ def test_a_chain_builds_the_frames_of_no_part_on_its_way(monkeypatch: pytest.Mon
     assert part.binary.equals(expected)
     assert built.count("binary") == 1
     assert built.count("conversations") == 3  # one a link, of however many traits
+
+
+def test_nan_is_no_answer() -> None:
+    frame = pl.DataFrame({"id": ["a", "b", "c", "d", "e"], "score": [nan, 1.0, nan, None, 2.5]})
+    traits = Traits(frame, Unit("record", ("id",), "record", "id"), {})
+    assert strata(traits, "score") == {"1.0": [1], "2.5": [4], "no answer": [0, 2, 3]}
+    for none in (None, nan):
+        assert matching(traits, traits, "score", Match("any", (none,))) == [0, 2, 3]
+        assert matching(traits, traits, "score", Match("none", (none,))) == [1, 4]
