@@ -1,14 +1,16 @@
 """Queries at their edges: odd conditions, one participant in several spellings, answers that say there is none."""
 
 import random
+import re
 from math import nan
 from typing import Any
 
+import numpy as np
 import polars as pl
 import polars.selectors as cs
 import pytest
 
-from attune_data import Conversation, Conversations, all_of, load, load_runs, none_of
+from attune_data import Conversation, Conversations, all_of, load, load_runs, load_scenarios, none_of
 from attune_data.attunebench.tables import Tables
 from attune_data.card import dataset_card
 from attune_data.licences import licences
@@ -136,10 +138,12 @@ def test_truth_is_no_number_but_a_value_of_its_own() -> None:
         load("demo").where(who_5=True)
     runs = load_runs("demo").joined(load("demo"))
     assert len(runs.where(annotated=True)) == 80
-    with pytest.raises(ValueError, match=r"cannot sample 2\.5 participants of 24"):
-        load("demo").sample(2.5, seed=0)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="cannot sample '3' participants of 24"):
-        load("demo").sample("3", seed=0)  # type: ignore[arg-type]
+    for wrong in (2.5, 1.0, "3", True, None, -1):
+        with pytest.raises(ValueError, match=f"cannot sample {re.escape(repr(wrong))} participants of 24; expected"):
+            load("demo").sample(wrong, seed=0)  # type: ignore[arg-type]
+    assert load("demo").sample(np.int64(3), seed=0).unit_ids == load("demo").sample(3, seed=0).unit_ids  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="expected one answer, true or false, for each scenario"):
+        load_scenarios("demo").filter("target_anger")
 
 
 @pytest.mark.parametrize("shares", [([0.8, 0.2],), ("0.5", "0.5"), (float("nan"),), (0.5, float("nan")), ()])
