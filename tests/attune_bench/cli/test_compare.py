@@ -198,7 +198,7 @@ def test_several_metrics_are_ranked_each(call: Call, dialogues: Scored) -> None:
         ("compare", ["--metric", "composite_scor"], "no metric 'composite_scor'; did you mean 'composite_score'?"),
         ("compare", ["--model", "a"], "--model names 1 model; name two, or none for every two"),
         ("compare", ["--model", "a", "b", "c"], "--model names 3 models; name two, or none for every two"),
-        ("compare", ["--model", "a", "b"], "no scores of model 'a'; they are of baseline/chance,"),
+        ("compare", ["--model", "a", "b"], "no scores of model 'a'; expected one of baseline/chance,"),
         ("compare", ["--model"], "--model is given without a value; give one or more, or leave it out"),
         ("compare", ["--resamples", "0"], "resamples 0 is not a whole number from 1"),
         ("compare", ["--seed", "-1"], "seed -1 is not a whole number from 0"),
