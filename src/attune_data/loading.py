@@ -135,20 +135,23 @@ def recognise(source: Source, kinds: Sequence[Kind[Any, Any]] = KINDS) -> Kind[A
     columns = [kind.columns for kind in kinds]
     found = documents(source, lambda names: names[:_FEW], prefer=prefer, columns=columns)
     other: OtherFile | None = None
-    problem = ""
+    problem = passed_over = ""
     for document in islice(found, _FEW):
-        parsed = parse_object(document.data)
-        if parsed is None and document.problem is None:
-            problem = problem or f"{document.name} is not a JSON object; is it cut off?"
-        elif parsed is None:
-            problem = problem or (document.problem or "") * (document.severity == "error")
-        elif (kind := kind_of_document(parsed, kinds)) is not None:
+        if document.problem is not None:
+            problem = problem or document.problem * (document.severity == "error")
+            passed_over = passed_over or f"; {document.problem}" * (document.severity == "note")
+            continue
+        try:
+            parsed = parse_object(document.data)
+        except ValueError as error:
+            problem = problem or f"{document.name}: {error}"
+            continue
+        if (kind := kind_of_document(parsed, kinds)) is not None:
             return kind
-        else:
-            other = other or other_file(parsed)
+        other = other or other_file(parsed)
     known = ", ".join(kind.plural for kind in kinds)
     why = f"it is {other.noun}; {other.hint}" if other else problem or f"none of {known} is among its records"
-    raise SourceError(f"{source_name(source)} is of no known kind: {why}")
+    raise SourceError(f"{source_name(source)} is of no known kind: {why}{passed_over}")
 
 
 def load_chosen(
