@@ -14,7 +14,7 @@ from attune_data import Conversation, Conversations, all_of, load, load_runs, lo
 from attune_data.attunebench.tables import Tables
 from attune_data.card import dataset_card
 from attune_data.licences import licences
-from attune_data.matching import Match, Traits, matching, strata
+from attune_data.matching import Match, Traits, Written, matching, strata
 from attune_data.traits import Unit
 
 Records = Conversations
@@ -131,6 +131,27 @@ def test_several_values_in_one_are_an_error(several: Any) -> None:
     for ask in (lambda: all_of(several), lambda: none_of(several), lambda: load("demo").where(diagnosis=[several])):
         with pytest.raises(TypeError, match=r"not with .*ADHD.*; several go as \['a', 'b'\], all_of\('a', 'b'\)"):
             ask()
+
+
+def test_a_text_that_was_written_is_read_as_the_type_of_its_column() -> None:
+    demo = load("demo")
+    asked: dict[str, tuple[str, Any]] = {
+        "n_turns": ("5", 5),
+        "asrs_6_screen": ("true", True),
+        "category": ("family", "Family"),
+        "country": ("no answer", None),
+    }
+    for trait, (text, value) in asked.items():
+        assert ids(demo.where(**{trait: Written(text)})) == ids(demo.where(**{trait: value}))
+        assert ids(demo.where(**{trait: none_of(Written(text))})) == ids(demo.where(**{trait: none_of(value)}))
+    # A text in Python is a text.
+    with pytest.raises(ValueError, match="n_turns is a number, not '5'"):
+        demo.where(n_turns="5")
+    with pytest.raises(ValueError, match="no conversation has asrs_6_screen 'true'"):
+        demo.where(asrs_6_screen="true")
+    frame = pl.DataFrame({"id": ["a", "b"], "large": [2**53, 2**53 + 1]})
+    traits = Traits(frame, Unit("record", ("id",), "record", "id"), {})
+    assert matching(traits, traits, "large", Match("any", (Written(f"{2**53 + 1}"),))) == [1]
 
 
 def test_truth_is_no_number_but_a_value_of_its_own() -> None:
