@@ -177,8 +177,13 @@ def test_load_tables_reports_what_load_reports(conversation: Json, save: Save, t
     save(conversation, "conversation_1.json")
     save({**conversation, "turns": [{"turnNumber": 1}]}, "conversation_2.json")
     save(b"{", "conversation_3.json")
+    save({**conversation}, "conversation_4.json")
     tables, records = load_tables(tmp_path, chunk=1), load(tmp_path)
-    assert tables.issues["rule"].to_list() == ["duplicate-conversation", "invalid-json"]
+    assert tables.issues.select("rule", "severity").rows() == [
+        ("duplicate-conversation", "error"),
+        ("invalid-json", "error"),
+        ("duplicate-conversation", "note"),  # the content is the same
+    ]
     assert tables.found == records.found
     assert_same(tables, records.tables)
 
