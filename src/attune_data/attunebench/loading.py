@@ -123,8 +123,8 @@ def load_tables(source: Source, frames: type[Frames] | None = None, *, chunk: in
         A folder that ``to_parquet`` wrote: its tables, each read when first asked for. Else conversations, as for
         `load`: the result equals ``load(source).tables``.
     frames : type, optional
-        Which tables such a folder has: `Tables`, `RunTables`, `ScenarioTables`, `EpisodeTables` or `SageTables`; by
-        default `Tables`.
+        Which tables such a folder has: `Tables`, `RunList`, `RunTables`, `ScenarioTables`, `EpisodeTables` or
+        `SageTables`; by default `Tables`.
     chunk : int
         How many conversations are in memory at a time.
 
