@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from attune_data.attunebench.loading import load, load_runs, load_tables
     from attune_data.attunebench.parts import Turn
     from attune_data.attunebench.run import Run, RunTurn
+    from attune_data.attunebench.run_list import RunList
     from attune_data.attunebench.run_tables import RunTables
     from attune_data.attunebench.tables import Tables
     from attune_data.attunebench.vocabulary import Codebook
@@ -61,6 +62,7 @@ __all__ = [
     "LoadError",
     "PublishError",
     "Run",
+    "RunList",
     "RunTables",
     "RunTurn",
     "Runs",
@@ -97,6 +99,7 @@ _NAMES = {
     "attunebench.loading": "load load_runs load_tables",
     "attunebench.parts": "Turn",
     "attunebench.run": "Run RunTurn",
+    "attunebench.run_list": "RunList",
     "attunebench.run_tables": "RunTables",
     "attunebench.tables": "Tables",
     "attunebench.codebook": "load_codebook",

@@ -17,7 +17,7 @@ from attune_data.io.files import write_whole
 from attune_data.issues import Issue
 from attune_data.kind import Kind
 from attune_data.matching import Traits, count_people
-from attune_data.query import Queryable, either, repeated
+from attune_data.query import Queryable, either
 from attune_data.text import plural
 
 if TYPE_CHECKING:
@@ -179,23 +179,38 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
     def __or__(self, other: Self) -> Self:
         """Return the records of both, those of `self` first.
 
-        Of two with one id that of `self` counts; where they differ, the other is an issue.
+        Of two that are the same thing and differ, that counts which would in one folder with both, read in this order:
+        the later run, a result before a failed episode, else that of `self`. The other is an issue.
         """
         if type(other) is not type(self):
             return NotImplemented
+        kind = self.kind
         records = list(self)
+        places = {kind.key(record): place for place, record in enumerate(records)}
+        taken: list[T] = []
         differing: list[Issue] = []
         for record in other:
-            first = self._by_id.get(record.id)
-            if first is None:
+            place = places.setdefault(kind.key(record), len(records))
+            if place == len(records):
                 records.append(record)
-            elif first != record:
-                files = self._files.get(record.id), other._files.get(record.id)
-                differing.append(repeated(self.kind.duplicate_rule, record.id, *files))
+                taken.append(record)
+                continue
+            first = records[place]
+            if first is record or first == record:
+                continue
+            before, later = self.files.get(first.id, "the left of |"), other.files.get(record.id, "the right of |")
+            when = (" of the source given before", " of the source given later") if before == later else ("", "")
+            duplicate = kind.duplicate(first, record)
+            if duplicate.second_counts:
+                records[place] = record
+                taken.append(record)
+                differing.append(kind.left_out(duplicate, first, before, later + when[1]))
+            else:
+                differing.append(kind.left_out(duplicate, record, later, before + when[0]))
+        files = {**self.files, **{record.id: other.files[record.id] for record in taken if record.id in other.files}}
         found = tuple(dict.fromkeys((*self._found, *other._found, *differing)))
         filters = either(self._filters, other._filters)
-        where = {**other.files, **self.files}
-        return type(self)(records, found, files=where, filters=filters, root=self._common_origin(other))
+        return type(self)(records, found, files=files, filters=filters, root=self._common_origin(other))
 
     def to_jsonl(self, path: str | os.PathLike[str]) -> None:
         """Write the records to a JSONL file, which their loader reads back as equal records.

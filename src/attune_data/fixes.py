@@ -84,16 +84,10 @@ def number(low: int | None = None, high: int | None = None, *, whole: bool = Tru
     """Fix a number: text is parsed, a fraction rounded where an integer belongs, the range enforced."""
 
     def fix(value: Any, path: str, report: Report) -> Any:
-        found: float
-        if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
-            text = value.strip()
-            found = int(text) if text.lstrip("+-").isdigit() else float(text)
-            report.add(path, "number-as-text", "note", value, "a number written as text", f"read as {found}")
-        elif isinstance(value, int | float) and not isinstance(value, bool):
-            found = value
-        elif value is None:
+        found = _from_text(value, path, report)
+        if found is None:
             return None
-        else:
+        if isinstance(found, bool) or not isinstance(found, int | float):
             return report.unknown(path, value, "a number")
         if (isinstance(found, float) and math.isnan(found)) or (low is None and abs(found) > LARGEST):
             return report.unknown(path, value, "a number of ordinary size")
@@ -123,12 +117,23 @@ def number(low: int | None = None, high: int | None = None, *, whole: bool = Tru
     return Reversible(fix, older)
 
 
+def _from_text(value: Any, path: str, report: Report) -> Any:
+    """Return the number that a text is the writing of; anything else as it is."""
+    if not isinstance(value, str) or not _NUMBER.fullmatch(value.strip()):
+        return value
+    written = value.strip()
+    found = int(written) if written.lstrip("+-").isdigit() else float(written)
+    report.add(path, "number-as-text", "note", value, "a number written as text", f"read as {found}")
+    return found
+
+
 def scored(low: int, high: int) -> Fix:
     """Fix a number that is scored: out of range it costs the record, and it is never rounded."""
     fix_number = number(low, high)
 
     def fix(value: Any, path: str, report: Report) -> Any:
         """Fix a value, or leave it to be refused."""
+        value = _from_text(value, path, report)
         if isinstance(value, float) and not value.is_integer():
             return value
         return fix_number(value, path, Report(report.file, strict=True, issues=report.issues))

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from attune_data.export import Exportable
-from attune_data.issues import Issue, SourceError
+from attune_data.issues import LEFT_OUT, Issue, SourceError, shown
 from attune_data.matching import Traits
 from attune_data.meanings import Column
-from attune_data.query import Queryable, either, repeated
+from attune_data.query import Queryable, either
 from attune_data.text import plural
 from attune_data.traits import Trait, Unit
 
@@ -133,7 +133,11 @@ class Frames(Queryable, Exportable):
         """
         if type(other) is not type(self):
             return NotImplemented
-        differing = [repeated(self.unit.duplicate_rule, name) for name in self._differing(other)]
+        rule, message = self.unit.duplicate_rule, "the left of | has the same id and counts, and its content differs"
+        differing = [
+            Issue("the right of |", "$", rule, "error", shown(name), message, LEFT_OUT)
+            for name in self._differing(other)
+        ]
         found = dict.fromkeys((*self._found, *other._found, *differing))
         filters = either(self._filters, other._filters)
         return type(self)(partial(self._with, other), tuple(found), filters, self._common_origin(other))

@@ -50,8 +50,13 @@ class Issue:
     message: str
     consequence: str
 
+    @property
+    def found(self) -> str:
+        """The value found, empty where nothing or null was."""
+        return "" if self.value == "null" else self.value
+
     def __str__(self) -> str:
-        value = f" (found {self.value})" if self.value else ""
+        value = f" (found {self.found})" if self.found else ""
         return f"{self.severity}: {self.file} {self.path}: {self.message}{value}; {self.consequence} [{self.rule}]"
 
 

@@ -13,7 +13,7 @@ from attune_data.description import description
 from attune_data.fixes import Fix, Report
 from attune_data.frames import Frames
 from attune_data.io.documents import FILES
-from attune_data.issues import Severity
+from attune_data.issues import LEFT_OUT, Issue, Severity, shown
 from attune_data.record import Record
 from attune_data.text import wrapped
 
@@ -195,6 +195,12 @@ class Kind(Generic[R, C]):
     def reads(self, document: Mapping[str, Any]) -> bool:
         """Tell whether a document may be a record of this kind."""
         return not self.keys.isdisjoint(document) and not self.is_other(document)
+
+    def left_out(self, duplicate: Duplicate, record: R, file: str, counting: str) -> Issue:
+        """Return the issue of a record that does not count, beside one with the same key in the file `counting`."""
+        message = f"{counting} has the same {self.identity}, and counts{duplicate.why}"
+        value = shown(_id(record))
+        return Issue(file, "$", self.duplicate_rule, duplicate.severity, value, message, LEFT_OUT)
 
     def __repr__(self) -> str:
         return f"<Kind {self.noun}>"

@@ -14,7 +14,7 @@ from attune_data.fixes import Report
 from attune_data.io.documents import FILES
 from attune_data.io.rows import is_dataset
 from attune_data.io.sources import Choice, Document, Source, documents
-from attune_data.issues import LEFT_OUT, Issue, LoadError, SourceError, shown
+from attune_data.issues import Issue, LoadError, SourceError
 from attune_data.kind import Kind, OtherFile, Place
 from attune_data.kinds import KINDS, kind_of_document, other_file
 from attune_data.reading import Reader, parse_object
@@ -135,20 +135,23 @@ def recognise(source: Source, kinds: Sequence[Kind[Any, Any]] = KINDS) -> Kind[A
     columns = [kind.columns for kind in kinds]
     found = documents(source, lambda names: names[:_FEW], prefer=prefer, columns=columns)
     other: OtherFile | None = None
-    problem = ""
+    problem = passed_over = ""
     for document in islice(found, _FEW):
-        parsed = parse_object(document.data)
-        if parsed is None and document.problem is None:
-            problem = problem or f"{document.name} is not a JSON object; is it cut off?"
-        elif parsed is None:
-            problem = problem or (document.problem or "") * (document.severity == "error")
-        elif (kind := kind_of_document(parsed, kinds)) is not None:
+        if document.problem is not None:
+            problem = problem or document.problem * (document.severity == "error")
+            passed_over = passed_over or f"; {document.problem}" * (document.severity == "note")
+            continue
+        try:
+            parsed = parse_object(document.data)
+        except ValueError as error:
+            problem = problem or f"{document.name}: {error}"
+            continue
+        if (kind := kind_of_document(parsed, kinds)) is not None:
             return kind
-        else:
-            other = other or other_file(parsed)
+        other = other or other_file(parsed)
     known = ", ".join(kind.plural for kind in kinds)
     why = f"it is {other.noun}; {other.hint}" if other else problem or f"none of {known} is among its records"
-    raise SourceError(f"{source_name(source)} is of no known kind: {why}")
+    raise SourceError(f"{source_name(source)} is of no known kind: {why}{passed_over}")
 
 
 def load_chosen(
@@ -225,9 +228,7 @@ def _counting(
     """Return the record that counts, of two with one key read in this order; the other is an issue."""
     duplicate = kind.duplicate(first[0], second[0])
     counts, other = (second, first) if duplicate.second_counts else (first, second)
-    message = f"{counts[1].name} has the same {kind.identity}, and counts{duplicate.why}"
-    value = shown(_id(other[0]))
-    issues.append(Issue(other[1].name, "$", kind.duplicate_rule, duplicate.severity, value, message, LEFT_OUT))
+    issues.append(kind.left_out(duplicate, other[0], other[1].name, counts[1].name))
     return counts
 
 

@@ -1,8 +1,10 @@
 """What queries are made of: the values that each row has of a trait, matches on them, clusters, shares."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from math import isnan
 from typing import TYPE_CHECKING, Literal
 
 from attune_data.bins import Bins, bin_rows
@@ -18,6 +20,7 @@ __all__ = [
     "Match",
     "Traits",
     "Value",
+    "Written",
     "count_people",
     "matching",
     "shares",
@@ -30,7 +33,20 @@ _LISTED = 12
 
 Value = str | int | float | None
 Key = str | int | float
-"""A value as it is compared: text without outer blanks and case; ``no answer`` is none."""
+"""A value as it is compared: text without outer blanks and case; ``no answer`` and nan are none."""
+
+
+class Written(str):
+    """A value as it is written on a command line: of a column of numbers a number, of true and false either.
+
+    Examples
+    --------
+    >>> from attune_data import load
+    >>> len(load("demo").where(n_turns=Written("5"), asrs_6_screen=Written("true")))
+    3
+    """
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +116,20 @@ class Traits:
         """Tell whether a trait's column is numeric."""
         return self.frame.schema[trait.column].is_numeric()
 
+    def read(self, trait: Trait, value: Value) -> Value:
+        """Return a value that is `Written` as a number or truth, where its column has these; others as they are."""
+        import polars as pl
+
+        if not isinstance(value, Written):
+            return value
+        if self.is_numeric(trait):
+            for number in (int, float):
+                with suppress(ValueError):
+                    return number(value)
+        if self.frame.schema[trait.column] == pl.Boolean:
+            return {"true": True, "false": False}.get(value.strip().casefold(), value)
+        return value
+
     def clusters(self) -> dict[tuple[str, str], list[int]]:
         """Return the positions of what belongs together: a participant's conversations, or a scenario's episodes.
 
@@ -116,6 +146,7 @@ class Traits:
 def matching(traits: Traits, origin: Traits, name: str, match: Match) -> list[int]:
     """Return the positions of the rows that match; the values asked for must occur in `origin`, or be known."""
     trait = traits.trait(name)
+    match = replace(match, values=tuple(traits.read(trait, value) for value in match.values))
     answers = _answers(traits, trait)
     labelled = {text_key(label): value for value, label in trait.labels.items()}
     wanted = {labelled.get(key, key) if isinstance(key, str) else key for key in map(_key, match.values)}
@@ -214,7 +245,9 @@ def _column(traits: Traits, name: str) -> list[dict[Key, Value]]:
 
 
 def _key(value: Value) -> Key | None:
-    return text_key(value) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return text_key(value)
+    return None if isinstance(value, float) and isnan(value) else value
 
 
 def _compared(value: str | bool) -> Key:

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 from attune_data.bins import Bins
 from attune_data.display.issues import IssueReport
-from attune_data.issues import LEFT_OUT, Issue, issues_frame, shown
+from attune_data.issues import Issue, issues_frame
 from attune_data.matching import Match, Traits, Value, matching, shares, strata
 from attune_data.text import meant, plural, printable
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Condition", "Queryable", "all_of", "either", "none_of", "repeated"]
+__all__ = ["Condition", "Queryable", "all_of", "either", "none_of"]
 
 Condition = Value | Iterable[Value] | Match
 
@@ -205,7 +205,8 @@ class Queryable(ABC):
             raise ValueError(f"not an SQL expression: {condition!r} ({error})") from None
         if not isinstance(expression, pl.Expr):
             raise TypeError(f"a condition is a polars expression or an SQL text, not {type(condition).__name__}")
-        traits = self._traits()
+        table = self._table()
+        traits = table.frame
         for name in expression.meta.root_names():
             if name not in traits.columns:
                 raise ValueError(f"no trait {name!r}; {meant(name, traits.columns)}")
@@ -216,7 +217,7 @@ class Queryable(ABC):
         except pl.exceptions.PolarsError as error:
             reason = str(error).partition("\n")[0]
         if reason:
-            expected = "expected one answer, true or false, for each conversation"
+            expected = f"expected one answer, true or false, for each {table.unit.noun}"
             raise ValueError(f"the condition {condition} does not fit its columns: {reason}; {expected}")
         return self._keep(answers.fill_null(value=False).arg_true().to_list(), f"filter {condition}")
 
@@ -286,8 +287,9 @@ class Queryable(ABC):
         """
         traits = self._table()
         rows_of, cluster = traits.clusters(), traits.unit.cluster
-        if participants not in range(len(rows_of) + 1):
-            raise ValueError(f"cannot sample {participants!r} {cluster}s of {len(rows_of)}")
+        is_count = hasattr(participants, "__index__") and not isinstance(participants, bool)
+        if not is_count or participants not in range(len(rows_of) + 1):
+            raise ValueError(f"cannot sample {participants!r} {cluster}s of {len(rows_of)}; expected a whole number")
         values_of = {row: set[str]() for row in range(traits.frame.height)}
         for name, rows in strata(traits, by).items() if by else ():
             for row in rows:
@@ -354,12 +356,6 @@ def _match(condition: Condition) -> Match:
 def either(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
     """Return the label of what has come through one row of filters or the other."""
     return (" | ".join(f"({', '.join(filters) or 'all'})" for filters in (first, second)),)
-
-
-def repeated(rule: str, record_id: str, before: str | None = None, file: str | None = None) -> Issue:
-    """Return the issue of a record that a union leaves out: another, in the file `before`, has its id and counts."""
-    message = f"{before or 'the left of |'} has the same id and counts, and its content differs"
-    return Issue(file or "the right of |", "$", rule, "error", shown(record_id), message, LEFT_OUT)
 
 
 def _is_cached(kind: type, name: str) -> bool:

@@ -15,7 +15,7 @@ from pydantic_core import PydanticSerializationError
 
 from attune_data.fixes import Report
 from attune_data.io.documents import Document
-from attune_data.issues import LEFT_OUT, Issue
+from attune_data.issues import LEFT_OUT, Issue, shown
 from attune_data.kind import Kind, OtherFile
 from attune_data.kinds import kind_of_document, other_file
 from attune_data.record import Record
@@ -26,6 +26,8 @@ __all__ = ["Reader", "parse_object"]
 R = TypeVar("R", bound=Record)
 
 _MOST_ERRORS = 20
+_LIST = "a list; expected one {} a file, or one a line in a .jsonl file"
+_TOO_DEEP = "nested too deeply to be a record"
 
 
 @dataclass
@@ -88,12 +90,13 @@ class Reader(Generic[R]):
             record = kind.model.model_validate(kind.fix(parsed, "$", report), by_alias=True, by_name=False)
             record.to_json()  # The lenient parser takes deeper nesting than can be written.
         except json.JSONDecodeError as error:
-            _report_syntax(error, report)
+            found = error.doc[error.pos : error.pos + 20] or None
+            report.add("$", "invalid-json", "error", found, _syntax(error), LEFT_OUT)
         except ValidationError as error:
             self.own += 1
             _report_invalid(error, report)
         except (RecursionError, PydanticSerializationError):
-            report.add("$", "invalid-json", "error", None, "nested too deeply to be a record", LEFT_OUT)
+            report.add("$", "invalid-json", "error", None, _TOO_DEEP, LEFT_OUT)
         except (ValueError, OverflowError) as error:
             report.add("$", "invalid-json", "error", None, str(error), LEFT_OUT)
         else:
@@ -106,7 +109,7 @@ class Reader(Generic[R]):
         """Say what a JSON document of another kind may be."""
         noun = _with_article(self.kind.noun)
         if isinstance(parsed, list):
-            return f"a list; expected one {self.kind.noun} a file, or one a line in a .jsonl file"
+            return _LIST.format(self.kind.noun)
         if isinstance(parsed, dict) and (known := other_file(parsed)) is not None:
             self.others[known] += 1
             return f"{known.noun}, not {noun}; {known.hint}"
@@ -116,15 +119,13 @@ class Reader(Generic[R]):
         return f"not {noun}: it has none of {', '.join(sorted(self.kind.keys))}"
 
 
-def _report_syntax(error: json.JSONDecodeError, report: Report) -> None:
+def _syntax(error: json.JSONDecodeError) -> str:
+    """Say where a document is not JSON."""
     if not error.doc.strip():
-        message = "the file is empty"
-    else:
-        place = f"line {error.lineno}, column {error.colno}" if "\n" in error.doc else f"column {error.colno}"
-        at_end = error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated string")
-        message = f"not JSON at {place}: {error.msg}" + ("; is the file cut off?" if at_end else "")
-    found = error.doc[error.pos : error.pos + 20] or None
-    report.add("$", "invalid-json", "error", found, message, LEFT_OUT)
+        return "the file is empty"
+    place = f"line {error.lineno}, column {error.colno}" if "\n" in error.doc else f"column {error.colno}"
+    at_end = error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated string")
+    return f"not JSON at {place}: {error.msg}" + ("; is the file cut off?" if at_end else "")
 
 
 _EXPECTED = {
@@ -173,13 +174,25 @@ def _parse(data: bytes, report: Report) -> Any:
     return parsed
 
 
-def parse_object(data: bytes) -> dict[str, Any] | None:
-    """Return the object that a document is, or None where it is none; nothing is reported."""
+def parse_object(data: bytes) -> dict[str, Any]:
+    """Return the JSON object that a document is.
+
+    Raises
+    ------
+    ValueError
+        Where it is none; says at which place, or what it is.
+    """
     try:
         parsed = _parse(data, Report(""))
-    except (ValueError, RecursionError):
-        return None
-    return parsed if isinstance(parsed, dict) else None
+    except json.JSONDecodeError as error:
+        raise ValueError(_syntax(error)) from None
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
+    if isinstance(parsed, list):
+        raise ValueError(_LIST.format("record"))
+    if not isinstance(parsed, dict):
+        raise ValueError(f"not an object but {shown(parsed)}")
+    return parsed
 
 
 def _outline(parsed: Any) -> Any:

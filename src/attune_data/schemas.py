@@ -115,8 +115,8 @@ def table_schema(kind: str) -> dict[str, dict[str, dict[str, Any]]]:
     Parameters
     ----------
     kind : str
-        One of `TABLE_SCHEMA_KINDS`: ``conversation``, ``run``, ``scenario``, ``episode``, ``dialogue``. The tables of
-        runs are those of ``runs.joined(conversations)``; a collection of runs alone has the table ``records`` only.
+        One of `TABLE_SCHEMA_KINDS`: ``conversation``, ``run``, ``scenario``, ``episode``, ``dialogue``. Runs have
+        the table ``runs``, and the others beside their conversations: ``runs.joined(conversations)``.
 
     Returns
     -------
@@ -140,12 +140,10 @@ def table_schema(kind: str) -> dict[str, dict[str, dict[str, Any]]]:
 
     records = {name: _described(pl.String(), column) for name, column in RECORDS_TABLE.items()}
     (known,) = [one for one in KINDS if one.noun == kind]
-    of = known.tables or known.joined
-    if of is None:
-        return {"records": records}
-    meanings = of.meanings()
     tables = {
-        table: {name: _described(dtype, meanings[table][name]) for name, dtype in dtypes.items()}
+        table: {name: _described(dtype, of.meanings()[table][name]) for name, dtype in dtypes.items()}
+        for of in (known.tables, known.joined)
+        if of is not None
         for table, dtypes in of.schemas().items()
     }
     return {"records": records, **tables}

@@ -116,15 +116,15 @@ def listed(names: Sequence[str], most: int = 8) -> str:
 
 
 def meant(name: str, known: Collection[str]) -> str:
-    """Return the question whether the nearest name is meant, or the names that there are where none is near.
+    """Return the question whether the nearest name is meant, or the first of those known where none is near.
 
     Examples
     --------
     >>> meant("categroy", ["category", "gender"]), meant("x", ["category", "gender"])
     ("did you mean 'category'?", 'expected one of category, gender')
     """
-    near = get_close_matches(name, known, n=1, cutoff=0.4)
-    return f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(known)}"
+    near = get_close_matches(name, known, n=1)
+    return f"did you mean {near[0]!r}?" if near else f"expected one of {listed([*known], 12) or 'none'}"
 
 
 def grid(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:

@@ -86,7 +86,8 @@ def test_every_citation_is_cited() -> None:
         (
             "instruments",
             lambda file: file["instruments"]["who_5"].update(name="who_5"),
-            "[instruments.who_5] name = \"who_5\": unknown key; did you mean 'note'?",
+            '[instruments.who_5] name = "who_5": unknown key; expected one of title, measures, low, high, higher_is, '
+            "if_outside, sources, cut_off, bands, note",
         ),
         ("attunebench", lambda file: file.update(emotons={}), "emotons = {}: unknown key; did you mean 'emotions'?"),
         ("attunebench", lambda file: file.pop("emotions"), "emotions: the key is missing"),

@@ -132,6 +132,15 @@ def test_what_is_scored_is_strict(key: str, value: Any, save: Save) -> None:
     assert [path for path, *_ in rules(loaded)] == [f"$.{key}"]
 
 
+def test_a_fraction_in_a_text_is_not_rounded(save: Save) -> None:
+    loaded = load_episodes(save(lines(official(final_anger="44.5")), "a.jsonl"))
+    assert len(loaded) == 0
+    assert rules(loaded) == [
+        ("$.final_anger", "number-as-text", "note"),
+        ("$.final_anger", "invalid-value", "error"),
+    ]
+
+
 def test_roles_of_a_training_history_are_translated(save: Save) -> None:
     record = official()
     names = {"aggressor": "user", "defender": "assistant"}

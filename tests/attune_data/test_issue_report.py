@@ -68,7 +68,7 @@ def test_notebook(report: IssueReport) -> None:
 
 def test_many_messages_of_a_rule() -> None:
     report = IssueReport(_note(number, f"message {number}") for number in range(1, 101))
-    assert repr(report).endswith("... and 97 more; see .issues.filter(rule='number-as-text')")
+    assert repr(report).endswith("\n  ... and 97 more of the rule number-as-text")
     page = report._repr_html_()
     # 3 at once, 20 to be clicked open, and how many are left.
     assert len(set(re.findall(r"message \d+", page))) == 23
@@ -76,9 +76,37 @@ def test_many_messages_of_a_rule() -> None:
     assert "and 77 more" in page
 
 
+def test_every_error_and_warning_but_not_every_note() -> None:
+    many = [Issue(f"{number}.json", "$", "odd", "warning", "null", LONG, "kept") for number in range(1, 6)]
+    assert (
+        IssueReport([*many, *FOUND[:5]]).text(every=True)
+        == """\
+warning  odd, 5 in 5 files
+  this message is longer than the 32 characters that polars
+  shows of a text by default; kept
+    1.json  $
+    2.json  $
+    3.json  $
+    4.json  $
+    5.json  $
+
+"""
+        + "\n".join(TEXT.splitlines()[-6:])
+    )
+    different = [Issue("1.json", "$", "odd", "error", "null", f"message {number}", "kept") for number in range(1, 10)]
+    assert IssueReport(different).text(every=True).count("message") == 9
+    assert "and 6 more of the rule odd" in IssueReport(different).text()
+
+
+@pytest.mark.parametrize(("value", "shown"), [("null", ""), ('"null"', ' (found "null")'), ("0", " (found 0)")])
+def test_an_issue_shows_what_was_found_where_anything_was(value: str, shown: str) -> None:
+    issue = Issue("a.json", "$.n", "odd", "error", value, "the key is missing", "left out")
+    assert str(issue) == f"error: a.json $.n: the key is missing{shown}; left out [odd]"
+
+
 def test_no_issues() -> None:
     report = IssueReport([])
-    assert repr(report) == "no issues"
+    assert (repr(report), report.text()) == ("no issues", "")
     assert "no issues" in report._repr_html_()
 
 

@@ -40,7 +40,6 @@ Json = dict[str, Any]
 ROOT = Path(__file__).parents[2]
 RULES = re.findall(r"`([a-z0-9-]+)`", (ROOT / "docs/issues.md").read_text(encoding="utf-8"))
 
-NO_TABLES = {"run": "its frames stand beside those of the conversations: runs.joined(conversations)"}
 NO_BENCHMARK = {"run": "whoever ran the model has made it"}
 
 every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.noun)
@@ -74,7 +73,8 @@ def test_an_entry_is_complete(kind: Kind[Any, Any]) -> None:
     assert issubclass(kind.collection, Collection)  # type: ignore[arg-type]  # a class, as every entry's is
     assert kind.collection(()).kind is kind
     assert kind.demo is not None
-    assert (kind.tables is None) == (kind.build is None) == (kind.noun in NO_TABLES)
+    assert kind.tables is not None
+    assert kind.build is not None
     assert kind.documents is not None
 
 
@@ -187,8 +187,13 @@ def test_a_run_that_records_a_participant_is_a_run(run: Json, conversation: Json
     ("content", "message"),
     [
         ('{"a": 1}', r"1\.json is of no known kind: none of conversations, runs, scenarios, episodes, dialogues is"),
-        ("[]", r"is of no known kind: 1\.json is not a JSON object; is it cut off\?"),
-        ("{", r"is of no known kind: 1\.json is not a JSON object; is it cut off\?"),
+        ('[{"turns": []}]', r"1\.json: a list; expected one record a file, or one a line in a \.jsonl file$"),
+        ("12", r"1\.json: not an object but 12$"),
+        ("", r"1\.json: the file is empty$"),
+        ("[" * 100_000, r"1\.json: nested too deeply to be a record$"),
+        # The comma in the second line is followed by nothing.
+        ('{\n"turns": [],', r"1\.json: not JSON at line 2, column 13: .*; is the file cut off\?$"),
+        ('{"turns": [}', r"1\.json: not JSON at column 12: Expecting value$"),
         ('{"conversations": [], "aggregates": []}', "it is a file of scores; attune_bench.Scores.read reads it"),
         ('{"overall": {}, "by_scene": {}}', "it is a summary of episodes; load_episodes reads the results.jsonl"),
     ],
@@ -198,6 +203,14 @@ def test_what_is_of_no_kind(content: str, message: str, tmp_path: Path) -> None:
     for ask in (recognise, load_records):
         with pytest.raises(SourceError, match=message):
             ask(tmp_path / "1.json")
+
+
+def test_what_is_passed_over_may_be_the_records(tmp_path: Path) -> None:
+    (tmp_path / "dataset_infos.json").write_text('{"default": {}}')
+    load_runs("demo").to_jsonl(tmp_path / "runs.jsonl")
+    message = "is among its records; 1 file is not read here: runs.jsonl$"
+    with pytest.raises(SourceError, match=message):
+        recognise(tmp_path)
 
 
 # The wrong kind.

@@ -112,7 +112,7 @@ def test_runs_write_their_records(tmp_path: Path) -> None:
     runs = load_runs("demo")
     runs.to_parquet(tmp_path / "out")
     assert list(load_runs(tmp_path / "out")) == list(runs)
-    assert list(runs.to_arrow()) == ["records"]
+    assert list(runs.to_arrow()) == ["records", "runs"]
 
 
 def test_columns_of_the_records(conversation: Json, save: Save, tmp_path: Path) -> None:

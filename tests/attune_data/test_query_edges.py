@@ -1,16 +1,21 @@
 """Queries at their edges: odd conditions, one participant in several spellings, answers that say there is none."""
 
 import random
+import re
+from math import nan
 from typing import Any
 
+import numpy as np
 import polars as pl
 import polars.selectors as cs
 import pytest
 
-from attune_data import Conversation, Conversations, all_of, load, load_runs, none_of
+from attune_data import Conversation, Conversations, all_of, load, load_runs, load_scenarios, none_of
 from attune_data.attunebench.tables import Tables
 from attune_data.card import dataset_card
 from attune_data.licences import licences
+from attune_data.matching import Match, Traits, Written, matching, strata
+from attune_data.traits import Unit
 
 Records = Conversations
 
@@ -128,15 +133,38 @@ def test_several_values_in_one_are_an_error(several: Any) -> None:
             ask()
 
 
+def test_a_text_that_was_written_is_read_as_the_type_of_its_column() -> None:
+    demo = load("demo")
+    asked: dict[str, tuple[str, Any]] = {
+        "n_turns": ("5", 5),
+        "asrs_6_screen": ("true", True),
+        "category": ("family", "Family"),
+        "country": ("no answer", None),
+    }
+    for trait, (text, value) in asked.items():
+        assert ids(demo.where(**{trait: Written(text)})) == ids(demo.where(**{trait: value}))
+        assert ids(demo.where(**{trait: none_of(Written(text))})) == ids(demo.where(**{trait: none_of(value)}))
+    # A text in Python is a text.
+    with pytest.raises(ValueError, match="n_turns is a number, not '5'"):
+        demo.where(n_turns="5")
+    with pytest.raises(ValueError, match="no conversation has asrs_6_screen 'true'"):
+        demo.where(asrs_6_screen="true")
+    frame = pl.DataFrame({"id": ["a", "b"], "large": [2**53, 2**53 + 1]})
+    traits = Traits(frame, Unit("record", ("id",), "record", "id"), {})
+    assert matching(traits, traits, "large", Match("any", (Written(f"{2**53 + 1}"),))) == [1]
+
+
 def test_truth_is_no_number_but_a_value_of_its_own() -> None:
     with pytest.raises(ValueError, match="who_5 is a number, not True"):
         load("demo").where(who_5=True)
     runs = load_runs("demo").joined(load("demo"))
     assert len(runs.where(annotated=True)) == 80
-    with pytest.raises(ValueError, match=r"cannot sample 2\.5 participants of 24"):
-        load("demo").sample(2.5, seed=0)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="cannot sample '3' participants of 24"):
-        load("demo").sample("3", seed=0)  # type: ignore[arg-type]
+    for wrong in (2.5, 1.0, "3", True, None, -1):
+        with pytest.raises(ValueError, match=f"cannot sample {re.escape(repr(wrong))} participants of 24; expected"):
+            load("demo").sample(wrong, seed=0)  # type: ignore[arg-type]
+    assert load("demo").sample(np.int64(3), seed=0).unit_ids == load("demo").sample(3, seed=0).unit_ids  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="expected one answer, true or false, for each scenario"):
+        load_scenarios("demo").filter("target_anger")
 
 
 @pytest.mark.parametrize("shares", [([0.8, 0.2],), ("0.5", "0.5"), (float("nan"),), (0.5, float("nan")), ()])
@@ -188,3 +216,12 @@ def test_a_chain_builds_the_frames_of_no_part_on_its_way(monkeypatch: pytest.Mon
     assert part.binary.equals(expected)
     assert built.count("binary") == 1
     assert built.count("conversations") == 3  # one a link, of however many traits
+
+
+def test_nan_is_no_answer() -> None:
+    frame = pl.DataFrame({"id": ["a", "b", "c", "d", "e"], "score": [nan, 1.0, nan, None, 2.5]})
+    traits = Traits(frame, Unit("record", ("id",), "record", "id"), {})
+    assert strata(traits, "score") == {"1.0": [1], "2.5": [4], "no answer": [0, 2, 3]}
+    for none in (None, nan):
+        assert matching(traits, traits, "score", Match("any", (none,))) == [0, 2, 3]
+        assert matching(traits, traits, "score", Match("none", (none,))) == [1, 4]

@@ -1,5 +1,6 @@
 """Joined tables of runs: schemas, every row against a naive join of the records as JSON, odd keys, queries."""
 
+import inspect
 import json
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -331,6 +332,32 @@ def test_issues_of_both_sides_and_frames_built_once() -> None:
     assert tables.where(mode="default").found == (one, two)
     assert tables.binary is tables.binary
     assert isinstance(tables.where(mode="default"), RunTables)
+
+
+def test_runs_by_themselves_are_asked_as_others_are() -> None:
+    """A run is a row, with what its file says of how it was made; a conversation is drawn with all of its runs."""
+    made: list[dict[str, Any]] = [
+        {"em_model": "m1", "provider": "openrouter", "prompt_version": "v2", "api_cost": 0.5},
+        {"em_model": "m2", "provider": {"name": "odd"}, "mode": "verbose", "turns": [{"turn_number": 1}]},
+        {"em_model": "m1", "conversation_id": "c2", "run_timestamp": "2026-01-01"},
+    ]
+    runs = Runs([Run(**{"conversation_id": "c1", **one}) for one in made])
+    names = ["conversation_id", "em_model", "mode", "provider", "prompt_version", "api_cost", "n_turns", "complete"]
+    assert runs.tables.runs.select(names).rows() == [
+        ("c1", "m1", "default", "openrouter", "v2", 0.5, 0, False),
+        ("c1", "m2", "verbose", None, None, None, 1, False),
+        ("c2", "m1", "default", None, None, None, 0, False),
+    ]
+    assert runs.unit_ids == ["c1", "c1", "c2"]
+    assert list(runs.where(em_model="m1", provider=None)) == [runs[2]]
+    assert list(runs.filter("n_turns = 1")) == [runs[1]]
+    assert {name: len(part) for name, part in runs.stratify("mode").items()} == {"default": 2, "verbose": 1}
+    assert {len(runs.sample(1, seed=seed)) for seed in range(20)} == {1, 2}
+    assert sorted(len(part) for part in runs.split(0.5, 0.5, seed=0)) == [1, 2]
+    assert hasattr(runs, "tables")
+    assert dict(inspect.getmembers(runs))["tables"] is runs.tables
+    with pytest.raises(ValueError, match="no run has em_model 'm3'; expected one of m1, m2"):
+        runs.where(em_model="m3")
 
 
 def test_only_runs_are_joined_and_only_with_their_kind_united() -> None:

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from attune_data import Conversation, Conversations, Tables, load, load_runs, load_tables
+from attune_data import Conversation, Conversations, Tables, load, load_tables
 from attune_data.attunebench.tables import TABLES, table_schemas
 from attune_data.kinds import CONVERSATION
 from attune_data.testing import synthetic
@@ -177,8 +177,13 @@ def test_load_tables_reports_what_load_reports(conversation: Json, save: Save, t
     save(conversation, "conversation_1.json")
     save({**conversation, "turns": [{"turnNumber": 1}]}, "conversation_2.json")
     save(b"{", "conversation_3.json")
+    save({**conversation}, "conversation_4.json")
     tables, records = load_tables(tmp_path, chunk=1), load(tmp_path)
-    assert tables.issues["rule"].to_list() == ["duplicate-conversation", "invalid-json"]
+    assert tables.issues.select("rule", "severity").rows() == [
+        ("duplicate-conversation", "error"),
+        ("invalid-json", "error"),
+        ("duplicate-conversation", "note"),  # the content is the same
+    ]
     assert tables.found == records.found
     assert_same(tables, records.tables)
 
@@ -193,11 +198,6 @@ def test_load_tables_of_odd_files() -> None:
 def test_load_tables_needs_a_chunk() -> None:
     with pytest.raises(ValueError, match="chunk is 0; expected a number of records from 1"):
         load_tables("demo", chunk=0)
-
-
-def test_runs_have_no_tables(run: Json, save: Save) -> None:
-    with pytest.raises(TypeError, match="runs have no tables of their own"):
-        load_runs(save(run, "run.json")).tables  # noqa: B018
 
 
 def test_lines_of_jsonl_end_at_line_feeds_only(conversation: Json, save: Save) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from attune_data.text import columns_of_terminal, lines, printable, width, wrapped
+from attune_data.text import columns_of_terminal, lines, meant, printable, width, wrapped
 
 
 def test_printable_keeps_joiners_and_nothing_else_that_is_invisible() -> None:
@@ -30,6 +30,21 @@ def test_lines_are_those_of_the_text_with_plain_blanks() -> None:
 )
 def test_wrapped(text: str, columns: int, expected: list[str]) -> None:
     assert wrapped(text, columns) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "expected"),
+    [
+        ("episodes", ["scenario", "episode"], "did you mean 'episode'?"),
+        # 3 letters are in both, in order, of 7 and 8: a ratio of 6 / 15, which counts from 0.6.
+        ("codebook", ["episode"], "expected one of episode"),
+        ("split", ["unit", "model"], "expected one of unit, model"),
+        ("x", [f"n{n}" for n in range(14)], f"expected one of {', '.join(f'n{n}' for n in range(12))}, ..."),
+        ("x", [], "expected one of none"),
+    ],
+)
+def test_what_may_be_meant(name: str, known: list[str], expected: str) -> None:
+    assert meant(name, known) == expected
 
 
 def test_what_is_cut_off_may_hang() -> None:

@@ -1,6 +1,7 @@
 """Unions name what they leave out and know the whole; collections and tables can be copied and sent to a process."""
 
 import copy
+import json
 import pickle
 from collections.abc import Callable
 from pathlib import Path
@@ -8,8 +9,22 @@ from typing import Any
 
 import pytest
 
-from attune_data import Conversation, Conversations, Issue, Run, Runs, load, load_runs, load_tables
+from attune_data import (
+    Conversation,
+    Conversations,
+    Issue,
+    Kind,
+    Run,
+    Runs,
+    load,
+    load_episodes,
+    load_records,
+    load_runs,
+    load_tables,
+)
 from attune_data.attunebench.tables import TABLES
+from attune_data.issues import LEFT_OUT
+from attune_data.kinds import DIALOGUE, EPISODE, RUN
 
 
 def record(name: str, country: str | None = None, turns: int = 0) -> Conversation:
@@ -40,7 +55,7 @@ def test_records_that_differ_under_one_id_are_an_issue() -> None:
     assert [(one.id, one.participant_profile.demographics.country) for one in both] == [
         ("a", "Peru"), ("b", None), ("c", None),
     ]  # fmt: skip
-    message = "left.json has the same id and counts, and its content differs"
+    message = "left.json has the same conversationId, and counts"
     issue = Issue("right.json", "$", "duplicate-conversation", "error", '"a"', message, "record left out")
     assert both.found == (issue,)
     assert "1 error" in repr(both)
@@ -50,12 +65,72 @@ def test_records_that_differ_under_one_id_are_an_issue() -> None:
 
 def test_runs_that_differ_under_one_key_are_an_issue() -> None:
     runs = load_runs("demo")
-    other = Runs([runs[0].model_copy(update={"turns": ()})])
+    other = Runs([runs[0].model_copy(update={"turns": (), "run_timestamp": "2001-01-01"})])
     assert [(issue.rule, issue.value) for issue in (runs | other).found] == [("duplicate-run", f'"{runs[0].id}"')]
+    assert (runs | other)[0] == (other | runs)[0] == runs[0]  # its timestamp is later
     truth = load("demo")
     joined = runs.joined(truth) | other.joined(truth)
     assert [(issue.rule, issue.value) for issue in joined.found] == [("duplicate-run", f'"{runs[0].id}"')]
     assert (runs.joined(truth) | runs[:3].joined(truth)).found == ()
+
+
+def run(conversation: str, model: str, **changes: Any) -> dict[str, Any]:
+    return {"conversationId": conversation, "em_model": model, "mode": "default", "turns": [], **changes}
+
+
+def played(scenario: str, **changes: Any) -> dict[str, Any]:
+    return {"profile_id": scenario, "scene_tag": "support", "model": "m", "history": [], **changes}
+
+
+PAIRS: dict[str, tuple[Kind[Any, Any], list[dict[str, Any]], list[dict[str, Any]]]] = {
+    # The left is later in the first, the right in the second, neither in the third.
+    "runs": (
+        RUN,
+        [run(name, "m", run_timestamp=f"2024-01-0{day}") for name, day in (("a", 3), ("b", 1), ("c", 1))],
+        [run(name, "m", run_timestamp="2024-01-02", turns=[{"turnNumber": 1}]) for name in ("a", "b", "d")]
+        + [run("c", "m", run_timestamp="2024-01-01", api_cost=1)],
+    ),
+    # "a/b/c/default" is the id of both, and they are of two conversations and models.
+    "ids that collide": (RUN, [run("a", "b/c")], [run("a/b", "c")]),
+    "episodes": (
+        EPISODE,
+        [played("s1", error="timeout"), played("s2"), played("s3", final_anger=50)],
+        [played("s1", final_anger=40), played("s2", error="timeout"), played("s3", final_anger=40)],
+    ),
+    "dialogues": (
+        DIALOGUE,
+        [{"id": "s1", "model": "m", "emo_point": 50, "history": []}],
+        [{"id": "s1", "model": "m", "emo_point": 60, "history": []}],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_two_sources_joined_are_one_folder_with_both(name: str, tmp_path: Path) -> None:
+    kind, *contents = PAIRS[name]
+    for file, rows in zip(("1_result.jsonl", "2_result.jsonl"), contents, strict=True):
+        (tmp_path / file).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    first, second = (load_records(tmp_path / f"{number}_result.jsonl", kind) for number in (1, 2))
+    both, folder = first | second, load_records(tmp_path, kind)
+    assert list(both) == list(folder)
+    assert both.files == folder.files
+    assert both.found[len(first.found) + len(second.found) :] == tuple(
+        issue for issue in folder.found if issue.rule == kind.duplicate_rule
+    )
+
+
+def test_what_counts_of_two_sources_that_are_joined(tmp_path: Path) -> None:
+    for name, rows in (("old", [played("s1", error="timeout")]), ("new", [played("s1", final_anger=40)])):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    old, new = (load_episodes(tmp_path / name) for name in ("old", "new"))
+    assert [one.final_anger for one in (*(old | new), *(new | old))] == [40, 40]
+    # Both files have one name; the issue says whose counts.
+    told = {(issue.file, issue.severity, issue.message) for issue in (old | new).found if issue.consequence == LEFT_OUT}
+    same = "has the same scenario, model, simulator and configuration, and counts"
+    assert told == {("results.jsonl:1", "note", f"results.jsonl:1 of the source given later {same}")}
+    told = {(issue.file, issue.severity, issue.message) for issue in (new | old).found if issue.consequence == LEFT_OUT}
+    assert told == {("results.jsonl:1", "note", f"results.jsonl:1 of the source given before {same}")}
 
 
 @pytest.mark.parametrize("changed", [record("b", "Peru", 2), record("b", turns=1), record("b", turns=3)])

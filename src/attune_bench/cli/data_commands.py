@@ -2,7 +2,6 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from functools import reduce
 from operator import or_
@@ -19,11 +18,11 @@ from attune_bench.progress import progress
 from attune_bench.scoring import score
 from attune_data.description import describe as count
 from attune_data.description import description_text
-from attune_data.issues import Issue
+from attune_data.display.issues import IssueReport
 from attune_data.kind import Kind
 from attune_data.loading import load_records
 from attune_data.schemas import json_schema, table_schema
-from attune_data.text import columns_of_terminal, plural, printable
+from attune_data.text import columns_of_terminal, plural
 
 __all__ = ["describe", "schema", "show", "validate"]
 
@@ -87,9 +86,10 @@ def validate(
     strict: bool,
     format: str,  # noqa: A002
 ) -> int:
-    """Check the records of SOURCE, or of several together, and list every issue.
+    """Check the records of SOURCE, or of several together, and list every error and warning, and the first notes.
 
     SOURCE is a folder, a file, an archive, hf://owner/name, or demo. Exits with 1 where a record had to be left out.
+    With --format json, every note is listed too.
     """
     kind = kind_of_source(sources[0], benchmark)
     loaded = [reduce(or_, (_load(source, kind) for source in sources))]
@@ -108,8 +108,8 @@ def validate(
         counts = {records.kind.plural: len(records) for records in loaded}
         emit(json.dumps({**counts, "issues": [asdict(issue) for issue in found]}, indent=2))
     else:
-        for line in _issue_lines(found):
-            emit(line)
+        if found:
+            emit(f"{IssueReport(found).text(every=True)}\n\n")
         listed = ", ".join(plural(severities[severity], severity) for severity in ("error", "warning", "note"))
         counted = " and ".join(plural(len(records), records.kind.noun, records.kind.plural) for records in loaded)
         emit(f"{counted} loaded; {listed}")
@@ -125,26 +125,6 @@ def _benchmark_of(kind: Kind[Any, Any], name: str | None) -> Benchmark:
         if benchmark.data is not None and kind_of(benchmark.data) is kind:
             return benchmark
     raise UserError(f"no results are made of {kind.plural}; give the data that models were asked about as SOURCE")
-
-
-def _issue_lines(found: Sequence[Issue]) -> Iterator[str]:
-    """Yield issues as text, errors first; of many notes of one rule in one file the first stands for all."""
-    notes: dict[tuple[str, str], list[Issue]] = {}
-    for issue in found:
-        if issue.severity == "note":
-            notes.setdefault((issue.rule, issue.file), []).append(issue)
-    for severity in ("error", "warning"):
-        yield from (_issue_text(issue) for issue in found if issue.severity == severity)
-    for issues in notes.values():
-        more = f"\n         ... and {len(issues) - 1} more of this rule in this file" if len(issues) > 1 else ""
-        yield _issue_text(issues[0]) + more
-
-
-def _issue_text(issue: Issue) -> str:
-    value = f" (found {issue.value})" if issue.value != "null" else ""
-    where = printable(f"{issue.severity:<8} {issue.file}  {issue.path}")
-    what = printable(f"{issue.message}{value}; {issue.consequence} [{issue.rule}]")
-    return f"{where}\n         {what}"
 
 
 @verb()

@@ -11,6 +11,7 @@ from click.core import ParameterSource
 from attune_bench.benchmarks import BENCHMARKS, benchmark_named
 from attune_bench.benchmarks.base import Benchmark, Choice, Option
 from attune_bench.cli.output import UserError, mistakes
+from attune_data.matching import Written
 
 __all__ = [
     "ANALYSIS",
@@ -209,7 +210,7 @@ def where_option(function: F) -> F:
 
 
 def where_traits(where: Sequence[str]) -> dict[str, list[str]]:
-    """Return the values that are asked for, by trait.
+    """Return the values that are asked for, by trait; each is read as the type of its column when it is asked for.
 
     Examples
     --------
@@ -221,7 +222,7 @@ def where_traits(where: Sequence[str]) -> dict[str, list[str]]:
         name, equals, value = text.partition("=")
         if not equals or not name:
             raise UserError(f"--where {text!r} is not of the form TRAIT=VALUE")
-        found.setdefault(name, []).append(value)
+        found.setdefault(name, []).append(Written(value))
     return found
 
 

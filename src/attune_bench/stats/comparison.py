@@ -5,7 +5,6 @@ differ significantly where the corrected p-value is below 0.05.
 """
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 from itertools import combinations
 from typing import Any
 
@@ -19,6 +18,7 @@ from attune_bench.stats.paired import TESTED, paired, tested
 from attune_bench.stats.series import Draws, ScoreSeries
 from attune_bench.stats.traits import strata_of, unit_traits
 from attune_data.query import Queryable
+from attune_data.text import meant
 from attune_metrics.errors import MetricInputError
 from attune_metrics.stats.statistics import STATISTICS
 
@@ -179,9 +179,7 @@ def _pairs_of(table: ScoreTable, a: str, b: str) -> list[Pair]:
         conditions[model].append(condition)
     for model in (a, b):
         if model not in conditions:
-            near = get_close_matches(model, conditions, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"they are of {', '.join(conditions) or 'none'}"
-            raise MetricInputError(f"no scores of model {model!r}; {hint}")
+            raise MetricInputError(f"no scores of model {model!r}; {meant(model, conditions)}")
     common = [one for one in table.conditions if one in conditions[a] and one in conditions[b]]
     if not common:
         raise MetricInputError(

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Never
+from typing import TYPE_CHECKING, Any
 
 from attune_data.attunebench.annotations import topic
 from attune_data.attunebench.conversation import Conversation
@@ -12,6 +12,7 @@ from attune_data.attunebench.diagnoses import Diagnoses
 from attune_data.attunebench.instruments import Instruments
 from attune_data.attunebench.rules import check_conversation, check_run
 from attune_data.attunebench.run import Run
+from attune_data.attunebench.run_list import RunList, run_list_builder
 from attune_data.attunebench.run_tables import RunTables, join_runs
 from attune_data.attunebench.run_transcript import run_transcript
 from attune_data.attunebench.spellings import conversation_is_old, fix_conversation, fix_run, run_is_old
@@ -56,10 +57,10 @@ class Runs(Collection[Run]):
         """What the records are."""
         return RUN
 
-    @property
-    def tables(self) -> Never:
-        """Runs by themselves have no tables: a TypeError says so."""
-        raise TypeError("runs have no tables of their own; runs.joined(conversations) gives tables of both")
+    @cached_property
+    def tables(self) -> RunList:
+        """What was run, and how, as a tidy frame; ``joined`` gives what was predicted."""
+        return self._made(RunList)
 
     def joined(self, conversations: Iterable[Conversation]) -> RunTables:
         """Return the runs beside the conversations that they are of, as tidy frames.
@@ -100,7 +101,7 @@ def _later_run(first: Run, second: Run) -> Duplicate:
     """Return that the later of two runs counts, then the one that was read later."""
     before, after = _instant(first.run_timestamp), _instant(second.run_timestamp)
     if before == after:
-        return Duplicate(second_counts=True, why=": its name is later, the timestamps do not tell")
+        return Duplicate(second_counts=True, why=": it was read later, the timestamps do not tell")
     if before is None or after is None:
         return Duplicate(second_counts=before is None, why=": it alone has a timestamp that can be read")
     return Duplicate(second_counts=after > before, why=": its timestamp is later")
@@ -209,7 +210,9 @@ RUN: Kind[Run, Runs] = Kind(
     duplicate_rule="duplicate-run",
     demo="attunebench/demo_runs.jsonl",
     columns=("conversationId", "turns"),
+    tables=RunList,
     joined=RunTables,
+    build=run_list_builder,
     request=_REQUEST,
     overview={
         "conversation": lambda run: run.conversation_id,

@@ -12,7 +12,7 @@ from attune_data.attunebench.tables import TABLES, Tables, build_table
 from attune_data.frames import Frames
 from attune_data.io.rows import is_dataset
 from attune_data.io.sources import Source, source_text
-from attune_data.issues import LEFT_OUT, Issue, SourceError, shown
+from attune_data.issues import Issue, SourceError
 from attune_data.kinds import KINDS
 from attune_data.loading import OnError, Progress, gc_paused, load_chosen, load_records, records_of
 from attune_data.reading import Reader
@@ -123,16 +123,16 @@ def load_tables(source: Source, frames: type[Frames] | None = None, *, chunk: in
         A folder that ``to_parquet`` wrote: its tables, each read when first asked for. Else conversations, as for
         `load`: the result equals ``load(source).tables``.
     frames : type, optional
-        Which tables such a folder has: `Tables`, `RunTables`, `ScenarioTables`, `EpisodeTables` or `SageTables`; by
-        default `Tables`.
+        Which tables such a folder has: `Tables`, `RunList`, `RunTables`, `ScenarioTables`, `EpisodeTables` or
+        `SageTables`; by default `Tables`.
     chunk : int
         How many conversations are in memory at a time.
 
     Returns
     -------
     Tables
-        ``.issues`` says what was wrong, changed or contradictory in conversations; a repeated id is an error whatever
-        its content, which is not kept for comparison. A written folder has no issues.
+        ``.issues`` says what was wrong, changed or contradictory in conversations; where an id is repeated, the source
+        is read twice. A written folder has no issues.
 
     Raises
     ------
@@ -186,13 +186,15 @@ def _built(source: Source, chunk: int) -> Tables:
 
 def _first_of_each(source: Source, reader: Reader[Conversation]) -> Iterator[Conversation]:
     """Yield the good conversations, the first of each id."""
-    names: dict[str, str] = {}
-    for conversation, document in records_of(source, reader):
-        first = names.setdefault(conversation.id, document.name)
-        if first == document.name:
+    seen: set[str] = set()
+    repeated: set[str] = set()
+    for conversation, _ in records_of(source, reader):
+        if conversation.id in seen:
+            repeated.add(conversation.id)
+        else:
+            seen.add(conversation.id)
             yield conversation
-            continue
-        message = f"{first} has the same {CONVERSATION.identity}, and counts"
-        value = shown(conversation.id)
-        issue = Issue(document.name, "$", CONVERSATION.duplicate_rule, "error", value, message, LEFT_OUT)
-        reader.issues.append(issue)
+    if repeated:
+        # What the others are compared with has gone by; read again, it gives these issues among the same ones.
+        again = load_chosen(source, CONVERSATION, keep=lambda conversation, _: conversation.id in repeated)
+        reader.issues = list(again.found)

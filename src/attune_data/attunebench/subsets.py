@@ -1,7 +1,6 @@
 """The published subsets of AttuneBench: which files of a source belong to one, and which are missing."""
 
 import re
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path, PurePosixPath
 
@@ -11,6 +10,7 @@ from attune_data.io.hub_address import is_address, parse_address
 from attune_data.io.rows import is_dataset
 from attune_data.io.sources import Choice, Source, archive_stem, source_text
 from attune_data.issues import Issue, SourceError, shown
+from attune_data.text import meant
 
 __all__ = ["subset_choice"]
 
@@ -27,9 +27,7 @@ def subset_choice(source: Source, subset: str, found: list[Issue]) -> Choice:
     """
     subsets = load_codebook().subsets
     if subset not in subsets:
-        near = get_close_matches(subset, subsets, n=1, cutoff=0.4)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"unknown subset {subset!r}, expected one of {', '.join(subsets)}{hint}")
+        raise ValueError(f"unknown subset {subset!r}; {meant(subset, subsets)}")
     named = _named(source)
     if named is None:
         given = "a Dataset" if is_dataset(source) else source

@@ -62,8 +62,21 @@ class IssueReport:
         order = {severity: place for place, severity in enumerate(_SEVERITIES)}
         self._rules = sorted(found.values(), key=lambda rule: order.get(rule.severity, len(order)))
 
+    def text(self, *, every: bool = False) -> str:
+        """Return the issues as text, a paragraph a rule: the first messages and places of each.
+
+        Parameters
+        ----------
+        every : bool
+            Whether to list all errors and warnings; of notes the first all the same.
+        """
+        columns = columns_of_terminal()
+        return "\n\n".join(
+            _text(rule, columns, None if every and rule.severity != "note" else _FIRST) for rule in self._rules
+        )
+
     def __repr__(self) -> str:
-        return _text(self._rules, columns_of_terminal())
+        return "\n\n".join(filter(None, [printable(_summary(self._rules)), self.text()]))
 
     def _repr_html_(self) -> str:
         return page(_summary(self._rules), *(_rule_html(rule) for rule in self._rules))
@@ -79,24 +92,21 @@ def _summary(rules: list[_Rule]) -> str:
 
 
 def _place(issue: Issue) -> str:
-    value = "" if issue.value == "null" else f"  {issue.value}"
-    return f"{issue.file}  {issue.path}{value}"
+    return "  ".join(filter(None, [issue.file, issue.path, issue.found]))
 
 
-def _text(rules: list[_Rule], columns: int) -> str:
-    found = [_summary(rules)]
-    for rule in rules:
-        found += ["", f"{rule.severity:<8} {rule.heading}"]
-        messages = rule.messages
-        for message, issues in list(messages.items())[:_FIRST]:
-            found += [f"  {line}" for line in wrapped(message, columns - 2)]
-            # A place is copied, so it stays on one line.
-            found += [f"    {_place(issue)}" for issue in issues[:_FIRST]]
-            if len(issues) > _FIRST:
-                found.append(f"    ... and {len(issues) - _FIRST} more")
-        if len(messages) > _FIRST:
-            left = sum(map(len, list(messages.values())[_FIRST:]))
-            found.append(f"  ... and {left} more; see .issues.filter(rule={rule.name!r})")
+def _text(rule: _Rule, columns: int, most: int | None) -> str:
+    """Return a rule with as many messages and as many places of each, or all."""
+    found = [f"{rule.severity:<8} {rule.heading}"]
+    messages = list(rule.messages.items())
+    for message, issues in messages[:most]:
+        found += [f"  {line}" for line in wrapped(message, columns - 2)]
+        # A place is copied, so it stays on one line.
+        found += [f"    {_place(issue)}" for issue in issues[:most]]
+        if left := issues[len(issues[:most]) :]:
+            found.append(f"    ... and {len(left)} more")
+    if left := [issue for _, issues in messages[len(messages[:most]) :] for issue in issues]:
+        found.append(f"  ... and {len(left)} more of the rule {rule.name}")
     return "\n".join(map(printable, found))
 
 

@@ -199,7 +199,7 @@ def test_several_metrics_are_ranked_each(call: Call, dialogues: Scored) -> None:
         ("compare", ["--model", "a"], "--model names a; name two models, or none for every two"),
         ("compare", ["--model", "a", "b", "c"], "--model names a, b, c; name two models, or none for every two"),
         ("compare", ["--model", "a", "a"], "--model names a, a; name two models, or none for every two"),
-        ("compare", ["--model", "a", "b"], "no scores of model 'a'; they are of baseline/chance,"),
+        ("compare", ["--model", "a", "b"], "no scores of model 'a'; expected one of baseline/chance,"),
         ("compare", ["--model"], "--model is given without a value; give one or more, or leave it out"),
         ("compare", ["--resamples", "0"], "resamples 0 is not a whole number from 1"),
         ("compare", ["--seed", "-1"], "seed -1 is not a whole number from 0"),

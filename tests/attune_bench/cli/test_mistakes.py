@@ -44,7 +44,7 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "show-begun-twice": (("show", "data", "c"), "2 ids begin with 'c', for instance 'c1' and 'c2'"),
     "show-nothing-usable": (
         ("show", "bad", "c1"),
-        "bad is of no known kind: x.json is not a JSON object; is it cut off?",
+        "bad is of no known kind: x.json: not JSON at column 2: Expecting property name",
     ),
     "describe-without-a-source": (("describe",), "Missing argument 'SOURCE'"),
     "describe-missing": (("describe", "date"), "no such file or folder: date"),

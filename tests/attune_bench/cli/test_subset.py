@@ -1,5 +1,6 @@
 """The command `subset`: a part of the units by trait, against the others, on the scores of any benchmark."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +113,39 @@ def test_scenes_of_eibench(call: Call, episodes: Scored, data: bool) -> None:
     part = strict_json(call(*command, "--where", "scene=repair")[1])
     assert {row["model"]: row["value"] for row in part["subgroups"]} == rewards
     assert part["metadata"]["variant"] == {"rule": "evaluation", "failed": "worst"}
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        # Unit n has n % 4 turns and is checked where n is even: of 12 units 3 with 1, 3 with 2, 6 even ones.
+        (["turns=1"], 3),
+        (["turns=1.0", "turns=2"], 6),
+        (["checked=true"], 6),
+        (["checked=False", "turns=3"], 3),
+        (["turns=no answer"], 0),
+    ],
+)
+def test_a_value_is_read_as_the_type_of_its_column(call: Call, tmp_path: Path, where: list[str], expected: int) -> None:
+    path = tmp_path / "results.jsonl"
+    every = {"model": "m", "metric": "accuracy"}
+    rows = [{**every, "unit": f"q{n}", "value": n % 3, "turns": n % 4, "checked": n % 2 == 0} for n in range(12)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    status, out, err = call("subset", "--scores", path, "--where", *where, "--format", "json", *QUICK)
+    assert (status, err) == (0, "")
+    assert [row["n"] for row in strict_json(out)["subgroups"]] == [expected]
+    status, _, err = call("subset", "--scores", path, "--where", "turns=many", *QUICK)
+    assert (status, "turns is a number, not 'many'" in err) == (2, True)
+
+
+def test_a_screen_is_asked_for_by_its_label_or_as_true(call: Call, demo_scores: Path) -> None:
+    one, other = (
+        _subset(call, demo_scores, "--where", f"who_5_screen={value}", "n_turns=5", "--compare")["subgroups"]
+        for value in ("screen-positive", "TRUE")
+    )
+    assert [{**row, "stratum": None} for row in one] == [{**row, "stratum": None} for row in other]
+    part = load("demo").where(who_5_screen=True, n_turns=5)
+    assert one[0]["n"] == len(part) > 0
 
 
 def test_traits_of_a_table(call: Call, results_csv: Path) -> None:

@@ -42,9 +42,10 @@ def test_it_names_file_place_value_and_rule(call: Call, files: Files) -> None:
     bend(data / "conversation_2.json", postPanas={"totalPositiveAffect": 99})
     status, out, _ = call("validate", data)
     assert status == 0
-    found = re.search(r"^warning +conversation_2\.json +\$\.postPanas\.totalPositiveAffect\n +(.*)$", out, re.MULTILINE)
+    found = re.search(r"^warning +out-of-range, 1 in 1 file\n +(.*)\n +(.*)$", out, re.MULTILINE)
     assert found
-    assert found[1].endswith("(found 99); clamped to 70 [out-of-range]")
+    assert found[1].endswith("; clamped to 70")
+    assert found[2] == "conversation_2.json  $.postPanas.totalPositiveAffect  99"
 
 
 def test_errors_come_first_and_the_exit_status_is_1(call: Call, files: Files) -> None:
@@ -52,7 +53,8 @@ def test_errors_come_first_and_the_exit_status_is_1(call: Call, files: Files) ->
     (data / "conversation_3.json").write_text('{"conversationId": ')
     status, out, err = call("validate", data)
     assert (status, err) == (1, "")
-    assert out.startswith("error    conversation_3.json  $\n")
+    assert out.startswith("error    invalid-json, 1 in 1 file\n")
+    assert "\n    conversation_3.json  $\n" in out
     severities = re.findall(r"^(error|warning|note) ", out, re.MULTILINE)
     assert severities == sorted(severities, key=["error", "warning", "note"].index)
     assert re.search(r"^2 conversations loaded; 1 error, ", out, re.MULTILINE)
@@ -63,7 +65,8 @@ def test_a_line_of_scenarios_that_is_broken(call: Call, tmp_path: Path) -> None:
     path.write_bytes(load_scenarios("demo")[0].to_line() + b'\n{"scene_tag": "war"}\n')
     status, out, err = call("validate", path)
     assert (status, err) == (1, "")
-    assert out.startswith("error    scenarios.jsonl:2  $")
+    assert out.startswith("error    ")
+    assert re.search(r"^    scenarios\.jsonl:2  \$", out, re.MULTILINE)
     assert re.search(r"^1 scenario loaded; \d+ errors?, ", out, re.MULTILINE)
 
 
@@ -110,7 +113,7 @@ def test_runs_without_their_conversation(call: Call, files: Files) -> None:
     bend(runs / "c1_vendor_model_default.json", conversationId="c9")
     status, out, _ = call("validate", data, "--results", runs)
     assert status == 1
-    assert "[run-without-conversation]" in out
+    assert "run-without-conversation, 1 in 1 file" in out
 
 
 def test_results_of_several_folders(call: Call, episodes: Scored) -> None:
@@ -125,7 +128,8 @@ def test_results_that_are_all_broken_are_listed(call: Call, files: Files, tmp_pa
     (tmp_path / "bad" / "x.json").write_text("{")
     status, out, err = call("validate", files[0], "--results", tmp_path / "bad")
     assert (status, err) == (1, "")
-    assert out.startswith("error    x.json  $\n")
+    assert out.startswith("error    invalid-json, 1 in 1 file\n")
+    assert "\n    x.json  $\n" in out
     assert "2 conversations and 0 runs loaded; 1 error, " in out
 
 
@@ -133,8 +137,9 @@ def test_many_notes_of_one_rule_are_one(call: Call, files: Files) -> None:
     data, _ = files
     bend(data / "conversation_1.json", turns=[{"turnNumber": str(i)} for i in range(1, 9)])
     _, out, _ = call("validate", data / "conversation_1.json")
-    assert out.count("[number-as-text]") == 1
-    assert "... and 7 more of this rule in this file" in out
+    assert "note     number-as-text, 8 in 1 file\n" in out
+    # Of each of the first three messages its place; "read as 1" differs from "read as 2".
+    assert "  ... and 5 more of the rule number-as-text\n" in out
 
 
 def test_no_control_characters_are_printed(call: Call, files: Files) -> None:

@@ -230,7 +230,7 @@ def test_mistakes_are_named(build: Build, scores_of: Build) -> None:
     scores = build({"vendor/a": [1, 2], "vendor/b": [1, 2]})
     with pytest.raises(MetricInputError, match="no scores of model 'vendor/aa'; did you mean 'vendor/"):
         scores.compare("vendor/aa", "vendor/b")
-    with pytest.raises(MetricInputError, match="no scores of model 'z'; they are of vendor/a, vendor/b"):
+    with pytest.raises(MetricInputError, match="no scores of model 'z'; expected one of vendor/a, vendor/b"):
         scores.compare("vendor/a", "z")
     apart = scores_of({"a": {"c1": {}}, "b": {"c1": {}}}, modes={"a": ("a", "x"), "b": ("b", "y")})
     with pytest.raises(MetricInputError, match="'a' and 'b' have no mode in common: x and y"):
@@ -297,7 +297,7 @@ def test_two_models_within_strata(table: Scores) -> None:
 def test_a_stratum_in_which_a_model_was_not_run_has_no_row_of_it(table: Scores) -> None:
     frame = compare_by(table, "level", models=("a", "c"), resamples=50)
     assert frame["stratum"].to_list() == ["overall", "easy"]
-    with pytest.raises(MetricInputError, match="no scores of model 'd'; they are of a, b, c"):
+    with pytest.raises(MetricInputError, match="no scores of model 'd'; expected one of a, b, c"):
         compare_by(table, "level", models=("a", "d"))
 
 

@@ -254,7 +254,8 @@ def test_a_model_in_two_files_counts_once(call: Call, tmp_path: Path) -> None:
     named = shlex.split(out.splitlines()[1].partition("see: attune-bench ")[2])
     status, out, _ = call(*named)
     assert status == 1
-    assert 'has the same id and counts, and its content differs (found "s1/a"); record left out' in out
+    assert "a_result.jsonl:2 of the source given before has the same scenario and model," in out
+    assert '    a_result.jsonl:2  $  "s1/a"\n\n' in out
     assert out.endswith("2 dialogues loaded; 1 error, 0 warnings, 0 notes\n")
 
 
