@@ -15,7 +15,7 @@ from pydantic_core import PydanticSerializationError
 
 from attune_data.fixes import Report
 from attune_data.io.documents import Document
-from attune_data.issues import LEFT_OUT, Issue, shown
+from attune_data.issues import LEFT_OUT, Issue, Severity, shown
 from attune_data.kind import Kind, OtherFile
 from attune_data.kinds import kind_of_document, other_file
 from attune_data.record import Record
@@ -85,7 +85,11 @@ class Reader(Generic[R]):
         try:
             parsed = _parse(document.data, report)
             if not isinstance(parsed, dict) or not kind.reads(parsed):
-                report.add("$", "not-a-record", "error", _outline(parsed), self._guess(parsed), LEFT_OUT)
+                # What lies beside records by its nature, such as a file of scores, is no fault of the data.
+                beside = isinstance(parsed, dict) and other_file(parsed) is not None
+                severity: Severity = "note" if beside else "error"
+                consequence = "passed over" if beside else LEFT_OUT
+                report.add("$", "not-a-record", severity, _outline(parsed), self._guess(parsed), consequence)
                 return None
             record = kind.model.model_validate(kind.fix(parsed, "$", report), by_alias=True, by_name=False)
             record.to_json()  # The lenient parser takes deeper nesting than can be written.

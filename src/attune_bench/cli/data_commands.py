@@ -13,7 +13,7 @@ from attune_bench.benchmarks import BENCHMARKS, benchmark_named
 from attune_bench.benchmarks.base import Benchmark
 from attune_bench.cli.options import benchmark_option, format_option, results_option, verb
 from attune_bench.cli.output import UserError, emit, mistakes
-from attune_bench.cli.reading import kind_of, kind_of_source, load_all
+from attune_bench.cli.reading import kind_of, kind_of_source, load_all, validate_command
 from attune_bench.progress import progress
 from attune_bench.scoring import score
 from attune_data.description import describe as count
@@ -47,8 +47,12 @@ def show(source: str, id: str, benchmark: str | None) -> None:  # noqa: A002
     try:
         record = records[begun[0] if len(begun) == 1 else id]
     except KeyError as error:
-        raise UserError(f"{error.args[0]}; see: attune-bench validate {source}") from None
+        raise UserError(f"{error.args[0]}; see: {_see(source, benchmark)}") from None
     emit(records.kind.transcript(record, columns_of_terminal()))
+
+
+def _see(source: str, benchmark: str | None) -> str:
+    return validate_command([source], benchmark=None, forced=benchmark)
 
 
 def _load(source: str, kind: Kind[Any, Any]) -> Any:
@@ -68,7 +72,7 @@ def describe(source: str, benchmark: str | None, format: str) -> None:  # noqa: 
     kind = kind_of_source(source, benchmark)
     records = _load(source, kind)
     if not records:
-        raise UserError(f"no usable {kind.noun} in {source}; see: attune-bench validate {source}")
+        raise UserError(f"no usable {kind.noun} in {source}; see: {_see(source, benchmark)}")
     counts = count(records)
     emit(json.dumps(counts, indent=2) if format == "json" else description_text(counts))
 

@@ -160,7 +160,9 @@ CONVERSATION: Kind[Conversation, Conversations] = Kind(
     docs="attunebench.md",
     is_other=_is_run,
     other_files=(
-        OtherFile("a file of scores", frozenset(("conversations", "aggregates")), "attune_bench.Scores.read reads it"),
+        OtherFile(
+            "a file of scores", frozenset(("conversations", "aggregates")), "attune-bench report --scores reads it"
+        ),
     ),
     fix=fix_conversation,
     is_old=conversation_is_old,

@@ -189,3 +189,15 @@ def test_the_demo_of_each_benchmark(
     # What it names next runs, as it stands.
     for line in re.findall(r"^  attune-bench ((?:score|compare|report) .*)$", out, re.MULTILINE):
         assert call(*shlex.split(line))[0] == 0, line
+
+
+def test_scores_written_among_the_results_are_no_error_the_next_time(
+    call: Call, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, runs = files
+    monkeypatch.chdir(runs)
+    first, again = (call("score", "--results", ".", "--data", data)[1] for _ in range(2))
+    assert first == again
+    status, out, _ = call("validate", data, "--results", runs)
+    assert status == 0
+    assert "a file of scores, not a run; attune-bench report --scores reads it; passed over [not-a-record]" in out
