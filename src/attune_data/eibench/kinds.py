@@ -12,7 +12,7 @@ from attune_data.eibench.scenario import SCENES, Episode, Scenario
 from attune_data.eibench.scenes import Scenes
 from attune_data.eibench.tables import EpisodeTables, ScenarioTables, episode_builder, scenario_builder
 from attune_data.eibench.transcript import episode_transcript, scenario_transcript
-from attune_data.fixes import Report
+from attune_data.fixes import Findings
 from attune_data.kind import Duplicate, Kind, OtherFile, Place, first_counts
 
 if TYPE_CHECKING:
@@ -83,13 +83,13 @@ def _split(scenario: Scenario, place: Place | None) -> Scenario:
     return scenario.placed(split=named or scenario.split_of_id)
 
 
-def _check_scenes(scenarios: Sequence[Scenario], files: int, report: Report) -> None:
+def _check_scenes(scenarios: Sequence[Scenario], files: int, findings: Findings) -> None:
     """Report the scenes that a set of several files lacks: a file may be missing."""
     counts = Counter(scenario.scene for scenario in scenarios)
     missing = [scene for scene in SCENES if not counts[scene]]
     if missing and files > 1:
         message = f"no scenario of the scene {' or '.join(missing)}; is a file missing?"
-        report.add("$", "missing-scene", "warning", dict(counts), message, "read as it is")
+        findings.add("$", "missing-scene", "warning", dict(counts), message, "read as it is")
 
 
 def _result_counts(first: Episode, second: Episode) -> Duplicate:
