@@ -154,10 +154,10 @@ class Kind(Generic[R, C]):
         From a record and a number of columns to its text.
     describe : callable
         From a collection to counts; `attune_data.describe` says which.
-    documents : callable, optional
-        The hypothesis strategy of documents of this kind that load without an issue.
-    synthetic : callable, optional
-        The generator of synthetic records, with options of its own.
+    documents : callable or str, optional
+        Gives the hypothesis strategy of documents of this kind that load without an issue; or its ``module:name``.
+    synthetic : callable or str, optional
+        The generator of synthetic records, with options of its own; or its ``module:name``.
     """
 
     noun: str
@@ -189,8 +189,8 @@ class Kind(Generic[R, C]):
     overview: Mapping[str, Callable[[R], str]] = field(default_factory=lambda: {"id": _id})
     transcript: Callable[[R, int], str] = _lines
     describe: Callable[[Any], dict[str, Any]] = _count
-    documents: "Callable[[], SearchStrategy[dict[str, Any]]] | None" = None
-    synthetic: Callable[..., Sequence[R]] | None = None
+    documents: "Callable[[], SearchStrategy[dict[str, Any]]] | str | None" = None
+    synthetic: Callable[..., Sequence[R]] | str | None = None
 
     def reads(self, document: Mapping[str, Any]) -> bool:
         """Tell whether a document may be a record of this kind."""

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TypeVar
 
 from attune_data.collection import Collection
 from attune_data.eibench.description import describe_episodes, describe_scenarios
@@ -14,9 +14,6 @@ from attune_data.eibench.tables import EpisodeTables, ScenarioTables, episode_bu
 from attune_data.eibench.transcript import episode_transcript, scenario_transcript
 from attune_data.fixes import Findings
 from attune_data.kind import Duplicate, Kind, OtherFile, Place, first_counts
-
-if TYPE_CHECKING:
-    from hypothesis.strategies import SearchStrategy
 
 __all__ = ["EPISODE", "SCENARIO", "SPLITS", "Episodes", "Scenarios"]
 
@@ -99,24 +96,6 @@ def _result_counts(first: Episode, second: Episode) -> Duplicate:
     return Duplicate(second_counts=first.error is not None, severity="note")
 
 
-def _scenario_documents() -> "SearchStrategy[dict[str, Any]]":
-    from attune_data.eibench.strategies import scenario_documents
-
-    return scenario_documents()
-
-
-def _episode_documents() -> "SearchStrategy[dict[str, Any]]":
-    from attune_data.eibench.strategies import episode_documents
-
-    return episode_documents()
-
-
-def _episodes(*arguments: Any, **options: Any) -> list[Episode]:
-    from attune_data.eibench.synthetic import episodes
-
-    return episodes(*arguments, **options)
-
-
 SCENARIO: Kind[Scenario, Scenarios] = Kind(
     noun="scenario",
     plural="scenarios",
@@ -143,7 +122,7 @@ SCENARIO: Kind[Scenario, Scenarios] = Kind(
     },
     transcript=scenario_transcript,
     describe=describe_scenarios,
-    documents=_scenario_documents,
+    documents="attune_data.eibench.strategies:scenario_documents",
 )
 
 EPISODE: Kind[Episode, Episodes] = Kind(
@@ -179,6 +158,6 @@ EPISODE: Kind[Episode, Episodes] = Kind(
     },
     transcript=episode_transcript,
     describe=describe_episodes,
-    documents=_episode_documents,
-    synthetic=_episodes,
+    documents="attune_data.eibench.strategies:episode_documents",
+    synthetic="attune_data.eibench.synthetic:episodes",
 )
