@@ -12,7 +12,7 @@ from attune_data.text import grid, plural, printable, shortened, wrapped
 if TYPE_CHECKING:
     from attune_data.issues import Issue
 
-__all__ = ["Described", "describe", "description", "description_text", "grouped"]
+__all__ = ["describe", "description", "description_text", "grouped"]
 
 R = TypeVar("R")
 
@@ -30,9 +30,9 @@ class Described(Protocol):
     """A collection that says what its records are."""
 
     @property
-    def kind(self) -> Any: ...  # noqa: D102
+    def kind(self) -> Any: ...
     @property
-    def found(self) -> "tuple[Issue, ...]": ...  # noqa: D102
+    def found(self) -> "tuple[Issue, ...]": ...
     def __iter__(self) -> Any: ...
     def __len__(self) -> int: ...
 

@@ -1,6 +1,6 @@
 """Building blocks of the second stage of loading: functions that mend one kind of JSON value each.
 
-A `Fix` takes a parsed value, its JSON path and a `Report`; it returns the value in current form and reports every
+A `Fix` takes a parsed value, its JSON path and a `Findings`; it returns the value in current form and reports every
 change. What it cannot mend it returns as it was, for the model's own validation to name. `respelled` goes the other
 way: from a value in current form to one that an older file may have in its place.
 """
@@ -16,8 +16,8 @@ from attune_data.record import LARGEST
 
 __all__ = [
     "Choose",
+    "Findings",
     "Fix",
-    "Report",
     "Reversible",
     "closed",
     "each",
@@ -36,7 +36,7 @@ _NUMBER = re.compile(r"[+-]?(\d{1,300}(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?", re.AS
 
 
 @dataclass
-class Report:
+class Findings:
     """Where one record comes from and what was noticed about it."""
 
     file: str
@@ -52,7 +52,7 @@ class Report:
         self.add(path, "unknown-value", "warning", value, f"expected {expected}", consequence)
 
 
-Fix = Callable[[Any, str, Report], Any]
+Fix = Callable[[Any, str, Findings], Any]
 Choose = Callable[[Sequence[Any]], Any]
 """Picks one of several spellings; the first is the current one."""
 
@@ -64,9 +64,9 @@ class Reversible:
     fix: Fix
     older: Callable[[Any, Choose], Any]
 
-    def __call__(self, value: Any, path: str, report: Report) -> Any:
+    def __call__(self, value: Any, path: str, findings: Findings) -> Any:
         """Return the value in current form."""
-        return self.fix(value, path, report)
+        return self.fix(value, path, findings)
 
 
 def respelled(fix: Fix, value: Any, choose: Choose) -> Any:
@@ -83,22 +83,22 @@ def respelled(fix: Fix, value: Any, choose: Choose) -> Any:
 def number(low: int | None = None, high: int | None = None, *, whole: bool = True, clamps_always: bool = False) -> Fix:
     """Fix a number: text is parsed, a fraction rounded where an integer belongs, the range enforced."""
 
-    def fix(value: Any, path: str, report: Report) -> Any:
-        found = _from_text(value, path, report)
+    def fix(value: Any, path: str, findings: Findings) -> Any:
+        found = _from_text(value, path, findings)
         if found is None:
             return None
         if isinstance(found, bool) or not isinstance(found, int | float):
-            return report.unknown(path, value, "a number")
+            return findings.unknown(path, value, "a number")
         if (isinstance(found, float) and math.isnan(found)) or (low is None and abs(found) > LARGEST):
-            return report.unknown(path, value, "a number of ordinary size")
+            return findings.unknown(path, value, "a number of ordinary size")
         if whole and isinstance(found, float) and math.isfinite(found):
             severity: Severity = "note" if found.is_integer() else "warning"
-            report.add(path, "fraction", severity, value, "an integer belongs here", f"rounded to {round(found)}")
+            findings.add(path, "fraction", severity, value, "an integer belongs here", f"rounded to {round(found)}")
             found = round(found)
         clamped = min(max(found, low), high) if low is not None and high is not None else found
         if clamped != found:
-            rejected = report.strict and not clamps_always
-            report.add(
+            rejected = findings.strict and not clamps_always
+            findings.add(
                 path,
                 "out-of-range",
                 "error" if rejected else "warning",
@@ -117,13 +117,13 @@ def number(low: int | None = None, high: int | None = None, *, whole: bool = Tru
     return Reversible(fix, older)
 
 
-def _from_text(value: Any, path: str, report: Report) -> Any:
+def _from_text(value: Any, path: str, findings: Findings) -> Any:
     """Return the number that a text is the writing of; anything else as it is."""
     if not isinstance(value, str) or not _NUMBER.fullmatch(value.strip()):
         return value
     written = value.strip()
     found = int(written) if written.lstrip("+-").isdigit() else float(written)
-    report.add(path, "number-as-text", "note", value, "a number written as text", f"read as {found}")
+    findings.add(path, "number-as-text", "note", value, "a number written as text", f"read as {found}")
     return found
 
 
@@ -131,12 +131,12 @@ def scored(low: int, high: int) -> Fix:
     """Fix a number that is scored: out of range it costs the record, and it is never rounded."""
     fix_number = number(low, high)
 
-    def fix(value: Any, path: str, report: Report) -> Any:
+    def fix(value: Any, path: str, findings: Findings) -> Any:
         """Fix a value, or leave it to be refused."""
-        value = _from_text(value, path, report)
+        value = _from_text(value, path, findings)
         if isinstance(value, float) and not value.is_integer():
             return value
-        return fix_number(value, path, Report(report.file, strict=True, issues=report.issues))
+        return fix_number(value, path, Findings(findings.file, strict=True, issues=findings.issues))
 
     return Reversible(fix, lambda value, choose: respelled(fix_number, value, choose))
 
@@ -144,16 +144,16 @@ def scored(low: int, high: int) -> Fix:
 def closed(accepted: Mapping[str, str], expected: str, default: str | None = None) -> Fix:
     """Fix a value of a closed set; text outside it is null, or `default` where there is one."""
 
-    def fix(value: Any, path: str, report: Report) -> Any:
+    def fix(value: Any, path: str, findings: Findings) -> Any:
         if value is None and default is None:
             return None
         key = str(value).strip().lower() if isinstance(value, str | bool | int) else ""
         if key in accepted:
             if accepted[key] != value:
                 consequence = f"read as {accepted[key]}"
-                report.add(path, "old-spelling", "note", value, f"current spelling is {accepted[key]!r}", consequence)
+                findings.add(path, "old-spelling", "note", value, f"current spelling is {accepted[key]!r}", consequence)
             return accepted[key]
-        report.unknown(path, value, expected, "read as null" if default is None else f"read as {default}")
+        findings.unknown(path, value, expected, "read as null" if default is None else f"read as {default}")
         return default
 
     def older(value: Any, choose: Choose) -> Any:
@@ -163,11 +163,11 @@ def closed(accepted: Mapping[str, str], expected: str, default: str | None = Non
     return Reversible(fix, older)
 
 
-def _text(value: Any, path: str, report: Report) -> Any:
+def _text(value: Any, path: str, findings: Findings) -> Any:
     if _is_number(value):
-        report.add(path, "number-where-text", "note", value, "text belongs here", f"read as {str(value)[:40]!r}")
+        findings.add(path, "number-where-text", "note", value, "text belongs here", f"read as {str(value)[:40]!r}")
         return str(value)[:400]
-    return value if value is None or isinstance(value, str) else report.unknown(path, value, "text")
+    return value if value is None or isinstance(value, str) else findings.unknown(path, value, "text")
 
 
 def _number_for(value: Any, choose: Choose) -> Any:
@@ -180,18 +180,18 @@ text: Fix = Reversible(_text, _number_for)
 """Fix a text: a number is written out, what is neither is null, as are infinity and nan."""
 
 
-def _texts(value: Any, path: str, report: Report) -> Any:
+def _texts(value: Any, path: str, findings: Findings) -> Any:
     if isinstance(value, str) or _is_number(value):
-        report.add(path, "bare-string", "note", value, "a list belongs here", "read as a list of one")
+        findings.add(path, "bare-string", "note", value, "a list belongs here", "read as a list of one")
         value = [value]
     if not isinstance(value, list):
-        return value if value is None else report.unknown(path, value, "a list of texts")
+        return value if value is None else findings.unknown(path, value, "a list of texts")
     kept = []
     for index, item in enumerate(value):
         if isinstance(item, str) or _is_number(item):
-            kept.append(text(item, f"{path}[{index}]", report))
+            kept.append(text(item, f"{path}[{index}]", findings))
         else:
-            report.unknown(f"{path}[{index}]", item, "text", "item left out")
+            findings.unknown(f"{path}[{index}]", item, "text", "item left out")
     return kept
 
 
@@ -216,23 +216,23 @@ def each(fix: Fix, required: str | None = None, *, needed: bool = False) -> Fix:
     Any other value is null, or stays as it is where the list is `needed`.
     """
 
-    def fix_all(value: Any, path: str, report: Report) -> Any:
+    def fix_all(value: Any, path: str, findings: Findings) -> Any:
         if needed and not isinstance(value, list):
             return value
         if isinstance(value, str) and value.strip():
-            report.add(path, "bare-string", "note", value, "a list belongs here", "read as a list of one")
+            findings.add(path, "bare-string", "note", value, "a list belongs here", "read as a list of one")
             value = [value]
         if not isinstance(value, list):
-            return value if value is None else report.unknown(path, value, "a list")
+            return value if value is None else findings.unknown(path, value, "a list")
         kept = []
         for index, item in enumerate(value):
             item_path = f"{path}[{index}]"
             readable = required is None or isinstance(item, dict | str)
-            fixed = fix(item, item_path, report) if readable else None
+            fixed = fix(item, item_path, findings) if readable else None
             if required is None or (isinstance(fixed, dict) and isinstance(fixed.get(required), str)):
                 kept.append(fixed)
             else:
-                report.unknown(item_path, item, f"an object with a text {required!r}", "item left out")
+                findings.unknown(item_path, item, f"an object with a text {required!r}", "item left out")
         return kept
 
     def older(value: Any, choose: Choose) -> Any:
@@ -246,10 +246,10 @@ def each(fix: Fix, required: str | None = None, *, needed: bool = False) -> Fix:
 def values(fix: Fix) -> Fix:
     """Fix every value of an object whose keys are data; any other value is null."""
 
-    def fix_all(value: Any, path: str, report: Report) -> Any:
+    def fix_all(value: Any, path: str, findings: Findings) -> Any:
         if not isinstance(value, dict):
-            return value if value is None else report.unknown(path, value, "an object")
-        return {key: fix(item, f"{path}.{key}", report) for key, item in value.items()}
+            return value if value is None else findings.unknown(path, value, "an object")
+        return {key: fix(item, f"{path}.{key}", findings) for key, item in value.items()}
 
     def older(value: Any, choose: Choose) -> Any:
         if not isinstance(value, dict):
@@ -259,12 +259,12 @@ def values(fix: Fix) -> Fix:
     return Reversible(fix_all, older)
 
 
-def keep(value: Any, path: str, report: Report) -> Any:  # noqa: ARG001 - a Fix like the others
+def keep(value: Any, path: str, findings: Findings) -> Any:  # noqa: ARG001 - a Fix like the others
     """Leave a value that nothing reads as it is."""
     return value
 
 
-def rename(value: dict[str, Any], renames: Mapping[str, str], path: str, report: Report) -> dict[str, Any]:
+def rename(value: dict[str, Any], renames: Mapping[str, str], path: str, findings: Findings) -> dict[str, Any]:
     """Rename keys; of two spellings of one key the current one wins, then the one named first in `renames`."""
     renamed = {key: item for key, item in value.items() if renames.get(key, key) == key}
     for old, current in renames.items():
@@ -273,21 +273,21 @@ def rename(value: dict[str, Any], renames: Mapping[str, str], path: str, report:
         message = f"current spelling is {current!r}"
         if current in renamed:
             consequence = f"ignored, {current!r} is there too"
-            report.add(f"{path}.{old}", "two-spellings", "warning", value[old], message, consequence)
+            findings.add(f"{path}.{old}", "two-spellings", "warning", value[old], message, consequence)
         else:
             renamed[current] = value[old]
-            report.add(f"{path}.{old}", "old-spelling", "note", old, message, f"read as {current!r}")
+            findings.add(f"{path}.{old}", "old-spelling", "note", old, message, f"read as {current!r}")
     return renamed
 
 
 def record(fixes: Mapping[str, Fix], renames: Mapping[str, str] | None = None) -> Fix:
     """Fix an object: rename its keys, then fix their values; any other value is null."""
 
-    def fix(value: Any, path: str, report: Report) -> Any:
+    def fix(value: Any, path: str, findings: Findings) -> Any:
         if not isinstance(value, dict):
-            return value if value is None else report.unknown(path, value, "an object")
-        renamed = rename(value, renames, path, report) if renames else value
-        return {key: fixes.get(key, keep)(item, f"{path}.{key}", report) for key, item in renamed.items()}
+            return value if value is None else findings.unknown(path, value, "an object")
+        renamed = rename(value, renames, path, findings) if renames else value
+        return {key: fixes.get(key, keep)(item, f"{path}.{key}", findings) for key, item in renamed.items()}
 
     def older(value: Any, choose: Choose) -> Any:
         if not isinstance(value, dict):

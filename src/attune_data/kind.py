@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from attune_data.description import description
-from attune_data.fixes import Fix, Report
+from attune_data.fixes import Findings, Fix
 from attune_data.frames import Frames
 from attune_data.io.documents import FILES
 from attune_data.issues import LEFT_OUT, Issue, Severity, shown
@@ -74,11 +74,11 @@ def _never(_: Any) -> bool:
     return False
 
 
-def _unfixed(value: Any, _path: str, _report: Report) -> Any:
+def _unfixed(value: Any, _path: str, _findings: Findings) -> Any:
     return value
 
 
-def _no_rule(_record: Any, _report: Report) -> None:
+def _no_rule(_record: Any, _findings: Findings) -> None:
     pass
 
 
@@ -123,7 +123,7 @@ class Kind(Generic[R, C]):
     check : callable
         The rules beyond types: reports what a valid record gets wrong.
     check_all : callable, optional
-        Rules on all records of a source: takes them, from how many files they are, and a `Report`.
+        Rules on all records of a source: takes them, from how many files they are, and a `Findings`.
     place : callable, optional
         Fills in what a record's place tells; the place of a row of a Dataset is None.
     key : callable
@@ -154,10 +154,10 @@ class Kind(Generic[R, C]):
         From a record and a number of columns to its text.
     describe : callable
         From a collection to counts; `attune_data.describe` says which.
-    documents : callable, optional
-        The hypothesis strategy of documents of this kind that load without an issue.
-    synthetic : callable, optional
-        The generator of synthetic records, with options of its own.
+    documents : callable or str, optional
+        Gives the hypothesis strategy of documents of this kind that load without an issue; or its ``module:name``.
+    synthetic : callable or str, optional
+        The generator of synthetic records, with options of its own; or its ``module:name``.
     """
 
     noun: str
@@ -171,8 +171,8 @@ class Kind(Generic[R, C]):
     other_files: tuple[OtherFile, ...] = ()
     fix: Fix = _unfixed
     is_old: Callable[[R], bool] = _never
-    check: Callable[[R, Report], None] = _no_rule
-    check_all: Callable[[Sequence[R], int, Report], None] | None = None
+    check: Callable[[R, Findings], None] = _no_rule
+    check_all: Callable[[Sequence[R], int, Findings], None] | None = None
     place: Callable[[R, Place | None], R] | None = None
     key: Callable[[R], object] = _id
     identity: str = "id"
@@ -189,8 +189,8 @@ class Kind(Generic[R, C]):
     overview: Mapping[str, Callable[[R], str]] = field(default_factory=lambda: {"id": _id})
     transcript: Callable[[R, int], str] = _lines
     describe: Callable[[Any], dict[str, Any]] = _count
-    documents: "Callable[[], SearchStrategy[dict[str, Any]]] | None" = None
-    synthetic: Callable[..., Sequence[R]] | None = None
+    documents: "Callable[[], SearchStrategy[dict[str, Any]]] | str | None" = None
+    synthetic: Callable[..., Sequence[R]] | str | None = None
 
     def reads(self, document: Mapping[str, Any]) -> bool:
         """Tell whether a document may be a record of this kind."""

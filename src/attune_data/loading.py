@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from typing import Any, Literal, TypeVar, overload
 
 from attune_data.collection import Collection
-from attune_data.fixes import Report
+from attune_data.fixes import Findings
 from attune_data.io.documents import FILES
 from attune_data.io.rows import is_dataset
 from attune_data.io.sources import Choice, Document, Source, documents
@@ -190,9 +190,9 @@ def load_chosen(
                 kept[kind.key(record)] = _counting(kind, first, (record, document), reader.issues)
     records = [record for record, _ in kept.values()]
     if kind.check_all is not None:
-        report = Report(source_name(source))
-        kind.check_all(records, len({_file(document) for _, document in kept.values()}), report)
-        reader.issues += report.issues
+        findings = Findings(source_name(source))
+        kind.check_all(records, len({_file(document) for _, document in kept.values()}), findings)
+        reader.issues += findings.issues
     if on_error == "raise" and any(issue.severity == "error" for issue in reader.issues):
         raise LoadError(reader.issues)
     files = {_id(record): document.name for record, document in kept.values()}

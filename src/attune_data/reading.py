@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
-from attune_data.fixes import Report
+from attune_data.fixes import Findings
 from attune_data.io.documents import Document
 from attune_data.issues import LEFT_OUT, Issue, Severity, shown
 from attune_data.kind import Kind, OtherFile
@@ -64,7 +64,7 @@ class Reader(Generic[R]):
                 Issue(document.name, "$", document.rule, severity, "null", document.problem, consequence)
             )
             return None
-        report = Report(document.name, self.strict)
+        findings = Findings(document.name, self.strict)
         record: R | None
         try:
             record = kind.model.model_validate_json(document.data, by_alias=True, by_name=False)
@@ -72,39 +72,39 @@ class Reader(Generic[R]):
         except ValidationError:
             old = True
         if old:
-            record = self._fixed(document, report)
+            record = self._fixed(document, findings)
         if record is not None:
             self.own += 1
-            kind.check(record, report)
-        self.issues += report.issues
+            kind.check(record, findings)
+        self.issues += findings.issues
         return record
 
-    def _fixed(self, document: Document, report: Report) -> R | None:
+    def _fixed(self, document: Document, findings: Findings) -> R | None:
         """Take a document through the second stage."""
         kind = self.kind
         try:
-            parsed = _parse(document.data, report)
+            parsed = _parse(document.data, findings)
             if not isinstance(parsed, dict) or not kind.reads(parsed):
                 # What lies beside records by its nature, such as a file of scores, is no fault of the data.
                 beside = isinstance(parsed, dict) and other_file(parsed) is not None
                 severity: Severity = "note" if beside else "error"
                 consequence = "passed over" if beside else LEFT_OUT
-                report.add("$", "not-a-record", severity, _outline(parsed), self._guess(parsed), consequence)
+                findings.add("$", "not-a-record", severity, _outline(parsed), self._guess(parsed), consequence)
                 return None
-            record = kind.model.model_validate(kind.fix(parsed, "$", report), by_alias=True, by_name=False)
+            record = kind.model.model_validate(kind.fix(parsed, "$", findings), by_alias=True, by_name=False)
             record.to_json()  # The lenient parser takes deeper nesting than can be written.
         except json.JSONDecodeError as error:
             found = error.doc[error.pos : error.pos + 20] or None
-            report.add("$", "invalid-json", "error", found, _syntax(error), LEFT_OUT)
+            findings.add("$", "invalid-json", "error", found, _syntax(error), LEFT_OUT)
         except ValidationError as error:
             self.own += 1
-            _report_invalid(error, report)
+            _report_invalid(error, findings)
         except (RecursionError, PydanticSerializationError):
-            report.add("$", "invalid-json", "error", None, _TOO_DEEP, LEFT_OUT)
+            findings.add("$", "invalid-json", "error", None, _TOO_DEEP, LEFT_OUT)
         except (ValueError, OverflowError) as error:
-            report.add("$", "invalid-json", "error", None, str(error), LEFT_OUT)
+            findings.add("$", "invalid-json", "error", None, str(error), LEFT_OUT)
         else:
-            if not any(issue.severity == "error" for issue in report.issues):
+            if not any(issue.severity == "error" for issue in findings.issues):
                 return record
             self.own += 1
         return None
@@ -143,37 +143,39 @@ _EXPECTED = {
 }
 
 
-def _report_invalid(error: ValidationError, report: Report) -> None:
+def _report_invalid(error: ValidationError, findings: Findings) -> None:
     """Report what cannot be mended; a value that was first read as null is reported as it was."""
     details = error.errors(include_url=False)
     for detail in details[:_MOST_ERRORS]:
         path = "$" + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in detail["loc"])
         message = _EXPECTED.get(detail["type"], detail["msg"])
-        before = next((issue for issue in report.issues if issue.path == path and issue.rule == "unknown-value"), None)
+        before = next(
+            (issue for issue in findings.issues if issue.path == path and issue.rule == "unknown-value"), None
+        )
         if before is None:
             value = None if detail["type"] == "missing" else detail["input"]
-            report.add(path, "invalid-value", "error", value, message, LEFT_OUT)
+            findings.add(path, "invalid-value", "error", value, message, LEFT_OUT)
         else:
-            report.issues.remove(before)
-            report.issues.append(replace(before, rule="invalid-value", severity="error", consequence=LEFT_OUT))
+            findings.issues.remove(before)
+            findings.issues.append(replace(before, rule="invalid-value", severity="error", consequence=LEFT_OUT))
     if len(details) > _MOST_ERRORS:
         more = f"{len(details) - _MOST_ERRORS} more values of this record are of the wrong kind"
-        report.add("$", "invalid-value", "error", None, more, LEFT_OUT)
+        findings.add("$", "invalid-value", "error", None, more, LEFT_OUT)
 
 
-def _parse(data: bytes, report: Report) -> Any:
+def _parse(data: bytes, findings: Findings) -> Any:
     """Parse JSON leniently: any Unicode encoding, bytes and surrogates that are not text are replaced and reported."""
     encoding = json.detect_encoding(data)
     text = data.decode(encoding, "replace")
     if encoding != "utf-8":
-        report.add("$", "encoding", "note", encoding, "files are UTF-8 without a byte order mark", "decoded")
+        findings.add("$", "encoding", "note", encoding, "files are UTF-8 without a byte order mark", "decoded")
     elif text.count("\ufffd") > data.count("\ufffd".encode()):
-        report.add("$", "encoding", "warning", None, "bytes that are not UTF-8", "each replaced by U+FFFD")
+        findings.add("$", "encoding", "warning", None, "bytes that are not UTF-8", "each replaced by U+FFFD")
     parsed = json.loads(text)
     if "\\ud" in text.lower():
         clean = without_surrogates(parsed)
         if clean != parsed:
-            report.add("$", "lone-surrogate", "warning", None, "half of a surrogate pair", "replaced by U+FFFD")
+            findings.add("$", "lone-surrogate", "warning", None, "half of a surrogate pair", "replaced by U+FFFD")
         return clean
     return parsed
 
@@ -187,7 +189,7 @@ def parse_object(data: bytes) -> dict[str, Any]:
         Where it is none; says at which place, or what it is.
     """
     try:
-        parsed = _parse(data, Report(""))
+        parsed = _parse(data, Findings(""))
     except json.JSONDecodeError as error:
         raise ValueError(_syntax(error)) from None
     except RecursionError:

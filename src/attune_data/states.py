@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from attune_data.columns import Columns
-from attune_data.fixes import Report
+from attune_data.fixes import Findings
 from attune_data.meanings import Column
 
 if TYPE_CHECKING:
@@ -48,11 +48,11 @@ def step_meanings(axes: Iterable[str]) -> dict[str, Column]:
     }
 
 
-def check_change(step: tuple[int | None, int | None, int | None], path: str, report: Report) -> None:
+def check_change(step: tuple[int | None, int | None, int | None], path: str, findings: Findings) -> None:
     """Report a recorded change that does not lead from the state before to the one after, within 0-100."""
     before, delta, after = step
     if before is None or delta is None or after is None:
         return
     if min(max(before + delta, 0), 100) != after:
         message = f"the state went from {before} to {after}"
-        report.add(path, "state-change", "warning", delta, message, "kept; the states count")
+        findings.add(path, "state-change", "warning", delta, message, "kept; the states count")

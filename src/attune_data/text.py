@@ -12,7 +12,6 @@ __all__ = [
     "lines",
     "listed",
     "meant",
-    "pad",
     "plural",
     "printable",
     "ruled",

@@ -34,6 +34,7 @@ from attune_data.codebook import codebook_folder
 from attune_data.kinds import CONVERSATION, DIALOGUE, EPISODE, KINDS, RUN, SCENARIO, kind_of
 from attune_data.licences import licences
 from attune_data.record import SnakeCaseRecord
+from attune_data.references import resolve
 
 Json = dict[str, Any]
 
@@ -75,7 +76,8 @@ def test_an_entry_is_complete(kind: Kind[Any, Any]) -> None:
     assert kind.demo is not None
     assert kind.tables is not None
     assert kind.build is not None
-    assert kind.documents is not None
+    assert callable(resolve(kind.documents))
+    assert kind.synthetic is None or callable(resolve(kind.synthetic))
 
 
 @every_kind

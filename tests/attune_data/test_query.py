@@ -175,12 +175,10 @@ def test_every_frame_of_a_part_is_that_of_its_records(records: Records, group: s
         if has or group in diagnosis_groups(READ["diagnoses"](c))
     }
     assert len(set(ids(part))) == len(part) == len(tables)
-    lazy = tables.lazy()
     for name in TABLES:
         expected = getattr(Conversations(list(part)).tables, name)
         assert_frame_equal(getattr(tables, name), expected)
         assert_frame_equal(getattr(part.tables, name), expected)
-        assert_frame_equal(getattr(lazy, name).collect(), expected)
 
 
 @pytest.mark.parametrize("kind", ["collection", "tables"])

@@ -307,12 +307,10 @@ def test_every_frame_of_a_part_is_that_of_its_runs() -> None:
     both = part | tables.where(em_model="synthetic/attentive", diagnosis="ADHD")
     reordered = [r for m in ("synthetic/hasty", "synthetic/attentive") for r in runs
                  if r.em_model == m and r.conversation_id in kept]  # fmt: skip
-    lazy = part.lazy()
     assert len(part) == len(expected) == len(kept) > 0
     for name in TABLES:
         frame = getattr(expected.joined(conversations), name)
         assert_frame_equal(getattr(part, name), frame)
-        assert_frame_equal(getattr(lazy, name).collect(), frame)
         assert_frame_equal(getattr(both, name), getattr(Runs(reordered).joined(conversations), name))
     assert repr(part) == "<RunTables of 8 runs, 6 participants; em_model=synthetic/hasty, diagnosis=ADHD>"
 

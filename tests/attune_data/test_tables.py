@@ -154,14 +154,6 @@ def test_nulls_and_odd_values_are_rows_too() -> None:
     assert (row["diagnoses"], row["diagnosis_groups"], row["participant_id"]) == ([], ["unknown"], None)
 
 
-def test_lazy_equals_eager() -> None:
-    tables = load("demo").tables
-    lazy = tables.lazy()
-    for name in TABLES:
-        assert isinstance(getattr(lazy, name), pl.LazyFrame)
-        assert_frame_equal(getattr(lazy, name).collect(), getattr(tables, name))
-
-
 def test_frames_are_built_once() -> None:
     demo = load("demo")
     assert demo.tables is demo.tables

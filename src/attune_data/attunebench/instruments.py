@@ -16,7 +16,7 @@ from attune_data.attunebench.parts import ComputedScores
 from attune_data.codebook import codebook_folder, read_toml
 from attune_data.entries import OWN_NAME, Entry, Finding, Items, Keys, Named, Number, RefersTo, Text, refuse
 
-__all__ = ["Band", "CutOff", "Instrument", "Instruments", "Screen", "instruments"]
+__all__ = ["Band", "CutOff", "Instrument", "Instruments", "instruments"]
 
 Screen = Literal["screen-positive", "screen-negative"]
 

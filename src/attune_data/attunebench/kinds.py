@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attune_data.attunebench.annotations import topic
 from attune_data.attunebench.conversation import Conversation
@@ -21,9 +21,6 @@ from attune_data.attunebench.transcript import transcript
 from attune_data.attunebench.vocabulary import Codebook, Subsets
 from attune_data.collection import Collection
 from attune_data.kind import Duplicate, Kind, OtherFile
-
-if TYPE_CHECKING:
-    from hypothesis.strategies import SearchStrategy
 
 __all__ = ["CONVERSATION", "RUN", "Conversations", "Runs"]
 
@@ -126,30 +123,6 @@ _REQUEST = (
 )
 
 
-def _conversation_documents() -> "SearchStrategy[dict[str, Any]]":
-    from attune_data.attunebench.strategies import conversation_documents
-
-    return conversation_documents()
-
-
-def _run_documents() -> "SearchStrategy[dict[str, Any]]":
-    from attune_data.attunebench.strategies import run_documents
-
-    return run_documents()
-
-
-def _conversations(*arguments: Any, **options: Any) -> list[Conversation]:
-    from attune_data.attunebench.synthetic.generator import conversations
-
-    return conversations(*arguments, **options)
-
-
-def _runs(*arguments: Any, **options: Any) -> list[Run]:
-    from attune_data.attunebench.synthetic.generator import runs
-
-    return runs(*arguments, **options)
-
-
 CONVERSATION: Kind[Conversation, Conversations] = Kind(
     noun="conversation",
     plural="conversations",
@@ -190,8 +163,8 @@ CONVERSATION: Kind[Conversation, Conversations] = Kind(
     },
     transcript=transcript,
     describe=describe_conversations,
-    documents=_conversation_documents,
-    synthetic=_conversations,
+    documents="attune_data.attunebench.strategies:conversation_documents",
+    synthetic="attune_data.attunebench.synthetic.generator:conversations",
 )
 
 RUN: Kind[Run, Runs] = Kind(
@@ -224,6 +197,6 @@ RUN: Kind[Run, Runs] = Kind(
     },
     transcript=run_transcript,
     describe=describe_runs,
-    documents=_run_documents,
-    synthetic=_runs,
+    documents="attune_data.attunebench.strategies:run_documents",
+    synthetic="attune_data.attunebench.synthetic.generator:runs",
 )

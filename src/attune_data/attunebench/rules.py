@@ -14,7 +14,7 @@ from attune_data.attunebench.conversation import Conversation
 from attune_data.attunebench.instruments import instruments
 from attune_data.attunebench.parts import BinaryJudgement, ComputedScores, ConversationWideQuestions, MoodShiftTag, Turn
 from attune_data.attunebench.run import ANSWER_FIELDS, JudgeScores, PredictedConversationWide, Run, RunTurn
-from attune_data.fixes import Report
+from attune_data.fixes import Findings
 from attune_data.record import Label
 
 __all__ = ["check_conversation", "check_run"]
@@ -62,62 +62,62 @@ def _repeated(found: Iterable[Any]) -> list[Any]:
     return [value for value, count in Counter(found).items() if count > 1]
 
 
-def _report_repeated(found: Iterable[str], path: str, rule: str, message: str, report: Report) -> None:
+def _report_repeated(found: Iterable[str], path: str, rule: str, message: str, findings: Findings) -> None:
     if repeated := _repeated(found):
-        report.add(path, rule, "warning", repeated, message, "kept; the last one counts")
+        findings.add(path, rule, "warning", repeated, message, "kept; the last one counts")
 
 
-def _report_unknown(found: Iterable[str], path: str, rule: str, known: Collection[str], report: Report) -> None:
+def _report_unknown(found: Iterable[str], path: str, rule: str, known: Collection[str], findings: Findings) -> None:
     for item in found:
         near = get_close_matches(item.strip().lower(), known, n=1)
         message = f"not in the codebook; did you mean {near[0]!r}?" if near else "not in the codebook"
         consequence = "kept; not scored" if rule == "unknown-panas-word" else "kept and scored as it is"
-        report.add(path, rule, "warning", item, message, consequence)
+        findings.add(path, rule, "warning", item, message, consequence)
 
 
-def _check_turn_numbers(turns: Sequence[Turn] | Sequence[RunTurn], report: Report) -> None:
+def _check_turn_numbers(turns: Sequence[Turn] | Sequence[RunTurn], findings: Findings) -> None:
     numbers = [turn.turn_number for turn in turns]
     if not numbers:
-        report.add("$.turns", "no-turns", "warning", [], "the record has no turns", "kept; nothing to score per turn")
+        findings.add("$.turns", "no-turns", "warning", [], "the record has no turns", "kept; nothing to score per turn")
     elif numbers == list(range(1, len(numbers) + 1)):
         return
     elif repeated := _repeated(numbers):
         message = "turn numbers repeat"
-        report.add("$.turns", "turn-number", "warning", repeated, message, "kept; the last turn of a number counts")
+        findings.add("$.turns", "turn-number", "warning", repeated, message, "kept; the last turn of a number counts")
     elif sorted(numbers) == list(range(1, len(numbers) + 1)):
-        report.add("$.turns", "turn-order", "note", numbers, "turns are not in order", "kept; scored by number")
+        findings.add("$.turns", "turn-order", "note", numbers, "turns are not in order", "kept; scored by number")
     else:
         message = "turn numbers skip; is a turn missing?"
-        report.add("$.turns", "turn-number", "warning", numbers, message, "kept; turns are matched by number")
+        findings.add("$.turns", "turn-number", "warning", numbers, message, "kept; turns are matched by number")
 
 
-def _check_tags(tags: Sequence[MoodShiftTag], path: str, known: frozenset[str], report: Report) -> None:
+def _check_tags(tags: Sequence[MoodShiftTag], path: str, known: frozenset[str], findings: Findings) -> None:
     words = [tag.emotion.strip().lower() for tag in tags]
-    _report_repeated(words, path, "repeated-tag", "an emotion is tagged twice in one turn", report)
+    _report_repeated(words, path, "repeated-tag", "an emotion is tagged twice in one turn", findings)
     for index, (word, tag) in enumerate(zip(words, tags, strict=True)):
         if word not in known:
             message, consequence = "not one of the 20 PANAS words", "kept; similarity 0 with every word"
-            report.add(f"{path}[{index}].emotion", "unknown-emotion", "warning", tag.emotion, message, consequence)
+            findings.add(f"{path}[{index}].emotion", "unknown-emotion", "warning", tag.emotion, message, consequence)
 
 
 def _check_wide(
-    wide: ConversationWideQuestions | PredictedConversationWide, path: str, known: _Vocabulary, report: Report
+    wide: ConversationWideQuestions | PredictedConversationWide, path: str, known: _Vocabulary, findings: Findings
 ) -> None:
     """Check the answers to Q1-Q3 against the codebook's options."""
     strange = [goal for goal in wide.q1_looking_for if goal.strip() and goal.strip().lower() not in known.q1]
-    _report_unknown(strange, f"{path}.q1_lookingFor", "unknown-option", known.q1, report)
+    _report_unknown(strange, f"{path}.q1_lookingFor", "unknown-option", known.q1, findings)
     clarity, fit = wide.q2_emotion_clarity, wide.q3_model_fit
     if clarity and clarity.strip() and clarity.strip().lower() not in known.q2:
-        _report_unknown([clarity], f"{path}.q2_emotionClarity", "unknown-option", known.q2, report)
+        _report_unknown([clarity], f"{path}.q2_emotionClarity", "unknown-option", known.q2, findings)
     if not fit or not fit.strip():
         return
     answer = fit.strip().lower()
     if answer not in known.q3:
-        _report_unknown([fit], f"{path}.q3_modelFit", "unknown-option", known.q3, report)
+        _report_unknown([fit], f"{path}.q3_modelFit", "unknown-option", known.q3, findings)
     elif answer not in known.q3_negative and any(item.strip() for item in wide.q3_follow_up_what_felt_off):
         message = f"asked only after a negative fit, but the fit is {fit!r}"
         found = list(wide.q3_follow_up_what_felt_off)
-        report.add(f"{path}.q3_followUp_whatFeltOff", "follow-up-on-positive-fit", "warning", found, message, "kept")
+        findings.add(f"{path}.q3_followUp_whatFeltOff", "follow-up-on-positive-fit", "warning", found, message, "kept")
 
 
 def _check_panas(
@@ -126,51 +126,51 @@ def _check_panas(
     path: str,
     where: str,
     known: _Vocabulary,
-    report: Report,
+    findings: Findings,
 ) -> None:
     """Check the item words, and each recorded total against its ten items where all ten are there."""
     ratings = items
     if not known.emotions.issuperset(items):
         ratings = {word.lower(): rating for word, rating in items.items()}
         strange = [word for word in items if word.lower() not in known.emotions]
-        _report_unknown(strange, f"{path}.{where}", "unknown-panas-word", known.emotions, report)
+        _report_unknown(strange, f"{path}.{where}", "unknown-panas-word", known.emotions, findings)
     for name, words, total in zip(("Positive", "Negative"), (known.positive, known.negative), totals, strict=True):
         if total is None:
             continue
         rated = [rating for rating in map(ratings.get, words) if rating is not None]
         if len(rated) == len(words) and sum(rated) != total:
             message = f"the ten items add up to {sum(rated)}"
-            report.add(f"{path}.total{name}Affect", "panas-total", "warning", total, message, "kept")
+            findings.add(f"{path}.total{name}Affect", "panas-total", "warning", total, message, "kept")
 
 
-def _check_scores(scores: ComputedScores, path: str, known: _Vocabulary, report: Report) -> None:
+def _check_scores(scores: ComputedScores, path: str, known: _Vocabulary, findings: Findings) -> None:
     """Check each score against the range of its instrument."""
     for name, (low, high) in known.score_ranges.items():
         score = getattr(scores, name)
         if score is not None and not low <= score <= high:
             message = f"outside {low:g}-{high:g}; {instruments[name].if_outside}"
-            report.add(f"{path}.{name}", "score-range", "warning", score, message, "kept; in no group")
+            findings.add(f"{path}.{name}", "score-range", "warning", score, message, "kept; in no group")
 
 
-def check_conversation(conversation: Conversation, report: Report) -> None:
+def check_conversation(conversation: Conversation, findings: Findings) -> None:
     """Check a conversation against the codebook and against itself."""
     known = _vocabulary()
     scores = conversation.participant_profile.computed_scores
-    _check_scores(scores, "$.participant_profile.computed_scores", known, report)
+    _check_scores(scores, "$.participant_profile.computed_scores", known, findings)
     for name, panas in (("prePanas", conversation.pre_panas), ("postPanas", conversation.post_panas)):
         totals = (panas.total_positive_affect, panas.total_negative_affect)
-        _check_panas(panas.responses, totals, f"$.{name}", "responses", known, report)
-    _check_wide(conversation.conversation_wide_questions, "$.conversationWideQuestions", known, report)
-    _check_turn_numbers(conversation.turns, report)
+        _check_panas(panas.responses, totals, f"$.{name}", "responses", known, findings)
+    _check_wide(conversation.conversation_wide_questions, "$.conversationWideQuestions", known, findings)
+    _check_turn_numbers(conversation.turns, findings)
     for index, turn in enumerate(conversation.turns):
         # Nearly every turn is in order, so each rule is first asked in one pass at the speed of C.
         path = f"$.turns[{index}]"
         annotations = turn.annotations
         if _suspicious(map(_emotion, turn.mood_shift_tags), len(turn.mood_shift_tags), known.emotion_words):
-            _check_tags(turn.mood_shift_tags, f"{path}.moodShiftTags", known.emotions, report)
+            _check_tags(turn.mood_shift_tags, f"{path}.moodShiftTags", known.emotions, findings)
         judgements = annotations.binary_judgements
         if _suspicious(map(_question, judgements), len(judgements), known.binary):
-            _check_judgements(judgements, f"{path}.annotations.binaryJudgements", known.binary, report)
+            _check_judgements(judgements, f"{path}.annotations.binaryJudgements", known.binary, findings)
         comparisons = annotations.pairwise_comparisons
         if comparisons and (
             None in map(_winner, comparisons)
@@ -178,12 +178,12 @@ def check_conversation(conversation: Conversation, report: Report) -> None:
             or not _LABEL_PAIRS.issuperset(map(_labels, comparisons))
             or not all(map(str.strip, turn.responses.values()))
         ):
-            _check_comparisons(turn, f"{path}.annotations.pairwiseComparisons", known.pairwise, report)
+            _check_comparisons(turn, f"{path}.annotations.pairwiseComparisons", known.pairwise, findings)
         selected = annotations.selected_pairwise_questions
         if _suspicious(selected, len(selected), known.pairwise):
             place = f"{path}.annotations.selectedPairwiseQuestions"
-            _report_repeated(selected, place, "repeated-question", "a question is selected twice", report)
-            _report_unknown(_strange(selected, known.pairwise), place, "unknown-question", known.pairwise, report)
+            _report_repeated(selected, place, "repeated-question", "a question is selected twice", findings)
+            _report_unknown(_strange(selected, known.pairwise), place, "unknown-question", known.pairwise, findings)
 
 
 _LABEL_PAIRS = frozenset(permutations(get_args(Label), 2))
@@ -205,67 +205,69 @@ def _strange(questions: Iterable[str | None], known: frozenset[str]) -> list[str
     return sorted(question for question in unknown if not question.startswith("custom:"))
 
 
-def _check_judgements(judgements: Sequence[BinaryJudgement], path: str, known: frozenset[str], report: Report) -> None:
+def _check_judgements(
+    judgements: Sequence[BinaryJudgement], path: str, known: frozenset[str], findings: Findings
+) -> None:
     questions = [judgement.question_id for judgement in judgements]
-    _report_repeated(questions, path, "repeated-question", "a question is judged twice in one turn", report)
-    _report_unknown(sorted(set(questions) - known), path, "unknown-question", known, report)
+    _report_repeated(questions, path, "repeated-question", "a question is judged twice in one turn", findings)
+    _report_unknown(sorted(set(questions) - known), path, "unknown-question", known, findings)
 
 
-def _check_comparisons(turn: Turn, path: str, known: frozenset[str], report: Report) -> None:
+def _check_comparisons(turn: Turn, path: str, known: frozenset[str], findings: Findings) -> None:
     comparisons = turn.annotations.pairwise_comparisons
-    _report_unknown(_strange(map(_question, comparisons), known), path, "unknown-question", known, report)
+    _report_unknown(_strange(map(_question, comparisons), known), path, "unknown-question", known, findings)
     for index, labels in enumerate(map(_labels, comparisons)):
         if labels not in _LABEL_PAIRS:
             message = "a comparison needs two different labels"
             consequence = "kept; counts for accuracy, but an open label wins nothing"
-            report.add(f"{path}[{index}]", "comparison-labels", "warning", list(labels), message, consequence)
+            findings.add(f"{path}[{index}]", "comparison-labels", "warning", list(labels), message, consequence)
     compared = {label for comparison in comparisons for label in (comparison.response_a, comparison.response_b)}
     for label in sorted(label for label, text in turn.responses.items() if label in compared and not text.strip()):
         message = "compared, but its text is missing"
-        report.add(path, "label-without-text", "warning", label, message, "kept; its similarity is 0")
+        findings.add(path, "label-without-text", "warning", label, message, "kept; its similarity is 0")
     if unanswered := sum(comparison.winner is None for comparison in comparisons):
         message = f"{unanswered} of {len(comparisons)} comparisons have no winner"
-        report.add(path, "missing-winner", "note", unanswered, message, "kept; no prediction can match it")
+        findings.add(path, "missing-winner", "note", unanswered, message, "kept; no prediction can match it")
 
 
-def check_run(run: Run, report: Report) -> None:
+def check_run(run: Run, findings: Findings) -> None:
     """Check a run against the codebook and against itself."""
     known = _vocabulary()
     if "mode" not in run.model_fields_set:
-        report.add("$", "missing-mode", "note", None, "the run does not say its mode", "read as default")
-    _check_turn_numbers(run.turns, report)
+        findings.add("$", "missing-mode", "note", None, "the run does not say its mode", "read as default")
+    _check_turn_numbers(run.turns, findings)
     for index, turn in enumerate(run.turns):
         path = f"$.turns[{index}]"
         if _suspicious(map(_emotion, turn.em_emotion_tags), len(turn.em_emotion_tags), known.emotion_words):
-            _check_tags(turn.em_emotion_tags, f"{path}.em_emotion_tags", known.emotions, report)
+            _check_tags(turn.em_emotion_tags, f"{path}.em_emotion_tags", known.emotions, findings)
         for name in ANSWER_FIELDS:
             answers = getattr(turn, name)
             if not known.binary.issuperset(answers):
                 strange = [question for question in answers if question not in known.binary]
-                _report_unknown(strange, f"{path}.{name}", "unknown-question", known.binary, report)
+                _report_unknown(strange, f"{path}.{name}", "unknown-question", known.binary, findings)
         judged = turn.em_draft_judge_scores
         for dimension in JudgeScores.model_fields if judged.model_fields_set else ():
             rating = getattr(judged, dimension)
             if rating is not None and not 1 <= rating <= 7:
                 place, message = f"{path}.em_draft_judge_scores.{dimension}", "outside 1-7; is this another scale?"
-                report.add(place, "score-range", "warning", rating, message, "kept; the mean is clamped")
+                findings.add(place, "score-range", "warning", rating, message, "kept; the mean is clamped")
         if not _POSITIONS.issuperset(turn.em_pairwise_selections):
             strange = [key for key in turn.em_pairwise_selections if not (key.isascii() and key.isdigit())]
             if strange:
                 message = "keys are positions of comparisons, from 0"
                 place = f"{path}.em_pairwise_selections"
-                report.add(place, "unknown-position", "warning", strange, message, "kept; not scored")
+                findings.add(place, "unknown-position", "warning", strange, message, "kept; not scored")
     post = run.post_conversation
     if post is None or not run.complete:
         message = "the predictions after the last turn are missing; did the run stop early?"
         consequence = "turns are scored; what needs the rest is null"
-        report.add("$.post_conversation", "incomplete-run", "warning", None, message, consequence)
+        findings.add("$.post_conversation", "incomplete-run", "warning", None, message, consequence)
         return
     predicted = post.predicted_post_panas
     totals = (predicted.total_positive_affect, predicted.total_negative_affect)
-    _check_panas(predicted.items, totals, "$.post_conversation.predicted_post_panas", "items", known, report)
+    _check_panas(predicted.items, totals, "$.post_conversation.predicted_post_panas", "items", known, findings)
     path = "$.post_conversation.predicted_conversation_wide"
-    _check_wide(post.predicted_conversation_wide, path, known, report)
+    _check_wide(post.predicted_conversation_wide, path, known, findings)
 
 
 _POSITIONS = frozenset(str(position) for position in range(12))

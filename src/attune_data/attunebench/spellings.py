@@ -9,8 +9,8 @@ from attune_data.attunebench.parts import ComputedScores, FourBranchScores
 from attune_data.attunebench.run import ANSWER_FIELDS, JudgeScores, Run
 from attune_data.fixes import (
     Choose,
+    Findings,
     Fix,
-    Report,
     Reversible,
     closed,
     each,
@@ -56,11 +56,11 @@ _TITLE_CASE = frozenset(map(str.title, PANAS_WORDS))
 def words(fix: Fix, case: Callable[[str], str]) -> Fix:
     """Fix an object keyed by PANAS words: the words' case, then every value."""
 
-    def fix_all(value: Any, path: str, report: Report) -> Any:
+    def fix_all(value: Any, path: str, findings: Findings) -> Any:
         if not isinstance(value, dict):
-            return values(fix)(value, path, report)
+            return values(fix)(value, path, findings)
         renames = {key: case(key.strip()) for key in value if key.strip().lower() in PANAS_WORDS}
-        return values(fix)(rename(value, renames, path, report), path, report)
+        return values(fix)(rename(value, renames, path, findings), path, findings)
 
     def older(value: Any, choose: Choose) -> Any:
         if not isinstance(value, dict):
@@ -80,19 +80,19 @@ def _panas(items: str, case: Callable[[str], str], *, clamps_always: bool) -> Fi
         items: words(number(1, 7, clamps_always=clamps_always), case),
     }
 
-    def fix(value: Any, path: str, report: Report) -> Any:
+    def fix(value: Any, path: str, findings: Findings) -> Any:
         if not isinstance(value, dict):
-            return record(fixes)(value, path, report)
+            return record(fixes)(value, path, findings)
         direct = {key: item for key, item in value.items() if key.strip().lower() in PANAS_WORDS}
         moved = {key: item for key, item in value.items() if key not in direct}
         if direct and items in moved:
             message = f"PANAS items both under {items!r} and beside it"
-            report.add(path, "two-spellings", "warning", direct, message, f"ignored, {items!r} is there too")
+            findings.add(path, "two-spellings", "warning", direct, message, f"ignored, {items!r} is there too")
         elif direct:
             message = f"PANAS items belong under {items!r}"
-            report.add(path, "old-spelling", "note", direct, message, "moved there")
+            findings.add(path, "old-spelling", "note", direct, message, "moved there")
             moved[items] = direct
-        return record(fixes)(moved, path, report)
+        return record(fixes)(moved, path, findings)
 
     def older(value: Any, choose: Choose) -> Any:
         spelt = respelled(record(fixes), value, choose)
@@ -107,15 +107,15 @@ def _panas(items: str, case: Callable[[str], str], *, clamps_always: bool) -> Fi
 def _intensity(clamps_always: bool) -> Fix:
     fix_number = number(1, 7, clamps_always=clamps_always)
 
-    def fix(value: Any, path: str, report: Report) -> Any:
+    def fix(value: Any, path: str, findings: Findings) -> Any:
         if isinstance(value, str):
             key = value.strip().lower()
             if key in ("", "none", *INTENSITIES):
                 known = INTENSITIES.get(key)
                 consequence = "read as null" if known is None else f"read as {known}"
-                report.add(path, "old-spelling", "note", value, "intensity is a number of 1-7 or null", consequence)
+                findings.add(path, "old-spelling", "note", value, "intensity is a number of 1-7 or null", consequence)
                 return known
-        return fix_number(value, path, report)
+        return fix_number(value, path, findings)
 
     def older(value: Any, choose: Choose) -> Any:
         spelt = respelled(fix_number, value, choose)
@@ -127,11 +127,13 @@ def _intensity(clamps_always: bool) -> Fix:
 def _tags(*, clamps_always: bool) -> Fix:
     fix_tag = record({"emotion": text, "intensity": _intensity(clamps_always)})
 
-    def fix(value: Any, path: str, report: Report) -> Any:
+    def fix(value: Any, path: str, findings: Findings) -> Any:
         if isinstance(value, str):
-            report.add(path, "bare-string", "note", value, "a tag is an object", "read as an emotion without intensity")
+            findings.add(
+                path, "bare-string", "note", value, "a tag is an object", "read as an emotion without intensity"
+            )
             value = {"emotion": value}
-        return fix_tag(value, path, report)
+        return fix_tag(value, path, findings)
 
     def older(value: Any, choose: Choose) -> Any:
         is_bare = isinstance(value, dict) and value.keys() == {"emotion"} and str(value["emotion"]).strip()
@@ -162,9 +164,9 @@ _JUDGEMENT = record(
 _COMPARISON = record({"questionId": text, "responseA": LABEL, "responseB": LABEL, "winner": WINNER}, COMPARISON_KEYS)
 
 
-def _or_empty(value: Any, path: str, report: Report) -> Any:
+def _or_empty(value: Any, path: str, findings: Findings) -> Any:
     """Fix a comparison; what is none stays as an empty one, since predictions are keyed by position."""
-    return _COMPARISON(value, path, report) or {}
+    return _COMPARISON(value, path, findings) or {}
 
 
 _comparison = Reversible(_or_empty, lambda value, choose: respelled(_COMPARISON, value, choose))

@@ -2,7 +2,6 @@
 
 import functools
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, ClassVar
@@ -29,22 +28,9 @@ from attune_data.traits import Trait, Unit
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["TABLES", "LazyTables", "Tables", "build_table", "table_schemas"]
+__all__ = ["TABLES", "Tables", "build_table", "table_schemas"]
 
 TABLES = ("conversations", "turns", "mood_tags", "binary", "pairwise", "panas", "conversation_wide")
-
-
-@dataclass(frozen=True)
-class LazyTables:
-    """The frames of `Tables` as LazyFrames, under the same names."""
-
-    conversations: "pl.LazyFrame"
-    turns: "pl.LazyFrame"
-    mood_tags: "pl.LazyFrame"
-    binary: "pl.LazyFrame"
-    pairwise: "pl.LazyFrame"
-    panas: "pl.LazyFrame"
-    conversation_wide: "pl.LazyFrame"
 
 
 class Tables(Frames):
@@ -140,10 +126,6 @@ class Tables(Frames):
     def conversation_wide(self) -> "pl.DataFrame":
         """One row a conversation: branches, Q1 to Q3 and the follow-up."""
         return self._build("conversation_wide")
-
-    def lazy(self) -> LazyTables:
-        """Return every frame as a LazyFrame."""
-        return LazyTables(**{name: getattr(self, name).lazy() for name in TABLES})
 
     def _summary(self) -> str:
         people = count_people(self.conversations["participant_id"].unique())

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TypeVar
 
 from attune_data.collection import Collection
 from attune_data.eibench.description import describe_episodes, describe_scenarios
@@ -12,11 +12,8 @@ from attune_data.eibench.scenario import SCENES, Episode, Scenario
 from attune_data.eibench.scenes import Scenes
 from attune_data.eibench.tables import EpisodeTables, ScenarioTables, episode_builder, scenario_builder
 from attune_data.eibench.transcript import episode_transcript, scenario_transcript
-from attune_data.fixes import Report
+from attune_data.fixes import Findings
 from attune_data.kind import Duplicate, Kind, OtherFile, Place, first_counts
-
-if TYPE_CHECKING:
-    from hypothesis.strategies import SearchStrategy
 
 __all__ = ["EPISODE", "SCENARIO", "SPLITS", "Episodes", "Scenarios"]
 
@@ -83,13 +80,13 @@ def _split(scenario: Scenario, place: Place | None) -> Scenario:
     return scenario.placed(split=named or scenario.split_of_id)
 
 
-def _check_scenes(scenarios: Sequence[Scenario], files: int, report: Report) -> None:
+def _check_scenes(scenarios: Sequence[Scenario], files: int, findings: Findings) -> None:
     """Report the scenes that a set of several files lacks: a file may be missing."""
     counts = Counter(scenario.scene for scenario in scenarios)
     missing = [scene for scene in SCENES if not counts[scene]]
     if missing and files > 1:
         message = f"no scenario of the scene {' or '.join(missing)}; is a file missing?"
-        report.add("$", "missing-scene", "warning", dict(counts), message, "read as it is")
+        findings.add("$", "missing-scene", "warning", dict(counts), message, "read as it is")
 
 
 def _result_counts(first: Episode, second: Episode) -> Duplicate:
@@ -97,24 +94,6 @@ def _result_counts(first: Episode, second: Episode) -> Duplicate:
     if (first.error is None) == (second.error is None):
         return first_counts(first, second)
     return Duplicate(second_counts=first.error is not None, severity="note")
-
-
-def _scenario_documents() -> "SearchStrategy[dict[str, Any]]":
-    from attune_data.eibench.strategies import scenario_documents
-
-    return scenario_documents()
-
-
-def _episode_documents() -> "SearchStrategy[dict[str, Any]]":
-    from attune_data.eibench.strategies import episode_documents
-
-    return episode_documents()
-
-
-def _episodes(*arguments: Any, **options: Any) -> list[Episode]:
-    from attune_data.eibench.synthetic import episodes
-
-    return episodes(*arguments, **options)
 
 
 SCENARIO: Kind[Scenario, Scenarios] = Kind(
@@ -143,7 +122,7 @@ SCENARIO: Kind[Scenario, Scenarios] = Kind(
     },
     transcript=scenario_transcript,
     describe=describe_scenarios,
-    documents=_scenario_documents,
+    documents="attune_data.eibench.strategies:scenario_documents",
 )
 
 EPISODE: Kind[Episode, Episodes] = Kind(
@@ -179,6 +158,6 @@ EPISODE: Kind[Episode, Episodes] = Kind(
     },
     transcript=episode_transcript,
     describe=describe_episodes,
-    documents=_episode_documents,
-    synthetic=_episodes,
+    documents="attune_data.eibench.strategies:episode_documents",
+    synthetic="attune_data.eibench.synthetic:episodes",
 )

@@ -7,7 +7,7 @@ from attune_data.eibench.scenario import OUTCOMES, SCENES, Episode, Scenario
 from attune_data.eibench.scenes import scenes
 from attune_data.fixes import (
     Choose,
-    Report,
+    Findings,
     Reversible,
     closed,
     each,
@@ -47,19 +47,19 @@ _scenario = record(
 )
 
 
-def _fix_scenario(value: Any, path: str, report: Report) -> Any:
+def _fix_scenario(value: Any, path: str, findings: Findings) -> Any:
     """Fix a scenario, which may be wrapped, or have its start at an older place."""
     # As the Hub's viewer gives rows, beside their number and what it cut off.
     if isinstance(value.get("row"), dict) and "id" not in value:
-        report.add(f"{path}.row", "old-spelling", "note", list(value), "a record in a wrapper", "taken out of it")
-        return _fix_scenario(value["row"], path, report)
+        findings.add(f"{path}.row", "old-spelling", "note", list(value), "a record in a wrapper", "taken out of it")
+        return _fix_scenario(value["row"], path, findings)
     older = value.get("meta_config")
     if "initial_calibration" not in value and isinstance(older, dict) and "initial_calibration" in older:
         place = f"{path}.meta_config.initial_calibration"
         start = older["initial_calibration"]
-        report.add(place, "old-spelling", "note", start, "the start belongs at the top", "read from here")
+        findings.add(place, "old-spelling", "note", start, "the start belongs at the top", "read from here")
         value = {**value, "initial_calibration": start}
-    return _scenario(value, path, report)
+    return _scenario(value, path, findings)
 
 
 def _wrapped(value: Any, choose: Choose) -> Any:
@@ -71,7 +71,7 @@ fix_scenario = Reversible(_fix_scenario, _wrapped)
 """Fix a scenario, which may be wrapped, or have its start at an older place."""
 
 
-def check_scenario(scenario: Scenario, report: Report) -> None:
+def check_scenario(scenario: Scenario, findings: Findings) -> None:
     """Report anchors that are out of order, and texts without which an episode starts badly."""
     start, target, worst = scenario.initial_calibration, scenario.rub_goals, scenario.worst_case
     anger = (target.target_anger, start.initial_anger, worst.worst_anger)
@@ -84,7 +84,7 @@ def check_scenario(scenario: Scenario, report: Report) -> None:
             told = dict(zip(order.split(" < "), anchors, strict=True))
             message = f"expected {axis} {order}; the official score takes its direction from initial and target"
             consequence = "kept; the scoring rules may differ"
-            report.add("$", "anchor-order", "warning", told, message, consequence)
+            findings.add("$", "anchor-order", "warning", told, message, consequence)
     person = scenario.aggressor_profile
     needed = {
         "aggressor_profile.system_prompt": person.system_prompt,
@@ -95,11 +95,11 @@ def check_scenario(scenario: Scenario, report: Report) -> None:
     for place, found in needed.items():
         if not found.strip():
             message = f"a {scenario.scene} scenario needs this text to be played"
-            report.add(f"$.{place}", "missing-text", "warning", found, message, "kept; it can be scored")
+            findings.add(f"$.{place}", "missing-text", "warning", found, message, "kept; it can be scored")
 
 
-def _flag(value: Any, path: str, report: Report) -> Any:
-    return value if value is None or isinstance(value, bool) else report.unknown(path, value, "true or false")
+def _flag(value: Any, path: str, findings: Findings) -> Any:
+    return value if value is None or isinstance(value, bool) else findings.unknown(path, value, "true or false")
 
 
 _NULLABLE_LEVELS = dict.fromkeys(("initial_anger", "initial_trust"), LEVEL)
@@ -140,25 +140,25 @@ _WHY = {
 }
 
 
-def check_episode(episode: Episode, report: Report) -> None:
+def check_episode(episode: Episode, findings: Findings) -> None:
     """Report failures, an end without a state, and states that contradict each other."""
     if episode.scene not in SCENES:
         message = f"expected one of {', '.join(SCENES)}"
-        report.add("$.scene_tag", "unknown-scene", "warning", episode.scene, message, "kept under this name")
+        findings.add("$.scene_tag", "unknown-scene", "warning", episode.scene, message, "kept under this name")
     outcome = episode.outcome
     if outcome in _WHY:
         said = episode.error if outcome == "error" else episode.ended_by
-        report.add("$", "failed-episode", "warning", said, _WHY[outcome], f"kept, as {outcome}")
+        findings.add("$", "failed-episode", "warning", said, _WHY[outcome], f"kept, as {outcome}")
     elif outcome not in OUTCOMES:
         message = "expected max_rounds, simulator_stop or parse_failed"
-        report.add("$.ended_by", "unknown-outcome", "warning", episode.ended_by, message, "kept under this name")
+        findings.add("$.ended_by", "unknown-outcome", "warning", episode.ended_by, message, "kept under this name")
     if outcome == "error":
         return
     final = {"anger": episode.final_anger, "trust": episode.final_trust}
     for axis, value in final.items():
         if value is None:
             message = "the episode has no state at its end"
-            report.add(f"$.final_{axis}", "missing-final-state", "warning", None, message, "kept; cannot be scored")
+            findings.add(f"$.final_{axis}", "missing-final-state", "warning", None, message, "kept; cannot be scored")
     states = [(number, line.meta) for number, line in enumerate(episode.history) if line.meta is not None]
     # A person who said nothing had judged before, and that state is in no message.
     if states and outcome != "empty_simulator_reply":
@@ -167,11 +167,13 @@ def check_episode(episode: Episode, report: Report) -> None:
             recorded = getattr(last, axis)
             if None not in (value, recorded) and value != recorded:
                 message = f"the last state in the history has {axis} {recorded}"
-                report.add(f"$.final_{axis}", "final-state", "warning", value, message, "kept; the final one is scored")
+                findings.add(
+                    f"$.final_{axis}", "final-state", "warning", value, message, "kept; the final one is scored"
+                )
     for (_, before), (place, after) in pairwise(states):
         for axis in final:
             check_change(
                 (getattr(before, axis), getattr(after, f"{axis}_delta"), getattr(after, axis)),
                 f"$.history[{place}].meta.{axis}_delta",
-                report,
+                findings,
             )

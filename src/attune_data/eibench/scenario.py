@@ -117,11 +117,6 @@ class Scenario(SnakeCaseRecord):
         return self.scenario_id
 
     @property
-    def key(self) -> str:
-        """The id, which no two scenarios share."""
-        return self.scenario_id
-
-    @property
     def synthetic(self) -> bool:
         """Whether the record says of itself that it was made up for this library (``synthetic``)."""
         return bool((self.model_extra or {}).get("synthetic"))

@@ -1,7 +1,6 @@
 """The kind of record of SAGE: a dialogue of a model with a simulated person."""
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
 
 from attune_data.collection import Collection
 from attune_data.kind import Kind, Place
@@ -10,9 +9,6 @@ from attune_data.sage.dialogue import SageDialogue
 from attune_data.sage.rules import check_dialogue, fix_dialogue
 from attune_data.sage.tables import SageTables, dialogue_builder
 from attune_data.sage.transcript import dialogue_transcript
-
-if TYPE_CHECKING:
-    from hypothesis.strategies import SearchStrategy
 
 __all__ = ["DIALOGUE", "Dialogues"]
 
@@ -34,18 +30,6 @@ class Dialogues(Collection[SageDialogue]):
 def _model(dialogue: SageDialogue, place: Place | None) -> SageDialogue:
     """Fill in the model, after which a dialogue's file is named."""
     return dialogue.placed(model=None if place is None else place.stem.removesuffix("_result") or None)
-
-
-def _documents() -> "SearchStrategy[dict[str, Any]]":
-    from attune_data.sage.strategies import dialogue_documents
-
-    return dialogue_documents()
-
-
-def _dialogues(*arguments: Any, **options: Any) -> list[SageDialogue]:
-    from attune_data.sage.synthetic import dialogues
-
-    return dialogues(*arguments, **options)
 
 
 DIALOGUE: Kind[SageDialogue, Dialogues] = Kind(
@@ -73,6 +57,6 @@ DIALOGUE: Kind[SageDialogue, Dialogues] = Kind(
     },
     transcript=dialogue_transcript,
     describe=describe_dialogues,
-    documents=_documents,
-    synthetic=_dialogues,
+    documents="attune_data.sage.strategies:dialogue_documents",
+    synthetic="attune_data.sage.synthetic:dialogues",
 )

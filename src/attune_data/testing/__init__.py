@@ -12,6 +12,7 @@ from attune_data.extras import require
 from attune_data.fixes import respelled
 from attune_data.kind import Kind
 from attune_data.record import Record
+from attune_data.references import resolve
 from attune_data.testing.mutations import mutated
 
 if TYPE_CHECKING:
@@ -47,7 +48,8 @@ def documents(kind: Kind[Any, Any]) -> "SearchStrategy[dict[str, Any]]":
     """
     require("hypothesis", "testing")
     if kind.documents is not None:
-        return kind.documents()
+        drawn: SearchStrategy[dict[str, Any]] = resolve(kind.documents)()
+        return drawn
 
     from attune_data.testing.models import from_model
 
@@ -150,4 +152,4 @@ def synthetic(kind: Kind[R, C], *arguments: Any, **options: Any) -> C:
     """
     if kind.synthetic is None:
         raise ValueError(f"the library generates no {kind.plural}; records(kind) draws single ones")
-    return kind.collection(kind.synthetic(*arguments, **options))
+    return kind.collection(resolve(kind.synthetic)(*arguments, **options))

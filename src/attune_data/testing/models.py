@@ -10,7 +10,7 @@ from pydantic.fields import FieldInfo
 
 from attune_data.record import NullAs, Record
 
-__all__ = ["Json", "filled", "from_model", "jsons", "texts"]
+__all__ = ["Json", "filled", "from_model", "texts"]
 
 Json = dict[str, Any]
 

@@ -15,7 +15,7 @@ from attune_bench.benchmarks.attunebench.schemas import TOTALS
 from attune_bench.runner.answers import Fields
 from attune_data import Codebook
 from attune_data.attunebench.spellings import ANSWER, CLAMPED, PREDICTED_TAGS, WINNER
-from attune_data.fixes import Fix, Report, number, text, texts
+from attune_data.fixes import Findings, Fix, number, text, texts
 from attune_metrics.attunebench.response import JUDGE_DIMENSIONS
 
 __all__ = [
@@ -36,7 +36,7 @@ _TOTAL = number(10, 70, clamps_always=True)
 _DELTA = number(-6, 6, clamps_always=True)
 
 
-class Tally(Report):
+class Tally(Findings):
     """Counts the values that had to be dropped."""
 
     def __init__(self) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from attune_data.attunebench.synthetic.effects import Effects
 
-__all__ = ["PERSONAS", "Participant", "Persona", "draw_participant", "noise", "random_source"]
+__all__ = ["PERSONAS", "Participant", "draw_participant", "noise", "random_source"]
 
 
 def random_source(*parts: object) -> random.Random:

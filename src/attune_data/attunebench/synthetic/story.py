@@ -14,7 +14,7 @@ from attune_data.attunebench.conversation import Conversation
 from attune_data.attunebench.synthetic.effects import Effects
 from attune_data.attunebench.synthetic.people import Participant, noise, random_source
 
-__all__ = ["Arc", "ArcTurn", "Writer", "load_arcs"]
+__all__ = ["Writer", "load_arcs"]
 
 
 @dataclass(frozen=True, slots=True)
