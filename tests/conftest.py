@@ -1,5 +1,6 @@
 """Builders shared by all tests: a small valid conversation, a valid run of it, and ways to bend and read them."""
 
+import gc
 import json
 import os
 import re
@@ -15,6 +16,14 @@ from hub_server import HubServer
 from attune_data import Collection, Conversations, Runs, load, load_runs
 
 Json = dict[str, Any]
+
+
+def pytest_collection_finish() -> None:
+    """Take what thousands of tests are made of out of the garbage collector's rounds."""
+    gc.collect()
+    gc.freeze()
+
+
 Triple = tuple[str, str, str]
 
 POSITIVE = "proud alert inspired determined attentive active excited strong enthusiastic interested".split()

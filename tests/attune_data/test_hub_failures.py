@@ -212,7 +212,7 @@ def test_password_of_the_endpoint_is_not_shown(hub: HubServer, monkeypatch: pyte
 
 
 @pytest.mark.usefixtures("hasty")
-@pytest.mark.parametrize("where", WHERE)
+@pytest.mark.parametrize("where", [*(pytest.param(where, marks=pytest.mark.slow) for where in WHERE[:2]), WHERE[2]])
 def test_server_hangs(where: str, hub: HubServer, data: dict[str, bytes]) -> None:
     assert data
     hub.fail = lambda _method, path: HANG if where in f"{path}$" else None

@@ -33,6 +33,7 @@ def test_demo(spawn: Spawn, tmp_path: Path) -> None:
         assert command in last
 
 
+@pytest.mark.slow
 def test_the_commands_that_the_demo_names_run(spawn: Spawn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     last = spawn("demo", "--benchmark", "sage").stdout.decode().partition("Next:")[2]
@@ -109,7 +110,9 @@ ENCODINGS = {
 
 
 @pytest.mark.parametrize("env", ENCODINGS.values(), ids=ENCODINGS)
-@pytest.mark.parametrize("format_", ["table", "markdown", "csv", "json"])
+@pytest.mark.parametrize(
+    "format_", ["table", *(pytest.param(name, marks=pytest.mark.slow) for name in ("markdown", "csv", "json"))]
+)
 def test_report_where_the_terminal_cannot_show_a_name(
     spawn: Spawn, scores_file: Path, env: dict[str, str], format_: str
 ) -> None:

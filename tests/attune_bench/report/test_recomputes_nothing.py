@@ -101,7 +101,7 @@ def test_a_report_scores_nothing_and_opens_no_file(name: str, format_: Any) -> N
     assert again == first
 
 
-@pytest.mark.parametrize("name", ["attunebench", "eibench"])
+@pytest.mark.parametrize("name", [pytest.param("attunebench", marks=pytest.mark.slow), "eibench"])
 def test_a_page_with_data_and_results_scores_nothing(name: str) -> None:
     scores, given = scores_named(name), records_of(name)
     scores = scores.keep(groups=[group for group in scores.groups if not group[0].startswith("baseline/")])

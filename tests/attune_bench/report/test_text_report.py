@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from io import StringIO
 from math import isfinite
 from typing import Any, NoReturn, get_args
@@ -83,13 +84,24 @@ def _long(text: str) -> list[str]:
 # Table.
 
 
+@pytest.fixture(scope="session")
+def table_of(make_scores: Make) -> Callable[..., str]:
+    """Return the function from models, modes and whether they are partial to the report, made once."""
+
+    @cache
+    def text(models: tuple[str, ...], modes: tuple[str, ...], partial: bool) -> str:
+        return report(make_scores(list(models), modes, **(PARTIAL if partial else {})))
+
+    return text
+
+
 @pytest.mark.parametrize("partial", [False, True], ids=["full", "partial"])
 @pytest.mark.parametrize("modes", [("default",), ("default", "verbose_omniscient")], ids=["one-mode", "two-modes"])
 @pytest.mark.parametrize("models", CASES)
 class TestTable:
     @pytest.fixture
-    def text(self, make_scores: Make, models: list[str], modes: tuple[str, ...], partial: bool) -> str:
-        return report(make_scores(models, modes, **(PARTIAL if partial else {})))
+    def text(self, table_of: Callable[..., str], models: list[str], modes: tuple[str, ...], partial: bool) -> str:
+        return table_of(tuple(models), modes, partial)
 
     def test_is_never_wider_than_100_columns(self, text: str) -> None:
         assert _long(text) == []

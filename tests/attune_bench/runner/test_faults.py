@@ -156,7 +156,13 @@ def test_a_fault_now_and_then(name: str, demo: list[Conversation], tmp_path: Pat
     assert outcome.skipped == ()
 
 
-@pytest.mark.parametrize("name", PASSING)
+# What a server asks to wait for is waited for.
+WAITED = ("429 date", "429 days", "429 nonsense", "429 year", "429 twice")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in WAITED else ()) for name in PASSING]
+)
 def test_a_fault_at_every_try(name: str, demo: list[Conversation], tmp_path: Path) -> None:
     fault = PASSING[name]
     with ModelServer(lambda _number, body: fault(body)) as server:
@@ -342,7 +348,7 @@ def test_the_command_line_tells_no_key(name: str, tmp_path: Path, monkeypatch: p
     out, err = io.StringIO(), io.StringIO()
     with ModelServer(fault) as server, redirect_stdout(out), redirect_stderr(err):
         url = server.url.replace("http://", f"http://user:{KEY}@") + f"?token={KEY}"
-        options = [f"--base-url={url}", f"--output={tmp_path / 'runs'}", "--limit=1", "--call-timeout=1"]
+        options = [f"--base-url={url}", f"--output={tmp_path / 'runs'}", "--limit=1", "--call-timeout=0.6"]
         with pytest.raises(SystemExit) as stopped:
             main(["run", "local", "m", "demo", *options])
         assert f"Authorization: Bearer {KEY}".encode() in server.headers

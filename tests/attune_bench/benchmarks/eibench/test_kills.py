@@ -40,7 +40,7 @@ def results(output: Path) -> list[bytes]:
     return [(output / FOLDER / name).read_bytes() for name in ("results.jsonl", "summary.json")]
 
 
-@pytest.mark.parametrize(("kills", "limit"), [(3, 4), pytest.param(30, 16, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("kills", "limit"), [(2, 3), pytest.param(30, 16, marks=pytest.mark.slow)])
 def test_episodes_that_are_killed_again_and_again_end_as_those_that_were_not(
     kills: int, limit: int, tmp_path: Path
 ) -> None:
