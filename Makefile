@@ -8,7 +8,8 @@ demo: .venv/installed
 	$(BIN)/attune-bench demo
 
 test: .venv/installed-dev
-	$(BIN)/python -m pytest -n auto --dist worksteal
+	# One process more than processors, as some tests wait for servers.
+	$(BIN)/python -m pytest -n $$($(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)') --dist worksteal
 
 test-slow: .venv/installed-dev
 	$(BIN)/python -m pytest -m slow

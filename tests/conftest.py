@@ -12,10 +12,16 @@ from typing import Any
 
 import pytest
 from hub_server import HubServer
+from hypothesis import settings
 
 from attune_data import Collection, Conversations, Runs, load, load_runs
 
 Json = dict[str, Any]
+
+
+# Properties are tried on fewer examples than by default: there are several hundred of them.
+settings.register_profile("quick", max_examples=50)
+settings.load_profile("quick")
 
 
 def pytest_collection_finish() -> None:

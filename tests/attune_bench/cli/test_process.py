@@ -122,7 +122,9 @@ def test_report_where_the_terminal_cannot_show_a_name(
     assert b"64.69" in done.stdout
 
 
-@pytest.mark.parametrize("flags", [(), ("--format", "json")], ids=["text", "json"])
+@pytest.mark.parametrize(
+    "flags", [(), pytest.param(("--format", "json"), marks=pytest.mark.slow)], ids=["text", "json"]
+)
 @pytest.mark.parametrize("env", ENCODINGS.values(), ids=ENCODINGS)
 def test_validate_where_the_terminal_cannot_show_a_value(
     spawn: Spawn, files: Files, env: dict[str, str], flags: tuple[str, ...]

@@ -303,6 +303,7 @@ def test_what_a_page_takes_is_refused_for_a_text(scores: Scores) -> None:
         scores.report(format="json", small_cells=True)
 
 
+@pytest.mark.slow
 def test_other_conversations_for_the_subgroups_are_another_signature(scores: Scores) -> None:
     def signature(part: Conversations) -> str:
         (found,) = re.findall(r"attune:[^<]*", scores.report(format="html", data=part, resamples=50))

@@ -53,7 +53,7 @@ def planned(limit: int) -> int:
     return sum(len(planned_calls(conversation, settings)) for conversation in load("demo")[:limit])
 
 
-@pytest.mark.parametrize(("kills", "limit"), [(4, 3), pytest.param(100, 30, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("kills", "limit"), [(2, 2), pytest.param(100, 30, marks=pytest.mark.slow)])
 def test_a_run_that_is_killed_again_and_again_ends_as_one_that_was_not(
     kills: int, limit: int, tmp_path: Path, run_files: RunFiles
 ) -> None:

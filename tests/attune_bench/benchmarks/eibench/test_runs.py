@@ -336,6 +336,7 @@ FAULTS: list[Callable[[Json], bytes | str]] = [
 
 
 @pytest.mark.usefixtures("impatient")
+@pytest.mark.slow
 def test_faults_change_no_result(tmp_path: Path) -> None:
     def mixed(number: int, body: Json) -> bytes | str | None:
         return FAULTS[number % len(FAULTS)](body) if number % 7 < 3 else None
