@@ -11,7 +11,6 @@ import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.benchmarks import BENCHMARKS, benchmark_in_use
-from attune_bench.benchmarks.base import resolve
 from attune_bench.report.render import Format, render
 from attune_bench.report.text import report_document
 from attune_bench.score_files import is_score_file, read_score_file, write_score_file
@@ -26,6 +25,7 @@ from attune_bench.table_reader import read_description, read_table, table_parts
 from attune_data.collection import Collection
 from attune_data.issues import SourceError, issues_frame
 from attune_data.query import Queryable
+from attune_data.references import resolve
 
 __all__ = ["ReportFormat", "Scores"]
 

@@ -5,9 +5,10 @@ from dataclasses import replace
 from typing import Any
 
 from attune_bench.benchmarks import BENCHMARKS, benchmark_named
-from attune_bench.benchmarks.base import Benchmark, resolve
+from attune_bench.benchmarks.base import Benchmark
 from attune_bench.fingerprint import fingerprint
 from attune_bench.scores import Scores
+from attune_data.references import resolve
 from attune_metrics.errors import MetricInputError
 
 __all__ = ["benchmark_of", "score"]

@@ -32,6 +32,7 @@ from attune_data.issues import SourceError
 from attune_data.text import meant, plural
 from attune_metrics.errors import MetricInputError
 from attune_metrics.metric import Metric
+from attune_metrics.stats.statistics import PER_UNIT
 
 __all__ = ["read_description", "read_table", "table_parts"]
 
@@ -42,7 +43,6 @@ _WORDS = ("title", "unit", "cluster", "condition", "primary")
 _ABOUT = (*_WORDS, "private")
 # Columns of scores, of their files and of reports, which a metric of the same name would take the place of.
 _TAKEN = frozenset((*KEYS, *UNIT_KEYS, "clusters", "detail", "n", "name", "reason", "signature"))
-_STATISTICS = ("mean", "share")
 _ROUNDING = 1e-9
 _ROW = "\0row"  # no column of a file has this name
 _TAKEN_STARTS = ("calls.", "coverage.", "failed.", "trait.", "variant.")
@@ -87,8 +87,8 @@ def table_parts(
     checked = _checked(frame, name, first_row)
     known = metric_entries(metrics or {}, place=f"{name}: metrics")
     for metric in known.values():
-        if metric.statistic not in _STATISTICS:
-            statistics = meant(metric.statistic, _STATISTICS)
+        if metric.statistic not in PER_UNIT:
+            statistics = meant(metric.statistic, PER_UNIT)
             raise MetricInputError(f"{name}: metrics.{metric.name}.statistic: no {metric.statistic!r}; {statistics}")
         if metric.terms or metric.coverage:
             field = "terms" if metric.terms else "coverage"

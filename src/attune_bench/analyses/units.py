@@ -1,14 +1,10 @@
-"""Metrics that have a value of each unit."""
+"""Whether a metric suits an analysis of single units."""
 
 from attune_bench.score_table import ScoreTable
+from attune_bench.stats.summary import metrics_per_unit
 from attune_metrics.errors import MetricInputError
 
-__all__ = ["metrics_per_unit", "per_unit"]
-
-
-def metrics_per_unit(scores: ScoreTable) -> list[str]:
-    """Return the metrics that have one value for each unit."""
-    return [name for name, entry in scores.metrics.items() if entry.statistic in ("mean", "share")]
+__all__ = ["per_unit"]
 
 
 def per_unit(scores: ScoreTable, metric: str, analysis: str) -> str:

@@ -3,7 +3,8 @@
 import sys
 
 from attune_bench.benchmarks import attunebench, eibench, sage
-from attune_bench.benchmarks.base import Benchmark, resolve
+from attune_bench.benchmarks.base import Benchmark
+from attune_data.references import resolve
 from attune_data.text import meant
 
 __all__ = ["BENCHMARKS", "benchmark_in_use", "benchmark_named"]

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from attune_data.references import Reference, resolve
+from attune_data.references import Reference
 
-__all__ = ["Benchmark", "Choice", "Command", "Option", "Reference", "ScoresFormat", "resolve", "temperature"]
+__all__ = ["Benchmark", "Choice", "Command", "Option", "ScoresFormat", "temperature"]
 
 Verb = Literal["score", "run"]
 

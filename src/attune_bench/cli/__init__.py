@@ -11,7 +11,7 @@ import click
 
 from attune_bench._version import __version__
 from attune_bench.benchmarks import BENCHMARKS
-from attune_bench.benchmarks.base import resolve
+from attune_data.references import resolve
 from attune_data.text import meant
 
 __all__ = ["app", "main"]

@@ -11,7 +11,7 @@ import polars as pl
 
 from attune_bench.analyses import ANALYSES, Analysis
 from attune_bench.benchmarks import benchmark_in_use
-from attune_bench.benchmarks.base import Benchmark, resolve
+from attune_bench.benchmarks.base import Benchmark
 from attune_bench.cli.options import (
     ANALYSIS,
     analysis_options,
@@ -49,6 +49,7 @@ from attune_bench.stats.subgroups import overlap, subgroups
 from attune_bench.stats.summary import distribution
 from attune_bench.stats.traits import strata_of, unit_traits
 from attune_data.query import Queryable, none_of
+from attune_data.references import resolve
 from attune_data.text import meant, plural
 
 __all__ = ["analyze", "compare", "rank", "report", "stats", "subset"]

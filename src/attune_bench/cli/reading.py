@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from attune_bench.benchmarks import BENCHMARKS, benchmark_named
-from attune_bench.benchmarks.base import Benchmark, resolve
+from attune_bench.benchmarks.base import Benchmark
 from attune_bench.cli.output import UserError, mistakes
 from attune_bench.score_files import is_score_file
 from attune_bench.scores import Scores
@@ -17,6 +17,7 @@ from attune_data.collection import Collection
 from attune_data.issues import Issue, SourceError
 from attune_data.kind import Kind
 from attune_data.loading import load_records, recognise
+from attune_data.references import resolve
 from attune_metrics.errors import MetricInputError
 
 __all__ = [

@@ -5,7 +5,6 @@ from typing import Any
 
 import click
 
-from attune_bench.benchmarks.base import resolve
 from attune_bench.cli.asking import (
     ask,
     asking_options,
@@ -22,6 +21,7 @@ from attune_bench.cli.asking import (
 from attune_bench.cli.options import benchmark_option, own_options, verb, where_option, where_traits
 from attune_bench.cli.output import UserError, check_output, mistakes
 from attune_bench.cli.reading import benchmark_of, kind_of
+from attune_data.references import resolve
 
 __all__ = ["run"]
 

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from attune_bench.benchmarks import BENCHMARKS, benchmark_named
-from attune_bench.benchmarks.base import Benchmark, resolve
+from attune_bench.benchmarks.base import Benchmark
 from attune_bench.cli.options import benchmark_option, data_option, own_options, results_option, verb
 from attune_bench.cli.output import UserError, check_page, emit, mistakes, write_page
 from attune_bench.cli.reading import benchmark_of, kind_of, read_all, validate_command
@@ -17,6 +17,7 @@ from attune_bench.report.render import render
 from attune_bench.report.text import report_document
 from attune_bench.scoring import score as score_records
 from attune_data.loading import load_records
+from attune_data.references import resolve
 from attune_data.text import plural
 
 __all__ = ["demo", "score"]

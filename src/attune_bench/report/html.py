@@ -9,7 +9,7 @@ from typing_extensions import Unpack
 
 from attune_bench.analyses import ANALYSES
 from attune_bench.benchmarks import benchmark_in_use
-from attune_bench.benchmarks.base import Benchmark, resolve
+from attune_bench.benchmarks.base import Benchmark
 from attune_bench.fingerprint import fingerprint
 from attune_bench.report.columns import Part, Section, Table, text_column
 from attune_bench.report.page import element, page
@@ -25,6 +25,7 @@ from attune_bench.stats.signing import sign
 from attune_data.collection import Collection
 from attune_data.display.html import Html
 from attune_data.licences import named_licences
+from attune_data.references import resolve
 from attune_data.text import plural
 from attune_metrics.metric import Metric
 from attune_metrics.stats.statistics import STATISTICS

@@ -34,7 +34,7 @@ from attune_bench.stats.options import AnalysisOptions, SamplingKeywords
 from attune_bench.stats.ranking import rank
 from attune_bench.stats.summary import summary
 from attune_metrics.metric import Metric
-from attune_metrics.stats.statistics import STATISTICS
+from attune_metrics.stats.statistics import PER_UNIT, STATISTICS
 
 if TYPE_CHECKING:
     from attune_bench.report.drawing import Chart
@@ -265,7 +265,7 @@ _ONE_CONDITION = "needs scores under at least two conditions"
 def _win_rates(page: PageScores) -> Section:
     table, entry = page.table, page.analyses["win_rates"]
     metrics = [table.metrics[name] for name in page.metrics_of("win_rates", [table.primary])]
-    fitting = [one for one in metrics if one.statistic in ("mean", "share") and one.higher_is_better is not None]
+    fitting = [one for one in metrics if one.statistic in PER_UNIT and one.higher_is_better is not None]
     if not fitting:
         why = f"{table.metric(table.primary).label} has no value of each unit, or no better direction"
         return Section(entry.title, left_out=in_words(table, why))
@@ -306,7 +306,7 @@ def _difficulty(page: PageScores) -> Section:
     title, metric = in_words(table, entry.title), table.metric(table.primary)
     if hides(table, small_cells=page.small_cells):
         return Section(title, left_out=f"shows single {table.provenance.unit}s (--small-cells)")
-    if metric.statistic not in ("mean", "share"):
+    if metric.statistic not in PER_UNIT:
         return Section(title, left_out=f"{metric.label} has no value of each {table.provenance.unit}")
     if len(table.models) < 2:
         return Section(title, left_out="needs two models")

@@ -16,9 +16,18 @@ from attune_metrics.metric import Metric
 from attune_metrics.stats.arrays import Floats
 from attune_metrics.stats.proportions import wilson_interval
 from attune_metrics.stats.resampling import Interval, bootstrap
-from attune_metrics.stats.statistics import STATISTICS, point_estimate
+from attune_metrics.stats.statistics import PER_UNIT, STATISTICS, point_estimate
 
-__all__ = ["SUMMARY_SCHEMA", "coverage", "distribution", "intervals_of", "points", "summary", "z_scores"]
+__all__ = [
+    "SUMMARY_SCHEMA",
+    "coverage",
+    "distribution",
+    "intervals_of",
+    "metrics_per_unit",
+    "points",
+    "summary",
+    "z_scores",
+]
 
 SUMMARY_SCHEMA: dict[str, Any] = {
     **dict.fromkeys(("model", "condition", "metric"), pl.String),
@@ -159,6 +168,11 @@ def coverage(table: ScoreTable) -> dict[tuple[str, str | None], dict[str, float]
     }
 
 
+def metrics_per_unit(table: ScoreTable) -> list[str]:
+    """Return the metrics that have one value for each unit."""
+    return [name for name, metric in table.metrics.items() if metric.statistic in PER_UNIT]
+
+
 def distribution(table: ScoreTable, metrics: list[str] | None = None) -> pl.DataFrame:
     """Return how the values of units spread, by model, condition and metric.
 
@@ -168,7 +182,7 @@ def distribution(table: ScoreTable, metrics: list[str] | None = None) -> pl.Data
         ``model, condition, metric, n, mean, sd, lowest, median, highest``; ``sd`` (n - 1) is null for one unit. Metrics
         without a value of each unit, and those without any value, are left out.
     """
-    own = [name for name, metric in table.metrics.items() if metric.statistic in ("mean", "share")]
+    own = metrics_per_unit(table)
     chosen = [name for name in (metrics or own) if table.metric(name).name in own]
     long = (
         table.values.select("model", "condition", *chosen)

@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike
 from attune_metrics.stats.arrays import Floats, ratio
 from attune_metrics.stats.sums import Statistic, as_terms, evaluate, exact_sums
 
-__all__ = ["STATISTICS", "mean_of_means", "mean_of_sums", "point_estimate"]
+__all__ = ["PER_UNIT", "STATISTICS", "mean_of_means", "mean_of_sums", "point_estimate"]
 
 
 def mean_of_sums(sums: Floats, n: Floats) -> Floats:
@@ -120,6 +120,9 @@ STATISTICS: Mapping[str, Statistic] = MappingProxyType(
     }
 )
 """Every statistic by its name."""
+
+PER_UNIT = ("mean", "share")
+"""The names of those of which each unit has a value of its own."""
 
 
 def point_estimate(values: ArrayLike, *, statistic: Statistic = mean_of_sums) -> Floats:

@@ -8,8 +8,8 @@ from commands import QUICK, Call, Scored, Scorings, csv_rows, strict_json, too_w
 from pages import headings, text_of
 
 from attune_bench import Scores, benchmark_named
-from attune_bench.benchmarks.base import resolve
 from attune_data import load_records
+from attune_data.references import resolve
 from attune_metrics.signature import Signature
 
 Files = tuple[Path, Path]

@@ -19,7 +19,6 @@ import pytest
 
 from attune_bench import BENCHMARKS, Benchmark, Choice, Option, Scores, score
 from attune_bench.analyses import ANALYSES, Analysis
-from attune_bench.benchmarks.base import resolve
 from attune_bench.cli import app
 from attune_bench.cli.options import VerbCommand
 from attune_bench.report.columns import Section
@@ -32,6 +31,7 @@ from attune_data import Kind, load_records
 from attune_data.codebook import codebook_folder
 from attune_data.kinds import KINDS
 from attune_data.licences import licences
+from attune_data.references import resolve
 from attune_metrics import MetricInputError
 from attune_metrics.catalog import CATALOG
 from attune_metrics.stats.statistics import STATISTICS

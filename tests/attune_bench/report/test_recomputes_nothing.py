@@ -14,9 +14,9 @@ from pages import headings
 
 from attune_bench import Scores, score
 from attune_bench.benchmarks import BENCHMARKS
-from attune_bench.benchmarks.base import resolve
 from attune_bench.report.render import FORMATS
 from attune_data import Scenarios, load, load_runs, load_scenarios
+from attune_data.references import resolve
 from attune_metrics.catalog import CATALOG
 
 QUICK: dict[str, Any] = {"resamples": 20}

@@ -13,7 +13,7 @@ from pages import Tags, headings, left_out, section, tables, text_of
 
 from attune_bench import Scores, score
 from attune_bench.benchmarks import sage
-from attune_bench.benchmarks.base import Benchmark, resolve
+from attune_bench.benchmarks.base import Benchmark
 from attune_bench.benchmarks.sage.scoring import score as score_sage
 from attune_bench.report import html, page
 from attune_bench.report.columns import Section, Table, text_column
@@ -21,6 +21,7 @@ from attune_bench.report.render import Document, render
 from attune_bench.report.sections import PageScores
 from attune_bench.score_table import ScoreTable
 from attune_data import load, load_runs
+from attune_data.references import resolve
 from attune_data.sage.dialogue import SageDialogue
 from attune_metrics import MetricInputError
 

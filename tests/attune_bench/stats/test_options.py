@@ -12,10 +12,10 @@ from pages import text_of
 from attune_bench import Scores
 from attune_bench.analyses import ANALYSES
 from attune_bench.benchmarks import benchmark_named
-from attune_bench.benchmarks.base import resolve
 from attune_bench.stats.comparison import compare_by
 from attune_bench.stats.options import AnalysisOptions
 from attune_data import load, load_runs
+from attune_data.references import resolve
 from attune_metrics.errors import MetricInputError
 from attune_metrics.signature import Signature
 
