@@ -28,6 +28,7 @@ class _Entry(BaseModel):
     statistic: str = "mean"
     terms: list[str] = []
     coverage: list[str] = []
+    rests_on: list[str] = []
     group: str = ""
     source: str = ""
 
@@ -39,7 +40,7 @@ def metric_entries(given: Mapping[str, Any], *, place: str = "metrics") -> dict[
     ----------
     given : mapping of str to Metric or mapping
         By the name of the metric: an entry, or its fields, which are all optional: ``label, short, low, high,
-        higher_is_better, scale, digits, statistic, terms, coverage, group, source``.
+        higher_is_better, scale, digits, statistic, terms, coverage, rests_on, group, source``.
     place : str
         Where they stand, for errors.
 

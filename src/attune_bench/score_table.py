@@ -11,7 +11,7 @@ pooled counts; a unit without a value is null in all of them.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import polars as pl
 from pydantic import BaseModel, ConfigDict
@@ -23,13 +23,54 @@ from attune_metrics.errors import MetricInputError
 from attune_metrics.metric import Metric
 from attune_metrics.stats.statistics import STATISTICS
 
-__all__ = ["KEYS", "UNIT_KEYS", "Provenance", "ScoreTable", "term_columns"]
+__all__ = ["KEYS", "UNIT_KEYS", "GroupSettings", "Provenance", "ScoreTable", "kind_of_group", "term_columns"]
 
 KEYS = ("model", "condition", "unit")
 """The columns that name a row of `ScoreTable.values`."""
 
 UNIT_KEYS = ("unit", "cluster")
 """The columns of `ScoreTable.units` that are no traits."""
+
+
+GroupKind = Literal["model", "person", "baseline"]
+
+
+def kind_of_group(model: str) -> GroupKind:
+    """Return what a row of scores is of, as the name tells: ``baseline/...``, ``human/...``, or else a model.
+
+    Examples
+    --------
+    >>> [kind_of_group(name) for name in ("vendor/model", "human/ann", "baseline/prior")]
+    ['model', 'person', 'baseline']
+    """
+    kinds: dict[str, GroupKind] = {"baseline": "baseline", "human": "person"}
+    return kinds.get(model.partition("/")[0], "model")
+
+
+class GroupSettings(BaseModel):
+    """The settings of the runs of one model under one condition, as their files record them.
+
+    Attributes
+    ----------
+    model : str
+        The model.
+    condition : str, optional
+        The condition.
+    settings : dict of str to tuple
+        By the name of a setting, the values found, sorted; None where a file does not record it. A setting that does
+        not apply to any of the files is left out.
+
+    Examples
+    --------
+    >>> GroupSettings(model="vendor/model", settings={"temperature": (0.0,)}).settings["temperature"]
+    (0.0,)
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    model: str
+    condition: str | None = None
+    settings: dict[str, tuple[str | int | float | None, ...]] = {}
 
 
 class Provenance(BaseModel):
@@ -67,6 +108,13 @@ class Provenance(BaseModel):
         Sentences that stand under every table.
     issues : tuple of Issue
         What was not scored, and why.
+    settings : tuple of GroupSettings
+        The settings of the runs, by model and condition; a model that is left out has none recorded.
+    decisive : dict of str to str
+        The settings that change an answer, by name, and what messages call them. Models that differ in one are not
+        compared; see `attune_bench.stats.comparability`.
+    mixed : bool
+        Whether such models may be compared all the same, which every output says.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow")
@@ -90,6 +138,9 @@ class Provenance(BaseModel):
     variant: dict[str, str] = {}
     notes: tuple[str, ...] = ()
     issues: tuple[Issue, ...] = ()
+    settings: tuple[GroupSettings, ...] = ()
+    decisive: dict[str, str] = {}
+    mixed: bool = False
 
 
 @dataclass(frozen=True, eq=False)

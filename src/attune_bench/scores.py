@@ -15,6 +15,7 @@ from attune_bench.report.render import Format, render
 from attune_bench.report.text import report_document
 from attune_bench.score_files import is_score_file, read_score_file, write_score_file
 from attune_bench.score_table import ScoreTable
+from attune_bench.stats.comparability import allow_mixed
 from attune_bench.stats.comparison import compare, compare_all
 from attune_bench.stats.options import AnalysisKeywords, SamplingKeywords
 from attune_bench.stats.ranking import rank
@@ -239,6 +240,10 @@ class Scores(ScoreTable):
         if data is not None or results is not None or small_cells:
             raise ValueError(f"data, results and small_cells are for format='html'; {format!r} takes none of them")
         return render(report_document(self, **options), format=format)
+
+    def allow_mixed(self) -> Self:
+        """Return the scores to be compared although their runs differ; see `attune_bench.stats.comparability`."""
+        return allow_mixed(self)
 
     def sign(
         self,

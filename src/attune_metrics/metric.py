@@ -38,6 +38,8 @@ class Metric:
         The columns that the statistic takes; empty where it takes one column, named as the metric.
     coverage : tuple of str
         The tasks whose questions it depends on; the lowest share of them that was answered is reported with it.
+    rests_on : tuple of str
+        Settings of a run that change this metric and leave others alone, such as ``judges``.
     group : str
         The heading under which reports list it; reports leave out a metric without one.
     function : callable, optional
@@ -71,6 +73,7 @@ class Metric:
     statistic: str = "mean"
     terms: tuple[str, ...] = ()
     coverage: tuple[str, ...] = ()
+    rests_on: tuple[str, ...] = ()
     group: str = ""
     function: Callable[..., float] | None = None
     symmetric: bool = False
@@ -93,7 +96,7 @@ def mean_over_turns(
     Parameters
     ----------
     metric : Metric
-        The entry of the turn metric; the mean has its range, direction, scale, digits and coverage.
+        The entry of the turn metric; the mean has its range, direction, scale, digits, coverage and settings.
     name, label : str, optional
         Of the mean; ``avg_`` and the metric's name, and the metric's label, where None.
     short, group : str

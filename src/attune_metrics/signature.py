@@ -40,6 +40,8 @@ class Signature:
         Name of the scoring protocol, of the evaluation mode, and version or hash of the codebook.
     variant : str, optional
         What was chosen of the choices that the scores depend on.
+    settings : str, optional
+        Short form of the settings that the predictions were made with.
     data, runs : str, optional
         `hash_records` of the records scored, and of the predictions.
     scores : str, optional
@@ -76,6 +78,7 @@ class Signature:
     variant: str | None = None
     mode: str | None = None
     codebook: str | None = None
+    settings: str | None = None
     data: str | None = None
     runs: str | None = None
     scores: str | None = None

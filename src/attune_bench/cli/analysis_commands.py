@@ -19,6 +19,7 @@ from attune_bench.cli.options import (
     data_option,
     format_option,
     metric_option,
+    mixed_option,
     results_option,
     scores_option,
     verb,
@@ -43,6 +44,7 @@ from attune_bench.report.tables import (
 from attune_bench.report.text import document, report_document
 from attune_bench.report.words import in_words, interval_words
 from attune_bench.scores import Scores
+from attune_bench.stats.comparability import check_comparable
 from attune_bench.stats.comparison import compare_by, count_significant
 from attune_bench.stats.options import AnalysisOptions
 from attune_bench.stats.subgroups import overlap, subgroups
@@ -61,6 +63,8 @@ def _read(path: Path, given: Given) -> Scores:
     """Return the scores of a file, under the variant chosen."""
     with mistakes():
         scores = read_scores(path).variant(**chosen_variant(click.get_current_context()))
+    if given.get("allow_mixed"):
+        scores = scores.allow_mixed()
     if scores.values.is_empty():
         raise UserError(f"{path} has no score: no model was run on any {scores.provenance.unit}")
     named, own = given["benchmark"], scores.provenance.benchmark
@@ -113,6 +117,7 @@ def _traits(scores: Scores, data: str | None) -> Queryable:
 @click.option(
     "--small-cells", is_flag=True, help="For --html: show values of fewer than 5 people, and single units, too."
 )
+@mixed_option
 @analysis_options
 def report(
     scores: Path,
@@ -151,6 +156,7 @@ def report(
 @click.option("--model", multiple=True, help="Compare two models only: --model A B.")
 @click.option("--by", help="A trait: compare within each of its values too, each corrected for itself.")
 @data_option("For --by, where the scores do not have the trait: what was scored against")
+@mixed_option
 @analysis_options
 def compare(
     scores: Path,
@@ -198,6 +204,7 @@ def _nothing_to_compare(scores: Scores) -> str:
 @verb(variants=True)
 @scores_option
 @metric_option
+@mixed_option
 @analysis_options
 def rank(scores: Path, metric: tuple[str, ...], format: str, **given: Any) -> None:  # noqa: A002
     """Rank the models, each with the interval in which other units would have put it.
@@ -292,6 +299,7 @@ def _one(scores: Scores, question: str, part: Queryable, known: Queryable, compa
 @data_option("What was scored against")
 @results_option("What was scored")
 @metric_option
+@mixed_option
 @analysis_options
 def analyze(
     name: tuple[str, ...],
@@ -334,6 +342,7 @@ def analyze(
     inputs: dict[str, Any] = {need: _records(read, need, *sources[need]) for need in needed}
     with mistakes():
         AnalysisOptions(**_sampling(given)).draws_clusters(read)
+        check_comparable(read, metrics=list(metric) or None)
     documents: dict[str, Document] = {}
     for key in chosen:
         try:

@@ -24,6 +24,7 @@ __all__ = [
     "format_option",
     "many",
     "metric_option",
+    "mixed_option",
     "own_options",
     "results_option",
     "scores_option",
@@ -260,6 +261,12 @@ def scores_option(function: F) -> F:
         help="What `attune-bench score` wrote, or a CSV, JSONL or Parquet table with the columns model, unit, metric, "
         "value.",
     )(function)
+
+
+def mixed_option(function: F) -> F:
+    """Add the option ``--allow-mixed``."""
+    text = "Compare models whose runs differ in what changes an answer; every output says so."
+    return click.option("--allow-mixed", is_flag=True, help=text)(function)
 
 
 def metric_option(function: F) -> F:

@@ -16,9 +16,10 @@ from attune_bench.report.page import element, page
 from attune_bench.report.sections import PageScores, general_sections
 from attune_bench.report.subgroups import lacking_units
 from attune_bench.report.suppression import few_groups, hides
-from attune_bench.report.tables import provenance_line
+from attune_bench.report.tables import provenance_line, settings_table
 from attune_bench.report.words import INTERVALS, drawn, has_clusters
 from attune_bench.score_table import ScoreTable
+from attune_bench.stats.comparability import check_comparable
 from attune_bench.stats.intervals import too_few
 from attune_bench.stats.options import SamplingKeywords
 from attune_bench.stats.signing import sign
@@ -68,6 +69,8 @@ def html_report(
         Where the extra ``plots`` is not installed.
     MetricInputError
         Where an option is unknown or out of range.
+    MixedSettingsError
+        Where the runs differ in what changes an answer; see `attune_bench.stats.comparability`.
     ValueError
         Where the scores are empty, or every model was run on fewer than 5 participants and `small_cells` is not set.
 
@@ -88,6 +91,7 @@ def html_report(
         raise ValueError(
             f"every model was {why}, whose values are not shown; show them with small_cells=True (--small-cells)"
         )
+    check_comparable(table)
     benchmark = benchmark_in_use(table.provenance.benchmark)
     own = resolve(benchmark.analyses) if benchmark else {}
     asked = PageScores(table=table, analyses={**ANALYSES, **own}, small_cells=small_cells, options=options)
@@ -121,6 +125,8 @@ def _top(table: ScoreTable, notice: str) -> list[Html]:
     if table.provenance.synthetic:
         people = ": no score here is of a real person" if table.provenance.private else ""
         parts.append(element("p", f"SYNTHETIC demonstration data{people}.", class_="notice"))
+    if table.provenance.mixed:
+        parts.append(element("p", "MIXED: the runs differ in what changes an answer.", class_="notice"))
     return [*parts, *([element("p", notice, class_="notice")] if notice else [])]
 
 
@@ -158,6 +164,8 @@ def _methods(
         "of one trait for each model; metrics are not pooled."
     )
     parts: list[Part] = [_scoring(table), *_choices(table, benchmark), drawing, comparing, _metrics(table)]
+    if table.provenance.decisive:
+        parts.append(settings_table(table))
     parts += [f"Warning: {text.rstrip('.')}." for text in warned]
     question = None if data is None else f"subgroups of data {fingerprint(data)}"
     made_of_units = [name for name in table.headline if table.metric(name).statistic in STATISTICS]

@@ -24,6 +24,7 @@ from attune_bench.report.tables import (
     group_name,
     label,
     rank_tables,
+    settings_notes,
     sorted_groups,
 )
 from attune_bench.report.words import drawn, in_words, interval_words
@@ -175,7 +176,7 @@ def comparison_parts(page: PageScores, metric: str) -> list[Part]:
 def _scores(page: PageScores) -> Section:
     table, metric = page.table, page.table.metric(page.table.primary)
     of_board = board(table, page.summary, table.headline, page.chosen)
-    of_board = replace(of_board, title="", notes=(*of_board.notes, *table.provenance.notes))
+    of_board = replace(of_board, title="", notes=(*of_board.notes, *table.provenance.notes, *settings_notes(table)))
     caption = f"{label(metric)}; lines: {interval_words(table, page.chosen)}."
     of_primary = page.summary.filter(metric=metric.name)
     charts = figures_of(table, of_primary, "value", caption, partial(figures.scores, table, metric=metric.name))

@@ -22,7 +22,8 @@ from attune_bench.report.columns import (
     yes_column,
 )
 from attune_bench.report.words import drawn, has_clusters, interval_words
-from attune_bench.score_table import ScoreTable
+from attune_bench.score_table import ScoreTable, kind_of_group
+from attune_bench.stats.comparability import common_settings, setting_text
 from attune_bench.stats.comparison import count_significant
 from attune_bench.stats.options import FEW, MIN_CLUSTERS, AnalysisOptions
 from attune_bench.stats.series import ScoreSeries
@@ -44,6 +45,8 @@ __all__ = [
     "overlap_note",
     "provenance_line",
     "rank_tables",
+    "settings_notes",
+    "settings_table",
     "sorted_groups",
     "standing_notes",
     "subgroup_notes",
@@ -78,7 +81,34 @@ def provenance_line(table: ScoreTable) -> str:
 
 def standing_notes(table: ScoreTable) -> list[str]:
     """Return what has to be said below every table of these scores."""
-    return [*(["SYNTHETIC demonstration data."] if table.provenance.synthetic else []), *table.provenance.notes]
+    synthetic = ["SYNTHETIC demonstration data."] if table.provenance.synthetic else []
+    return [*synthetic, *table.provenance.notes, *settings_notes(table)]
+
+
+def settings_notes(table: ScoreTable) -> list[str]:
+    """Return with which settings the models were run, as far as these are the same and change an answer."""
+    common, unknown = common_settings(table)
+    parts = [", ".join(f"{name} {value}" for name, value in common.items())] if common else []
+    parts += [f"not recorded, so perhaps not the same: {', '.join(unknown)}"] if unknown else []
+    return [f"All runs: {'; '.join(parts)}."] if parts else []
+
+
+def settings_table(table: ScoreTable) -> Table:
+    """Return with which settings every model was run, a row a model and condition."""
+    held = table.provenance
+    known = {(one.model, one.condition): one.settings for one in held.settings}
+    names = [
+        *held.decisive,
+        *dict.fromkeys(name for own in known.values() for name in own if name not in held.decisive),
+    ]
+    rows: list[dict[str, Any]] = []
+    for model, condition in table.groups:
+        own = known.get((model, condition), {})
+        values = {name: ", ".join(map(setting_text, own[name])) if name in own else None for name in names}
+        rows.append({"name": group_name(table, model, condition), "kind": kind_of_group(model), **values})
+    columns = [text_column("row", "name", is_name=True), text_column("kind", "kind")]
+    columns += [text_column(held.decisive.get(name, name.replace("_", " ")), name) for name in names]
+    return Table("settings", "How the rows were made", columns, rows)
 
 
 def group_name(table: ScoreTable, model: str, condition: str | None) -> str:

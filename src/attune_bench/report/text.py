@@ -16,6 +16,7 @@ from attune_bench.report.tables import (
     standing_notes,
 )
 from attune_bench.score_table import ScoreTable
+from attune_bench.stats.comparability import check_comparable
 from attune_bench.stats.options import AnalysisOptions, SamplingKeywords
 from attune_bench.stats.signing import sign
 from attune_bench.stats.summary import summary
@@ -34,7 +35,13 @@ def report_document(table: ScoreTable, **options: Unpack[SamplingKeywords]) -> D
         The scores.
     **options
         ``resamples``, ``seed``, ``level``, ``unit``, ``interval``; see `attune_bench.stats.options.AnalysisOptions`.
+
+    Raises
+    ------
+    MixedSettingsError
+        Where the runs differ in what changes an answer; see `attune_bench.stats.comparability`.
     """
+    check_comparable(table)
     frame = model_frame(table)
     shown = [table.primary] if any(metric.group for metric in table.metrics.values()) else table.headline
     top = board(table, summary(table, metrics=shown, **options), shown, AnalysisOptions(**options))
@@ -74,6 +81,8 @@ def document(
         "synthetic": held.synthetic,
         **({"variant": held.variant} if held.variant else {}),
         "not_scored": len(held.issues),
+        **({"settings": [one.model_dump(mode="json") for one in held.settings]} if held.settings else {}),
+        **({"mixed": True} if held.mixed else {}),
         **(metadata or {}),
     }
     return Document(

@@ -13,6 +13,7 @@ import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.score_table import ScoreTable
+from attune_bench.stats.comparability import check_comparable
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
 from attune_bench.stats.paired import TESTED, paired, tested
 from attune_bench.stats.series import Draws, ScoreSeries
@@ -58,6 +59,8 @@ def compare(table: ScoreTable, a: str, b: str, **options: Unpack[AnalysisKeyword
     ------
     MetricInputError
         As `summary`, and where a model is not in the scores, or both have no condition in common.
+    MixedSettingsError
+        Where the runs differ in what changes an answer; see `attune_bench.stats.comparability`.
 
     Examples
     --------
@@ -200,6 +203,7 @@ def _compare(table: ScoreTable, pairs: Sequence[Pair], options: AnalysisOptions)
     # A metric that depends on all models' results has no units to compare on; asked for by name it is refused.
     comparable = [name for name, metric in table.metrics.items() if metric.statistic in STATISTICS]
     names = options.names(table, comparable)
+    check_comparable(table, groups=[(model, condition) for *both, condition in pairs for model in both], metrics=names)
     for name in names:
         values, scored = series.values(name), series.scored[first] & series.scored[second]
         found = paired(series, values[first], values[second], scored, draws, options, series.statistic(name))

@@ -10,6 +10,7 @@ import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.score_table import ScoreTable
+from attune_bench.stats.comparability import check_comparable
 from attune_bench.stats.intervals import distribution_ends, null
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
 from attune_bench.stats.series import Draws, Mask, ScoreSeries
@@ -63,6 +64,8 @@ def rank(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame
     ------
     MetricInputError
         Where an option is unknown or out of range, or a metric has no better direction.
+    MixedSettingsError
+        Where the runs differ in what changes an answer; see `attune_bench.stats.comparability`.
 
     Examples
     --------
@@ -76,7 +79,9 @@ def rank(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame
     series = ScoreSeries(table)
     draws = Draws(series, chosen)
     rows: list[tuple[Any, ...]] = []
-    for name in chosen.names(table, [table.primary]):
+    names = chosen.names(table, [table.primary])
+    check_comparable(table, metrics=names)
+    for name in names:
         sign = direction(table.metric(name))
         values, statistic = series.values(name), series.statistic(name)
         for condition, groups in series.by_condition().items():

@@ -8,6 +8,7 @@ from typing_extensions import Unpack
 from attune_bench._version import __version__
 from attune_bench.fingerprint import canonical, codebook_hash
 from attune_bench.score_table import ScoreTable
+from attune_bench.stats.comparability import settings_mark
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
 from attune_bench.stats.series import ScoreSeries
 from attune_metrics.signature import Signature, hash_records
@@ -70,6 +71,7 @@ def sign(
         variant=",".join(f"{name}={option}" for name, option in held.variant.items()) or None,
         mode=",".join(sorted(conditions)) or None,
         codebook=held.codebook and "/".join(dict.fromkeys((held.codebook, codebook_hash()))),
+        settings=settings_mark(table, names),
         data=held.data,
         runs=held.runs,
         scores=None if hashed else _hash(table),

@@ -379,7 +379,13 @@ METRICS: tuple[Metric, ...] = (
         short="resp pref",
     ),
     *with_mean(
-        _entry(name="draft_judge_score", label="Draft judge score", function=draft_judge_score, nullable=True),
+        _entry(
+            name="draft_judge_score",
+            label="Draft judge score",
+            function=draft_judge_score,
+            nullable=True,
+            rests_on=("judges",),
+        ),
         short="judge",
     ),
     *with_mean(
@@ -388,6 +394,7 @@ METRICS: tuple[Metric, ...] = (
             label="Draft binary alignment",
             function=draft_binary_alignment,
             nullable=True,
+            rests_on=("judges",),
         ),
         short="draft bin",
     ),

@@ -91,10 +91,6 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
         "--protocol is an option of AttuneBench, and this",
     ),
     "score-data-of-sage": (("score", "--results", "dialogues", "--data", "demo"), "leave out --data"),
-    "score-two-simulators": (
-        ("score", "--results", "episodes", "other.jsonl", "--data", "scenarios.jsonl"),
-        "differ in the simulator",
-    ),
     "score-unknown-benchmark": ((*SCORE, "--benchmark", "attunebnch"), "no benchmark 'attunebnch'; did you mean"),
     # report and the others that read scores.
     "report-without-scores": (("report",), "Missing option '--scores'"),

@@ -200,7 +200,7 @@ def test_it_says_how_to_cite_and_what_is_comparable(
     assert signature.variant == "rule=evaluation,failed=exclude"
     assert (signature.n, signature.clusters, signature.excluded, signature.boot) == (16, 16, 0, 200)
     text = text_of(page)
-    assert "All episodes: simulator <b>sim</b>, version of the simulator's instructions v1-<i>, number of" in text
+    assert "All runs: version of the simulator's instructions v1-<i>, simulator <b>sim</b>, number of rounds 8" in text
     assert text.count("Numbers are comparable within one simulator and one version of its instructions only.") == 1
     assert "Rule: evaluation (how an axis is scored; evaluation, as published: " in text
     assert "Failed: exclude (what a failed episode counts; exclude: nothing; " in text
@@ -256,7 +256,10 @@ def test_without_what_a_section_needs_it_says_so(scenarios: Collection[Scenario]
     assert why["Comparisons"] == "the scores have one model"
     assert why["Trajectories"] == "no episode that did not fail says how the state moved"
     assert "Left out: 1 episode of scenarios that are not in the data." in text_of(page)
-    assert "Not named in the episodes, so not known to be one: simulator" in text_of(page)
+    assert (
+        "All runs: not recorded, so perhaps not the same: version of the simulator's instructions, simulator"
+        in text_of(page)
+    )
     without = left_out(scores.report(format="html", resamples=50))
     assert without["Trajectories"] == "need the scenarios and the episodes (--data, --results)"
     other = left_out(scores.report(format="html", data=scenarios, results=bare, resamples=50))

@@ -186,7 +186,9 @@ def test_methods_and_limits(page: str) -> None:
 
 
 def test_a_metric_is_explained(page: str, scores: Scores) -> None:
-    [table] = tables(section(page, "Methods"))
+    table, settings = tables(section(page, "Methods"))
+    kinds = {name: kind for name, kind, *_ in settings[1:]}
+    assert kinds == {name: name.partition("/")[0].replace("synthetic", "model") for name in scores.models}
     rows = {row[0]: row[1:4] for row in table[1:]}
     assert len(rows) == len(scores.headline)
     assert rows["Composite"] == ["0 to 100", "higher", "mean over conversations"]

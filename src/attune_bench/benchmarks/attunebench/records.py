@@ -11,6 +11,7 @@ from attune_bench.benchmarks.attunebench.conversation_score import (
     CountScores,
 )
 from attune_bench.benchmarks.attunebench.reference import BINARY_TASKS, counts_key
+from attune_bench.score_table import GroupSettings
 from attune_data import Issue
 
 __all__ = ["CELLS", "COUNTED", "COUNTS", "IDENTITY", "TURN_KEYS", "Metadata"]
@@ -22,8 +23,9 @@ IDENTITY = ("conversationId", "participant_id", "em_model", "mode")
 class Metadata(TypedDict):
     """How the scores were made: protocol, library version, whether the data are synthetic, what was not scored.
 
-    ``notes`` are sentences that stand under every table; the key is absent without any. ``codebook``, ``data`` and
-    ``runs`` are hashes of the bundled codebook, of the conversations and of the runs, which signatures carry.
+    ``notes`` are sentences that stand under every table, ``settings`` those of the runs by model and mode; either key
+    is absent without any. ``codebook``, ``data`` and ``runs`` are hashes of the bundled codebook, of the conversations
+    and of the runs, which signatures carry.
     """
 
     protocol: str
@@ -31,6 +33,7 @@ class Metadata(TypedDict):
     synthetic: NotRequired[bool]
     issues: NotRequired[list[Issue]]
     notes: NotRequired[list[str]]
+    settings: NotRequired[list[GroupSettings]]
     codebook: NotRequired[str]
     data: NotRequired[str]
     runs: NotRequired[str]

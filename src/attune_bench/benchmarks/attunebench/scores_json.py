@@ -53,6 +53,7 @@ def write_scores_json(scores: Scores, path: str | os.PathLike[str]) -> None:
         "synthetic": held.synthetic,
         "issues": list(held.issues),
         **({"notes": list(held.notes)} if held.notes else {}),
+        **({"settings": [one.model_dump() for one in held.settings]} if held.settings else {}),
         **{name: value for name in _HASHES if (value := getattr(held, name)) is not None},
         **(held.model_extra or {}).get("metadata", {}),
     }
@@ -84,7 +85,7 @@ def read_scores_json(path: str | os.PathLike[str]) -> Scores:
     if beyond := {name: value for name, value in metadata.items() if name not in Metadata.__annotations__}:
         known["metadata"] = beyond
     try:
-        listed = {name: tuple(metadata.get(name, ())) for name in ("issues", "notes")}
+        listed = {name: tuple(metadata.get(name, ())) for name in ("issues", "notes", "settings")}
         held = provenance_of(**known, **listed)
         return scores_of(content["conversations"], held)
     except MetricInputError as error:

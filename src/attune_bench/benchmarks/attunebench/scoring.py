@@ -5,6 +5,7 @@ from functools import cache
 
 from attune_bench.benchmarks.attunebench.conversation_score import ConversationScore, score_conversation
 from attune_bench.benchmarks.attunebench.reference import prepare_truth
+from attune_bench.benchmarks.attunebench.run_settings import settings_of_runs
 from attune_bench.benchmarks.attunebench.table import provenance_of, scores_of
 from attune_bench.fingerprint import codebook_hash, fingerprint
 from attune_bench.scores import Scores
@@ -63,7 +64,7 @@ def score(
     for conversation in conversations:
         by_id.setdefault(conversation.id, conversation)
     truth_of = cache(lambda conversation_id: prepare_truth(by_id[conversation_id], chosen))
-    scored: set[tuple[str, str, str]] = set()
+    scored: dict[tuple[str, str, str], Run] = {}
     records: list[ConversationScore] = []
     issues: list[Issue] = []
     given = list(runs)
@@ -80,7 +81,7 @@ def score(
         elif (record := score_conversation(truth_of(run.conversation_id), run, chosen)) is None:
             problem = ("$.turns", "no-shared-turn", "the run shares no turn number with its conversation")
         else:
-            scored.add(run.key)
+            scored[run.key] = run
             records.append(record)
         if problem:
             path, rule, message = problem
@@ -96,5 +97,6 @@ def score(
         codebook=codebook_hash(),
         data=fingerprint(conversation for conversation in by_id.values() if conversation.id in used),
         runs=fingerprint(given),
+        settings=settings_of_runs(scored.values()),
     )
     return scores_of(records, held)

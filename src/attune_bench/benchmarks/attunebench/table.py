@@ -9,6 +9,7 @@ from attune_bench.benchmarks.attunebench.aggregates import MEANS, POOLED, values
 from attune_bench.benchmarks.attunebench.conversation_score import ConversationScore
 from attune_bench.benchmarks.attunebench.coverage import OUTCOMES, TASKS
 from attune_bench.benchmarks.attunebench.records import CELLS, COUNTS
+from attune_bench.benchmarks.attunebench.run_settings import DECISIVE
 from attune_bench.score_table import KEYS, Provenance
 from attune_bench.scores import Scores
 from attune_data.matching import text_key
@@ -47,6 +48,7 @@ def provenance_of(**known: Any) -> Provenance:
         headline=HEADLINE,
         reference="default",
         private=True,
+        decisive=dict(DECISIVE),
         **known,
     )
 

@@ -6,8 +6,8 @@ Rewards and axis scores are -1 to 1, higher is better; published numbers are 100
 of which a model has one episode. An episode *failed* where it says why there is no result, where an answer of either
 side could not be had or read, and where it has no state at its end.
 
-Numbers are comparable within one simulator and one version of its instructions only, so episodes that differ in these,
-in the number of rounds or in the configuration, which is all but the model that the numbers depend on, are refused.
+Numbers are comparable within one simulator and one version of its instructions only, so models whose episodes differ
+in these or in another of the settings `DECISIVE` are not compared; see `attune_bench.stats.comparability`.
 """
 
 from collections import Counter
@@ -21,8 +21,9 @@ import numpy as np
 import polars as pl
 
 from attune_bench.fingerprint import fingerprint
-from attune_bench.score_table import KEYS, Provenance
+from attune_bench.score_table import KEYS, GroupSettings, Provenance
 from attune_bench.scores import Scores
+from attune_bench.stats.comparability import group_settings
 from attune_bench.stats.intervals import null
 from attune_data.eibench.scenario import SCENES, Episode, Scenario
 from attune_data.text import plural
@@ -30,19 +31,22 @@ from attune_metrics.catalog import CATALOG
 from attune_metrics.eibench import Anchors, Axis, Rule, Treatment, score_anchors, treat_failed
 from attune_metrics.stats.arrays import Floats
 
-__all__ = ["FAILURES", "NUMBERS", "SETTINGS", "common_settings", "failure_of", "score"]
+__all__ = ["DECISIVE", "FAILURES", "NUMBERS", "check_episodes", "failure_of", "score", "settings_of_episodes"]
 
 NUMBERS = ("reward", "anger_score", "trust_score", "final_anger", "final_trust")
 """What an episode has a number of."""
 
 FAILURES = ("error", "parse_failed", "empty_reply", "empty_simulator_reply", "no_final_state")
-SETTINGS: Mapping[str, str] = {
-    "simulator": "simulator",
+DECISIVE: Mapping[str, str] = {
     "prompt_version": "version of the simulator's instructions",
+    "simulator": "simulator",
     "max_rounds": "number of rounds",
+    "temperature": "temperature",
+    "answer_format": "answer format",
     "config_hash": "configuration",
 }
-"""The fields in which episodes that are compared may not differ, and what they are called."""
+"""The settings in which models that are compared may not differ, and what they are called; the last is a hash of all
+of the others but the temperature, and of what ``_configuration.json`` beside the results lists."""
 
 _RULES: tuple[Rule, ...] = get_args(Rule)
 _TREATMENTS: tuple[Treatment, ...] = get_args(Treatment)
@@ -79,7 +83,7 @@ def score(
     Raises
     ------
     ValueError
-        As `common_settings`, or where no episode of a model is of one of the scenarios.
+        As `check_episodes`, or where no episode of a model is of one of the scenarios.
 
     Examples
     --------
@@ -92,7 +96,7 @@ def score(
     """
     known = {scenario.id: scenario for scenario in scenarios}
     held = list(episodes)
-    settings = common_settings(held)
+    check_episodes(held)
     scored = sorted((episode for episode in held if episode.scenario_id in known), key=lambda one: one.id)
     _check_models(held, scored, len(known))
     played = sorted({episode.scenario_id for episode in scored})
@@ -120,7 +124,9 @@ def score(
         synthetic=any(known[unit].synthetic for unit in played),
         data=fingerprint(known[unit] for unit in played),
         runs=fingerprint(held),
-        notes=_notes(held, known, settings),
+        notes=_notes(held, known),
+        settings=settings_of_episodes(scored),
+        decisive=dict(DECISIVE),
     )
     units = pl.DataFrame(
         {"unit": played, "cluster": [None] * len(played), "scene": [known[unit].scene for unit in played]},
@@ -135,32 +141,39 @@ def score(
     )
 
 
-def common_settings(episodes: Sequence[Episode]) -> dict[str, str | int | None]:
-    """Return the simulator, the version of its instructions and the other `SETTINGS` that all episodes have in common.
+def settings_of_episodes(episodes: Iterable[Episode]) -> tuple[GroupSettings, ...]:
+    """Return the settings that episodes record, by model."""
+    return group_settings((episode.model, None, _settings(episode)) for episode in episodes)
+
+
+def _settings(episode: Episode) -> dict[str, Any]:
+    """Return the settings of one episode: None for one it does not record."""
+    given = episode.model_extra or {}
+    settings = {name: getattr(episode, name, given.get(name)) for name in DECISIVE}
+    # A temperature that is null was left to the server.
+    if "temperature" in given and settings["temperature"] is None:
+        settings["temperature"] = "of the server"
+    return settings | {name: given.get(name) for name in ("language", "seed")}
+
+
+def check_episodes(episodes: Sequence[Episode]) -> None:
+    """Refuse episodes that cannot be scored together.
 
     Raises
     ------
     ValueError
-        Where episodes differ in one of them, or in the text of a scenario by the hash that a run records; two are of
-        one scenario and model; or there is none.
+        Where two are of one scenario and model, they differ in the text of a scenario by the hash that a run records,
+        or there is none.
 
     Examples
     --------
-    >>> common_settings([Episode(profile_id="s1", model=name, simulator=name.upper()) for name in "ab"])
+    >>> check_episodes([Episode(profile_id="s1", model="m")] * 2)
     Traceback (most recent call last):
         ...
-    ValueError: models that differ in the simulator are not comparable: A (of a), B (of b)
+    ValueError: two episodes of scenario 's1' and model 'm'
     """
     if not episodes:
         raise ValueError("no episodes to score")
-    for name, what in SETTINGS.items():
-        models: dict[str | int | None, set[str]] = {}
-        for episode in episodes:
-            models.setdefault(getattr(episode, name), set()).add(episode.model)
-        if len(models) > 1:
-            parts = sorted(f"{value or 'none named'} (of {', '.join(sorted(of))})" for value, of in models.items())
-            where = "; _configuration.json beside the results says what it is" if name == "config_hash" else ""
-            raise ValueError(f"models that differ in the {what} are not comparable: {', '.join(parts)}{where}")
     for (scenario, model), count in Counter((episode.scenario_id, episode.model) for episode in episodes).items():
         if count > 1:
             raise ValueError(f"two episodes of scenario {scenario!r} and model {model!r}")
@@ -173,7 +186,6 @@ def common_settings(episodes: Sequence[Episode]) -> dict[str, str | int | None]:
                     f"scenario {episode.scenario_id!r} has another text in the episodes of {other.model!r} than in "
                     f"those of {episode.model!r}; run both on the same data"
                 )
-    return {name: getattr(episodes[0], name) for name in SETTINGS}
 
 
 def failure_of(episode: Episode) -> str | None:
@@ -252,17 +264,9 @@ def _floats(values: Iterable[float | None]) -> Floats:
     return np.array([nan if value is None else value for value in values], dtype=np.float64)
 
 
-def _notes(
-    episodes: Sequence[Episode], scenarios: Mapping[str, Scenario], settings: Mapping[str, Any]
-) -> tuple[str, ...]:
+def _notes(episodes: Sequence[Episode], scenarios: Mapping[str, Scenario]) -> tuple[str, ...]:
     """Return what has to be said below every table of these scores."""
     notes = ["Numbers are comparable within one simulator and one version of its instructions only."]
-    said = [f"{SETTINGS[name]} {value}" for name, value in settings.items() if value is not None]
-    unknown = [SETTINGS[name] for name, value in settings.items() if value is None]
-    if said:
-        notes.append(f"All episodes: {', '.join(said)}.")
-    if unknown:
-        notes.append(f"Not named in the episodes, so not known to be one: {', '.join(unknown)}.")
     if elsewhere := sum(episode.scenario_id not in scenarios for episode in episodes):
         notes.append(f"Left out: {plural(elsewhere, 'episode')} of scenarios that are not in the data.")
     other_text = sum(

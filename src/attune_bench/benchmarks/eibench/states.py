@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from attune_bench.benchmarks.eibench.scoring import common_settings, failure_of
+from attune_bench.benchmarks.eibench.scoring import check_episodes, failure_of
 from attune_bench.stats.intervals import null
 from attune_bench.stats.options import MIN_CLUSTERS, AnalysisOptions
 from attune_data.eibench.scenario import SCENES, Episode, Scenario
@@ -59,7 +59,7 @@ def mean_states(
     Raises
     ------
     ValueError
-        As `attune_bench.benchmarks.eibench.scoring.common_settings`, or where an option is out of range.
+        As `attune_bench.benchmarks.eibench.scoring.check_episodes`, or where an option is out of range.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def mean_states(
     """
     chosen = AnalysisOptions(resamples=resamples, seed=seed, level=level, interval=interval)
     held, known = list(episodes), list(scenarios)
-    common_settings(held)
+    check_episodes(held)
     paths = _paths(held, known)
     rows: list[tuple[Any, ...]] = []
     for (model, scene), found in sorted(paths.items(), key=lambda item: (item[0][0], SCENES.index(item[0][1]))):

@@ -10,11 +10,11 @@ import pytest
 from model_server import Fault, Json, ModelServer, answer_to, reply, said, talk
 
 from attune_bench import score
-from attune_bench.benchmarks.eibench.scoring import common_settings
 from attune_bench.benchmarks.eibench.settings import EIBenchSettings
 from attune_bench.benchmarks.eibench.summary import model_summary
 from attune_bench.benchmarks.eibench.task import TASK
 from attune_bench.runner import Endpoint, Price, PriceError, Role, RunError, RunOptions, RunOutcome, endpoint, run_sync
+from attune_bench.stats.comparability import differences
 from attune_data import Scenario, load_episodes, load_scenarios
 from attune_metrics.eibench import state_curve
 
@@ -217,16 +217,22 @@ def test_servers_that_have_moved_are_asked_nothing_again(tmp_path: Path) -> None
 
 
 def test_models_are_comparable_where_all_but_they_is_the_same(tmp_path: Path) -> None:
-    rival = replace(SETTINGS, model="vendor/rival", temperature=None)
+    rival = replace(SETTINGS, model="vendor/rival")
+    cool = replace(SETTINGS, model="vendor/cool", temperature=None)
     warm = replace(SETTINGS, model="vendor/warm", simulator_temperature=1.0)
     with ModelServer(answer=talk) as server, ModelServer(answer=talk) as other:
         run(server, DEMO[:1], tmp_path)
         run(other, DEMO[:1], tmp_path, rival, simulator=endpoint("local", base_url=server.url))
         run(server, DEMO[:1], tmp_path, warm)
-    ours, theirs, warmer = (load_episodes(tmp_path / f"vendor_{name}") for name in ("model", "rival", "warm"))
-    assert common_settings([*ours, *theirs])["config_hash"] == ours[0].config_hash
-    with pytest.raises(ValueError, match=r"differ in the configuration .* _configuration\.json beside the results"):
-        common_settings([*ours, *warmer])
+        run(server, DEMO[:1], tmp_path, cool)
+    ours, theirs, warmer, cooler = (
+        load_episodes(tmp_path / f"vendor_{name}") for name in ("model", "rival", "warm", "cool")
+    )
+    assert differences(score(DEMO, [*ours, *theirs])) == {}
+    assert list(differences(score(DEMO, [*ours, *warmer]))) == ["configuration"]
+    assert differences(score(DEMO, [*ours, *cooler])) == {
+        "temperature": {"0.7": ["vendor/model"], "of the server": ["vendor/cool"]}
+    }
 
 
 def test_a_judgement_is_asked_for_again_with_another_seed(tmp_path: Path) -> None:

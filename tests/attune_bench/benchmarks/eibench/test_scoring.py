@@ -10,7 +10,7 @@ import pytest
 from anchored import STATES, ended, failure, played, scenario, scenarios
 
 from attune_bench import Scores, score
-from attune_bench.benchmarks.eibench.scoring import common_settings
+from attune_bench.stats.comparability import MixedSettingsError
 from attune_data import Episode
 from attune_metrics import MetricInputError
 from attune_metrics.catalog import CATALOG
@@ -273,39 +273,47 @@ def several(**fields: tuple[Any, Any]) -> list[Episode]:
         ("simulator", "simulator", ("x", None)),
         ("prompt_version", "version of the simulator's instructions", ("v1", "v2")),
         ("max_rounds", "number of rounds", (8, 20)),
+        ("temperature", "temperature", (0.7, None)),
+        ("answer_format", "answer format", ("schema", "free")),
         ("config_hash", "configuration", ("0f", "f0")),
         ("config_hash", "configuration", ("0f", None)),
     ],
 )
 def test_what_is_not_comparable_is_refused(field: str, what: str, values: tuple[Any, Any]) -> None:
-    with pytest.raises(ValueError, match=f"models that differ in the {what} are not comparable: ") as raised:
-        score(scenarios(["s1"]), several(**{field: values}))
-    assert f"{values[1] or 'none named'} (of b)" in str(raised.value)
-    assert f"{values[0]} (of a)" in str(raised.value)
+    scores = score(scenarios(["s1"]), several(**{field: values}))
+    # A temperature that is recorded as null is the server's own; in any other field null is nothing.
+    shown = ["recorded" if None in values and field != "temperature" else str(values[0])]
+    shown.append(str(values[1] or ("of the server" if field == "temperature" else "not recorded")))
+    for refused in (lambda: scores.compare("a", "b"), scores.compare_all, scores.rank, scores.report):
+        with pytest.raises(MixedSettingsError, match=f"{what} {shown[0]} .of a., {shown[1]} .of b.. --allow-mixed"):
+            refused()
     # Of one model too.
-    alone = [one.model_copy(update={"model": "a", "profile_id": name}) for one, name in
+    alone = [one.model_copy(update={"model": "a", "scenario_id": name}) for one, name in
              zip(several(**{field: values}), ("s1", "s2"), strict=True)]  # fmt: skip
-    with pytest.raises(ValueError, match=f"differ in the {what}"):
-        score(scenarios(["s1", "s2"]), alone)
+    with pytest.raises(MixedSettingsError, match=f"{what} "):
+        score(scenarios(["s1", "s2"]), alone).report()
 
 
 def test_episodes_of_one_simulator_and_several_models_are_comparable() -> None:
     settings = {"simulator": "x", "prompt_version": "v1", "max_rounds": 8, "config_hash": "0f"}
-    episodes = played({"a": [1.0], "b": [0.0]}, ["s1"], **settings)
-    assert common_settings(episodes) == settings
-    said = score(scenarios(["s1"]), episodes).provenance.notes[1]
-    assert said == (
-        "All episodes: simulator x, version of the simulator's instructions v1, number of rounds 8, configuration 0f."
+    scores = score(scenarios(["s1"]), played({"a": [1.0], "b": [0.0]}, ["s1"], **settings))
+    assert {name: [value] for name, value in settings.items()}.items() <= {
+        name: list(values) for name, values in scores.provenance.settings[0].settings.items()
+    }.items()
+    said = (
+        "All runs: version of the simulator's instructions v1, simulator x, number of rounds 8, configuration 0f; not "
+        "recorded, so perhaps not the same: temperature, answer format."
     )
+    assert said in " ".join(scores.report(resamples=50).split())
 
 
 def test_settings_that_episodes_do_not_name_are_told() -> None:
-    notes = score(scenarios(["s1"]), played({"a": [1.0]}, ["s1"])).provenance.notes
-    assert notes == (
-        "Numbers are comparable within one simulator and one version of its instructions only.",
-        "Not named in the episodes, so not known to be one: simulator, version of the simulator's instructions, number "
-        "of rounds, configuration.",
+    scores = score(scenarios(["s1"]), played({"a": [1.0]}, ["s1"]))
+    said = (
+        "All runs: not recorded, so perhaps not the same: version of the simulator's instructions, simulator, number "
+        "of rounds, temperature, answer format, configuration."
     )
+    assert said in " ".join(scores.report(resamples=50).split())
 
 
 @pytest.mark.parametrize(

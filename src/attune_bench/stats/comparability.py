@@ -1,0 +1,281 @@
+"""Whether the numbers of models may be set side by side: only where their runs agree in what changes an answer.
+
+The settings of the runs are in `Provenance.settings`; those that count, in `Provenance.decisive`. One that a metric
+names in `Metric.rests_on` counts for such metrics only. People and baselines have no settings and are compared with
+anything. Results that record nothing count as one unknown setting.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from hashlib import sha256
+from typing import Any, TypeVar
+
+import polars as pl
+
+from attune_bench.score_table import GroupSettings, ScoreTable, kind_of_group, term_columns
+from attune_data.text import plural
+
+__all__ = [
+    "MixedSettingsError",
+    "allow_mixed",
+    "check_comparable",
+    "common_settings",
+    "differences",
+    "group_settings",
+    "in_words",
+    "setting_text",
+    "settings_mark",
+]
+
+T = TypeVar("T", bound=ScoreTable)
+Group = tuple[str, str | None]
+Models = Mapping[Group, Mapping[str, tuple[Any, ...]] | None]
+
+_NOT_RECORDED = "not recorded"
+_SHORT, _MOST_NAMED = 12, 3
+
+
+class MixedSettingsError(ValueError):
+    """Models are compared whose runs differ in what changes an answer; the text names the difference."""
+
+
+def differences(
+    table: ScoreTable, *, groups: Iterable[Group] | None = None, metrics: Sequence[str] | None = None
+) -> dict[str, dict[str, list[str]]]:
+    """Return the settings in which the runs of models differ.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        The scores.
+    groups : iterable of (str, str or None), optional
+        Models and conditions; by default all.
+    metrics : sequence of str, optional
+        Names of metrics; by default all.
+
+    Returns
+    -------
+    dict of str to dict
+        By what the setting is called: each value, as a text, with the models that have it. Empty where the numbers may
+        be set side by side.
+
+    Examples
+    --------
+    >>> from attune_bench import score
+    >>> from attune_data import load, load_runs
+    >>> differences(score(load("demo"), load_runs("demo")))
+    {}
+    """
+    decisive = table.provenance.decisive
+    of_all, of_some = _by_reach(table, metrics)
+    models = _models(table, groups)
+    found: dict[str, dict[str, list[str]]] = {}
+    for name in of_all:
+        _add(found, decisive[name], _values(models, name))
+    for name, resting in of_some.items():
+        valued = _valued(table, resting)
+        _add(found, decisive[name], _values({group: own for group, own in models.items() if group in valued}, name))
+    return found
+
+
+def check_comparable(
+    table: ScoreTable, *, groups: Iterable[Group] | None = None, metrics: Sequence[str] | None = None
+) -> None:
+    """Refuse to set models side by side whose runs differ in what changes an answer.
+
+    Parameters
+    ----------
+    table, groups, metrics
+        As for `differences`.
+
+    Raises
+    ------
+    MixedSettingsError
+        Where they differ and `Provenance.mixed` is not set.
+    """
+    if not table.provenance.mixed and (found := differences(table, groups=groups, metrics=metrics)):
+        raise MixedSettingsError(
+            f"the runs differ in what changes an answer, so their numbers are not comparable: {in_words(found)}. "
+            "--allow-mixed (in Python scores.allow_mixed()) goes on, and marks every output"
+        )
+
+
+def allow_mixed(table: T) -> T:
+    """Return the scores to be compared although their runs differ; where they do, every output says so.
+
+    Examples
+    --------
+    >>> from attune_bench import score
+    >>> from attune_data import load, load_runs
+    >>> allow_mixed(score(load("demo"), load_runs("demo"))).provenance.mixed
+    False
+    """
+    found = differences(table)
+    if not found:
+        return table
+    marked = table.provenance.model_copy(update={"mixed": True})
+    note = f"MIXED: the runs differ in what changes an answer, and their numbers are not comparable: {in_words(found)}."
+    return replace(table, provenance=marked.model_copy(update={"notes": (note, *marked.notes)}))
+
+
+def common_settings(table: ScoreTable) -> tuple[dict[str, str], list[str]]:
+    """Return the decisive settings that all models have in common, and those that no result records.
+
+    Both by what they are called; a setting in which models differ is in neither. Of settings that only some metrics
+    rest on, those without a value are left out.
+    """
+    models = _models(table, None)
+    if not models:
+        return {}, []
+    common, unknown = {}, []
+    of_all, of_some = _by_reach(table, None)
+    for name in (*of_all, *of_some):
+        values = list(_values(models, name))
+        if values == [_NOT_RECORDED]:
+            unknown += [table.provenance.decisive[name]] if name in of_all else []
+        elif len(values) == 1:
+            common[table.provenance.decisive[name]] = values[0]
+    return common, unknown
+
+
+def settings_mark(table: ScoreTable, metrics: Sequence[str]) -> str | None:
+    """Return the short form of the settings for a signature; None where no model can have any.
+
+    The first decisive setting, as a rule the version of the prompts, and a hash of all of them; ``unknown`` where it is
+    not recorded, ``mixed`` where models differ.
+    """
+    models = _models(table, None)
+    if not models or not table.provenance.decisive:
+        return None
+    of_all, of_some = _by_reach(table, metrics)
+    values = {name: sorted(_values(models, name)) for name in (*of_all, *of_some)}
+    first = "mixed" if differences(table, metrics=metrics) else "".join(values[of_all[0]])
+    if all(found in ([], [_NOT_RECORDED]) for found in values.values()):
+        return "unknown"
+    digest = sha256(json.dumps(values).encode()).hexdigest()[:8]
+    return f"{'unknown' if first == _NOT_RECORDED else first}.{digest}"
+
+
+def in_words(found: Mapping[str, Mapping[str, Sequence[str]]]) -> str:
+    """Return differences as a sentence's end.
+
+    Examples
+    --------
+    >>> in_words({"temperature": {"0": ["a"], "0.7": ["b", "c"]}})
+    'temperature 0 (of a), 0.7 (of b, c)'
+    >>> of = ["a"], ["b"]
+    >>> in_words({name: dict(zip(("v1", "not recorded"), of)) for name in ("prompts", "codebook")})
+    'prompts, codebook recorded (of a), not recorded (of b)'
+    """
+    # What one side records and the other does not is said once.
+    said: dict[str, list[str]] = {}
+    for what, values in found.items():
+        unknown = _NOT_RECORDED in values and len(values) == 2
+        parts = (
+            f"{'recorded' if unknown and value != _NOT_RECORDED else value} (of {_listed(models)})"
+            for value, models in sorted(values.items(), key=lambda item: item[0] == _NOT_RECORDED)
+        )
+        said.setdefault(", ".join(parts), []).append(what)
+    return "; ".join(f"{', '.join(names)} {values}" for values, names in said.items())
+
+
+def _listed(models: Sequence[str]) -> str:
+    named = ", ".join(models[:_MOST_NAMED])
+    others = len(models) - _MOST_NAMED
+    return named if others <= 0 else f"{named} and {plural(others, 'other')}"
+
+
+def _models(table: ScoreTable, groups: Iterable[Group] | None) -> Models:
+    """Return the settings of every model and condition, None for one without; people and baselines are left out."""
+    known = {(one.model, one.condition): one.settings for one in table.provenance.settings}
+    chosen = table.groups if groups is None else dict.fromkeys(groups)
+    return {group: known.get(group) for group in chosen if kind_of_group(group[0]) == "model"}
+
+
+def _by_reach(table: ScoreTable, metrics: Sequence[str] | None) -> tuple[list[str], dict[str, list[str]]]:
+    """Return the decisive settings that count for any metric, and those that count for some, with these."""
+    some = {name for metric in table.metrics.values() for name in metric.rests_on}
+    chosen = table.metrics if metrics is None else metrics
+    resting = {
+        name: [metric for metric in chosen if name in table.metrics[metric].rests_on]
+        for name in table.provenance.decisive
+        if name in some
+    }
+    of_all = [name for name in table.provenance.decisive if name not in some]
+    return of_all, {name: metrics for name, metrics in resting.items() if metrics}
+
+
+def _valued(table: ScoreTable, metrics: Sequence[str]) -> set[Group]:
+    """Return the models and conditions that have a value of any of the metrics."""
+    columns = [column for name in metrics for column in term_columns(table.metrics[name])]
+    rows = table.values.filter(pl.any_horizontal(pl.col(columns).is_not_null()))
+    return set(rows.select("model", "condition").unique().iter_rows())
+
+
+def _values(models: Models, name: str) -> dict[str, list[str]]:
+    """Return the values of a setting as texts, each with its models; a model to which it does not apply has none."""
+    found: dict[str, list[str]] = {}
+    for (model, _), own in models.items():
+        for value in (None,) if own is None else own.get(name, ()):
+            of = found.setdefault(setting_text(value), [])
+            of += [] if model in of else [model]
+    return found
+
+
+def setting_text(value: str | float | None) -> str:
+    """Return the value of a setting as a text; a hash is cut to 12 digits.
+
+    Examples
+    --------
+    >>> setting_text(0.0), setting_text("vendor/judge"), setting_text(None)
+    ('0', 'vendor/judge', 'not recorded')
+    """
+    if value is None:
+        return _NOT_RECORDED
+    text = f"{value:g}" if isinstance(value, int | float) else value
+    is_hash = len(text) > _SHORT and set(text) <= set("0123456789abcdef")
+    return text[:_SHORT] if is_hash else text
+
+
+def _add(found: dict[str, dict[str, list[str]]], what: str, values: dict[str, list[str]]) -> None:
+    if len(values) > 1:
+        found[what] = values
+
+
+def group_settings(
+    runs: Iterable[tuple[str, str | None, Mapping[str, Any]]],
+) -> tuple[GroupSettings, ...]:
+    """Return the settings of the runs of models, by model and condition; people and baselines have none.
+
+    Parameters
+    ----------
+    runs : iterable of (str, str or None, mapping)
+        Of each run its model, its condition and its settings; one that is None is not recorded, one that is left out
+        does not apply to the run.
+
+    Examples
+    --------
+    >>> runs = [("m", None, {"temperature": 0.0}), ("m", None, {"temperature": 0.7}), ("n", None, {})]
+    >>> [(group.model, group.settings) for group in group_settings(runs)]
+    [('m', {'temperature': (0.0, 0.7)}), ('n', {})]
+    """
+    found: dict[Group, dict[str, set[Any]]] = {}
+    for model, condition, settings in runs:
+        if kind_of_group(model) != "model":
+            continue
+        own = found.setdefault((model, condition), {})
+        for name, value in settings.items():
+            own.setdefault(name, set()).add(value)
+    return tuple(
+        GroupSettings(
+            model=model,
+            condition=condition,
+            settings={name: tuple(sorted(values, key=_order)) for name, values in own.items()},
+        )
+        for (model, condition), own in sorted(found.items(), key=lambda item: (item[0][0], item[0][1] or ""))
+    )
+
+
+def _order(value: Any) -> tuple[bool, str]:
+    return value is None, str(value)

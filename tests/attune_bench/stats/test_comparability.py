@@ -1,0 +1,255 @@
+"""Models whose runs differ in what changes an answer are not compared, unless asked, and then every output says so."""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from commands import Call
+from pages import text_of
+
+from attune_bench import Scores, score
+from attune_bench.benchmarks.attunebench.baselines import prior
+from attune_bench.stats.comparability import MixedSettingsError, differences
+from attune_data import Run, load, load_runs
+from attune_metrics.signature import Signature
+
+OURS: dict[str, Any] = {
+    "prompt_version": "v2",
+    "prompt_hash": "ab" * 32,
+    "codebook_hash": "cd" * 32,
+    "panas_strategy": "absolute",
+    "temperature": 0.0,
+    "answer_format": "schema",
+    "provider": "openai",
+}
+CONVERSATIONS = load("demo")
+JUDGED = ("avg_draft_judge_score", "avg_draft_binary_alignment")
+
+
+def runs(**settings: dict[str, Any] | None) -> list[Run]:
+    """Return the demo's runs of one model under other names, with these settings; None for none."""
+    attentive = [run for run in load_runs("demo") if run.em_model == "synthetic/attentive"][:12]
+    made = []
+    for name, own in settings.items():
+        for run in attentive:
+            content = run.model_dump(by_alias=True, exclude_unset=True) | {"em_model": f"vendor/{name}"}
+            made.append(Run.model_validate(content | (own or {})))
+    return made
+
+
+def judged(run: Run, judge: str) -> Run:
+    """Return a run whose drafts one judge rated; without a name, nobody."""
+    content = run.model_dump(by_alias=True, exclude_unset=True)
+    for turn in content["turns"]:
+        ratings = {"overall_score": 5}
+        for name in ("em_draft_judge_scores", "em_draft_binary_assessment"):
+            turn.pop(name, None)
+        if judge:
+            turn |= {"em_draft_judge_scores": ratings, "em_draft_judge_scores_by_model": {judge: ratings}}
+    return Run.model_validate(content)
+
+
+def scored(given: Sequence[Run]) -> Scores:
+    return score(CONVERSATIONS, given)
+
+
+VERBS: dict[str, Callable[[Scores], Any]] = {
+    "compare": lambda scores: scores.compare("vendor/a", "vendor/b", resamples=50),
+    "compare_all": lambda scores: scores.compare_all(resamples=50),
+    "rank": lambda scores: scores.rank(resamples=50),
+    "report": lambda scores: scores.report(resamples=50),
+    "page": lambda scores: scores.report(format="html", resamples=50),
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("prompt_version", "custom", "version of the prompts v2 (of vendor/a), custom (of vendor/b)"),
+        ("prompt_hash", "ef" * 32, "prompts abababababab (of vendor/a), efefefefefef (of vendor/b)"),
+        ("codebook_hash", "ef" * 32, "codebook cdcdcdcdcdcd (of vendor/a), efefefefefef (of vendor/b)"),
+        ("panas_strategy", "delta", "PANAS strategy absolute (of vendor/a), delta (of vendor/b)"),
+        ("temperature", 0.7, "temperature 0 (of vendor/a), 0.7 (of vendor/b)"),
+        ("temperature", None, "temperature 0 (of vendor/a), of the server (of vendor/b)"),
+        ("answer_format", "free", "answer format schema (of vendor/a), free (of vendor/b)"),
+    ],
+)
+def test_a_difference_is_refused_and_named(verb: str, name: str, value: Any, said: str) -> None:
+    scores = scored(runs(a=OURS, b=OURS | {name: value}))
+    with pytest.raises(MixedSettingsError) as raised:
+        VERBS[verb](scores)
+    assert said in str(raised.value)
+    assert "--allow-mixed" in str(raised.value)
+    VERBS[verb](scores.allow_mixed())
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"a": OURS, "b": OURS},
+        {"a": OURS, "b": OURS | {"provider": "prime", "seed": 3, "max_tokens": 9}},
+        {"a": OURS | {"temperature": 0}, "b": OURS},
+        {"a": None, "b": None},
+    ],
+    ids=["the same", "what changes no answer", "0 and 0.0", "nothing recorded"],
+)
+def test_what_agrees_is_compared(verb: str, given: dict[str, Any]) -> None:
+    scores = scored(runs(**given))
+    VERBS[verb](scores)
+    assert scores.allow_mixed() is scores
+
+
+def test_what_records_nothing_is_compared_with_ours_only_where_asked() -> None:
+    scores = scored(runs(a=OURS, b=None))
+    said = (
+        "version of the prompts, prompts, codebook, temperature, answer format recorded (of vendor/a), not recorded "
+        "(of vendor/b)"
+    )
+    with pytest.raises(MixedSettingsError) as raised:
+        scores.compare_all(resamples=50)
+    assert said in str(raised.value)
+    assert scores.allow_mixed().compare_all(resamples=50).height > 0
+
+
+def test_one_model_with_two_settings_is_mixed() -> None:
+    both = runs(a=OURS, b=OURS | {"prompt_hash": "ef" * 32})
+    of_one = [*both[:6], *(run.model_copy(update={"em_model": "vendor/a"}) for run in both[18:])]
+    scores = scored(of_one)
+    assert scores.models == ("vendor/a",)
+    assert differences(scores) == {"prompts": {"abababababab": ["vendor/a"], "efefefefefef": ["vendor/a"]}}
+    with pytest.raises(MixedSettingsError):
+        scores.report(resamples=50)
+
+
+def test_a_pair_is_compared_whatever_the_others_are() -> None:
+    scores = scored(runs(a=OURS, b=OURS, c=OURS | {"temperature": 1.0}))
+    assert scores.compare("vendor/a", "vendor/b", resamples=50).height > 0
+    with pytest.raises(MixedSettingsError):
+        scores.compare("vendor/a", "vendor/c", resamples=50)
+
+
+def test_people_and_baselines_are_compared_with_anything() -> None:
+    person = [run.model_copy(update={"em_model": "human/ann"}) for run in runs(x=None)]
+    baseline = list(prior(CONVERSATIONS))[:12]
+    scores = scored([*runs(a=OURS, b=OURS), *person, *baseline])
+    assert differences(scores) == {}
+    assert scores.rank(resamples=50)["model"].len() == 4
+    assert {one.model for one in scores.provenance.settings} == {"vendor/a", "vendor/b"}
+    assert Signature.parse(scores.sign(resamples=50)).settings is not None
+    assert Signature.parse(scored(baseline).sign(resamples=50)).settings is None
+
+
+def test_judges_count_for_the_metrics_that_rest_on_them() -> None:
+    ours = runs(a=OURS, b=OURS)
+    scores = scored([judged(run, "judge/one" if run.em_model == "vendor/a" else "judge/two") for run in ours])
+    assert list(differences(scores)) == ["judges"]
+    assert differences(scores, metrics=["composite_score", "avg_emotion_f1"]) == {}
+    for name in JUDGED:
+        assert scores.metrics[name].rests_on == ("judges",)
+    with pytest.raises(MixedSettingsError, match=r"judges judge/one \(of vendor/a\), judge/two \(of vendor/b\)"):
+        scores.compare_all(metrics=["avg_draft_judge_score"], resamples=50)
+    assert scores.compare_all(metrics=["composite_score"], resamples=50).height == 1
+    marks = [Signature.parse(scores.sign(metrics=[name])).settings for name in ("composite_score", JUDGED[0])]
+    assert [str(mark).partition(".")[0] for mark in marks] == ["v2", "mixed"]
+    # A model without judgements has nothing to compare, and so nothing that differs.
+    halves = [judged(run, "judge/one" if run.em_model == "vendor/a" else "") for run in ours]
+    assert differences(scored(halves)) == {}
+
+
+def test_judges_that_were_asked_with_other_prompts_are_others() -> None:
+    ours = [judged(run, "judge/one") for run in runs(a=OURS, b=OURS)]
+    again = {"judge_settings": {"prompt_hash": "99" * 32, "prompt_version": "custom"}}
+    ours[12:] = [Run.model_validate(run.model_dump(by_alias=True, exclude_unset=True) | again) for run in ours[12:]]
+    found = differences(scored(ours))
+    assert found == {"judges": {"judge/one": ["vendor/a"], "judge/one (prompts 999999999999)": ["vendor/b"]}}
+
+
+def test_an_incomplete_run_has_no_strategy_to_differ_in() -> None:
+    without = {name: value for name, value in OURS.items() if name != "panas_strategy"}
+    ours = runs(a=without, b=without)
+    ours[12:] = [run.model_copy(update={"post_conversation": None}) for run in ours[12:]]
+    assert differences(scored(ours)) == {}
+
+
+@pytest.mark.parametrize("name", ["scores.json", "scores.parquet"])
+def test_settings_are_written_and_read(tmp_path: Path, name: str) -> None:
+    scores = scored(runs(a=OURS, b=OURS | {"prompt_version": "custom"}))
+    scores.write(tmp_path / name)
+    read = Scores.read(tmp_path / name)
+    assert read.provenance.settings == scores.provenance.settings
+    assert differences(read) == differences(scores) != {}
+
+
+def test_scores_without_settings_are_one_unknown_setting(tmp_path: Path) -> None:
+    path = tmp_path / "scores.json"
+    scored(runs(a=OURS, b=OURS | {"prompt_version": "custom"})).write(path)
+    content = json.loads(path.read_bytes())
+    del content["metadata"]["settings"]
+    path.write_text(json.dumps(content))
+    assert differences(Scores.read(path)) == {}
+    frame = pl.DataFrame({"model": ["a", "b"], "unit": ["q", "q"], "metric": ["hit"] * 2, "value": [1.0, 0.0]})
+    table = Scores.from_table(frame)
+    assert differences(table) == {}
+    assert Signature.parse(table.sign(resamples=50)).settings is None
+
+
+def test_a_signature_names_the_settings() -> None:
+    same, other = scored(runs(a=OURS, b=OURS)), scored(runs(a=OURS, b=OURS | {"temperature": 0.7}))
+    of_same, of_other = (Signature.parse(one.sign()).settings for one in (same, other))
+    assert str(of_same).startswith("v2.")
+    assert str(of_other).startswith("mixed.")
+    alone = Signature.parse(scored(runs(a=OURS)).sign()).settings
+    assert alone == of_same, "the settings, not how many models have them"
+    assert str(Signature.parse(scored(runs(a=None)).sign()).settings).startswith("unknown.")
+
+
+@pytest.mark.parametrize("verb", ["compare", "rank", "report"])
+def test_every_output_of_mixed_runs_says_so(call: Call, tmp_path: Path, verb: str) -> None:
+    path = tmp_path / "scores.json"
+    scored(runs(a=OURS, b=OURS | {"prompt_hash": "ef" * 32})).write(path)
+    command = (verb, "--scores", path, "--resamples", 50)
+    status, out, err = call(*command)
+    assert (status, out) == (2, "")
+    assert "prompts abababababab (of vendor/a), efefefefefef (of vendor/b)" in err
+    for format_ in ("table", "markdown", "json", "csv"):
+        status, out, err = call(*command, "--allow-mixed", "--format", format_)
+        assert (status, err) == (0, "")
+        assert "settings:mixed." in out
+        if format_ != "csv":
+            assert "MIXED: the runs differ in what changes an answer" in " ".join(out.split())
+        if format_ == "json":
+            about = json.loads(out)["metadata"]
+            assert about["mixed"] is True
+            assert about["settings"][1]["settings"]["prompt_hash"] == ["ef" * 32]
+
+
+def test_a_page_of_mixed_runs_says_so(call: Call, tmp_path: Path) -> None:
+    path, page = tmp_path / "scores.json", tmp_path / "page.html"
+    scored(runs(a=OURS, b=OURS | {"prompt_hash": "ef" * 32})).write(path)
+    assert call("report", "--scores", path, "--html", page, "--resamples", 50)[0] == 2
+    assert not page.exists()
+    assert call("report", "--scores", path, "--html", page, "--resamples", 50, "--allow-mixed")[0] == 0
+    text = text_of(page.read_text())
+    assert "MIXED: the runs differ in what changes an answer." in text
+    assert "settings:mixed." in text
+    assert "abababababab" in text
+    assert "efefefefefef" in text
+
+
+def test_analyses_of_mixed_runs_are_refused(call: Call, tmp_path: Path) -> None:
+    path = tmp_path / "scores.json"
+    scored(runs(a=OURS, b=OURS | {"prompt_hash": "ef" * 32})).write(path)
+    command = ("analyze", "win_rates", "--scores", path, "--resamples", 50)
+    assert call(*command)[0] == 2
+    status, out, _ = call(*command, "--allow-mixed")
+    assert status == 0
+    assert "MIXED" in out
+
+
+def test_the_demo_can_be_compared() -> None:
+    assert differences(scored(load_runs("demo"))) == {}
