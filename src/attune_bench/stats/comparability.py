@@ -198,7 +198,7 @@ def _by_reach(table: ScoreTable, metrics: Sequence[str] | None) -> tuple[list[st
     some = {name for metric in table.metrics.values() for name in metric.rests_on}
     chosen = table.metrics if metrics is None else metrics
     resting = {
-        name: [metric for metric in chosen if name in table.metrics[metric].rests_on]
+        name: [metric for metric in chosen if name in table.metric(metric).rests_on]
         for name in table.provenance.decisive
         if name in some
     }
