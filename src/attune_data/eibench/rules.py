@@ -125,7 +125,7 @@ fix_episode = record(
         **_NULLABLE_LEVELS,
         **dict.fromkeys(("reward", "anger_score", "trust_score", "goal_score"), number(whole=False)),
         "history": each(
-            record({"role": closed(_ROLES, "aggressor or defender"), "content": text, "meta": _STATE}),
+            record({"role": closed(_ROLES, "aggressor or defender"), "content": text, "thinking": text, "meta": _STATE}),
             needed=True,
         ),
     }

@@ -158,7 +158,8 @@ class Utterance(SnakeCaseRecord):
     role: Literal["aggressor", "defender"] = Field(
         description="Who speaks: `aggressor`, the person, or `defender`, the model."
     )
-    content: Text = Field("", description="The text.")
+    content: Text = Field("", description="The words said aloud; files of older versions have the model's thinking too.")
+    thinking: str | None = Field(None, description="What the model thought before it spoke, where it is recorded.")
     meta: State | None = Field(None, description="The state after it; only the person's utterances have one.")
 
 

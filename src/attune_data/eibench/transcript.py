@@ -79,6 +79,8 @@ def _message(line: Utterance, columns: int) -> Iterator[str]:
     speaker = "Person" if line.role == "aggressor" else "Model"
     yield f"{speaker} ({state})" if state else speaker
     yield from (f"  {text}".rstrip() for text in wrapped(line.content, columns - 2) or ["-"])
+    if line.thinking:
+        yield from labelled([("thought", line.thinking)], columns)
     if line.meta is not None:
         reasons = [("considered", line.meta.reflection or ""), ("stopped", line.meta.stop_reason or "")]
         yield from labelled(reasons, columns)

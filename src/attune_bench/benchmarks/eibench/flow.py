@@ -12,7 +12,9 @@ the model says nothing aloud          ``simulator_stop``  after the last judgeme
 the person says nothing               ``simulator_stop``  after this judgement
 ====================================  ==================  ===============================
 
-No state ends an episode. `attune_data.Episode.outcome` tells the last two from a stop: only that leaves a stop reason.
+A side says nothing where its text is empty once its thinking is out. White space of the person, and tags without
+thinking, are ``...``, and the episode goes on. No state ends an episode. `attune_data.Episode.outcome` tells the last
+two from a stop: only that leaves a stop reason.
 """
 
 from collections.abc import Generator
@@ -21,7 +23,7 @@ from dataclasses import replace
 from typing import Any
 
 from attune_bench.benchmarks.eibench.calls import EpisodeCalls, Line
-from attune_bench.benchmarks.eibench.parsing import Reaction, read_reaction, visible
+from attune_bench.benchmarks.eibench.parsing import SILENCE, Reaction, read_output, read_reaction, visible
 from attune_bench.benchmarks.eibench.settings import EIBenchSettings
 from attune_bench.runner.calls import Call, Complete
 from attune_data import Episode, Scenario
@@ -32,7 +34,6 @@ from attune_metrics.eibench import Anchors
 __all__ = ["planned_calls", "run_episode"]
 
 _TRIES = 3
-_SILENCE = "..."
 _PREVIEW = 200
 
 
@@ -144,8 +145,7 @@ class _Episode:
             if not (yield from self._reply()):
                 return "simulator_stop"
         else:
-            opening = self._scenario.aggressor_profile.opening_line or ""
-            self._person_says(opening if opening.strip() else _SILENCE)
+            self._person_says(visible(self._scenario.aggressor_profile.opening_line or SILENCE))
         for number in range(1, settings.max_rounds + 1):
             if not model_opens and not (yield from self._reply()):
                 return "simulator_stop"
@@ -166,12 +166,13 @@ class _Episode:
 
     def _reply(self) -> Generator[tuple[Call, int], str, bool]:
         """Let the model speak; tell whether it said anything aloud."""
-        raw = without_surrogates((yield self._calls.model(self._lines), 0))
-        said = visible(raw)
-        if said:
-            self._lines.append(Line(True, raw, said))
-            self._history.append({"role": "defender", "content": raw})
-        return bool(said)
+        raw = without_surrogates((yield self._calls.model(self._lines), 0)).strip()
+        words, thinking = read_output(raw)
+        if words:
+            self._lines.append(Line(True, raw, words))
+            thought = {"thinking": thinking} if thinking else {}
+            self._history.append({"role": "defender", "content": words, **thought})
+        return bool(words)
 
     def _judge(self, number: int) -> Generator[tuple[Call, int], str, Reaction | None]:
         """Let the person judge the last reply and answer it; None where the judgement cannot be read."""
@@ -183,7 +184,7 @@ class _Episode:
                 self._take(reaction, "retried" if attempt else "repaired" if reaction.repaired else "parsed")
                 return reaction
         preview = without_surrogates(answer)[-_PREVIEW:]
-        self._person_says(_SILENCE, parse="failed", parse_failed=True, raw_preview=preview)
+        self._person_says(SILENCE, parse="failed", parse_failed=True, raw_preview=preview)
         return None
 
     def _take(self, reaction: Reaction, how: str) -> None:

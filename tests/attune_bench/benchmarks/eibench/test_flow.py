@@ -116,6 +116,12 @@ def test_a_missing_opening_line_is_three_dots() -> None:
         assert play(scenario=scenario).history[0].content == "..."
 
 
+def test_an_opening_line_is_said_as_any_words() -> None:
+    person = DEMO["repair"].aggressor_profile.model_copy(update={"opening_line": "<think>Late.</think> You?\n"})
+    scenario = DEMO["repair"].model_copy(update={"aggressor_profile": person})
+    assert play(scenario=scenario).history[0].content == "You?"
+
+
 # Ends.
 
 STOP = judged(-3, 2, "Fine.", "no", stop_reason="settled")
@@ -149,7 +155,7 @@ def test_only_no_stops_and_what_was_said_is_recorded(goes_on: Any, stops: bool) 
     assert said == goes_on
 
 
-@pytest.mark.parametrize("silence", ["", "  \n", "<think>Nothing comes to mind.</think>", "<think>What shall I"])
+@pytest.mark.parametrize("silence", ["", "  \n", "<think>Nothing comes to mind.</think>"])
 @pytest.mark.parametrize("scene", ["support", "charm"])
 def test_a_model_that_says_nothing_aloud_ends_it(scene: str, silence: str) -> None:
     before = ["Hello.", "I see."]
@@ -165,7 +171,7 @@ def test_a_model_that_opens_with_nothing() -> None:
     assert (episode.outcome, episode.history, episode.n_rounds, episode.reward) == ("empty_reply", (), 0, 0)
 
 
-@pytest.mark.parametrize("reply", ["", "  ", None, {"a": 1}])
+@pytest.mark.parametrize("reply", ["", "<think>Leave me.</think>", None, {"a": 1}])
 @pytest.mark.parametrize("scene", ["support", "charm"])
 def test_a_person_who_says_nothing_has_judged_before(scene: str, reply: Any) -> None:
     episode = play(scene, person=[judged(), judged(-5, 5, reply)])
@@ -175,9 +181,44 @@ def test_a_person_who_says_nothing_has_judged_before(scene: str, reply: Any) -> 
     assert states(episode)[-1] == (episode.final_anger, episode.final_trust)
 
 
-def test_tags_alone_are_three_dots_and_it_goes_on() -> None:
-    episode = play("support", person=[judged(reply="<think>Leave me.</think>")])
+@pytest.mark.parametrize("reply", ["  ", "\n", "</think>", "<think>Leave me.</thinki>"])
+def test_white_space_and_tags_alone_are_three_dots_and_it_goes_on(reply: str) -> None:
+    episode = play("support", person=[judged(-1, 1, reply)])
+    start = DEMO["support"].initial_calibration
     assert (episode.outcome, episode.history[2].content) == ("max_rounds", "...")
+    assert (episode.final_anger, episode.final_trust) == (start.initial_anger - 1, start.initial_trust + 1)
+
+
+def test_a_model_that_forgets_a_tag_says_its_thinking_aloud() -> None:
+    outputs = ["<think>He is hurt. Tell me.", "He is hurt.</think>Tell me.", "<think>"]
+    seen: list[Call] = []
+    episode = play("support", model=outputs, seen=seen)
+    assert [line.content for line in episode.history[1:7:2]] == ["He is hurt. Tell me.", "He is hurt.Tell me.", "..."]
+    assert all(line.thinking is None for line in episode.history)
+    # The simulator judges these words, and the model sees what it wrote.
+    judged_words = [call.messages[1]["content"] for call in seen if call.id == "round-1"]
+    assert "He is hurt. Tell me." in judged_words[0]
+    own = [message["content"] for message in seen[-2].messages if message["role"] == "assistant"]
+    assert own[:3] == outputs
+
+
+def test_an_answer_that_was_cut_off_is_asked_for_again() -> None:
+    whole = judged(-3, 2)
+    episode = play("defense", person=[whole[:-1], whole], max_rounds=1)
+    start = DEMO["defense"].initial_calibration
+    assert (episode.outcome, episode.final_anger) == ("max_rounds", start.initial_anger - 3)
+    meta = episode.history[2].meta
+    assert meta is not None
+    assert meta.parse == "retried"
+    assert play("defense", person=[whole[:-1]] * 3).outcome == "parse_failed"
+
+
+def test_thinking_goes_before_the_judgement_is_looked_for() -> None:
+    drafted = f"<think>Perhaps {judged(10, -10)}</think>"
+    episode = play("repair", person=[drafted + judged(-3, 2, "Well."), drafted, drafted, drafted])
+    start = DEMO["repair"].initial_calibration
+    assert (episode.outcome, episode.history[2].content) == ("parse_failed", "Well.")
+    assert (episode.final_anger, episode.final_trust) == (start.initial_anger - 3, start.initial_trust + 2)
 
 
 @pytest.mark.parametrize("answer", ["I would rather not.", "", "{}", "[1]", '{"reflection": }'])
@@ -272,7 +313,7 @@ def test_the_record_says_how_it_was_made() -> None:
         "goal_reason": None,
         "stop_reason": None,
         "simulator": "vendor/person",
-        "prompt_version": "eibench-v1",
+        "prompt_version": "eibench-v2",
         "max_rounds": 3,
         "initial_anger": start.initial_anger,
         "initial_trust": start.initial_trust,
@@ -285,11 +326,11 @@ def test_the_record_says_how_it_was_made() -> None:
     assert made["history"][2]["meta"]["reflection"] == "1. Hm."
 
 
-def test_outputs_are_kept_as_they_were_and_halves_of_characters_are_not() -> None:
-    raw = "<think>Careful.</think>Good \ud83d morning."
-    episode = play("support", model=[raw])
-    assert episode.history[1].content == raw.replace("\ud83d", "\ufffd")
-    episode.to_json()
+def test_the_history_has_the_words_and_the_thinking_apart_without_halves_of_characters() -> None:
+    raw = "<think>Careful \ud83d.</think>\nGood \ud83d morning."
+    made = json.loads(play("support", model=[raw]).to_json())["history"]
+    assert made[1] == {"role": "defender", "content": "Good \ufffd morning.", "thinking": "Careful \ufffd."}
+    assert made[3] == {"role": "defender", "content": "I see."}
 
 
 def test_the_end_of_an_unreadable_answer_is_whole_text_too() -> None:
