@@ -63,7 +63,7 @@ async def run_episode(scenario: Scenario, complete: Complete, settings: EIBenchS
     CallFailedError
         As `complete` raised it; there is no result then.
     ValueError
-        The scenario has no text from which one of the two could be played.
+        The scenario has no text from which one of the two could be played, or lacks an anchor.
 
     Examples
     --------
@@ -135,8 +135,8 @@ class _Episode:
         self._calls = EpisodeCalls(scenario, settings)
         self._lines: list[Line] = []
         self._history: list[dict[str, Any]] = []
-        start = scenario.initial_calibration
-        self._anger, self._trust = start.initial_anger, start.initial_trust
+        self._anchors = scenario.anchors("anger"), scenario.anchors("trust")
+        self._anger, self._trust = (initial for initial, _, _ in self._anchors)
 
     def play(self) -> Generator[tuple[Call, int], str, str]:
         """Play the rounds: yield each call, take the text of its answer; return what ended them."""
@@ -209,9 +209,7 @@ class _Episode:
     def record(self, ended_by: str) -> Episode:
         """Return the record of what was played."""
         scenario, settings = self._scenario, self._settings
-        start, target, worst = scenario.initial_calibration, scenario.rub_goals, scenario.worst_case
-        anger = Anchors(start.initial_anger, target.target_anger, worst.worst_anger)
-        trust = Anchors(start.initial_trust, target.target_trust, worst.worst_trust)
+        anger, trust = (Anchors(*anchors) for anchors in self._anchors)
         licence = (scenario.model_extra or {}).get("licence")
         return Episode.model_validate(
             {
@@ -232,8 +230,8 @@ class _Episode:
                 "simulator": settings.simulator,
                 "prompt_version": settings.prompts.version,
                 "max_rounds": settings.max_rounds,
-                "initial_anger": start.initial_anger,
-                "initial_trust": start.initial_trust,
+                "initial_anger": anger.initial,
+                "initial_trust": trust.initial,
                 "seed": settings.seed,
                 "temperature": settings.temperature,
                 "language": self._calls.language,

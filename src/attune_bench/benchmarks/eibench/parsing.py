@@ -1,11 +1,11 @@
 """What the two sides of an episode said: the words of the model, and the judgement of the simulator.
 
 Thinking is what is between ``<think>`` and ``</think>``. It is taken out as in the benchmark's own code, by which text
-outside of a complete pair of tags is said aloud: behind a tag that is never closed, and before one that was never opened.
+outside of a complete pair of tags is said aloud: behind a tag that is never closed, before one that was never opened.
 
 The simulator's JSON object is what `find_object` finds once the thinking is out; where it finds none, comments, plus
-signs before numbers and commas before a closing bracket are taken out. Unlike in the benchmark's own code, repairs leave
-the texts alone, and nothing is added to an object that was cut off.
+signs before numbers and commas before a closing bracket are taken out. Unlike in the benchmark's own code, repairs
+leave the texts alone, and nothing is added to an object that was cut off.
 """
 
 import re

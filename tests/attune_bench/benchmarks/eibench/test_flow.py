@@ -18,6 +18,11 @@ SETTINGS = EIBenchSettings("vendor/model", "vendor/person")
 DEMO: dict[str, Scenario] = {scenario.scene: scenario for scenario in reversed(load_scenarios("demo"))}
 
 
+def start_of(scenario: Scenario) -> tuple[int, int]:
+    """Return anger and trust at the start."""
+    return scenario.anchors("anger")[0], scenario.anchors("trust")[0]
+
+
 def judged(anger: Any = 0, trust: Any = 0, reply: Any = "Hm.", goes_on: Any = "yes", **more: Any) -> str:
     said = {"reflection": "1. Hm.", "anger_delta": anger, "trust_delta": trust, "reply": reply, "continue": goes_on}
     return json.dumps(said | more)
@@ -80,9 +85,9 @@ def test_in_charm_the_model_opens_and_its_ninth_reply_is_not_judged() -> None:
 def test_judge_all_judges_the_ninth_reply_and_nobody_answers_it() -> None:
     seen: list[Call] = []
     episode = play("charm", person=[*[judged()] * 8, judged(-4, 3, "I have to go.")], seen=seen, judge_all=True)
-    start = DEMO["charm"].initial_calibration
+    anger, trust = start_of(DEMO["charm"])
     assert [call.role for call in seen] == ["model", *["simulator", "model"] * 8, "simulator"]
-    assert (episode.final_anger, episode.final_trust) == (start.initial_anger - 4, start.initial_trust + 3)
+    assert (episode.final_anger, episode.final_trust) == (anger - 4, trust + 3)
     assert (episode.outcome, episode.history[-1].content) == ("max_rounds", "I have to go.")
     settings = EIBenchSettings("m", "s", judge_all=True)
     assert len(planned_calls(DEMO["charm"], settings)) == 18
@@ -97,10 +102,10 @@ def test_a_silence_after_the_ninth_reply_ends_it_as_after_any_other() -> None:
 
 def test_a_judgement_of_the_ninth_reply_that_cannot_be_read_fails_as_any_other() -> None:
     episode = play("charm", person=[*[judged(-1, 2)] * 8, *["Hm."] * 3], judge_all=True)
-    start = DEMO["charm"].initial_calibration
+    anger, trust = start_of(DEMO["charm"])
     assert (episode.ended_by, episode.outcome) == ("parse_failed", "parse_failed")
     # The state after eight judgements of -1 and 2.
-    assert (episode.final_anger, episode.final_trust) == (start.initial_anger - 8, start.initial_trust + 16)
+    assert (episode.final_anger, episode.final_trust) == (anger - 8, trust + 16)
 
 
 def test_max_rounds() -> None:
@@ -129,9 +134,9 @@ STOP = judged(-3, 2, "Fine.", "no", stop_reason="settled")
 
 def test_a_stop_keeps_its_changes_and_its_words() -> None:
     episode = play("repair", person=[judged(1, 1), STOP])
-    start = DEMO["repair"].initial_calibration
+    anger, trust = start_of(DEMO["repair"])
     assert (episode.ended_by, episode.outcome) == ("simulator_stop", "simulator_stop")
-    assert (episode.final_anger, episode.final_trust) == (start.initial_anger - 2, start.initial_trust + 3)
+    assert (episode.final_anger, episode.final_trust) == (anger - 2, trust + 3)
     last = episode.history[-1]
     assert last.meta is not None
     assert (last.content, last.meta.stop_reason, last.meta.quadrant) == ("Fine.", "settled", "Repair")
@@ -162,7 +167,7 @@ def test_a_model_that_says_nothing_aloud_ends_it(scene: str, silence: str) -> No
     episode = play(scene, model=[*before, silence], person=[judged(-2, 0), judged(-2, 0)])
     assert (episode.ended_by, episode.outcome) == ("simulator_stop", "empty_reply")
     # Two replies were judged in either case.
-    assert episode.final_anger == DEMO[scene].initial_calibration.initial_anger - 4
+    assert episode.final_anger == start_of(DEMO[scene])[0] - 4
     assert episode.history[-1].role == "aggressor"
 
 
@@ -175,18 +180,18 @@ def test_a_model_that_opens_with_nothing() -> None:
 @pytest.mark.parametrize("scene", ["support", "charm"])
 def test_a_person_who_says_nothing_has_judged_before(scene: str, reply: Any) -> None:
     episode = play(scene, person=[judged(), judged(-5, 5, reply)])
-    start = DEMO[scene].initial_calibration
+    anger, trust = start_of(DEMO[scene])
     assert (episode.ended_by, episode.outcome) == ("simulator_stop", "empty_simulator_reply")
-    assert (episode.final_anger, episode.final_trust) == (start.initial_anger - 5, start.initial_trust + 5)
+    assert (episode.final_anger, episode.final_trust) == (anger - 5, trust + 5)
     assert states(episode)[-1] == (episode.final_anger, episode.final_trust)
 
 
 @pytest.mark.parametrize("reply", ["  ", "\n", "</think>", "<think>Leave me.</thinki>"])
 def test_white_space_and_tags_alone_are_three_dots_and_it_goes_on(reply: str) -> None:
     episode = play("support", person=[judged(-1, 1, reply)])
-    start = DEMO["support"].initial_calibration
+    anger, trust = start_of(DEMO["support"])
     assert (episode.outcome, episode.history[2].content) == ("max_rounds", "...")
-    assert (episode.final_anger, episode.final_trust) == (start.initial_anger - 1, start.initial_trust + 1)
+    assert (episode.final_anger, episode.final_trust) == (anger - 1, trust + 1)
 
 
 def test_a_model_that_forgets_a_tag_says_its_thinking_aloud() -> None:
@@ -205,8 +210,8 @@ def test_a_model_that_forgets_a_tag_says_its_thinking_aloud() -> None:
 def test_an_answer_that_was_cut_off_is_asked_for_again() -> None:
     whole = judged(-3, 2)
     episode = play("defense", person=[whole[:-1], whole], max_rounds=1)
-    start = DEMO["defense"].initial_calibration
-    assert (episode.outcome, episode.final_anger) == ("max_rounds", start.initial_anger - 3)
+    anger, trust = start_of(DEMO["defense"])
+    assert (episode.outcome, episode.final_anger, episode.final_trust) == ("max_rounds", anger - 3, trust + 2)
     meta = episode.history[2].meta
     assert meta is not None
     assert meta.parse == "retried"
@@ -216,18 +221,18 @@ def test_an_answer_that_was_cut_off_is_asked_for_again() -> None:
 def test_thinking_goes_before_the_judgement_is_looked_for() -> None:
     drafted = f"<think>Perhaps {judged(10, -10)}</think>"
     episode = play("repair", person=[drafted + judged(-3, 2, "Well."), drafted, drafted, drafted])
-    start = DEMO["repair"].initial_calibration
+    anger, trust = start_of(DEMO["repair"])
     assert (episode.outcome, episode.history[2].content) == ("parse_failed", "Well.")
-    assert (episode.final_anger, episode.final_trust) == (start.initial_anger - 3, start.initial_trust + 2)
+    assert (episode.final_anger, episode.final_trust) == (anger - 3, trust + 2)
 
 
 @pytest.mark.parametrize("answer", ["I would rather not.", "", "{}", "[1]", '{"reflection": }'])
 def test_three_answers_that_cannot_be_read_end_it(answer: str) -> None:
     seen: list[Call] = []
     episode = play("defense", person=[judged(2, -2), *["x" * 300 + answer] * 3], seen=seen)
-    start = DEMO["defense"].initial_calibration
+    anger, trust = start_of(DEMO["defense"])
     assert (episode.ended_by, episode.outcome) == ("parse_failed", "parse_failed")
-    assert (episode.final_anger, episode.final_trust) == (start.initial_anger + 2, start.initial_trust - 2)
+    assert (episode.final_anger, episode.final_trust) == (anger + 2, trust - 2)
     assert [call.id for call in seen[-4:]] == ["reply-2", "round-2", "round-2", "round-2"]
     assert len({json.dumps(call.messages) for call in seen[-3:]}) == 1, "no corrective message"
     meta = episode.history[-1].meta
@@ -304,7 +309,7 @@ def test_one_change_alone_and_states_in_place_of_changes() -> None:
 
 def test_the_record_says_how_it_was_made() -> None:
     made = json.loads(play("support", max_rounds=3, seed=7).to_json())
-    start = DEMO["support"].initial_calibration
+    anger, trust = start_of(DEMO["support"])
     expected = {
         "model": "vendor/model",
         "profile_id": "demo_support_01",
@@ -315,14 +320,14 @@ def test_the_record_says_how_it_was_made() -> None:
         "simulator": "vendor/person",
         "prompt_version": "eibench-v2",
         "max_rounds": 3,
-        "initial_anger": start.initial_anger,
-        "initial_trust": start.initial_trust,
+        "initial_anger": anger,
+        "initial_trust": trust,
         "seed": 7,
         "language": "en",
         "licence": "CC BY 4.0",
     }
     assert {name: made[name] for name in expected} == expected
-    assert made["history"][0]["meta"] == {"anger": start.initial_anger, "trust": start.initial_trust}
+    assert made["history"][0]["meta"] == {"anger": anger, "trust": trust}
     assert made["history"][2]["meta"]["reflection"] == "1. Hm."
 
 

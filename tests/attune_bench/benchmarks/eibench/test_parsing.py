@@ -153,7 +153,9 @@ def test_what_was_cut_off_cannot_be_read() -> None:
     assert read_reaction('{"reflection": "a {b} c", "anger_delta": -3, "reply": "Wel', 50, 20) is None
 
 
-@pytest.mark.parametrize(("value", "words"), [(3, "3"), (2.5, "2.5"), (True, ""), (None, ""), (["a"], ""), ({"a": "b"}, "")])
+@pytest.mark.parametrize(
+    ("value", "words"), [(3, "3"), (2.5, "2.5"), (True, ""), (None, ""), (["a"], ""), ({"a": "b"}, "")]
+)
 def test_a_reply_that_is_no_text(value: Any, words: str) -> None:
     found = read_reaction(json.dumps({**SAID, "reply": value}), 50, 20)
     assert found is not None

@@ -175,7 +175,9 @@ def test_the_reply_that_judge_all_adds_is_judged_in_the_last_round() -> None:
 
 
 @pytest.mark.parametrize(("most", "said"), [(8, ("5", "8")), (5, ("3", "5")), (1, ("1", "1"))])
-@pytest.mark.parametrize(("language", "rounds"), [("en", r"Rounds (\d) to (\d): your"), ("zh", r"第 (\d) 到 (\d) 轮：你的")])
+@pytest.mark.parametrize(
+    ("language", "rounds"), [("en", r"Rounds (\d) to (\d): your patience"), ("zh", r"第 (\d) 到 (\d) 轮.你的耐心")]
+)
 def test_patience_wanes_in_the_second_half(language: Any, rounds: str, most: int, said: tuple[str, ...]) -> None:
     settings = replace(SETTINGS, language=language, max_rounds=most)
     call = next(call for call in sent(marked("repair"), settings) if "round" in call.id)
