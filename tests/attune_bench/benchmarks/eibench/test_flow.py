@@ -342,3 +342,12 @@ def test_the_end_of_an_unreadable_answer_is_whole_text_too() -> None:
     meta = play(person=["Hm \ud83d."] * 3).history[-1].meta
     assert meta is not None
     assert meta.raw_preview == "Hm \ufffd."
+
+
+def test_a_scenario_that_lacks_an_anchor_is_not_played() -> None:
+    record = json.loads(DEMO["support"].to_json())
+    del record["rub_goals"]["target_trust"]
+    scenario = Scenario.model_validate(record)
+    with pytest.raises(ValueError, match=r"'demo_support_\d+' has no rub_goals\.target_trust"):
+        play(scenario=scenario)
+    assert planned_calls(scenario, SETTINGS) == []
