@@ -19,6 +19,7 @@ from attune_data import (
     load_episodes,
     load_scenarios,
 )
+from attune_data.kinds import EPISODE
 
 Json = dict[str, Any]
 Save = Callable[[Any, str], Path]
@@ -103,6 +104,20 @@ def test_our_richer_record_is_written_back(save: Save) -> None:
     assert loaded.found == ()
     assert json.loads(episode.to_json()) == richer
     assert episode.id == "scene_repair_01/vendor/model/vendor/sim/ab12"
+
+
+def test_thinking_is_beside_the_words_and_in_older_files_within_them(save: Save) -> None:
+    line = official()
+    line["history"][1] |= {"content": "<think>Say it.</think>I lost it."}
+    line["history"][3] |= {"thinking": "Say all of it."}
+    (episode,) = loaded = load_episodes(save(line, "results.jsonl"))
+    assert loaded.found == ()
+    assert [line.thinking for line in episode.history[1::2]] == [None, "Say all of it."]
+    assert json.loads(episode.to_json()) == line
+    assert loaded.tables.turns["model_reply"].to_list() == ["<think>Say it.</think>I lost it.", "And I hid it."]
+    text = EPISODE.transcript(episode, 60)
+    assert "Model\n  And I hid it.\n  thought       Say all of it.\n" in text
+    assert text.count("thought ") == 1
 
 
 def test_bare_nan_is_read_as_null(save: Save) -> None:

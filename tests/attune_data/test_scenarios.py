@@ -156,8 +156,6 @@ STRICT = [
     ("$.id", ""),
     ("$.scene_tag", "banter"),
     ("$.scene_tag", None),
-    ("$.initial_calibration", None),
-    ("$.initial_calibration.initial_anger", None),
     ("$.initial_calibration.initial_trust", "calm"),
     ("$.rub_goals.target_anger", -1),
     ("$.rub_goals.target_trust", 101),
@@ -178,10 +176,43 @@ def test_id_scene_and_anchors_are_strict(path: str, value: Any, scenario: Json, 
         load_scenarios(source, on_error="raise")
 
 
-@pytest.mark.parametrize("path", [path for path, _ in STRICT])
-def test_id_scene_and_anchors_are_needed(path: str, scenario: Json, save: Save, drop: Callable[..., Json]) -> None:
+@pytest.mark.parametrize("path", ["$.id", "$.scene_tag"])
+def test_id_and_scene_are_needed(path: str, scenario: Json, save: Save, drop: Callable[..., Json]) -> None:
     loaded = load_scenarios(save(lines(drop(scenario, path)), "a.jsonl"))
     assert found(loaded) == [(path, "invalid-value", "error")]
+
+
+ANCHORS = (
+    *("$.initial_calibration.initial_anger", "$.initial_calibration.initial_trust"),
+    *("$.rub_goals.target_anger", "$.rub_goals.target_trust"),
+    *("$.worst_case.worst_anger_min", "$.worst_case.worst_trust_min"),
+)
+
+
+@pytest.mark.parametrize("path", ANCHORS)
+def test_a_missing_anchor_is_a_warning_and_stays_missing(
+    path: str, scenario: Json, save: Save, drop: Callable[..., Json], put: Change
+) -> None:
+    for without in (drop(scenario, path), put(scenario, path, None)):
+        (record,) = loaded = load_scenarios(save(lines(without), "a.jsonl"))
+        assert found(loaded) == [(path, "missing-anchor", "warning")]
+        assert record.missing_anchors == (path.removeprefix("$."),)
+        assert json.loads(record.to_json()) == without
+        with pytest.raises(ValueError, match=f"has no {path.removeprefix('$.')}$"):
+            record.anchors("anger")
+
+
+@pytest.mark.parametrize("block", ["initial_calibration", "rub_goals", "worst_case"])
+def test_a_missing_block_is_both_of_its_anchors(block: str, scenario: Json, save: Save) -> None:
+    nothing = {name: value for name, value in scenario.items() if name != block}
+    for without in (nothing, {**scenario, block: None}, {**scenario, block: {}}):
+        (record,) = loaded = load_scenarios(save(lines(without), "a.jsonl"))
+        assert [path for path, *_ in found(loaded)] == [path for path in ANCHORS if block in path]
+        assert json.loads(record.to_json()) == without
+    row = load_scenarios(save(lines(nothing), "a.jsonl")).tables.scenarios.row(0, named=True)
+    names = [path.rpartition(".")[2].removesuffix("_min") for path in ANCHORS]
+    assert {name for name in names if row[name] is None} == {name for name, path in zip(names, ANCHORS, strict=True)
+                                                             if block in path}  # fmt: skip
 
 
 @pytest.mark.parametrize(("value", "rule"), [("60", "number-as-text"), (60.0, "fraction")])

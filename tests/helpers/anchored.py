@@ -50,3 +50,20 @@ def played(rewards: Mapping[str, Sequence[float]], names: Sequence[str], **chang
         for model, values in rewards.items()
         for name, reward in zip(names, values, strict=True)
     ]
+
+
+# Three of four scenes are in the data, two were played; the rewards are those of the specification's vectors.
+DATA = scenarios(["s1", "r1", "r2", "c1"])
+EPISODES = [ended("s1", (50, 30)), ended("r1", (80, 10)), ended("r2", (20, 60))]
+# (70 - 50) / (70 - 25) and (30 - 15) / (50 - 15); (70 - 80) / (90 - 70) and (10 - 15) / 15; both targets reached.
+S1, R1, R2 = (4 / 9 + 3 / 7) / 2, (-1 / 2 - 1 / 3) / 2, 1.0
+
+# One good episode, at +1, and every kind of failure; what the last state would score is beside it.
+FIVE = [scenario(name, "support") for name in "abcde"]
+FAILED = [
+    ended("a", (20, 60)),
+    ended("b", (70, 14), ended_by="parse_failed"),  # 0 and -1/15
+    ended("c", (80, 15), ended_by="simulator_stop"),  # an empty history: no reply of the model; -1/2 and 0
+    ended("d", (None, None)),
+    failure("e"),
+]

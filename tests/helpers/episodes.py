@@ -42,8 +42,7 @@ def episodes_of(
 def _episode(
     source: Random, scenario: Scenario, model: str, drift: tuple[int, int], *, fails: bool, settings: dict[str, Any]
 ) -> Episode:
-    start = scenario.initial_calibration
-    anger, trust = start.initial_anger, start.initial_trust
+    anger, trust = scenario.anchors("anger")[0], scenario.anchors("trust")[0]
     history: list[dict[str, Any]] = [
         {"role": "aggressor", "content": "Well?", "meta": {"anger": anger, "trust": trust, "stop_reason": ""}}
     ]

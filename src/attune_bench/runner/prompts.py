@@ -84,8 +84,8 @@ def load_prompts(package: str, version: str) -> Prompts:
 
     Examples
     --------
-    >>> load_prompts("attune_bench.benchmarks.eibench", "eibench-v1").version
-    'eibench-v1'
+    >>> load_prompts("attune_bench.benchmarks.eibench", "eibench-v2").version
+    'eibench-v2'
     """
     versions = resources.files(package) / "prompts"
     known = sorted(folder.name for folder in versions.iterdir() if folder.is_dir())

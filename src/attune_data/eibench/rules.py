@@ -1,7 +1,7 @@
 """EIBench records: what the second stage of loading fixes in them, and the rules that check them."""
 
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 from attune_data.eibench.scenario import OUTCOMES, SCENES, Episode, Scenario
 from attune_data.eibench.scenes import scenes
@@ -24,9 +24,18 @@ __all__ = ["check_episode", "check_scenario", "fix_episode", "fix_scenario"]
 
 
 LEVEL = number(0, 100)
-ANCHOR = scored(0, 100)
+_SCORED = scored(0, 100)
+
+
+def _anchor(value: Any, path: str, findings: Findings) -> Any:
+    """Fix an anchor; what is no number stays, to be refused: only a missing one has a meaning."""
+    found = _SCORED(value, path, findings)
+    return value if found is None else found
+
+
+_ANCHOR = Reversible(_anchor, lambda value, choose: respelled(_SCORED, value, choose))
 _SCENE = closed({name: name for name in SCENES}, f"one of {', '.join(SCENES)}")
-_CALIBRATION = record(dict.fromkeys(("initial_anger", "initial_trust"), ANCHOR))
+_CALIBRATION = record(dict.fromkeys(("initial_anger", "initial_trust"), _ANCHOR))
 _PROFILE = record({"system_prompt": text, "opening_line": text})
 
 _scenario = record(
@@ -38,9 +47,9 @@ _scenario = record(
         **dict.fromkeys(("success_criteria", "must_avoid"), texts),
         "success_criteria_weights": each(number(whole=False)),
         "initial_calibration": _CALIBRATION,
-        "rub_goals": record(dict.fromkeys(("target_anger", "target_trust"), ANCHOR)),
+        "rub_goals": record(dict.fromkeys(("target_anger", "target_trust"), _ANCHOR)),
         "worst_case": record(
-            {**dict.fromkeys(("worst_anger_min", "worst_trust_min"), ANCHOR), "reason": text},
+            {**dict.fromkeys(("worst_anger_min", "worst_trust_min"), _ANCHOR), "reason": text},
         ),
         "prompt": each(record({"role": text, "content": text})),
     }
@@ -71,17 +80,23 @@ fix_scenario = Reversible(_fix_scenario, _wrapped)
 """Fix a scenario, which may be wrapped, or have its start at an older place."""
 
 
+_ORDERS: tuple[tuple[Literal["anger", "trust"], str], ...] = (
+    ("anger", "target < initial < worst"),
+    ("trust", "worst < initial < target"),
+)
+
+
 def check_scenario(scenario: Scenario, findings: Findings) -> None:
-    """Report anchors that are out of order, and texts without which an episode starts badly."""
-    start, target, worst = scenario.initial_calibration, scenario.rub_goals, scenario.worst_case
-    anger = (target.target_anger, start.initial_anger, worst.worst_anger)
-    trust = (worst.worst_trust, start.initial_trust, target.target_trust)
-    for axis, anchors, order in (
-        ("anger", anger, "target < initial < worst"),
-        ("trust", trust, "worst < initial < target"),
-    ):
-        if not anchors[0] < anchors[1] < anchors[2]:
-            told = dict(zip(order.split(" < "), anchors, strict=True))
+    """Report anchors that are missing or out of order, and texts without which an episode starts badly."""
+    for place in (missing := scenario.missing_anchors):
+        message = "the scenario lacks this anchor; EIBench's evaluation fills it in without a message"
+        consequence = "kept; it can neither be played nor scored, unless as published"
+        findings.add(f"$.{place}", "missing-anchor", "warning", None, message, consequence)
+    for axis, order in () if missing else _ORDERS:
+        initial, target, worst = scenario.anchors(axis)
+        told = {"initial": initial, "target": target, "worst": worst}
+        low, middle, high = (told[name] for name in order.split(" < "))
+        if not low < middle < high:
             message = f"expected {axis} {order}; the official score takes its direction from initial and target"
             consequence = "kept; the scoring rules may differ"
             findings.add("$", "anchor-order", "warning", told, message, consequence)
@@ -121,11 +136,13 @@ fix_episode = record(
     {
         **dict.fromkeys(_TEXTS, text),
         **dict.fromkeys(("n_rounds", "max_rounds"), number()),
-        **dict.fromkeys(("final_anger", "final_trust"), ANCHOR),
+        **dict.fromkeys(("final_anger", "final_trust"), _SCORED),
         **_NULLABLE_LEVELS,
         **dict.fromkeys(("reward", "anger_score", "trust_score", "goal_score"), number(whole=False)),
         "history": each(
-            record({"role": closed(_ROLES, "aggressor or defender"), "content": text, "meta": _STATE}),
+            record(
+                {"role": closed(_ROLES, "aggressor or defender"), "content": text, "thinking": text, "meta": _STATE}
+            ),
             needed=True,
         ),
     }

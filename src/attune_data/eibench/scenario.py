@@ -6,7 +6,8 @@ the person's state, 0-100; what they stand for depends on the scene (`attune_dat
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal, get_args
+from operator import attrgetter
+from typing import Annotated, ClassVar, Literal, cast, get_args
 
 from pydantic import Field, Strict
 
@@ -34,6 +35,11 @@ Outcome = Literal["max_rounds", "simulator_stop", "empty_reply", "empty_simulato
 SCENES: tuple[Scene, ...] = get_args(Scene)
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
+_ANCHORS = {
+    f"{place}_{axis}{suffix}": attrgetter(f"{place}_{axis}")
+    for place, suffix in (("initial_calibration.initial", ""), ("rub_goals.target", ""), ("worst_case.worst", "_min"))
+    for axis in ("anger", "trust")
+}
 _TRAIN = re.compile(r"scene_[a-z]+_gen_\d+_\d+")
 _TEST = re.compile(r"scene_[a-z]+_\d+")
 
@@ -48,22 +54,26 @@ class Profile(SnakeCaseRecord):
 class Calibration(SnakeCaseRecord):
     """The person's state at the start."""
 
-    initial_anger: Level = Field(description="Anger at the start, 0-100.")
-    initial_trust: Level = Field(description="Trust at the start, 0-100.")
+    initial_anger: Level | None = Field(None, description="Anger at the start, 0-100.")
+    initial_trust: Level | None = Field(None, description="Trust at the start, 0-100.")
 
 
 class Targets(SnakeCaseRecord):
     """The state from which on an axis scores 1."""
 
-    target_anger: Level = Field(description="Anger at or below which the axis scores 1.")
-    target_trust: Level = Field(description="Trust at or above which the axis scores 1.")
+    target_anger: Level | None = Field(None, description="Anger at or below which the axis scores 1.")
+    target_trust: Level | None = Field(None, description="Trust at or above which the axis scores 1.")
 
 
 class WorstCase(SnakeCaseRecord):
     """The state from which on an axis scores -1; in the file the names end in ``_min``, though it is not a minimum."""
 
-    worst_anger: Level = Field(alias="worst_anger_min", description="Anger at or above which the axis scores -1.")
-    worst_trust: Level = Field(alias="worst_trust_min", description="Trust at or below which the axis scores -1.")
+    worst_anger: Level | None = Field(
+        None, alias="worst_anger_min", description="Anger at or above which the axis scores -1."
+    )
+    worst_trust: Level | None = Field(
+        None, alias="worst_trust_min", description="Trust at or below which the axis scores -1."
+    )
     reason: str | None = Field(None, description="Why this is the worst case; not scored.")
 
 
@@ -105,9 +115,15 @@ class Scenario(SnakeCaseRecord):
     success_criteria: Items[str] = Field((), description="What success looks like; not scored.")
     success_criteria_weights: Items[Number] = Field((), description="Weights of the criteria; not used in scoring.")
     must_avoid: Items[str] = Field((), description="What the model should avoid; not scored.")
-    initial_calibration: Calibration = Field(description="The person's anger and trust at the start.")
-    rub_goals: Targets = Field(description="The state that counts as success.")
-    worst_case: WorstCase = Field(description="The state that counts as failure.")
+    initial_calibration: Annotated[Calibration, NullAs(Calibration.null())] = Field(
+        Calibration(), description="The person's anger and trust at the start."
+    )
+    rub_goals: Annotated[Targets, NullAs(Targets.null())] = Field(
+        Targets(), description="The state that counts as success."
+    )
+    worst_case: Annotated[WorstCase, NullAs(WorstCase.null())] = Field(
+        WorstCase(), description="The state that counts as failure."
+    )
     prompt: Items[Message] = Field((), description="Prompt of the record; the evaluation does not use it.")
     data_source: str | None = Field(None, description="The scene, as in `scene_tag`.")
 
@@ -115,6 +131,30 @@ class Scenario(SnakeCaseRecord):
     def id(self) -> str:
         """The scenario's id, by which a collection finds it."""
         return self.scenario_id
+
+    @property
+    def missing_anchors(self) -> tuple[str, ...]:
+        """The anchors that the record lacks, by their place in the file, such as ``rub_goals.target_anger``."""
+        return tuple(place for place, anchor in _ANCHORS.items() if anchor(self) is None)
+
+    def anchors(self, axis: Literal["anger", "trust"]) -> tuple[int, int, int]:
+        """Return start, target and worst case of an axis.
+
+        Raises
+        ------
+        ValueError
+            Where the record lacks an anchor, of either axis.
+
+        Examples
+        --------
+        >>> from attune_data import load_scenarios
+        >>> load_scenarios("demo")["demo_support_01"].anchors("trust")
+        (40, 80, 10)
+        """
+        if missing := self.missing_anchors:
+            raise ValueError(f"scenario {self.id!r} has no {' and no '.join(missing)}")
+        found = (anchor(self) for place, anchor in _ANCHORS.items() if f"_{axis}" in place)
+        return cast("tuple[int, int, int]", tuple(found))
 
     @property
     def synthetic(self) -> bool:
@@ -158,7 +198,10 @@ class Utterance(SnakeCaseRecord):
     role: Literal["aggressor", "defender"] = Field(
         description="Who speaks: `aggressor`, the person, or `defender`, the model."
     )
-    content: Text = Field("", description="The text.")
+    content: Text = Field(
+        "", description="The words said aloud; files of older versions have the model's thinking too."
+    )
+    thinking: str | None = Field(None, description="What the model thought before it spoke, where it is recorded.")
     meta: State | None = Field(None, description="The state after it; only the person's utterances have one.")
 
 

@@ -73,8 +73,9 @@ def demo_episodes() -> list[Episode]:
 
 
 def _episode(source: Random, scenario: Scenario, model: str, manner: Manner, max_rounds: int) -> Episode:
-    begin, goal = scenario.initial_calibration, scenario.rub_goals
-    anger, trust = begin.initial_anger, begin.initial_trust
+    first_anger, target_anger, _ = scenario.anchors("anger")
+    first_trust, target_trust, _ = scenario.anchors("trust")
+    anger, trust = first_anger, first_trust
     opening = scenario.aggressor_profile.opening_line
     history: list[dict[str, Any]] = []
     # Where the model speaks first, no line of the person has the state at the start.
@@ -84,7 +85,7 @@ def _episode(source: Random, scenario: Scenario, model: str, manner: Manner, max
     for said, answer, gain in islice(exchanges(source, manner), max_rounds):
         before = anger, trust
         anger, trust = (max(0, min(100, level)) for level in (anger - gain, trust + gain))
-        reached = anger <= goal.target_anger and trust >= goal.target_trust
+        reached = anger <= target_anger and trust >= target_trust
         state = {"anger": anger, "trust": trust, "anger_delta": anger - before[0], "trust_delta": trust - before[1]}
         stop = {"stop_reason": "the goal is reached"} if reached else {}
         history += [
@@ -104,8 +105,8 @@ def _episode(source: Random, scenario: Scenario, model: str, manner: Manner, max
         "history": history,
         "simulator": "synthetic/person",
         "max_rounds": max_rounds,
-        "initial_anger": begin.initial_anger,
-        "initial_trust": begin.initial_trust,
+        "initial_anger": first_anger,
+        "initial_trust": first_trust,
         "synthetic": True,
     }
     return Episode.model_validate(document)

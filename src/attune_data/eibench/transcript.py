@@ -26,8 +26,8 @@ def scenario_transcript(scenario: Scenario, columns: int) -> str:
         "title": scenario.title or "",
         "scene": scenario.scene,
         "split": scenario.split or "",
-        "anger": f"{start.initial_anger} at the start, target {target.target_anger}, worst {worst.worst_anger}",
-        "trust": f"{start.initial_trust} at the start, target {target.target_trust}, worst {worst.worst_trust}",
+        "anger": _anchors(start.initial_anger, target.target_anger, worst.worst_anger),
+        "trust": _anchors(start.initial_trust, target.target_trust, worst.worst_trust),
         "why worst": worst.reason or "",
         "goal": scenario.goal_one_liner or "",
         "success": "\n".join(scenario.success_criteria),
@@ -44,6 +44,11 @@ def scenario_transcript(scenario: Scenario, columns: int) -> str:
         if profile.opening_line:
             blocks.append(["Opens with", *(f"  {line}" for line in wrapped(profile.opening_line, columns - 2))])
     return "\n\n".join("\n".join(block) for block in blocks)
+
+
+def _anchors(*anchors: int | None) -> str:
+    start, target, worst = ("unknown" if anchor is None else anchor for anchor in anchors)
+    return f"{start} at the start, target {target}, worst {worst}"
 
 
 def episode_transcript(episode: Episode, columns: int) -> str:
@@ -79,6 +84,8 @@ def _message(line: Utterance, columns: int) -> Iterator[str]:
     speaker = "Person" if line.role == "aggressor" else "Model"
     yield f"{speaker} ({state})" if state else speaker
     yield from (f"  {text}".rstrip() for text in wrapped(line.content, columns - 2) or ["-"])
+    if line.thinking:
+        yield from labelled([("thought", line.thinking)], columns)
     if line.meta is not None:
         reasons = [("considered", line.meta.reflection or ""), ("stopped", line.meta.stop_reason or "")]
         yield from labelled(reasons, columns)

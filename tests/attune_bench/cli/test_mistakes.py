@@ -215,7 +215,7 @@ def test_nothing_that_is_read_is_written_over(call: Call, folder: Path) -> None:
 
 
 def test_records_that_are_all_unusable_name_the_first_issue(call: Call, folder: Path) -> None:
-    line = load_scenarios("demo")[0].to_line().replace(b'"initial_anger"', b'"anger"')
+    line = load_scenarios("demo")[0].to_line().replace(b'"scene_tag"', b'"tag"')
     (folder / "broken.jsonl").write_bytes(line + b"\n")
     status, _, err = call("describe", "broken.jsonl")
     assert status == 2

@@ -54,6 +54,13 @@ BENCHMARK = Benchmark(
             verbs=("run",),
             values=("en", "zh"),
         ),
+        Option(
+            name="published",
+            help="Score as the published evaluation does: --failed start is the default of these scores, and an anchor "
+            "that a scenario lacks is filled in; by default such scenarios are left out.",
+            verbs=("score",),
+            kind=bool,
+        ),
     ),
     task=f"{_ROOM}.task:TASK",
     choices=(
@@ -74,7 +81,8 @@ BENCHMARK = Benchmark(
     limits=(
         "The person is played by a language model, which also judges how its state changes: a reward says what that "
         "simulator, under its instructions, made of the conversation, not what a person would have felt. Another "
-        "simulator gives other rewards.",
+        "simulator gives other rewards, and so do other words of its instructions: docs/comparability.md says which "
+        "published numbers may be set beside these.",
         "A failed episode is a fault of the model, of the simulator or of a connection, and which treatment of it is "
         "fair depends on which. Where many failed, look at all treatments.",
     ),

@@ -40,11 +40,11 @@ class Line:
     by_model : bool
         Whether the model said it, rather than the person.
     raw : str
-        The whole output of the model, with its reflection; of the person the words.
+        The whole output of the model, with its thinking; of the person the words.
     said : str
         The words said aloud.
     reflection : str
-        What the person thought before.
+        What the person thought before, which the model does not see.
     """
 
     by_model: bool
@@ -84,7 +84,6 @@ class EpisodeCalls:
             profile=person.strip(),
             state=json.dumps(state),
             scene=self._render(self._scenario.scene),
-            half=str(max(1, most // 2)),
             late=str(most // 2 + 1),
             last=str(most),
             boundary=fence.code,

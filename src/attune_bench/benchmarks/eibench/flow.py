@@ -12,7 +12,9 @@ the model says nothing aloud          ``simulator_stop``  after the last judgeme
 the person says nothing               ``simulator_stop``  after this judgement
 ====================================  ==================  ===============================
 
-No state ends an episode. `attune_data.Episode.outcome` tells the last two from a stop: only that leaves a stop reason.
+A side says nothing where its text is empty once its thinking is out. White space of the person, and tags without
+thinking, are ``...``, and the episode goes on. No state ends an episode. `attune_data.Episode.outcome` tells the last
+two from a stop: only that leaves a stop reason.
 """
 
 from collections.abc import Generator
@@ -21,7 +23,7 @@ from dataclasses import replace
 from typing import Any
 
 from attune_bench.benchmarks.eibench.calls import EpisodeCalls, Line
-from attune_bench.benchmarks.eibench.parsing import Reaction, read_reaction, visible
+from attune_bench.benchmarks.eibench.parsing import SILENCE, Reaction, read_output, read_reaction, visible
 from attune_bench.benchmarks.eibench.settings import EIBenchSettings
 from attune_bench.runner.calls import Call, Complete
 from attune_data import Episode, Scenario
@@ -32,7 +34,6 @@ from attune_metrics.eibench import Anchors
 __all__ = ["planned_calls", "run_episode"]
 
 _TRIES = 3
-_SILENCE = "..."
 _PREVIEW = 200
 
 
@@ -62,7 +63,7 @@ async def run_episode(scenario: Scenario, complete: Complete, settings: EIBenchS
     CallFailedError
         As `complete` raised it; there is no result then.
     ValueError
-        The scenario has no text from which one of the two could be played.
+        The scenario has no text from which one of the two could be played, or lacks an anchor.
 
     Examples
     --------
@@ -134,8 +135,8 @@ class _Episode:
         self._calls = EpisodeCalls(scenario, settings)
         self._lines: list[Line] = []
         self._history: list[dict[str, Any]] = []
-        start = scenario.initial_calibration
-        self._anger, self._trust = start.initial_anger, start.initial_trust
+        self._anchors = scenario.anchors("anger"), scenario.anchors("trust")
+        self._anger, self._trust = (initial for initial, _, _ in self._anchors)
 
     def play(self) -> Generator[tuple[Call, int], str, str]:
         """Play the rounds: yield each call, take the text of its answer; return what ended them."""
@@ -144,8 +145,7 @@ class _Episode:
             if not (yield from self._reply()):
                 return "simulator_stop"
         else:
-            opening = self._scenario.aggressor_profile.opening_line or ""
-            self._person_says(opening if opening.strip() else _SILENCE)
+            self._person_says(visible(self._scenario.aggressor_profile.opening_line or SILENCE))
         for number in range(1, settings.max_rounds + 1):
             if not model_opens and not (yield from self._reply()):
                 return "simulator_stop"
@@ -166,12 +166,13 @@ class _Episode:
 
     def _reply(self) -> Generator[tuple[Call, int], str, bool]:
         """Let the model speak; tell whether it said anything aloud."""
-        raw = without_surrogates((yield self._calls.model(self._lines), 0))
-        said = visible(raw)
-        if said:
-            self._lines.append(Line(True, raw, said))
-            self._history.append({"role": "defender", "content": raw})
-        return bool(said)
+        raw = without_surrogates((yield self._calls.model(self._lines), 0)).strip()
+        words, thinking = read_output(raw)
+        if words:
+            self._lines.append(Line(True, raw, words))
+            thought = {"thinking": thinking} if thinking else {}
+            self._history.append({"role": "defender", "content": words, **thought})
+        return bool(words)
 
     def _judge(self, number: int) -> Generator[tuple[Call, int], str, Reaction | None]:
         """Let the person judge the last reply and answer it; None where the judgement cannot be read."""
@@ -183,7 +184,7 @@ class _Episode:
                 self._take(reaction, "retried" if attempt else "repaired" if reaction.repaired else "parsed")
                 return reaction
         preview = without_surrogates(answer)[-_PREVIEW:]
-        self._person_says(_SILENCE, parse="failed", parse_failed=True, raw_preview=preview)
+        self._person_says(SILENCE, parse="failed", parse_failed=True, raw_preview=preview)
         return None
 
     def _take(self, reaction: Reaction, how: str) -> None:
@@ -208,9 +209,7 @@ class _Episode:
     def record(self, ended_by: str) -> Episode:
         """Return the record of what was played."""
         scenario, settings = self._scenario, self._settings
-        start, target, worst = scenario.initial_calibration, scenario.rub_goals, scenario.worst_case
-        anger = Anchors(start.initial_anger, target.target_anger, worst.worst_anger)
-        trust = Anchors(start.initial_trust, target.target_trust, worst.worst_trust)
+        anger, trust = (Anchors(*anchors) for anchors in self._anchors)
         licence = (scenario.model_extra or {}).get("licence")
         return Episode.model_validate(
             {
@@ -231,8 +230,8 @@ class _Episode:
                 "simulator": settings.simulator,
                 "prompt_version": settings.prompts.version,
                 "max_rounds": settings.max_rounds,
-                "initial_anger": start.initial_anger,
-                "initial_trust": start.initial_trust,
+                "initial_anger": anger.initial,
+                "initial_trust": trust.initial,
                 "seed": settings.seed,
                 "temperature": settings.temperature,
                 "language": self._calls.language,

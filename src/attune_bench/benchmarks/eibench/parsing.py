@@ -1,35 +1,46 @@
 """What the two sides of an episode said: the words of the model, and the judgement of the simulator.
 
-`find_object` finds the simulator's JSON object; where it does not, repairs come first: comments, plus signs before
-numbers and commas before a closing bracket are taken out, then what was cut off is closed. Unlike in the benchmark's
-own code, repairs leave the texts alone, and what can be read without them is.
+Thinking is what is between ``<think>`` and ``</think>``. It is taken out as in the benchmark's own code, by which text
+outside of a complete pair of tags is said aloud: behind a tag that is never closed, before one that was never opened.
+
+The simulator's JSON object is what `find_object` finds once the thinking is out; where it finds none, comments, plus
+signs before numbers and commas before a closing bracket are taken out. Unlike in the benchmark's own code, repairs
+leave the texts alone, and nothing is added to an object that was cut off.
 """
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from attune_bench.runner.answers import Found, find_object
 from attune_metrics import MetricInputError
 from attune_metrics.eibench import clip_delta
 
-__all__ = ["Reaction", "read_reaction", "visible"]
+__all__ = ["SILENCE", "Output", "Reaction", "read_output", "read_reaction", "visible"]
 
-# Possessive: white space that could be taken in two ways would cost quadratic time.
-_TAG = re.compile(r"<\s*+(/?)\s*+think(?:ing)?\s*+>", re.IGNORECASE)
+SILENCE = "..."
+"""What is said where there is nothing but white space or tags."""
+
+_OPENED = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
+_CLOSED = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
+# As some models close it: </think >, </thinki>. No bracket within, so that a search costs linear time.
+_CLOSED_SOMEHOW = re.compile(r"</think[^<>]*>", re.IGNORECASE)
+_TAG = re.compile(r"</?think[^<>]*>", re.IGNORECASE)
 # A string, even one that is cut off: it stays, and nothing within it is taken for something else.
-_STRING = r'"(?:[^"\\]|\\.)*+("|\\?\Z)'
-_TEXT = re.compile(_STRING, re.DOTALL)
+_STRING = r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)'
 _NOISE = re.compile(rf"({_STRING})|//[^\n]*|\+(?=\.?\d)|,(?=\s*[}}\]])", re.DOTALL)
-_TOKEN = re.compile(rf"{_STRING}|[{{}}\[\]]", re.DOTALL)
 
 
-def visible(text: str) -> str:
-    """Return the words of an output, without the reflection.
+class Output(NamedTuple):
+    """An output of the model: the words said aloud, empty for none, and the thinking before and between them."""
 
-    Blocks between ``<think>`` and ``</think>`` go, and so does what follows a tag that is never closed, and what
-    stands before one that was never opened, as servers leave it that open it in the prompt.
+    words: str
+    thinking: str
+
+
+def read_output(text: str) -> Output:
+    """Separate what the model says aloud from what it thinks.
 
     Parameters
     ----------
@@ -38,25 +49,42 @@ def visible(text: str) -> str:
 
     Returns
     -------
-    str
-        What was said aloud, without white space at its ends; empty where that is nothing.
+    Output
+        Without white space at the ends. The words are empty where there is nothing but thinking between proper tags,
+        and ``...`` where there are tags and nothing else.
 
     Examples
     --------
-    >>> visible("<think>He is hurt.</think> Tell me more.")
-    'Tell me more.'
-    >>> visible("I see. <think>What now?"), visible("He is hurt.</think>Tell me more.")
-    ('I see.', 'Tell me more.')
+    >>> read_output("<think>He is hurt.</think> Tell me more.")
+    Output(words='Tell me more.', thinking='He is hurt.')
+    >>> read_output("He is hurt.</think>Tell me more.").words
+    'He is hurt.Tell me more.'
     """
-    first, *rest = _TAG.split(text)
-    aloud, thinks = [first], False
-    for slash, piece in zip(rest[::2], rest[1::2], strict=True):
-        if slash and not thinks:
-            aloud.clear()
-        thinks = not slash
-        if not thinks:
-            aloud.append(piece)
-    return "".join(aloud).strip()
+    rest, thoughts = _split(text, _CLOSED)
+    _, others = _split(rest, _CLOSED_SOMEHOW)
+    return Output(visible(rest.strip()), "\n".join(thought.strip() for thought in (*thoughts, *others)))
+
+
+def visible(text: str) -> str:
+    """Return a text without thinking and tags; ``...`` where nothing else is in it, empty where it is empty.
+
+    Examples
+    --------
+    >>> visible("I see. <think>What now?</thinki>"), visible("<think>"), visible("")
+    ('I see.', '...', '')
+    """
+    said, _ = _split(text, _CLOSED_SOMEHOW)
+    return text and (_TAG.sub("", said).strip() or SILENCE)
+
+
+def _split(text: str, closed: re.Pattern[str]) -> tuple[str, list[str]]:
+    """Return what is outside of the thinking, and the thoughts."""
+    outside, thoughts, place = [], [], 0
+    while (begin := _OPENED.search(text, place)) and (end := closed.search(text, begin.end())):
+        outside.append(text[place : begin.start()])
+        thoughts.append(text[begin.end() : end.start()])
+        place = end.end()
+    return "".join([*outside, text[place:]]), thoughts
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +98,9 @@ class Reaction:
     anger_delta, trust_delta : int or None
         The changes, -10 to 10; None where the answer gave the state itself.
     reply : str
-        The person's words; empty for none.
+        The person's words; empty for none, ``...`` for white space.
     reflection : str
-        What the person thought before.
+        What the person thought before: ``reflection`` as it was answered, else the thinking before the object.
     stops : bool
         Whether the person ends the conversation.
     stop_reason : str
@@ -102,9 +130,9 @@ def read_reaction(answer: str, anger: int, trust: int) -> Reaction | None:
     """Read the simulator's answer.
 
     A change is truncated towards zero and clipped to -10..10, the state to 0-100. One that is no number counts 0 and
-    is listed. Where neither change is there, ``anger`` and ``trust`` are read as the new state. Only a ``continue``
-    that is ``no``, in any letter case, stops: a ``false``, or a blank behind the word, does not, as in the
-    benchmark's code.
+    is listed. Where neither change is there, ``anger`` and ``trust`` are read as the new state; one that is no number
+    is listed and leaves it as it was. Only a ``continue`` that is ``no``, in any letter case, stops: a ``false``, or a
+    blank behind the word, does not, as in the benchmark's code.
 
     Parameters
     ----------
@@ -116,7 +144,7 @@ def read_reaction(answer: str, anger: int, trust: int) -> Reaction | None:
     Returns
     -------
     Reaction or None
-        None where there is no JSON object, or an empty one.
+        None where there is no JSON object, an empty one, or one that was cut off.
 
     Examples
     --------
@@ -125,7 +153,8 @@ def read_reaction(answer: str, anger: int, trust: int) -> Reaction | None:
     Reaction(anger=60, trust=20, anger_delta=10, trust_delta=0, reply='Fine.', reflection='', stops=True,
              stop_reason='', continues='No', repaired=False, unreadable=())
     """
-    found = _find(answer)
+    said, thoughts = _split(answer, _CLOSED)
+    found = _find(said)
     if found is None or not found.value:
         return None
     given = found.value
@@ -139,60 +168,37 @@ def read_reaction(answer: str, anger: int, trust: int) -> Reaction | None:
             after[axis] = min(max(value + change, 0), 100)
     else:
         after = {axis: _state(given, axis, value, unreadable) for axis, value in before.items()}
-    reply = _text(given.get("reply"))
     continues = given.get("continue")
     return Reaction(
         anger=after["anger"],
         trust=after["trust"],
         anger_delta=changes["anger"],
         trust_delta=changes["trust"],
-        # Tags alone are a silence that the conversation goes on after, nothing at all is not.
-        reply=reply and (visible(reply) or "..."),
-        reflection=_text(given.get("reflection")),
+        reply=visible(_text(given.get("reply"))),
+        reflection=str(given.get("reflection") or "".join(thoughts[:1])).strip(),
         stops=isinstance(continues, str) and continues.lower() == "no",
-        stop_reason=_text(given.get("stop_reason")),
+        stop_reason=_text(given.get("stop_reason")).strip(),
         continues=continues if isinstance(continues, str | bool | None) else str(continues)[:100],
-        repaired=found.repaired,
+        repaired=found.repaired or said != answer,
         unreadable=tuple(unreadable),
     )
 
 
-def _find(answer: str) -> Found | None:
-    """Find the object, mending the text step by step where there is none."""
-    found = find_object(answer)
-    # A tag within a string ends no reasoning. Tried second, as an odd quote in the reasoning makes strings of no text.
-    for text in (answer, _TEXT.sub(lambda match: match[0].replace("<", r"\u003c"), answer)):
-        behind = _TAG.split(text)[-1]
-        mended = behind if "{" in behind else text
-        for mend in (_without_noise, _closed):
-            if found is None:
-                mended = mend(mended)
-                found = find_object(mended)
-                found = found and Found(found.value, repaired=True)
-    return found
+def _find(said: str) -> Found | None:
+    """Find the object in an answer without thinking, mending the text step by step where there is none."""
+    # To the last brace: what comes before the first may be half of a pair of tags.
+    whole = said[said.find("{") : said.rfind("}") + 1]
+    for text in (said, whole, _without_noise(whole)):
+        if found := find_object(text):
+            return Found(found.value, repaired=found.repaired or text != said)
+    return None
 
 
 def _without_noise(text: str) -> str:
-    # Twice, as a comma may stand before a comment that stands before the bracket.
+    # Twice, as a comma may precede a comment that precedes the bracket.
     for _ in range(2):
         text = _NOISE.sub(lambda match: match[1] or "", text)
     return text
-
-
-def _closed(text: str) -> str:
-    """Close what is open at the end of an object that was cut off."""
-    text = text[text.find("{") :] if "{" in text else ""
-    missing: list[str] = []
-    for token in _TOKEN.finditer(text):
-        if token[0] in "{[":
-            missing.append({"{": "}", "[": "]"}[token[0]])
-        elif token[0] in "}]":
-            del missing[-1:]
-        elif token[1] != '"':
-            missing.append('"')
-    # A backslash at the end would take the quote for its own.
-    whole = text.removesuffix("\\") if '"' in missing else text
-    return _without_noise(whole + "".join(reversed(missing)))
 
 
 def _change(given: Mapping[str, Any], name: str, unreadable: list[str]) -> int:
@@ -214,5 +220,5 @@ def _state(given: Mapping[str, Any], name: str, before: int, unreadable: list[st
 def _text(value: Any) -> str:
     """Return a text, a number as one; anything else is none."""
     if isinstance(value, str):
-        return value.strip()
+        return value
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""

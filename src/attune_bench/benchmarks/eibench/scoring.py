@@ -11,7 +11,7 @@ in these or in another of the settings `DECISIVE` are not compared; see `attune_
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from math import nan
@@ -48,6 +48,7 @@ DECISIVE: Mapping[str, str] = {
 """The settings in which models that are compared may not differ, and what they are called; the last is a hash of all
 of the others but the temperature, and of what ``_configuration.json`` beside the results lists."""
 
+_START = 50.0
 _RULES: tuple[Rule, ...] = get_args(Rule)
 _TREATMENTS: tuple[Treatment, ...] = get_args(Treatment)
 _AXES: tuple[Axis, ...] = get_args(Axis)
@@ -57,6 +58,7 @@ def score(
     scenarios: Iterable[Scenario],
     episodes: Iterable[Episode],
     *,
+    published: bool = False,
     progress: Callable[[int], object] | None = None,
 ) -> Scores:
     """Score episodes against the anchors of their scenarios, under every rule and treatment of failed episodes.
@@ -66,8 +68,12 @@ def score(
     scenarios : iterable of Scenario
         What `attune_data.load_scenarios` gives.
     episodes : iterable of Episode
-        What `attune_data.load_episodes` gives, of any number of models. One whose scenario is not given is not scored,
-        which a note says.
+        What `attune_data.load_episodes` gives, of any number of models. One whose scenario is not given, or lacks an
+        anchor, is not scored, which a note says.
+    published : bool
+        Whether to score as the published evaluation does: the rule ``evaluation`` and the treatment ``start`` are those
+        chosen, and scenarios that lack an anchor are scored with its default, which a note says. The start is 50 by
+        default, the target the start, the worst anger the start + 25, the worst trust the start - 20 but not below 0.
     progress : callable, optional
         Called with the number of episodes scored so far.
 
@@ -83,7 +89,7 @@ def score(
     Raises
     ------
     ValueError
-        As `check_episodes`, or where no episode of a model is of one of the scenarios.
+        As `check_episodes`, or where no episode of a model is of one of the scenarios that can be scored.
 
     Examples
     --------
@@ -94,16 +100,17 @@ def score(
     >>> scores.values.select("model", "unit", "anger_score", "final_anger").row(0)
     ('m', 'demo_support_01', -0.5, 85.0)
     """
-    known = {scenario.id: scenario for scenario in scenarios}
+    given = {scenario.id: scenario for scenario in scenarios}
+    known = {name: scenario for name, scenario in given.items() if published or not scenario.missing_anchors}
     held = list(episodes)
     check_episodes(held)
     scored = sorted((episode for episode in held if episode.scenario_id in known), key=lambda one: one.id)
-    _check_models(held, scored, len(known))
+    _check_models(held, scored, len(known), len(given) - len(known))
     played = sorted({episode.scenario_id for episode in scored})
     scenes = [scene for scene in SCENES if scene in {known[unit].scene for unit in played}]
     parts = [_variant(scored, known, scenes, rule, failed) for rule, failed in product(_RULES, _TREATMENTS)]
     variants = pl.concat(parts)
-    chosen = {"rule": _RULES[0], "failed": _TREATMENTS[0]}
+    chosen = {"rule": _RULES[0], "failed": "start" if published else _TREATMENTS[0]}
     # A scene that nobody played is in no mean.
     terms = tuple(f"{term}.{scene}" for scene in scenes for term in ("reward", "n"))
     metrics = {
@@ -124,7 +131,7 @@ def score(
         synthetic=any(known[unit].synthetic for unit in played),
         data=fingerprint(known[unit] for unit in played),
         runs=fingerprint(held),
-        notes=_notes(held, known),
+        notes=(*_notes(held, given), *_notes_on_anchors(held, given, published)),
         settings=settings_of_episodes(scored),
         decisive=dict(DECISIVE),
     )
@@ -195,14 +202,15 @@ def failure_of(episode: Episode) -> str | None:
     return "no_final_state" if None in (episode.final_anger, episode.final_trust) else None
 
 
-def _check_models(held: Sequence[Episode], scored: Sequence[Episode], scenarios: int) -> None:
-    lacking = {episode.model for episode in held} - {episode.model for episode in scored}
-    if lacking:
-        model = min(lacking)
+def _check_models(held: Sequence[Episode], scored: Sequence[Episode], scenarios: int, lacking: int) -> None:
+    unscored = {episode.model for episode in held} - {episode.model for episode in scored}
+    if unscored:
+        model = min(unscored)
         count = sum(episode.model == model for episode in held)
+        anchors = f"; {lacking} more lack an anchor, which the option published fills in" if lacking else ""
         raise ValueError(
             f"none of the {plural(count, 'episode')} of model {model!r} is of one of the "
-            f"{plural(scenarios, 'scenario')}: check that both come from the same data set"
+            f"{plural(scenarios, 'scenario')}: check that both come from the same data set{anchors}"
         )
 
 
@@ -224,7 +232,9 @@ def _variant(
         anchors = _anchors(axis, [scenario for _, scenario in pairs])
         recorded = _floats(getattr(episode, f"final_{axis}") for episode in episodes)
         recorded[no_result] = nan
-        final = treat_failed(recorded, broken, failed, start=anchors.initial, worst=anchors.worst)
+        # The default of the worst anger can lie above 100.
+        worst = np.minimum(anchors.worst, 100)
+        final = treat_failed(recorded, broken, failed, start=anchors.initial, worst=worst)
         scores = score_anchors(anchors, final, axis=axis, rule=rule)
         # The worst state does not score -1 where the anchors are out of order.
         numbers[f"{axis}_score"] = scores if failed == "start" else treat_failed(scores, broken, failed)
@@ -253,15 +263,38 @@ def _of_scene(reward: float | None, is_of_scene: bool, value: float | None) -> f
 
 
 def _anchors(axis: Axis, scenarios: Sequence[Scenario]) -> Anchors:
-    return Anchors(
-        _floats(getattr(scenario.initial_calibration, f"initial_{axis}") for scenario in scenarios),
-        _floats(getattr(scenario.rub_goals, f"target_{axis}") for scenario in scenarios),
-        _floats(getattr(scenario.worst_case, f"worst_{axis}") for scenario in scenarios),
+    """Return the anchors of an axis, a missing one by the default of the published evaluation."""
+    initial, target, worst = (
+        _floats(getattr(getattr(scenario, part), f"{name}_{axis}") for scenario in scenarios)
+        for part, name in (("initial_calibration", "initial"), ("rub_goals", "target"), ("worst_case", "worst"))
     )
+    initial = _filled(initial, _START)
+    lost = initial + 25 if axis == "anger" else np.maximum(initial - 20, 0)
+    return Anchors(initial, _filled(target, initial), _filled(worst, lost))
+
+
+def _filled(values: Floats, default: Floats | float) -> Floats:
+    return np.where(np.isnan(values), default, values)
 
 
 def _floats(values: Iterable[float | None]) -> Floats:
     return np.array([nan if value is None else value for value in values], dtype=np.float64)
+
+
+def _notes_on_anchors(episodes: Sequence[Episode], scenarios: Mapping[str, Scenario], published: bool) -> Iterator[str]:
+    """Yield what has to be said of scenarios that lack an anchor."""
+    played = {episode.scenario_id for episode in episodes}
+    lacking = {name: missing for name in played & scenarios.keys() if (missing := scenarios[name].missing_anchors)}
+    counts = Counter(place for missing in lacking.values() for place in missing)
+    named = ", ".join(f"{place} ({counts[place]})" for place in sorted(counts))
+    if lacking and published:
+        yield f"Missing anchors of {plural(len(lacking), 'scenario')} count as published, by default: {named}."
+    elif lacking:
+        count = sum(episode.scenario_id in lacking for episode in episodes)
+        yield (
+            f"Left out: {plural(count, 'episode')} of {plural(len(lacking), 'scenario')} without an anchor: {named}; "
+            "the option published scores them by default anchors."
+        )
 
 
 def _notes(episodes: Sequence[Episode], scenarios: Mapping[str, Scenario]) -> tuple[str, ...]:

@@ -65,7 +65,7 @@ class EIBenchSettings:
     temperature: float | None = TEMPERATURE
     simulator_temperature: float | None = TEMPERATURE
     max_tokens: int = MAX_TOKENS
-    prompts: Prompts = field(default_factory=lambda: load_prompts("attune_bench.benchmarks.eibench", "eibench-v1"))
+    prompts: Prompts = field(default_factory=lambda: load_prompts("attune_bench.benchmarks.eibench", "eibench-v2"))
 
     def __post_init__(self) -> None:
         if not (self.model and self.simulator):

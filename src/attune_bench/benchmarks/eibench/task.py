@@ -8,22 +8,25 @@ same call writes them. A folder takes one configuration.
 
 The protocol is that of EIBench's released evaluation, reflection before each reply included, apart from this:
 
-- The instructions of the simulator, and those about reflection, are our own, in English and Chinese. Numbers are
-  comparable for one simulator and one version of these instructions only.
+- The instructions of both sides are our own, in English and Chinese; they ask for what the benchmark's own ask for.
+  Numbers are comparable for one simulator and one version of these instructions only.
 - In a charm episode, where the model speaks first, one fixed line of a user precedes its words in every request; the
   benchmark's code sends it in the first only, and then conversations that some servers refuse.
 - A call that fails however often it is tried is no empty reply, which would be scored: the episode has no line in the
   results, is listed as skipped, and is tried again by the same call.
-- Of the model's output nothing is said aloud that is in a ``<think>`` which is never closed, or before a ``</think>``
-  which was never opened. Reasoning that a server gives apart from the answer is not used.
+- Reasoning that a server gives apart from the answer is not used.
 - The simulator is asked for an answer of a JSON schema, where its server takes one. Repairs of an answer leave its
-  texts alone.
-- The judgement with which a person fell silent is in the history, as an utterance without words.
+  texts alone, and do not close an object that was cut off.
+- A state in place of changes that is no number leaves the state as it was; there it counts 0.
+- A scenario that lacks an anchor is not played.
+- The judgement with which a person fell silent is in the history, as an utterance without words. ``thinking`` beside
+  the words of the model is what it thought before.
 - ``stop_reason`` in the last utterance tells a stop of the simulator from a silence, both ``simulator_stop``.
 
 As there, a ``continue`` stops only where it is ``no``, so that ``false`` does not; ``meta.continue`` tells what was
-said. An object that was cut off before its reply is a silence. The last reply of a charm episode is not judged, unless
-`EIBenchSettings.judge_all` is set.
+said. What the model wrote outside of a proper pair of tags is said aloud. The model sees its own earlier outputs with
+their thinking. The last reply of a charm episode is not judged, unless `EIBenchSettings.judge_all` is set. The page
+``docs/comparability.md`` has all of this as a table.
 """
 
 import json

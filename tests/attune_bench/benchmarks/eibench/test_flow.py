@@ -18,6 +18,11 @@ SETTINGS = EIBenchSettings("vendor/model", "vendor/person")
 DEMO: dict[str, Scenario] = {scenario.scene: scenario for scenario in reversed(load_scenarios("demo"))}
 
 
+def start_of(scenario: Scenario) -> tuple[int, int]:
+    """Return anger and trust at the start."""
+    return scenario.anchors("anger")[0], scenario.anchors("trust")[0]
+
+
 def judged(anger: Any = 0, trust: Any = 0, reply: Any = "Hm.", goes_on: Any = "yes", **more: Any) -> str:
     said = {"reflection": "1. Hm.", "anger_delta": anger, "trust_delta": trust, "reply": reply, "continue": goes_on}
     return json.dumps(said | more)
@@ -80,9 +85,9 @@ def test_in_charm_the_model_opens_and_its_ninth_reply_is_not_judged() -> None:
 def test_judge_all_judges_the_ninth_reply_and_nobody_answers_it() -> None:
     seen: list[Call] = []
     episode = play("charm", person=[*[judged()] * 8, judged(-4, 3, "I have to go.")], seen=seen, judge_all=True)
-    start = DEMO["charm"].initial_calibration
+    anger, trust = start_of(DEMO["charm"])
     assert [call.role for call in seen] == ["model", *["simulator", "model"] * 8, "simulator"]
-    assert (episode.final_anger, episode.final_trust) == (start.initial_anger - 4, start.initial_trust + 3)
+    assert (episode.final_anger, episode.final_trust) == (anger - 4, trust + 3)
     assert (episode.outcome, episode.history[-1].content) == ("max_rounds", "I have to go.")
     settings = EIBenchSettings("m", "s", judge_all=True)
     assert len(planned_calls(DEMO["charm"], settings)) == 18
@@ -97,10 +102,10 @@ def test_a_silence_after_the_ninth_reply_ends_it_as_after_any_other() -> None:
 
 def test_a_judgement_of_the_ninth_reply_that_cannot_be_read_fails_as_any_other() -> None:
     episode = play("charm", person=[*[judged(-1, 2)] * 8, *["Hm."] * 3], judge_all=True)
-    start = DEMO["charm"].initial_calibration
+    anger, trust = start_of(DEMO["charm"])
     assert (episode.ended_by, episode.outcome) == ("parse_failed", "parse_failed")
     # The state after eight judgements of -1 and 2.
-    assert (episode.final_anger, episode.final_trust) == (start.initial_anger - 8, start.initial_trust + 16)
+    assert (episode.final_anger, episode.final_trust) == (anger - 8, trust + 16)
 
 
 def test_max_rounds() -> None:
@@ -116,6 +121,12 @@ def test_a_missing_opening_line_is_three_dots() -> None:
         assert play(scenario=scenario).history[0].content == "..."
 
 
+def test_an_opening_line_is_said_as_any_words() -> None:
+    person = DEMO["repair"].aggressor_profile.model_copy(update={"opening_line": "<think>Late.</think> You?\n"})
+    scenario = DEMO["repair"].model_copy(update={"aggressor_profile": person})
+    assert play(scenario=scenario).history[0].content == "You?"
+
+
 # Ends.
 
 STOP = judged(-3, 2, "Fine.", "no", stop_reason="settled")
@@ -123,9 +134,9 @@ STOP = judged(-3, 2, "Fine.", "no", stop_reason="settled")
 
 def test_a_stop_keeps_its_changes_and_its_words() -> None:
     episode = play("repair", person=[judged(1, 1), STOP])
-    start = DEMO["repair"].initial_calibration
+    anger, trust = start_of(DEMO["repair"])
     assert (episode.ended_by, episode.outcome) == ("simulator_stop", "simulator_stop")
-    assert (episode.final_anger, episode.final_trust) == (start.initial_anger - 2, start.initial_trust + 3)
+    assert (episode.final_anger, episode.final_trust) == (anger - 2, trust + 3)
     last = episode.history[-1]
     assert last.meta is not None
     assert (last.content, last.meta.stop_reason, last.meta.quadrant) == ("Fine.", "settled", "Repair")
@@ -149,14 +160,14 @@ def test_only_no_stops_and_what_was_said_is_recorded(goes_on: Any, stops: bool) 
     assert said == goes_on
 
 
-@pytest.mark.parametrize("silence", ["", "  \n", "<think>Nothing comes to mind.</think>", "<think>What shall I"])
+@pytest.mark.parametrize("silence", ["", "  \n", "<think>Nothing comes to mind.</think>"])
 @pytest.mark.parametrize("scene", ["support", "charm"])
 def test_a_model_that_says_nothing_aloud_ends_it(scene: str, silence: str) -> None:
     before = ["Hello.", "I see."]
     episode = play(scene, model=[*before, silence], person=[judged(-2, 0), judged(-2, 0)])
     assert (episode.ended_by, episode.outcome) == ("simulator_stop", "empty_reply")
     # Two replies were judged in either case.
-    assert episode.final_anger == DEMO[scene].initial_calibration.initial_anger - 4
+    assert episode.final_anger == start_of(DEMO[scene])[0] - 4
     assert episode.history[-1].role == "aggressor"
 
 
@@ -165,28 +176,63 @@ def test_a_model_that_opens_with_nothing() -> None:
     assert (episode.outcome, episode.history, episode.n_rounds, episode.reward) == ("empty_reply", (), 0, 0)
 
 
-@pytest.mark.parametrize("reply", ["", "  ", None, {"a": 1}])
+@pytest.mark.parametrize("reply", ["", "<think>Leave me.</think>", None, {"a": 1}])
 @pytest.mark.parametrize("scene", ["support", "charm"])
 def test_a_person_who_says_nothing_has_judged_before(scene: str, reply: Any) -> None:
     episode = play(scene, person=[judged(), judged(-5, 5, reply)])
-    start = DEMO[scene].initial_calibration
+    anger, trust = start_of(DEMO[scene])
     assert (episode.ended_by, episode.outcome) == ("simulator_stop", "empty_simulator_reply")
-    assert (episode.final_anger, episode.final_trust) == (start.initial_anger - 5, start.initial_trust + 5)
+    assert (episode.final_anger, episode.final_trust) == (anger - 5, trust + 5)
     assert states(episode)[-1] == (episode.final_anger, episode.final_trust)
 
 
-def test_tags_alone_are_three_dots_and_it_goes_on() -> None:
-    episode = play("support", person=[judged(reply="<think>Leave me.</think>")])
+@pytest.mark.parametrize("reply", ["  ", "\n", "</think>", "<think>Leave me.</thinki>"])
+def test_white_space_and_tags_alone_are_three_dots_and_it_goes_on(reply: str) -> None:
+    episode = play("support", person=[judged(-1, 1, reply)])
+    anger, trust = start_of(DEMO["support"])
     assert (episode.outcome, episode.history[2].content) == ("max_rounds", "...")
+    assert (episode.final_anger, episode.final_trust) == (anger - 1, trust + 1)
+
+
+def test_a_model_that_forgets_a_tag_says_its_thinking_aloud() -> None:
+    outputs = ["<think>He is hurt. Tell me.", "He is hurt.</think>Tell me.", "<think>"]
+    seen: list[Call] = []
+    episode = play("support", model=outputs, seen=seen)
+    assert [line.content for line in episode.history[1:7:2]] == ["He is hurt. Tell me.", "He is hurt.Tell me.", "..."]
+    assert all(line.thinking is None for line in episode.history)
+    # The simulator judges these words, and the model sees what it wrote.
+    judged_words = [call.messages[1]["content"] for call in seen if call.id == "round-1"]
+    assert "He is hurt. Tell me." in judged_words[0]
+    own = [message["content"] for message in seen[-2].messages if message["role"] == "assistant"]
+    assert own[:3] == outputs
+
+
+def test_an_answer_that_was_cut_off_is_asked_for_again() -> None:
+    whole = judged(-3, 2)
+    episode = play("defense", person=[whole[:-1], whole], max_rounds=1)
+    anger, trust = start_of(DEMO["defense"])
+    assert (episode.outcome, episode.final_anger, episode.final_trust) == ("max_rounds", anger - 3, trust + 2)
+    meta = episode.history[2].meta
+    assert meta is not None
+    assert meta.parse == "retried"
+    assert play("defense", person=[whole[:-1]] * 3).outcome == "parse_failed"
+
+
+def test_thinking_goes_before_the_judgement_is_looked_for() -> None:
+    drafted = f"<think>Perhaps {judged(10, -10)}</think>"
+    episode = play("repair", person=[drafted + judged(-3, 2, "Well."), drafted, drafted, drafted])
+    anger, trust = start_of(DEMO["repair"])
+    assert (episode.outcome, episode.history[2].content) == ("parse_failed", "Well.")
+    assert (episode.final_anger, episode.final_trust) == (anger - 3, trust + 2)
 
 
 @pytest.mark.parametrize("answer", ["I would rather not.", "", "{}", "[1]", '{"reflection": }'])
 def test_three_answers_that_cannot_be_read_end_it(answer: str) -> None:
     seen: list[Call] = []
     episode = play("defense", person=[judged(2, -2), *["x" * 300 + answer] * 3], seen=seen)
-    start = DEMO["defense"].initial_calibration
+    anger, trust = start_of(DEMO["defense"])
     assert (episode.ended_by, episode.outcome) == ("parse_failed", "parse_failed")
-    assert (episode.final_anger, episode.final_trust) == (start.initial_anger + 2, start.initial_trust - 2)
+    assert (episode.final_anger, episode.final_trust) == (anger + 2, trust - 2)
     assert [call.id for call in seen[-4:]] == ["reply-2", "round-2", "round-2", "round-2"]
     assert len({json.dumps(call.messages) for call in seen[-3:]}) == 1, "no corrective message"
     meta = episode.history[-1].meta
@@ -263,7 +309,7 @@ def test_one_change_alone_and_states_in_place_of_changes() -> None:
 
 def test_the_record_says_how_it_was_made() -> None:
     made = json.loads(play("support", max_rounds=3, seed=7).to_json())
-    start = DEMO["support"].initial_calibration
+    anger, trust = start_of(DEMO["support"])
     expected = {
         "model": "vendor/model",
         "profile_id": "demo_support_01",
@@ -272,27 +318,36 @@ def test_the_record_says_how_it_was_made() -> None:
         "goal_reason": None,
         "stop_reason": None,
         "simulator": "vendor/person",
-        "prompt_version": "eibench-v1",
+        "prompt_version": "eibench-v2",
         "max_rounds": 3,
-        "initial_anger": start.initial_anger,
-        "initial_trust": start.initial_trust,
+        "initial_anger": anger,
+        "initial_trust": trust,
         "seed": 7,
         "language": "en",
         "licence": "CC BY 4.0",
     }
     assert {name: made[name] for name in expected} == expected
-    assert made["history"][0]["meta"] == {"anger": start.initial_anger, "trust": start.initial_trust}
+    assert made["history"][0]["meta"] == {"anger": anger, "trust": trust}
     assert made["history"][2]["meta"]["reflection"] == "1. Hm."
 
 
-def test_outputs_are_kept_as_they_were_and_halves_of_characters_are_not() -> None:
-    raw = "<think>Careful.</think>Good \ud83d morning."
-    episode = play("support", model=[raw])
-    assert episode.history[1].content == raw.replace("\ud83d", "\ufffd")
-    episode.to_json()
+def test_the_history_has_the_words_and_the_thinking_apart_without_halves_of_characters() -> None:
+    raw = "<think>Careful \ud83d.</think>\nGood \ud83d morning."
+    made = json.loads(play("support", model=[raw]).to_json())["history"]
+    assert made[1] == {"role": "defender", "content": "Good \ufffd morning.", "thinking": "Careful \ufffd."}
+    assert made[3] == {"role": "defender", "content": "I see."}
 
 
 def test_the_end_of_an_unreadable_answer_is_whole_text_too() -> None:
     meta = play(person=["Hm \ud83d."] * 3).history[-1].meta
     assert meta is not None
     assert meta.raw_preview == "Hm \ufffd."
+
+
+def test_a_scenario_that_lacks_an_anchor_is_not_played() -> None:
+    record = json.loads(DEMO["support"].to_json())
+    del record["rub_goals"]["target_trust"]
+    scenario = Scenario.model_validate(record)
+    with pytest.raises(ValueError, match=r"'demo_support_\d+' has no rub_goals\.target_trust"):
+        play(scenario=scenario)
+    assert planned_calls(scenario, SETTINGS) == []

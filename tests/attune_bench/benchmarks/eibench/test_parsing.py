@@ -1,44 +1,61 @@
 """The words of a model without its reflection, and what is a judgement."""
 
 import json
+import re
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attune_bench.benchmarks.eibench.parsing import read_reaction, visible
+from attune_bench.benchmarks.eibench.parsing import read_output, read_reaction
 
 
 @pytest.mark.parametrize(
-    ("output", "aloud"),
+    ("output", "words", "thinking"),
     [
-        ("Tell me.", "Tell me."),
-        ("  Tell me.\n", "Tell me."),
-        ("<think>He is hurt.</think>Tell me.", "Tell me."),
-        ("<THINK>\nHe is hurt.\n</Think >\n\nTell me.", "Tell me."),
-        ("<thinking>He is hurt.</thinking> Tell <think>me</think>me.", "Tell me."),
-        # Never closed: nothing of it is said aloud.
-        ("<think>He is hurt. Tell me.", ""),
-        ("Tell me. <think>He is hurt.", "Tell me."),
-        ("<think>a</think>Tell me.<think>He is hurt.", "Tell me."),
-        # Never opened, as where a server opens it in the prompt.
-        ("He is hurt.</think>Tell me.", "Tell me."),
-        ("He is hurt.</think>", ""),
-        ("<think>a<think>b</think>c</think>Tell me.", "Tell me."),
-        ("<think></think>", ""),
-        ("", ""),
-        ("I think <b>so</b>.", "I think <b>so</b>."),
-        ("1 < 2, think > twice", "1 < 2, think > twice"),
+        ("Tell me.", "Tell me.", ""),
+        ("  Tell me.\n", "Tell me.", ""),
+        ("<think>He is hurt.</think>Tell me.", "Tell me.", "He is hurt."),
+        ("<THINK>\nHe is hurt.\n</Think>\n\nTell me.", "Tell me.", "He is hurt."),
+        ("<thinking>a</thinking> Tell <think> b</think>me.", "Tell me.", "a\nb"),
+        # As models close it by mistake.
+        ("<think>He is hurt.</think >Tell me.", "Tell me.", "He is hurt."),
+        ("<think>He is hurt.</thinki>Tell me.", "Tell me.", "He is hurt."),
+        # As in the benchmark's code: what is not between two tags is said aloud.
+        ("<think>He is hurt. Tell me.", "He is hurt. Tell me.", ""),
+        ("Tell me. <think>He is hurt.", "Tell me. He is hurt.", ""),
+        ("<think>a</think>Tell me.<think> He is hurt.", "Tell me. He is hurt.", "a"),
+        ("He is hurt.</think>Tell me.", "He is hurt.Tell me.", ""),
+        ("<think>a<think>b</think>c</think>Tell me.", "cTell me.", "a<think>b"),
+        # Thinking alone is nothing; tags that are no pair, or a pair closed by mistake, are a silence.
+        ("<think>He is hurt.</think>", "", "He is hurt."),
+        ("<think></think>\n", "", ""),
+        ("", "", ""),
+        (" \n", "", ""),
+        ("<think>", "...", ""),
+        ("</think>", "...", ""),
+        ("<think>He is hurt.</thinki>", "...", "He is hurt."),
+        ("I think <b>so</b>.", "I think <b>so</b>.", ""),
+        ("1 < 2, think > twice", "1 < 2, think > twice", ""),
     ],
 )
-def test_what_is_said_aloud(output: str, aloud: str) -> None:
-    assert visible(output) == aloud
+def test_what_is_said_aloud(output: str, words: str, thinking: str) -> None:
+    assert read_output(output) == (words, thinking)
 
 
-@given(st.lists(st.sampled_from(["<think>", "</think>", "<thinking>", "SECRET", "x", " "])))
+@given(st.lists(st.sampled_from(["<think>", "</think>", "<thinking>", "</thinki>", "words", "x", " "])))
 def test_no_tag_is_ever_said_aloud(pieces: list[str]) -> None:
-    assert "think" not in visible("".join(pieces))
+    assert "think" not in read_output("".join(pieces)).words
+
+
+@given(st.lists(st.sampled_from(["<think>", "</think>", "</think >", "a", "b", " "])))
+def test_nothing_is_lost_where_tags_are_paired_or_not(pieces: list[str]) -> None:
+    output = "".join(pieces)
+    read = read_output(output)
+    letters = re.sub(r"</?think[^>]*>|[\s.]", "", output)
+    kept = re.sub(r"</?think[^>]*>|[\s.]", "", read.words + read.thinking)
+    assert sorted(kept) == sorted(letters)
 
 
 SAID = {"reflection": "1. Hm.", "anger_delta": -3, "trust_delta": 2, "reply": "Well.", "continue": "yes"}
@@ -55,11 +72,11 @@ WHOLE = json.dumps(SAID)
         (WHOLE.replace("-3,", '-3, // three, as in "small"\n'), True),
         (WHOLE.replace("}", ",}"), True),
         (WHOLE.replace("}", ", // done\n}"), True),
-        (WHOLE.replace("}", ", // done\n}\n] {"), True),  # and what is behind it is open
-        (WHOLE.replace('"yes"}', '"yes'), True),
-        (WHOLE.removesuffix("}"), True),
         (f"<think>Hm.</think>{WHOLE.replace('2,', '+2,')}", True),
-        (WHOLE.replace("2,", "+2,").removesuffix('"}'), True),
+        (f"<think>Hm.</think>{WHOLE}", True),
+        (f"<think>He is hurt. {WHOLE}", True),
+        (f"He is hurt.</think>{WHOLE}", True),
+        (f"He is hurt.</think>```json\n{WHOLE}\n```", True),
         (WHOLE.replace("1. Hm.", "1.\nHm."), True),
     ],
 )
@@ -78,49 +95,67 @@ def test_repairs_leave_texts_alone() -> None:
     assert (found.reply, found.trust_delta) == (words, 2)
 
 
-@pytest.mark.parametrize("words", ["</think>", "<think>x</think>Well.", "Well. <think>Hm", "<THINKING>"])
 @pytest.mark.parametrize(
-    "form", ["{}", "<think>{{Hm}}</think>{}", "<THINK>{{Hm}}</THINK>{}", "```json\n{}\n```", "Here: {}."]
+    ("reply", "words"),
+    [
+        ("<think>x</think>Well.", "Well."),
+        ("Well. <think>Hm", "Well. Hm"),
+        ("x</think>Well.", "xWell."),
+        ("<think>x</thinki>Well.", "Well."),
+        ("</think>", "..."),
+        ("  ", "..."),
+        ("<think>x</think>", ""),  # Thinking goes before the object is looked for, and leaves nothing.
+        ("", ""),
+    ],
 )
-def test_a_tag_within_a_text_ends_no_reasoning(form: str, words: str) -> None:
+@pytest.mark.parametrize("form", ["{}", "<think>{{Hm}}</think>{}", "```json\n{}\n```", "Here: {}."])
+def test_thinking_within_a_reply(form: str, reply: str, words: str) -> None:
     # As where a simulator answers in the manner in which it is shown its own earlier words.
-    found = read_reaction(form.format(json.dumps({**SAID, "reply": words})), 50, 20)
+    found = read_reaction(form.format(json.dumps({**SAID, "reply": reply})), 50, 20)
     assert found is not None
-    assert (found.anger_delta, found.reply) == (-3, "Well." if "Well" in words else "...")
+    assert (found.anger_delta, found.reply) == (-3, words)
 
 
-def test_an_odd_quote_in_the_reasoning_hides_nothing() -> None:
-    found = read_reaction(f'<think>He said "no {{</think>{WHOLE.replace("2,", "+2,")}', 50, 20)
+def test_an_object_within_thinking_does_not_count() -> None:
+    other = json.dumps({**SAID, "anger_delta": 9})
+    found = read_reaction(f"<think>{other}</think>{WHOLE}", 50, 20)
     assert found is not None
-    assert (found.anger_delta, found.trust_delta, found.reply) == (-3, 2, "Well.")
+    assert found.anger_delta == -3
+    assert read_reaction(f"<think>{WHOLE}</think>", 50, 20) is None
 
 
-def test_white_space_behind_a_bracket_costs_no_quadratic_time() -> None:
-    # The largest answer that is taken: at quadratic time this would be hours.
-    assert visible("<" + " " * 1_000_000 + "x").endswith("x")
-
-
-def test_what_was_cut_off_is_read_as_far_as_it_goes() -> None:
-    # Each place at which an answer may end gives nothing, or values that it holds.
-    for end in range(len(WHOLE)):
-        found = read_reaction(WHOLE[:end], 50, 20)
-        if found is None:
-            continue
-        assert found.repaired
-        assert found.anger_delta in (None, 0, -3)
-        assert found.trust_delta in (None, 0, 2)
-        assert SAID["reply"].startswith(found.reply)  # type: ignore[attr-defined]
-        assert not found.stops
-    assert read_reaction('{"reflection": "1. a \\', 50, 20) is not None
-
-
-def test_of_a_list_that_was_closed_nothing_is_missing_where_an_answer_was_cut_off() -> None:
-    found = read_reaction('{"seen": ["a", "b"], "anger_delta": -3, "reply": "Wel', 50, 20)
+@pytest.mark.parametrize(
+    ("said", "reflection"),
+    [
+        ({"reflection": " Hm. "}, "Hm."),
+        ({"reflection": ["1. a", "2. b"]}, "['1. a', '2. b']"),
+        ({"reflection": ""}, "He is late."),
+        ({"reflection": None}, "He is late."),
+        ({}, "He is late."),
+    ],
+)
+def test_what_the_person_thought_is_the_reflection_else_the_thinking(said: dict[str, Any], reflection: str) -> None:
+    answer = json.dumps({"anger_delta": 1, "reply": "a", **said})
+    found = read_reaction(f"<think>He is late. </think>{answer}<think>b</think>", 50, 20)
     assert found is not None
-    assert (found.anger_delta, found.reply) == (-3, "Wel")
+    assert found.reflection == reflection
 
 
-@pytest.mark.parametrize(("value", "words"), [(3, "3"), (2.5, "2.5"), (True, ""), (None, ""), (["a"], "")])
+@pytest.mark.parametrize("tag", ["<think>", "<think", "</think", "<thinking></think "])
+def test_many_tags_cost_no_quadratic_time(tag: str) -> None:
+    # At quadratic time this would be hours.
+    assert read_output(tag * 200_000 + "x").words.endswith("x")
+
+
+def test_what_was_cut_off_cannot_be_read() -> None:
+    assert all(read_reaction(WHOLE[:end], 50, 20) is None for end in range(len(WHOLE)))
+    # A brace within a text closes nothing.
+    assert read_reaction('{"reflection": "a {b} c", "anger_delta": -3, "reply": "Wel', 50, 20) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "words"), [(3, "3"), (2.5, "2.5"), (True, ""), (None, ""), (["a"], ""), ({"a": "b"}, "")]
+)
 def test_a_reply_that_is_no_text(value: Any, words: str) -> None:
     found = read_reaction(json.dumps({**SAID, "reply": value}), 50, 20)
     assert found is not None

@@ -126,7 +126,7 @@ def test_a_user_speaks_first_in_every_request_of_the_model() -> None:
                 assert roles == ["system", "user"]
             else:
                 assert roles == ["system", "user", *["assistant", "user"] * (len(roles) // 2 - 1)], call.id
-    opener = load_prompts("attune_bench.benchmarks.eibench", "eibench-v1").render("en/opener")
+    opener = load_prompts("attune_bench.benchmarks.eibench", "eibench-v2").render("en/opener")
     assert all(call.messages[1]["content"] == opener for call in sent(marked("charm")) if call.role == "model")
 
 
@@ -174,10 +174,14 @@ def test_the_reply_that_judge_all_adds_is_judged_in_the_last_round() -> None:
     ]
 
 
-@pytest.mark.parametrize(("most", "said"), [(8, ("4", "5", "8")), (5, ("2", "3", "5")), (1, ("1", "1", "1"))])
-def test_late_rounds(most: int, said: tuple[str, ...]) -> None:
-    call = next(call for call in sent(marked("repair"), replace(SETTINGS, max_rounds=most)) if "round" in call.id)
-    assert re.findall(r"Rounds 1 to (\d).* Rounds (\d) to (\d):", text(call)) == [said]
+@pytest.mark.parametrize(("most", "said"), [(8, ("5", "8")), (5, ("3", "5")), (1, ("1", "1"))])
+@pytest.mark.parametrize(
+    ("language", "rounds"), [("en", r"Rounds (\d) to (\d): your patience"), ("zh", r"第 (\d) 到 (\d) 轮.你的耐心")]
+)
+def test_patience_wanes_in_the_second_half(language: Any, rounds: str, most: int, said: tuple[str, ...]) -> None:
+    settings = replace(SETTINGS, language=language, max_rounds=most)
+    call = next(call for call in sent(marked("repair"), settings) if "round" in call.id)
+    assert re.findall(rounds, text(call)) == [said]
 
 
 # Language and wording.
@@ -209,7 +213,7 @@ def test_every_file_of_the_wording_is_used_and_both_languages_have_the_same() ->
             used.add(key)
             return super().__getitem__(key)
 
-    prompts = load_prompts("attune_bench.benchmarks.eibench", "eibench-v1")
+    prompts = load_prompts("attune_bench.benchmarks.eibench", "eibench-v2")
     watched = replace(prompts, texts=Watched(prompts.texts))
     for scene in SCENES:
         for language in ("en", "zh"):
@@ -221,7 +225,7 @@ def test_every_file_of_the_wording_is_used_and_both_languages_have_the_same() ->
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_instructions_hold_the_rubric(language: str) -> None:
-    rubric = load_prompts("attune_bench.benchmarks.eibench", "eibench-v1").texts[f"{language}/simulator"]
+    rubric = load_prompts("attune_bench.benchmarks.eibench", "eibench-v2").texts[f"{language}/simulator"]
     rows = re.findall(r"^\|[^|]*\| ([^|]*?) \| ([^|]*?) \|$", rubric, re.MULTILINE)[-8:]
     numbers = [tuple(re.findall(r"[+-]?\d+", cell)) for row in rows for cell in row]
     assert numbers == [
@@ -230,7 +234,7 @@ def test_the_instructions_hold_the_rubric(language: str) -> None:
         *(("-3", "-5"), ("+3", "+5")),
         *(("-6", "-8"), ("+6", "+8")),
         *(("+1", "+4"), ("-1", "-4")),
-        *(("+5", "+7"), ("-5", "-7")),
+        *(("+5", "+8"), ("-5", "-8")),
         *(("+8", "+10"), ("-8", "-10")),
         *(("+5", "+10"), ("-5", "-10")),
     ]

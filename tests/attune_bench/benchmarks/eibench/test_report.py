@@ -3,23 +3,10 @@
 import json
 
 import pytest
-from anchored import ended, failure, scenario, scenarios
+from anchored import DATA, EPISODES, FAILED, FIVE, R1, R2, S1, ended, scenario
 
 from attune_bench import score
 from attune_bench.fingerprint import fingerprint
-
-# As in test_scoring.py.
-DATA = scenarios(["s1", "r1", "r2", "c1"])
-EPISODES = [ended("s1", (50, 30)), ended("r1", (80, 10)), ended("r2", (20, 60))]
-S1, R1, R2 = (4 / 9 + 3 / 7) / 2, (-1 / 2 - 1 / 3) / 2, 1.0
-FIVE = [scenario(name, "support") for name in "abcde"]
-FAILED = [
-    ended("a", (20, 60)),
-    ended("b", (70, 14), ended_by="parse_failed"),  # 0 and -1/15
-    ended("c", (80, 15), ended_by="simulator_stop"),  # an empty history: no reply of the model; -1/2 and 0
-    ended("d", (None, None)),
-    failure("e"),
-]
 
 
 def test_coverage_is_of_the_scenarios_given_and_others_are_told() -> None:

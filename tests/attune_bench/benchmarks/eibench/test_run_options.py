@@ -38,8 +38,8 @@ def test_the_last_reply_of_charm_is_judged_where_it_is_asked_for(
             judgements,
         ]
     (episode,) = load_episodes(tmp_path / "m")
-    start = load_scenarios("demo")["demo_charm_01"].initial_calibration
-    assert (episode.final_anger, episode.outcome) == (start.initial_anger - judgements, "max_rounds")
+    initial, _, _ = load_scenarios("demo")["demo_charm_01"].anchors("anger")
+    assert (episode.final_anger, episode.outcome) == (initial - judgements, "max_rounds")
     # The history alternates: three replies, and what the person said between them.
     assert (episode.n_rounds, len(episode.history)) == ((3 + judgements) // 2, 3 + judgements)
 

@@ -386,11 +386,11 @@ def test_a_limit_of_the_cost_is_kept_and_the_rest_goes_on(tmp_path: Path) -> Non
         return said(talk(body))
 
     with ModelServer(charge) as server:
-        outcome = run(server, DEMO, tmp_path, prices=PRICES, max_cost=0.12)
+        outcome = run(server, DEMO, tmp_path, prices=PRICES, max_cost=0.16)
         assert outcome.stopped is not None
-        assert "the limit of 0.12 USD" in outcome.stopped
+        assert "the limit of 0.16 USD" in outcome.stopped
         assert 0 < outcome.finished < len(DEMO)
-        assert spent <= 0.12
+        assert spent <= 0.16
         assert len(lines(tmp_path)) == outcome.finished
         assert run(server, DEMO, tmp_path, prices=PRICES, max_cost=100.0).finished == len(DEMO)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from anchored import STATES, ended, failure, played, scenario, scenarios
+from anchored import DATA, EPISODES, FAILED, FIVE, R1, R2, S1, STATES, ended, played, scenario, scenarios
 
 from attune_bench import Scores, score
 from attune_bench.stats.comparability import MixedSettingsError
@@ -15,22 +15,6 @@ from attune_data import Episode
 from attune_metrics import MetricInputError
 from attune_metrics.catalog import CATALOG
 from attune_metrics.signature import Signature
-
-# Three of four scenes are in the data, two were played; the rewards are those of the specification's vectors.
-DATA = scenarios(["s1", "r1", "r2", "c1"])
-EPISODES = [ended("s1", (50, 30)), ended("r1", (80, 10)), ended("r2", (20, 60))]
-# (70 - 50) / (70 - 25) and (30 - 15) / (50 - 15); (70 - 80) / (90 - 70) and (10 - 15) / 15; both targets reached.
-S1, R1, R2 = (4 / 9 + 3 / 7) / 2, (-1 / 2 - 1 / 3) / 2, 1.0
-
-# One good episode, at +1, and every kind of failure; what the last state would score stands beside it.
-FIVE = [scenario(name, "support") for name in "abcde"]
-FAILED = [
-    ended("a", (20, 60)),
-    ended("b", (70, 14), ended_by="parse_failed"),  # 0 and -1/15
-    ended("c", (80, 15), ended_by="simulator_stop"),  # an empty history: no reply of the model; -1/2 and 0
-    ended("d", (None, None)),
-    failure("e"),
-]
 
 
 def one(scores: Scores, *names: str) -> tuple[Any, ...]:
@@ -57,8 +41,9 @@ def one(scores: Scores, *names: str) -> tuple[Any, ...]:
 )
 def test_rewards_of_the_specification(state: tuple[int, int], anger: float, trust: float, reward: float) -> None:
     scores = score(scenarios(["s1"]), [ended("s1", state)])
-    found = one(scores, "anger_score", "trust_score", "reward", "final_anger", "final_trust")
-    assert found == pytest.approx((anger, trust, reward, *state), abs=1e-12)
+    for found in (scores, score(scenarios(["s1"]), [ended("s1", state)], published=True)):
+        values = one(found, "anger_score", "trust_score", "reward", "final_anger", "final_trust")
+        assert values == pytest.approx((anger, trust, reward, *state), abs=1e-12)
 
 
 @pytest.mark.parametrize("reward", STATES)

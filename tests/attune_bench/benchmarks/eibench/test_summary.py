@@ -6,25 +6,15 @@ The anchors of every scenario: anger 70, target 25, worst 90; trust 15, 50, 0.
 import json
 
 import pytest
-from anchored import ended, failure, played, scenario, scenarios
+from anchored import DATA, EPISODES, FAILED, R1, R2, S1, ended, played, scenario, scenarios
 
 from attune_bench import score
 from attune_bench.benchmarks.eibench.summary import model_summary
 
 BLOCK = "n failed reward low high anger_score trust_score final_anger final_trust reason".split()
 TOP = "model n overall by_scene failed reward_if_failed scenarios coverage".split()
-DATA = scenarios(["s1", "r1", "r2", "c1"])
-EPISODES = [ended("s1", (50, 30)), ended("r1", (80, 10)), ended("r2", (20, 60))]
-# As in test_scoring.py.
-S1, R1, R2 = (4 / 9 + 3 / 7) / 2, (-1 / 2 - 1 / 3) / 2, 1.0
+# As in `anchored`, but of two scenes.
 FIVE = [scenario("a", "support"), *(scenario(name, "repair") for name in "bcde")]
-FAILED = [
-    ended("a", (20, 60)),
-    ended("b", (70, 14), ended_by="parse_failed"),
-    ended("c", (80, 15), ended_by="simulator_stop"),
-    ended("d", (None, None)),
-    failure("e"),
-]
 
 
 def test_summary_has_micro_and_macro_means_and_counts() -> None:
