@@ -257,7 +257,7 @@ def test_without_what_a_section_needs_it_says_so(scenarios: Collection[Scenario]
     assert why["Trajectories"] == "no episode that did not fail says how the state moved"
     assert "Left out: 1 episode of scenarios that are not in the data." in text_of(page)
     assert (
-        "All runs: not recorded, so perhaps not the same: version of the simulator's instructions, simulator"
+        "All runs: not recorded, so perhaps not the same: version of the simulator's instructions, instructions"
         in text_of(page)
     )
     without = left_out(scores.report(format="html", resamples=50))

@@ -39,6 +39,7 @@ NUMBERS = ("reward", "anger_score", "trust_score", "final_anger", "final_trust")
 FAILURES = ("error", "parse_failed", "empty_reply", "empty_simulator_reply", "no_final_state")
 DECISIVE: Mapping[str, str] = {
     "prompt_version": "version of the simulator's instructions",
+    "prompt_hash": "instructions",
     "simulator": "simulator",
     "max_rounds": "number of rounds",
     "temperature": "temperature",
@@ -160,7 +161,8 @@ def _settings(episode: Episode) -> dict[str, Any]:
     # A temperature that is null was left to the server.
     if "temperature" in given and settings["temperature"] is None:
         settings["temperature"] = "of the server"
-    return settings | {name: given.get(name) for name in ("language", "seed")}
+    others = ("provider", "simulator_provider", "simulator_temperature", "seed", "language")
+    return settings | {name: given[name] for name in others if name in given}
 
 
 def check_episodes(episodes: Sequence[Episode]) -> None:

@@ -84,7 +84,13 @@ def _config_hash(configuration: Mapping[str, Any]) -> str:
 def _fields(scenario: Scenario, settings: EIBenchSettings, source: Source) -> Mapping[str, Any]:
     """Return what an episode records of its run."""
     config_hash = _config_hash(_configuration(settings, source.providers))
-    return {"config_hash": config_hash, "scenario_hash": fingerprint([scenario])}
+    return {
+        "config_hash": config_hash,
+        "scenario_hash": fingerprint([scenario]),
+        "prompt_hash": settings.prompts.hash,
+        "provider": source.providers["model"],
+        "simulator_provider": source.providers["simulator"],
+    }
 
 
 @contextmanager

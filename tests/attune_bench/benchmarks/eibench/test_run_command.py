@@ -37,7 +37,7 @@ def test_run_writes_results_that_score_reads(call: Invoke, tmp_path: Path) -> No
     lines = [json.loads(line) for line in (tmp_path / "out/vendor_model/results.jsonl").read_bytes().splitlines()]
     [reward] = scores.summary(metrics=["reward"], resamples=9)["value"]
     assert reward == pytest.approx(sum(line["reward"] for line in lines) / 6, abs=1e-12)
-    assert "simulator vendor/person" in call("report", "--scores", "scores.parquet")[1]
+    assert "simulator vendor/person" in " ".join(call("report", "--scores", "scores.parquet")[1].split())
 
 
 def test_what_to_call_next_can_be_pasted(call: Invoke) -> None:

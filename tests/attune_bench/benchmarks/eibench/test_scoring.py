@@ -287,7 +287,7 @@ def test_episodes_of_one_simulator_and_several_models_are_comparable() -> None:
     }.items()
     said = (
         "All runs: version of the simulator's instructions v1, simulator x, number of rounds 8, configuration 0f; not "
-        "recorded, so perhaps not the same: temperature, answer format."
+        "recorded, so perhaps not the same: instructions, temperature, answer format."
     )
     assert said in " ".join(scores.report(resamples=50).split())
 
@@ -295,8 +295,8 @@ def test_episodes_of_one_simulator_and_several_models_are_comparable() -> None:
 def test_settings_that_episodes_do_not_name_are_told() -> None:
     scores = score(scenarios(["s1"]), played({"a": [1.0]}, ["s1"]))
     said = (
-        "All runs: not recorded, so perhaps not the same: version of the simulator's instructions, simulator, number "
-        "of rounds, temperature, answer format, configuration."
+        "All runs: not recorded, so perhaps not the same: version of the simulator's instructions, instructions, "
+        "simulator, number of rounds, temperature, answer format, configuration."
     )
     assert said in " ".join(scores.report(resamples=50).split())
 
