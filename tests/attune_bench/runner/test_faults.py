@@ -300,7 +300,7 @@ def test_fewer_at_once_after_429(demo: list[Conversation], tmp_path: Path) -> No
 
 def test_a_placeholder_for_a_key_changes_no_answer(demo: list[Conversation], tmp_path: Path) -> None:
     """Local servers are given keys such as none, which are words of answers too."""
-    drafts = json.dumps({"response": "I feel none of it, and say so."})
+    drafts = json.dumps({"drafted_response": "I feel none of it, and say so."})
     with ModelServer(lambda _number, _body: said(drafts)) as server:
         where = endpoint("local", base_url=server.url + "?version=feel", api_key="none")
         run_sync(TASK, demo[:1], AttuneBenchSettings("m"), where, output=tmp_path)
