@@ -190,10 +190,10 @@ def test_what_is_changed_above_is_seen_where_it_may_be(five_turns: Conversation)
     for strategy in STRATEGIES:
         settings = _settings("omniscient", strategy, ())
         twin = Conversation.model_validate(_profile(_record(five_turns)))
-        shown = ("LEAK-country", "LEAK-diagnosis", "987654321", "LEAK-score", "LEAK-attitude", "LEAK-response")
+        words = ("LEAK-country", "LEAK-diagnosis", "987654321", "LEAK-score", "LEAK-attitude", "LEAK-response")
         for call, other in zip(planned_calls(five_turns, settings), planned_calls(twin, settings), strict=True):
             assert call != other
-            assert all(word in _text(other) for word in shown)
+            assert all(word in _text(other) for word in words)
     record = _record(five_turns)
     record["prePanas"] = {"totalPositiveAffect": 12, "totalNegativeAffect": 13, "responses": {}}
     twin = Conversation.model_validate(record)

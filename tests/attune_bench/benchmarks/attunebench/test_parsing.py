@@ -231,7 +231,9 @@ def test_an_integer_of_any_length_costs_no_other_answer() -> None:
 
 @pytest.mark.parametrize("literal", ["NaN", "Infinity", "-Infinity", "1e999", "9" * 5000])
 def test_what_is_no_finite_number_is_no_text(literal: str) -> None:
-    found = find_object(f'{{"drafted_response": {literal}, "q1_lookingFor": [{literal}], "q2_emotionClarity": {literal}}}')
+    found = find_object(
+        f'{{"drafted_response": {literal}, "q1_lookingFor": [{literal}], "q2_emotionClarity": {literal}}}'
+    )
     assert found is not None
     tally = Tally()
     assert parsing.read_draft(found.value, tally) == {}
@@ -310,7 +312,8 @@ KEYS = st.one_of(
     st.text(max_size=4),
     st.sampled_from(
         """
-        drafted_response response_reasoning emotion_reasoning emotions emotion intensity answers B1 B7 observed preferred choices 0 11 overall_score
+        drafted_response response_reasoning emotion_reasoning
+        emotions emotion intensity answers B1 B7 observed preferred choices 0 11 overall_score
         panas Proud upset totalPositiveAffect q1_lookingFor q2_emotionClarity q3_modelFit q3_followUp_whatFeltOff
         fourBranchScores perceiving""".split()
     ),

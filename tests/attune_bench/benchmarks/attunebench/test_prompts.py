@@ -107,7 +107,11 @@ def test_a_draft_cannot_leave_its_block(conversation: Json, oracle: Oracle) -> N
     seen: list[Call] = []
 
     def wrap(text: str, call: Call, attempt: int) -> str:
-        return f'{{"drafted_response": "{attack}", "response_reasoning": "{attempt}"}}' if call.id == "turn-1/draft" else text
+        return (
+            f'{{"drafted_response": "{attack}", "response_reasoning": "{attempt}"}}'
+            if call.id == "turn-1/draft"
+            else text
+        )
 
     asyncio.run(run_conversation(record, oracle(record, seen, wrap), SETTINGS))
     judged = next(call for call in seen if call.id == planned.id)

@@ -83,7 +83,7 @@ def test_answers_that_cannot_be_read_are_counted_at_the_end(call: Invoke, five_t
 
     def silent(number: int, body: dict[str, Any]) -> bytes:
         asked = body["messages"][-1]["content"]
-        unreadable = "## The whole conversation" in asked or ("what the HP felt" in asked and number < 20)
+        unreadable = "## The whole conversation" in asked or ("step 2: the OM's reply" in asked and number < 20)
         return said("Who knows?" if unreadable else answer_to(body))
 
     with ModelServer(silent) as server:
