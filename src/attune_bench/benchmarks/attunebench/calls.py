@@ -289,11 +289,11 @@ def _known(total: float | None) -> str:
     return "an unknown number" if total is None else f"{total:g}"
 
 
-def _filled(profile: Mapping[str, Any]) -> dict[str, Any]:
+def _filled(profile: Any) -> Any:
     """Return what a profile says, without its empty entries and without who the participant is."""
-    entries = {
-        key: _filled(value) if isinstance(value, dict) else value
-        for key, value in profile.items()
-        if key != "participant_id"
-    }
+    if isinstance(profile, list):
+        return [_filled(item) for item in profile]
+    if not isinstance(profile, dict):
+        return profile
+    entries = {key: _filled(value) for key, value in profile.items() if key != "participant_id"}
     return {key: value for key, value in entries.items() if value not in (None, "", [], {})}

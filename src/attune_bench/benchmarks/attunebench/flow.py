@@ -98,10 +98,10 @@ def assemble(conversation: Conversation, answers: Mapping[str, str], settings: A
     Returns
     -------
     Run
-        The content of the run file, apart from its source, provider, duration and costs. Its ``calls`` say of each
-        call whether the answer was ``parsed`` as it was, ``repaired``, readable when ``retried``, or ``failed`` (also
-        where it is missing), and how many of its values were ``dropped``. What was not answered is absent. A draft
-        that failed is not judged.
+        The content of the run file, apart from its source, provider, strategy, judges, duration and costs. Its
+        ``calls`` say of each call whether the answer was ``parsed`` as it was, ``repaired``, readable when
+        ``retried``, or ``failed`` (also where it is missing), and how many of its values were ``dropped``. What was
+        not answered is absent. A draft that failed is not judged.
 
     Examples
     --------

@@ -39,7 +39,7 @@ PROFILE = {
     "demographics": {"country": "A-COUNTRY", "diagnoses": ["A-DIAGNOSIS"], "education": None, "own": "AN-OWN-KEY"},
     "computed_scores": {"who_5": 13},
     "conversation_topic_attitude": "AN-ATTITUDE",
-    "responses": {"q7": "A-RESPONSE"},
+    "responses": [{"q7": "A-RESPONSE", "participant_id": "A-PARTICIPANT"}],
     "notes": [],
 }
 
@@ -157,6 +157,7 @@ FACTS = [
     ),
     Fact("the HP's message", "turn-1/draft", ("MESSAGE-1",), ("REPLY-1", "IMPROVED-1", "EDITED-1")),
     Fact("as if it were the OM", "turn-1/draft", ("the reply that you would give to the HP if you were the OM",)),
+    Fact("before the OM's reply", "turn-1/draft", ("You have not seen the OM's reply yet",)),
     Fact("emotions come later", "turn-1/draft", ("Do not predict the HP's emotions yet",)),
     Fact(
         "in omniscient modes the whole profile, unknown keys and responses too",
@@ -177,7 +178,13 @@ FACTS = [
     Fact("no empty key, and not who it is", "turn-1/draft", hidden=("education", "profile_type", "notes", "A-PARTI")),
     Fact("the profile on the first turn only", "turn-2/draft", ("MESSAGE-2",), ("A-COUNTRY", "add up to")),
     Fact("the key of a draft", "turn-1/draft", ('{"drafted_response": string',)),
-    Fact("and its trace", "turn-1/draft", ('"response_reasoning": string}',), modes=VERBOSE, only_in_modes=True),
+    Fact(
+        "and its trace",
+        "turn-1/draft",
+        ('"response_reasoning": string}', "`response_reasoning` is your reasoning trace", "Cite the words"),
+        modes=VERBOSE,
+        only_in_modes=True,
+    ),
     Fact("message and reply", "turn-2/read", ("MESSAGE-2", "REPLY-2"), ("IMPROVED-2", "EDITED-2", "MESSAGE-1")),
     Fact("emotions that the HP is experiencing", "turn-2/read", ("emotions that the HP is experiencing",)),
     Fact("only the 20 words", "turn-2/read", (f"Use only these words, each at most once: {', '.join(WORDS)}.",)),
@@ -197,7 +204,13 @@ FACTS = [
     Fact("observer phrasing", "turn-2/read", (BOOK.binary["B11"].observer_text,), (BOOK.binary["B11"].text,)),
     Fact("ids to skip", "turn-2/read", (f"Skip the questions that do not apply to this turn: {SKIPPED}.",)),
     Fact("skipped questions are not asked", "turn-2/read", hidden=("- B5:", "- B16:")),
-    Fact("the trace", "turn-2/read", ('"emotion_reasoning": string',), modes=VERBOSE, only_in_modes=True),
+    Fact(
+        "the trace",
+        "turn-2/read",
+        ('"emotion_reasoning": string', "why you name these emotions and judge the reply", "Cite the words"),
+        modes=VERBOSE,
+        only_in_modes=True,
+    ),
     Fact("the HP's wording", "turn-2/read-hp", (BOOK.binary["B11"].text,), (BOOK.binary["B11"].observer_text,)),
     Fact("(a) as in the review", "turn-2/read-hp", TWO_ANSWERS),
     Fact("(b) this exact question", "turn-2/read-hp", ("how did the HP answer this exact question? Predict",)),
