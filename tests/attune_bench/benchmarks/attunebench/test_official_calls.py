@@ -148,7 +148,10 @@ FACTS = [
     Fact(
         "an example, unwanted advice",
         "turn-2/read-hp",
-        ('It gave advice, and the HP did not want any: `observed` is "yes" and `preferred` is "no".',),
+        (
+            'whether the response gave advice. It gave advice, and the HP did not want any: `observed` is "yes" and '
+            '`preferred` is "no".',
+        ),
     ),
     Fact("message, reply, alternates", "turn-2/pairwise", ("MESSAGE-2", "REPLY-2", "IMPROVED-2", "EDITED-2")),
     Fact(
