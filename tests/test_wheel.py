@@ -44,7 +44,7 @@ def test_wheel_alone_runs_the_demo(tmp_path: Path) -> None:
         "from attune_data.codebook import codebook_folder;"
         "from attune_data.attunebench.instruments import instruments;"
         "from attune_bench.runner.prompts import load_prompts;"
-        "load_prompts('attune_bench.benchmarks.attunebench', 'v1').texts['system'];"
+        "load_prompts('attune_bench.benchmarks.attunebench', 'v2').texts['system'];"
         "load_prompts('attune_bench.benchmarks.eibench', 'eibench-v2');"
         "print(len(instruments), codebook_folder())"
     )

@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 
+from attune_data import load_codebook, load_runs
+from attune_metrics.attunebench.panas import Panas, panas_totals
+
 Json = dict[str, Any]
 Triple = tuple[str, str, str]
 Read = Callable[[Any], tuple[Json, list[Triple]]]
@@ -100,6 +103,27 @@ def panas_cases(path: str, items: str, word: str) -> list[Case]:
     ]
 
 
+def midpoint_cases() -> list[Case]:
+    def panas(positive: int | None, negative: int | None, items: Json) -> Json:
+        return {"totalPositiveAffect": positive, "totalNegativeAffect": negative, "items": items}
+
+    both = dict.fromkeys((emotion.word for emotion in load_codebook().emotions.values()), 4)
+    ten = {word: rating for word, rating in both.items() if load_codebook().emotions[word.lower()].affect == "positive"}
+    # Ten items of 4 are 40; with one of 5 they are 41.
+    return [
+        finds("midpoint, both", RUN_PANAS, panas(40, 40, dict.fromkeys(both, 2)), RUN_PANAS, "midpoint-totals"),
+        finds("midpoint, one", RUN_PANAS, panas(40, 40, both | {"Upset": 5}), RUN_PANAS, "midpoint-totals"),
+        finds("midpoint, ten items", RUN_PANAS, panas(40, 40, ten | {"Proud": 5}), RUN_PANAS, "midpoint-totals"),
+        quiet("midpoint is the sum", RUN_PANAS, panas(40, 40, both)),
+        quiet("midpoint, nine items", RUN_PANAS, panas(40, 40, {**ten, "Proud": None, "Alert": 7})),
+        quiet("midpoint, no items", RUN_PANAS, panas(40, 40, {})),
+        quiet("one total at the midpoint", RUN_PANAS, panas(40, None, both | {"Upset": 5})),
+        finds(
+            "another total", RUN_PANAS, panas(40, 41, both), f"{RUN_PANAS}.totalNegativeAffect", "panas-total",
+        ),
+    ]  # fmt: skip
+
+
 def turn_cases(turn: Callable[[int], Json]) -> list[Case]:
     def turns(*numbers: int) -> list[Json]:
         return [turn(number) for number in numbers]
@@ -151,6 +175,7 @@ RUN_CASES = [
     *tag_cases(RUN_TAGS),
     *wide_cases(RUN_WIDE),
     *panas_cases(RUN_PANAS, "items", "Proud"),
+    *midpoint_cases(),
     *turn_cases(lambda number: {"turnNumber": number}),
     *(
         finds(f"question of {field}", f"$.turns[0].{field}.B99", "yes", f"$.turns[0].{field}",
@@ -254,3 +279,23 @@ def test_issue_names_the_value_and_the_mistake(
 ) -> None:
     issue = load_conversation(put(conversation, path, value)).found[0]
     assert [word for word in words if word.lower() not in str(issue).lower()] == []
+
+
+def test_a_midpoint_issue_says_what_each_protocol_measures(
+    run: Json, put: Put, save: Callable[[Any, str], Any]
+) -> None:
+    items = dict.fromkeys((emotion.word for emotion in load_codebook().emotions.values()), 2)
+    panas = {"totalPositiveAffect": 40, "totalNegativeAffect": 40, "items": items}
+    runs = load_runs(save(put(run, RUN_PANAS, panas), "run.json"))
+    [issue] = runs.found
+    # Ten items of 2 are 20.
+    assert "the positive items add up to 20 and the negative items add up to 20; did the tool" in issue.message
+    assert issue.consequence == (
+        "kept; protocol released measures the midpoint, not the model; protocol documented uses the items of an affect "
+        "where all ten are there"
+    )
+    form = Panas(items, 40, 40)
+    measured = [panas_totals(form, protocol=name).positive for name in ("released", "documented")]
+    assert measured == [40, 20]
+    short = Panas({word: rating for word, rating in items.items() if word != "Proud"}, 40, 40)
+    assert panas_totals(short, protocol="documented").positive == 40

@@ -59,7 +59,10 @@ def answer_to(body: Json) -> str:
     asked = re.findall(r"^- (B\d+):", body["messages"][-1]["content"], re.MULTILINE)
     yes_no = {"enum": ["yes", "no"]}
     pair = {"type": "object", "properties": {"observed": yes_no, "preferred": yes_no}}
-    every = {"answers": {"type": "object", "properties": dict.fromkeys(asked, pair)}, "response": {"type": "string"}}
+    every = {
+        "answers": {"type": "object", "properties": dict.fromkeys(asked, pair)},
+        "drafted_response": {"type": "string"},
+    }
     choices = {"type": "object", "properties": {key: {"enum": ["A", "B"]} for key in map(str, range(12))}}
     panas = {"type": "object", "properties": {"Proud": {"enum": [1, 4, 7]}}}
     return json.dumps(fill({"type": "object", "properties": {**every, "choices": choices, "panas": panas}}))

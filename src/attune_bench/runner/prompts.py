@@ -54,8 +54,8 @@ class Prompts:
 
         Examples
         --------
-        >>> prompts = load_prompts("attune_bench.benchmarks.attunebench", "v1")
-        >>> prompts.render("draft", context="", number="1", message="$boundary", reasoning="").count("$boundary")
+        >>> prompts = load_prompts("attune_bench.benchmarks.attunebench", "v2")
+        >>> prompts.render("system", mode=" $boundary", boundary="94bf5b05").count("$boundary")
         1
         """
         return Template(self.texts[name]).substitute(values).strip()

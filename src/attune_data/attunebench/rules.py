@@ -13,7 +13,14 @@ from attune_data.attunebench.codebook import load_codebook
 from attune_data.attunebench.conversation import Conversation
 from attune_data.attunebench.instruments import instruments
 from attune_data.attunebench.parts import BinaryJudgement, ComputedScores, ConversationWideQuestions, MoodShiftTag, Turn
-from attune_data.attunebench.run import ANSWER_FIELDS, JudgeScores, PredictedConversationWide, Run, RunTurn
+from attune_data.attunebench.run import (
+    ANSWER_FIELDS,
+    JudgeScores,
+    PredictedConversationWide,
+    PredictedPanas,
+    Run,
+    RunTurn,
+)
 from attune_data.fixes import Findings
 from attune_data.record import Label
 
@@ -134,13 +141,44 @@ def _check_panas(
         ratings = {word.lower(): rating for word, rating in items.items()}
         strange = [word for word in items if word.lower() not in known.emotions]
         _report_unknown(strange, f"{path}.{where}", "unknown-panas-word", known.emotions, findings)
-    for name, words, total in zip(("Positive", "Negative"), (known.positive, known.negative), totals, strict=True):
-        if total is None:
-            continue
+    for (affect, added), total in zip(_sums_of_ten(ratings, known).items(), totals, strict=True):
+        if None not in (added, total) and added != total:
+            message = f"the ten items add up to {added}"
+            findings.add(f"{path}.total{affect.title()}Affect", "panas-total", "warning", total, message, "kept")
+
+
+def _sums_of_ten(ratings: Mapping[str, int | None], known: _Vocabulary) -> dict[str, int | None]:
+    """Return the sum of the ratings of each affect; None where one of its ten items is missing."""
+    sums: dict[str, int | None] = {}
+    for affect, words in (("positive", known.positive), ("negative", known.negative)):
         rated = [rating for rating in map(ratings.get, words) if rating is not None]
-        if len(rated) == len(words) and sum(rated) != total:
-            message = f"the ten items add up to {sum(rated)}"
-            findings.add(f"{path}.total{name}Affect", "panas-total", "warning", total, message, "kept")
+        sums[affect] = sum(rated) if len(rated) == len(words) else None
+    return sums
+
+
+def _check_predicted_panas(predicted: PredictedPanas, path: str, known: _Vocabulary, findings: Findings) -> None:
+    """Check a predicted PANAS; two totals at the midpoint against the items are one finding."""
+    totals = (predicted.total_positive_affect, predicted.total_negative_affect)
+    if totals == (_MIDPOINT, _MIDPOINT):
+        sums = _sums_of_ten({word.lower(): rating for word, rating in predicted.items.items()}, known)
+        others = [
+            f"the {affect} items add up to {added}" for affect, added in sums.items() if added not in (None, _MIDPOINT)
+        ]
+        if others:
+            message = (
+                f"{' and '.join(others)}; did the tool that wrote the file not ask for the totals, and fill in the "
+                "midpoint?"
+            )
+            consequence = (
+                "kept; protocol released measures the midpoint, not the model; protocol documented uses the items of "
+                "an affect where all ten are there"
+            )
+            findings.add(path, "midpoint-totals", "warning", list(totals), message, consequence)
+            totals = (None, None)
+    _check_panas(predicted.items, totals, path, "items", known, findings)
+
+
+_MIDPOINT = 40
 
 
 def _check_scores(scores: ComputedScores, path: str, known: _Vocabulary, findings: Findings) -> None:
@@ -263,9 +301,8 @@ def check_run(run: Run, findings: Findings) -> None:
         consequence = "turns are scored; what needs the rest is null"
         findings.add("$.post_conversation", "incomplete-run", "warning", None, message, consequence)
         return
-    predicted = post.predicted_post_panas
-    totals = (predicted.total_positive_affect, predicted.total_negative_affect)
-    _check_panas(predicted.items, totals, "$.post_conversation.predicted_post_panas", "items", known, findings)
+    path = "$.post_conversation.predicted_post_panas"
+    _check_predicted_panas(post.predicted_post_panas, path, known, findings)
     path = "$.post_conversation.predicted_conversation_wide"
     _check_wide(post.predicted_conversation_wide, path, known, findings)
 

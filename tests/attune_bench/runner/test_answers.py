@@ -95,6 +95,6 @@ def test_long_answers_end(unit: str) -> None:
 
 def test_a_long_draft_is_kept_whole() -> None:
     text = "a\n" * 2_500_000
-    found = find_object(f'Reply: {{"response": "{text}"}}')
+    found = find_object(f'Reply: {{"drafted_response": "{text}"}}')
     assert found is not None
     assert read_draft(found.value, Tally()) == {"em_drafted_response": text}

@@ -74,9 +74,11 @@ ANSWERS: dict[str, Callable[[Json], bytes | str]] = {
     "null": lambda _: said(None),
     "the word null": lambda _: said("null"),
     "parts": lambda body: said([{"type": "text", "text": answer_to(body)}]),
-    "wrong types": lambda _: said(json.dumps({"response": 3, "answers": "yes", "emotions": {"a": 1}, "panas": []})),
+    "wrong types": lambda _: said(
+        json.dumps({"drafted_response": 3, "answers": "yes", "emotions": {"a": 1}, "panas": []})
+    ),
     "unknown emotions": lambda _: said(json.dumps({"emotions": [{"emotion": "Flabbergasted", "intensity": 99}]})),
-    "echo of the key": lambda _: said(json.dumps({"response": f"Your key is {KEY}."})),
+    "echo of the key": lambda _: said(json.dumps({"drafted_response": f"Your key is {KEY}."})),
     "wrong content type": lambda body: said(answer_to(body)).replace(b"application/json", b"text/plain"),
     "odd usage": lambda body: said(answer_to(body), prompt_tokens="many", completion_tokens=-1, cost=float("inf")),
 }
@@ -300,7 +302,7 @@ def test_fewer_at_once_after_429(demo: list[Conversation], tmp_path: Path) -> No
 
 def test_a_placeholder_for_a_key_changes_no_answer(demo: list[Conversation], tmp_path: Path) -> None:
     """Local servers are given keys such as none, which are words of answers too."""
-    drafts = json.dumps({"response": "I feel none of it, and say so."})
+    drafts = json.dumps({"drafted_response": "I feel none of it, and say so."})
     with ModelServer(lambda _number, _body: said(drafts)) as server:
         where = endpoint("local", base_url=server.url + "?version=feel", api_key="none")
         run_sync(TASK, demo[:1], AttuneBenchSettings("m"), where, output=tmp_path)

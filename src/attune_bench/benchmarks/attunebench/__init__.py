@@ -74,6 +74,8 @@ BENCHMARK = Benchmark(
         "Scores measure agreement with what the participant reported, not the emotional intelligence of a model: a "
         "self-report can be incomplete, and a model can agree with it for other reasons than understanding.",
         "For research, not a clinical instrument: the scores say nothing of any single person.",
+        "What a score may be compared with, and how runs made here differ from published ones, is in "
+        "docs/comparability.md.",
     ),
     scores_format=ScoresFormat(
         keys=frozenset(("conversations", "aggregates")),

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from attune_bench.benchmarks.attunebench import schemas
-from attune_bench.benchmarks.attunebench.model_view import Pair, SeenTurn, see
+from attune_bench.benchmarks.attunebench.model_view import MASKS, SeenTurn, see
 from attune_bench.benchmarks.attunebench.settings import AttuneBenchSettings
 from attune_bench.runner.calls import Call, Message, message
 from attune_bench.runner.prompts import Fence
@@ -14,8 +14,6 @@ from attune_metrics.attunebench.panas import Panas, panas_totals
 from attune_metrics.attunebench.response import JUDGE_DIMENSIONS
 
 __all__ = ["ConversationCalls"]
-
-_MASKS = {"original": "original", "alternate": "alternate1", "human": "alternate2"}
 
 
 class ConversationCalls:
@@ -35,27 +33,24 @@ class ConversationCalls:
         totals = panas_totals(Panas(seen.pre_items, *seen.pre_totals))
         self.pre_totals = {name: getattr(totals, affect) for affect, name in schemas.TOTALS.items()}
         self.words = ", ".join(emotion.word for emotion in codebook.emotions.values())
-        self._profile = _profile(conversation, self.pre_totals) if settings.omniscient else {}
-        self._profile_text = json.dumps(self._profile, ensure_ascii=False, indent=2)
-        self._fence = Fence.around(self.id, [self._profile_text, *self._texts()])
-        self._system = self._render("system", boundary=self._fence.code)
+        profile = _filled(json.loads(conversation.participant_profile.to_json())) if settings.omniscient else {}
+        self._profile = json.dumps(profile, ensure_ascii=False, indent=2)
+        self._fence = Fence.around(self.id, [self._profile, *self._texts()])
+        modes = {"system-verbose": settings.verbose, "system-omniscient": settings.omniscient}
+        added = "".join(f"\n\n{self._render(name)}" for name, applies in modes.items() if applies)
+        self._system = message("system", self._render("system", mode=added, boundary=self._fence.code))
         self._placeholder = message("assistant", self._render("placeholder"))
         self._requests = {turn.number: (self._draft_request(turn), self._read_request(turn)) for turn in self.turns}
 
     @property
-    def pre_panas_shown(self) -> dict[str, Any] | None:
+    def pre_panas_shown(self) -> dict[str, float | None] | None:
         """What the evaluated model is shown of the PANAS before the conversation; None for nothing."""
-        if self.settings.omniscient:
-            shown: dict[str, Any] = self._profile["prePanas"]
-            return shown
-        return None if self.settings.panas_strategy == "blind_delta" else self.pre_totals
+        hidden = self.settings.panas_strategy == "blind_delta" and not self.settings.omniscient
+        return None if hidden else self.pre_totals
 
     def questions(self, turn: SeenTurn) -> tuple[str, ...]:
-        """Return the questions that are asked about a turn: those that apply and whose wording is known.
-
-        They stand in the order of the codebook, since that of a file might depend on the answers.
-        """
-        return tuple(question for question in self.settings.codebook.binary if question in turn.applicable)
+        """Return the questions that are asked about a turn, in the file's order: they apply, and have a wording."""
+        return tuple(question for question in turn.applicable if question in self.settings.codebook.binary)
 
     def is_rated(self, turn: SeenTurn) -> bool:
         """Tell whether judges have an edited response to rate a draft against."""
@@ -73,27 +68,22 @@ class ConversationCalls:
         )
 
     def judge(self, turn: SeenTurn, judge: str, draft: str | None) -> Call:
-        """Ask a judge about a draft: ratings against the edited response, if any, and the questions.
+        """Ask a judge about a draft: ratings relative to the edited response, if any, and the questions.
 
-        Where the draft is not known yet (None), the call is what is asked about an empty one.
+        The judge sees nothing of other turns. Where the draft is not known yet (None), the call is what is asked about
+        an empty one.
         """
         reference, questions, rated = turn.responses["human"], self.questions(turn), self.is_rated(turn)
-        earlier = [other for other in self.turns if other.number < turn.number]
         # A draft may contain the code of the conversation's own fence, which its model was shown.
-        fence = Fence.around(self.id, [draft or "", reference, *self._texts()])
-        exchange = [
-            block
-            for other in earlier
-            for block in (fence.block("HP", other.message), fence.block("response", other.reply))
-        ]
-        tasks = [self._render("judge-ratings", reference=fence.block("reply", reference))] if rated else []
+        fence = Fence.around(self.id, [draft or "", *self._texts()])
+        tasks = [self._render("judge-ratings", reference=fence.block("reference", reference))] if rated else []
         if questions:
             tasks.append(self._render("judge-questions", questions=self._observer(questions)))
-        form = [f'"{name}": number' for name in JUDGE_DIMENSIONS if rated]
+        form = [f'"{name}": integer' for name in JUDGE_DIMENSIONS if rated]
         form += [f'"answers": {{"{questions[0]}": "yes" or "no", ...}}'] if questions else []
         request = self._render(
             "judge",
-            conversation="\n\n".join([*exchange, fence.block("HP", turn.message)]),
+            message=fence.block("message", turn.message),
             draft=fence.block("draft", draft or ""),
             tasks="\n\n".join(tasks),
             form=", ".join(form),
@@ -111,9 +101,9 @@ class ConversationCalls:
     def read(self, turn: SeenTurn) -> Call:
         """Ask for the emotions of a turn, and for the questions in the observer phrasing."""
         schema = schemas.read(self.settings.codebook, self.questions(turn), verbose=self.settings.verbose)
-        return self._call(
-            f"turn-{turn.number}/read", "read", schema, [*self._drafted(turn), self._requests[turn.number][1]]
-        )
+        draft, read = self._requests[turn.number]
+        messages = [*self._thread(turn), draft, self._placeholder, read]
+        return self._call(f"turn-{turn.number}/read", "read", schema, messages)
 
     def read_hp(self, turn: SeenTurn) -> Call:
         """Ask the same questions in the HP-facing phrasing, beside the thread."""
@@ -121,103 +111,121 @@ class ConversationCalls:
         request = self._render(
             "read-hp",
             number=str(turn.number),
-            response=self._fence.block("response", turn.reply),
             questions=_listed({question: binary[question].text for question in questions}),
             example=questions[0],
         )
-        messages = [*self._drafted(turn), message("user", request)]
+        messages = [*self._through(turn), message("user", request)]
         return self._call(f"turn-{turn.number}/read-hp", "read_hp", schemas.read_hp(questions), messages)
 
     def pairwise(self, turn: SeenTurn) -> Call:
         """Ask which response of each comparison was preferred, under masked labels, beside the thread."""
         compared = {label for pair in turn.pairs for label in (pair.a, pair.b)}
         responses = [
-            self._fence.block(mask, turn.responses[label]) for label, mask in _MASKS.items() if label in compared
+            self._fence.block(mask, turn.responses[label])
+            for label, mask in MASKS.items()
+            if label in compared or turn.responses[label].strip()
         ]
-        comparisons = [f"{place}. {self._comparison(pair)}" for place, pair in enumerate(turn.pairs)]
         request = self._render(
             "pairwise",
             number=str(turn.number),
+            message=self._fence.block("message", turn.message),
             responses="\n\n".join(responses),
-            comparisons="\n".join(comparisons),
+            comparisons="\n\n".join(self._comparison(turn, place) for place in range(len(turn.pairs))),
         )
-        messages = [*self._drafted(turn), message("user", request)]
+        messages = [*self._through(turn), message("user", request)]
         return self._call(f"turn-{turn.number}/pairwise", "pairwise", schemas.pairwise(len(turn.pairs)), messages)
 
     def post(self) -> Call:
         """Ask for the PANAS, Q1-Q3 and the four branches of the whole conversation."""
         codebook, strategy = self.settings.codebook, self.settings.panas_strategy
-        delta = strategy != "absolute"
-        totals = {affect: _known(self.pre_totals[name]) for affect, name in schemas.TOTALS.items()}
-        negative = " or ".join(json.dumps(option, ensure_ascii=False) for option in codebook.q3_negative)
-        questions = {question.id: question.text for question in codebook.conversation_wide.values()}
-        for name, question in codebook.conversation_wide.items():
-            if question.options:
-                options = json.dumps(question.options, ensure_ascii=False)
-                questions[name] += f" {'Any' if question.multiple else 'One'} of {options}."
-        questions["q3_followUp_whatFeltOff"] += f" Asked only after {negative}; else an empty list."
+        shown = {} if strategy == "blind_delta" else {"before": self._panas_before()}
+        off = codebook.conversation_wide["q3_followUp_whatFeltOff"].options
         request = self._render(
             "post",
-            panas=self._render(f"panas-{strategy}", **({} if strategy == "blind_delta" else totals)),
+            panas=self._render(f"panas-{strategy}", **shown),
             words=self.words,
-            questions=_listed(questions),
-            branches=_listed(codebook.branches),
+            goals=_options(codebook.q1_options),
+            clarity=_options(codebook.q2_options),
+            fit=_options(codebook.q3_options),
+            misfit=" or ".join(json.dumps(option, ensure_ascii=False) for option in codebook.q3_negative),
+            off=f", any of {_options(off)}" if off else "",
             example=self.words.split(",", 1)[0],
-            ratings=", ".join(f'"{branch}": number' for branch in codebook.branches),
         )
         messages = [*self._thread(None), message("user", request)]
-        return self._call("post", "post", schemas.post(codebook, delta=delta), messages)
+        return self._call("post", "post", schemas.post(codebook, delta=strategy != "absolute"), messages)
 
     # The thread. The model's own answers in it are placeholders, so that no call has to wait for another.
 
     def _thread(self, until: SeenTurn | None) -> list[Message]:
         """Return the system message and all turns before a turn, or all turns."""
-        messages = [message("system", self._system)]
+        messages = [self._system]
         for turn in self.turns:
             if until is not None and turn.number >= until.number:
                 break
-            draft, read = self._requests[turn.number]
-            messages += [draft, self._placeholder, read, self._placeholder]
+            messages += self._exchange(turn)
         return messages
 
-    def _drafted(self, turn: SeenTurn) -> list[Message]:
-        """Return the thread up to the point where the original response is shown."""
-        return [*self._thread(turn), self._requests[turn.number][0], self._placeholder]
+    def _through(self, turn: SeenTurn) -> list[Message]:
+        """Return the thread up to the end of a turn."""
+        return [*self._thread(turn), *self._exchange(turn)]
+
+    def _exchange(self, turn: SeenTurn) -> list[Message]:
+        """Return what the thread has of a turn."""
+        draft, read = self._requests[turn.number]
+        return [draft, self._placeholder, read, self._placeholder]
 
     def _draft_request(self, turn: SeenTurn) -> Message:
-        context = ""
+        verbose, context = self.settings.verbose, ""
         if self.settings.omniscient and turn is self.turns[0]:
-            context = self._render("profile", profile=self._fence.block("profile", self._profile_text))
-        fenced = self._fence.block("message", turn.message)
-        reasoning = '"reasoning", a string: why you reply as you do; then ' if self.settings.verbose else ""
-        request = self._render("draft", context=context, number=str(turn.number), message=fenced, reasoning=reasoning)
+            profile = self._fence.block("profile", self._profile)
+            context = self._render("profile", profile=profile, panas=self._panas_before())
+        request = self._render(
+            "draft",
+            context=context,
+            number=str(turn.number),
+            message=self._fence.block("message", turn.message),
+            form=', "response_reasoning": string' if verbose else "",
+            reasoning=self._render("draft-reasoning") if verbose else "",
+        )
         return message("user", request)
 
     def _read_request(self, turn: SeenTurn) -> Message:
         questions = self.questions(turn)
         tasks = [self._render("read-emotions", words=self.words)]
         # Nothing in a form may pass as an answer where a model repeats the form.
-        form = '"emotions": [{"emotion": one of the words, "intensity": number}, ...]'
-        if self.settings.verbose:
-            form = f'"reasoning": what in the message tells of these feelings, {form}'
+        form = ['"emotions": [{"emotion": one of the words, "intensity": integer or null}, ...]']
         if questions:
-            tasks.append(self._render("read-questions", questions=self._observer(questions)))
+            tasks.append(self._questions_task(turn))
             pair = '{"observed": "yes" or "no", "preferred": "yes" or "no"}'
-            form += f', "answers": {{"{questions[0]}": {pair}, ...}}'
+            form.append(f'"answers": {{"{questions[0]}": {pair}, ...}}')
+        if self.settings.verbose:
+            tasks.append(self._render("read-reasoning"))
+            form.insert(1, '"emotion_reasoning": string')
         request = self._render(
             "read",
             number=str(turn.number),
+            message=self._fence.block("message", turn.message),
             response=self._fence.block("response", turn.reply),
             tasks="\n\n".join(tasks),
-            every=", with every question in it" if questions else "",
-            form=form,
+            form=", ".join(form),
         )
         return message("user", request)
+
+    def _questions_task(self, turn: SeenTurn) -> str:
+        questions = self.questions(turn)
+        others = [name for name in turn.questions if name in self.settings.codebook.binary and name not in questions]
+        skipped = self._render("read-skipped", questions=", ".join(others)) if others else ""
+        return self._render("read-questions", questions=self._observer(questions), skipped=skipped)
+
+    def _panas_before(self) -> str:
+        return self._render(
+            "panas-before", **{affect: _known(self.pre_totals[name]) for affect, name in schemas.TOTALS.items()}
+        )
 
     # Parts of requests.
 
     def _texts(self) -> Iterable[str]:
-        """Yield every text of the conversation that a request can hold."""
+        """Yield every text of the conversation that a request can contain."""
         for turn in self.turns:
             yield turn.message
             yield from turn.responses.values()
@@ -233,9 +241,17 @@ class ConversationCalls:
         binary = self.settings.codebook.binary
         return _listed({question: binary[question].observer_text for question in questions})
 
-    def _comparison(self, pair: Pair) -> str:
-        a, b = (_MASKS[label] if label else "unknown" for label in (pair.a, pair.b))
-        return f"A: {a}, B: {b}. {self._pairwise_text(pair.question or 'general')}"
+    def _comparison(self, turn: SeenTurn, place: int) -> str:
+        pair = turn.pairs[place]
+        return self._render(
+            "pairwise-comparison",
+            number=str(place),
+            question=self._pairwise_text(pair.question or "general"),
+            a=_mask(pair.a),
+            b=_mask(pair.b),
+            first=self._fence.block("A", turn.responses.get(pair.a or "", "")),
+            second=self._fence.block("B", turn.responses.get(pair.b or "", "")),
+        )
 
     def _pairwise_text(self, question: str) -> str:
         known = self.settings.codebook.pairwise
@@ -261,17 +277,23 @@ def _listed(entries: Mapping[str, str]) -> str:
     return "\n".join(f"- {name}: {_one_line(text)}" for name, text in entries.items())
 
 
+def _options(options: Iterable[str]) -> str:
+    return json.dumps(list(options), ensure_ascii=False)
+
+
+def _mask(label: str | None) -> str:
+    return MASKS[label] if label else "unknown"
+
+
 def _known(total: float | None) -> str:
     return "an unknown number" if total is None else f"{total:g}"
 
 
-def _profile(conversation: Conversation, pre_totals: Mapping[str, float | None]) -> dict[str, Any]:
-    """Return what is known of the participant from before the conversation, without identity or unknown keys."""
-    profile = conversation.participant_profile
-    demographics, scores = profile.demographics, profile.computed_scores
-    return {
-        "demographics": {name: getattr(demographics, name) for name in type(demographics).model_fields},
-        "computed_scores": {name: getattr(scores, name) for name in type(scores).model_fields},
-        "conversation_topic_attitude": profile.conversation_topic_attitude,
-        "prePanas": {**pre_totals, "responses": conversation.pre_panas.responses},
-    }
+def _filled(profile: Any) -> Any:
+    """Return what a profile says, without its empty entries and without who the participant is."""
+    if isinstance(profile, list):
+        return [_filled(item) for item in profile]
+    if not isinstance(profile, dict):
+        return profile
+    entries = {key: _filled(value) for key, value in profile.items() if key != "participant_id"}
+    return {key: value for key, value in entries.items() if value not in (None, "", [], {})}

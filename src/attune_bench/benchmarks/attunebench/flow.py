@@ -75,7 +75,7 @@ def planned_calls(
     (26, 'turn-1/judge/vendor/judge')
     >>> len(planned_calls(conversation, settings, answers={}))
     21
-    >>> answers = {call.id: '{"response": "I see."}' for call in calls if call.role == "model"}
+    >>> answers = {call.id: '{"drafted_response": "I see."}' for call in calls if call.role == "model"}
     >>> [call.id for call in planned_calls(conversation, settings, answers=answers)][:3]
     ['turn-1/judge/vendor/judge', 'turn-1/read#2', 'turn-1/read-hp#2']
     """
@@ -98,15 +98,16 @@ def assemble(conversation: Conversation, answers: Mapping[str, str], settings: A
     Returns
     -------
     Run
-        The content of the run file, apart from its source, provider, duration and costs. Its ``calls`` say of each
-        call whether the answer was ``parsed`` as it was, ``repaired``, readable when ``retried``, or ``failed`` (also
-        where it is missing), and how many of its values were ``dropped``. What was not answered is absent. A draft
-        that failed is not judged.
+        The content of the run file, apart from its source, provider, strategy, judges, duration and costs. Its
+        ``calls`` say of each call whether the answer was ``parsed`` as it was, ``repaired``, readable when
+        ``retried``, or ``failed`` (also where it is missing), and how many of its values were ``dropped``. What was
+        not answered is absent. A draft that failed is not judged.
 
     Examples
     --------
     >>> from attune_data import load
-    >>> run = assemble(load("demo")[0], {"turn-1/draft": '{"response": "I see."}'}, AttuneBenchSettings("vendor/model"))
+    >>> answers = {"turn-1/draft": '{"drafted_response": "I see."}'}
+    >>> run = assemble(load("demo")[0], answers, AttuneBenchSettings("vendor/model"))
     >>> run.turns[0].em_drafted_response, run.complete
     ('I see.', False)
     """
@@ -170,7 +171,7 @@ class _Plan:
         if asked:
             yield Step(calls.read_hp(turn), partial(parsing.read_questions, questions=asked, suffix="_hp"), turn)
         if turn.pairs:
-            yield Step(calls.pairwise(turn), partial(parsing.read_pairwise, comparisons=len(turn.pairs)), turn)
+            yield Step(calls.pairwise(turn), partial(parsing.read_pairwise, pairs=turn.pairs), turn)
 
     def _read(self, step: Step, answers: Mapping[str, str]) -> Reading:
         reading = self._readings.get(step.call.id)

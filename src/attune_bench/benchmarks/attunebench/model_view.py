@@ -9,7 +9,10 @@ from attune_data.attunebench.run import PredictedPanas
 from attune_metrics.attunebench.binary import hp_reference, om_reference
 from attune_metrics.attunebench.panas import Panas, panas_totals
 
-__all__ = ["Pair", "Seen", "SeenTurn", "predicted_panas", "see"]
+__all__ = ["MASKS", "Pair", "Seen", "SeenTurn", "predicted_panas", "see"]
+
+MASKS = {"original": "original", "alternate": "alternate1", "human": "alternate2"}
+"""What a predictor is told of the label of a response: not who wrote it."""
 
 
 @dataclass(frozen=True, slots=True)

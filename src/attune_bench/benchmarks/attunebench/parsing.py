@@ -7,14 +7,15 @@ A reader takes the object and a `Tally` and returns the fields of a run file tha
 the answer was of no use.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
+from attune_bench.benchmarks.attunebench.model_view import Pair
 from attune_bench.benchmarks.attunebench.schemas import TOTALS
 from attune_bench.runner.answers import Fields
 from attune_data import Codebook
-from attune_data.attunebench.spellings import ANSWER, CLAMPED, PREDICTED_TAGS, WINNER
+from attune_data.attunebench.spellings import ANSWER, CLAMPED, LABEL, PREDICTED_TAGS, WINNER
 from attune_data.fixes import Findings, Fix, number, text, texts
 from attune_metrics.attunebench.response import JUDGE_DIMENSIONS
 
@@ -32,8 +33,8 @@ __all__ = [
 Json = Mapping[str, Any]
 
 _JUDGED = number(1, 7, whole=False, clamps_always=True)
-_TOTAL = number(10, 70, clamps_always=True)
 _DELTA = number(-6, 6, clamps_always=True)
+_NEUTRAL = frozenset(("neutral", "none", "stable", "no change", "no shift", "no clear shift", "no emotion"))
 
 
 class Tally(Findings):
@@ -53,8 +54,8 @@ class Tally(Findings):
 
 def read_draft(answer: Json, tally: Tally) -> Fields:
     """Read a drafted reply."""
-    fields = _text(answer, "response", "em_drafted_response", tally)
-    return fields and fields | _text(answer, "reasoning", "response_reasoning", tally)
+    fields = _text(answer, "drafted_response", "em_drafted_response", tally)
+    return fields and fields | _text(answer, "response_reasoning", "response_reasoning", tally)
 
 
 def read_emotions(answer: Json, tally: Tally, questions: Iterable[str], codebook: Codebook) -> Fields:
@@ -71,7 +72,7 @@ def read_emotions(answer: Json, tally: Tally, questions: Iterable[str], codebook
         fields["em_emotion_tags"] = [
             {"emotion": known[word], "intensity": tag.get("intensity")} for tag, word in named if word in known
         ]
-    return fields and fields | _text(answer, "reasoning", "emotion_reasoning", tally)
+    return fields and fields | _text(answer, "emotion_reasoning", "emotion_reasoning", tally)
 
 
 def read_questions(answer: Json, tally: Tally, questions: Iterable[str], suffix: str = "") -> Fields:
@@ -86,10 +87,18 @@ def read_questions(answer: Json, tally: Tally, questions: Iterable[str], suffix:
     return fields
 
 
-def read_pairwise(answer: Json, tally: Tally, comparisons: int) -> Fields:
-    """Read the choices by the position of the comparison."""
-    choices = _entries(answer, "choices", map(str, range(comparisons)), tally)
-    return _present({"em_pairwise_selections": _fixed(choices, WINNER, tally)})
+def read_pairwise(answer: Json, tally: Tally, pairs: Sequence[Pair]) -> Fields:
+    """Read the choices by the position of the comparison; the label of one of its two responses is that response."""
+    given = _entries(answer, "choices", map(str, range(len(pairs))), tally)
+    choices = {place: _choice(said, pairs[int(place)], tally) for place, said in given.items()}
+    return _present({"em_pairwise_selections": _present(choices)})
+
+
+def _choice(said: Any, pair: Pair, tally: Tally) -> str | None:
+    label = LABEL(said, "", Tally())
+    sides = [side for side, own in (("A", pair.a), ("B", pair.b)) if label and own == label]
+    choice: str | None = sides[0] if len(sides) == 1 else WINNER(said, "", tally)
+    return choice
 
 
 def read_judgement(answer: Json, tally: Tally, questions: Iterable[str], *, rated: bool) -> Fields:
@@ -141,11 +150,10 @@ def read_post(answer: Json, tally: Tally, codebook: Codebook, *, strategy: str, 
     """Read the predictions after the conversation.
 
     Of a change the item is the rating before it plus the change, clamped to 1-7; without a rating before, no item.
-    A total that is missing is the sum of its items where all ten are there.
+    A total is the sum of its ten items, and absent where one is missing; a total that the model names is not used.
     """
     affects = {emotion.word: emotion.affect for emotion in codebook.emotions.values()}
-    given = _entries(answer, "panas", [*affects, *TOTALS.values()], tally)
-    totals = _fixed({name: given.pop(name) for name in TOTALS.values() if name in given}, _TOTAL, tally)
+    given = _entries(answer, "panas", affects, tally)
     fields: Fields = {}
     if strategy == "absolute":
         items = _fixed(given, CLAMPED, tally)
@@ -153,11 +161,12 @@ def read_post(answer: Json, tally: Tally, codebook: Codebook, *, strategy: str, 
         delta = _fixed(given, _DELTA, tally)
         fields |= _present({"predicted_panas_delta": delta})
         items = {word: min(max(pre_items[word] + delta[word], 1), 7) for word in delta if word in pre_items}
-        totals = {}
-    for affect, name in TOTALS.items():
-        words = [word for word in affects if affects[word] == affect]
-        if items.keys() >= set(words):
-            totals.setdefault(name, sum(items[word] for word in words))
+    words = {affect: [word for word in affects if affects[word] == affect] for affect in TOTALS}
+    totals = {
+        name: sum(items[word] for word in words[affect])
+        for affect, name in TOTALS.items()
+        if items.keys() >= set(words[affect])
+    }
     fields |= _present({"predicted_post_panas": totals | _present({"items": items})})
     return fields | _present({"predicted_conversation_wide": _wide(answer, tally, codebook)})
 
@@ -216,7 +225,7 @@ def _folded(name: str) -> str:
 
 
 def _is_neutral(word: str) -> bool:
-    return _folded(word) in ("neutral", "no change")
+    return _folded(word) in _NEUTRAL
 
 
 def _majority(answers: list[str]) -> str:

@@ -105,7 +105,10 @@ def _assemble(drafted: DraftedRun, answers: Mapping[str, str], settings: AttuneB
 
 def _fields(_drafted: DraftedRun, settings: AttuneBenchSettings, source: Source) -> Mapping[str, Any]:
     """Return what a run file records of its judges."""
-    return {"judge_settings": {"provider": source.providers["judge"], **settings.provenance()}}
+    return {
+        "judge_models": list(settings.judges),
+        "judge_settings": {"provider": source.providers["judge"], **settings.provenance()},
+    }
 
 
 def _unit_settings(drafted: DraftedRun, settings: AttuneBenchSettings) -> AttuneBenchSettings:

@@ -24,13 +24,12 @@ def _answers(questions: Iterable[str]) -> Schema:
     return object_schema(dict.fromkeys(questions, object_schema({"observed": YES_NO, "preferred": YES_NO})))
 
 
-def _reasoning(verbose: bool) -> dict[str, Schema]:
-    return {"reasoning": TEXT} if verbose else {}
+_INTENSITY: Schema = {"type": ["integer", "null"], "enum": [*range(1, 8), None]}
 
 
 def draft(*, verbose: bool) -> Schema:
     """Return the schema of a drafted reply."""
-    return object_schema({**_reasoning(verbose), "response": TEXT})
+    return object_schema({"drafted_response": TEXT, **({"response_reasoning": TEXT} if verbose else {})})
 
 
 def judge(questions: Iterable[str], *, rated: bool) -> Schema:
@@ -49,14 +48,14 @@ def read(codebook: Codebook, questions: Iterable[str], *, verbose: bool) -> Sche
     tag = object_schema(
         {
             "emotion": choice_schema(emotion.word for emotion in codebook.emotions.values()),
-            "intensity": integer_schema(1, 7),
+            "intensity": _INTENSITY,
         }
     )
     asked = list(questions)
     return object_schema(
         {
-            **_reasoning(verbose),
             "emotions": list_schema(tag, len(codebook.emotions)),
+            **({"emotion_reasoning": TEXT} if verbose else {}),
             **({"answers": _answers(asked)} if asked else {}),
         }
     )

@@ -64,7 +64,7 @@ class AttuneBenchSettings:
     temperature: float | None = 0.0
     max_tokens: int = MAX_TOKENS
     codebook: Codebook = field(default_factory=load_codebook)
-    prompts: Prompts = field(default_factory=lambda: load_prompts(PACKAGE, "v1"))
+    prompts: Prompts = field(default_factory=lambda: load_prompts(PACKAGE, "v2"))
     # Kept, as every conversation asks for it.
     _codebook_hash: str = field(init=False, repr=False, compare=False)
 
@@ -123,9 +123,9 @@ class AttuneBenchSettings:
 
 
 def _hash(codebook: Codebook) -> str:
-    """Return the SHA-256 of everything in a codebook that a request can show."""
+    """Return the SHA-256 of every part of a codebook of which a request can show something."""
     shown = [
         [entry.model_dump(mode="json") for entry in entries.values()]
         for entries in (codebook.emotions, codebook.binary, codebook.pairwise, codebook.conversation_wide)
     ]
-    return sha256(json.dumps([*shown, dict(codebook.branches)]).encode()).hexdigest()
+    return sha256(json.dumps(shown).encode()).hexdigest()

@@ -37,9 +37,14 @@ def settings_of(
     ]
 
 
-def _fields(_conversation: Conversation, _settings: AttuneBenchSettings, source: Source) -> Mapping[str, Any]:
+def _fields(_conversation: Conversation, settings: AttuneBenchSettings, source: Source) -> Mapping[str, Any]:
     """Return what a run file records of its run."""
-    return {"source_file": source.file and Path(source.file).name, "provider": source.providers["model"]}
+    return {
+        "source_file": source.file and Path(source.file).name,
+        "provider": source.providers["model"],
+        "panas_strategy": settings.panas_strategy,
+        "judge_models": list(settings.judges),
+    }
 
 
 TASK: Task[Conversation, AttuneBenchSettings] = Task(

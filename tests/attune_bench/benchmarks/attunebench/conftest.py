@@ -25,7 +25,8 @@ def _asked(call: Call) -> list[str]:
 
 def _truth(conversation: Conversation, call: Call) -> Json:
     """Return what the participant answered; where they did not answer, any permitted value."""
-    reasoning = {"reasoning": f"Reasons for {call.id}."} if "reasoning" in call.schema["properties"] else {}
+    traces = [name for name in call.schema["properties"] if name.endswith("_reasoning")]
+    reasoning = dict.fromkeys(traces, f"Reasons for {call.id}.")
     if call.schema_name == "post":
         return _post(conversation, call)
     turn = _turn_of(conversation, call)
@@ -37,7 +38,7 @@ def _truth(conversation: Conversation, call: Call) -> Json:
         preferred = judgement.preferred_behavior or judgement.observed_behavior or "no"
         answers[question] = {"observed": observed.replace("na", "no"), "preferred": preferred.replace("na", "no")}
     if call.schema_name == "draft":
-        return {**reasoning, "response": turn.annotations.alternate_responses.human_edited or "I hear you."}
+        return {"drafted_response": turn.annotations.alternate_responses.human_edited or "I hear you.", **reasoning}
     if call.schema_name == "judge":
         rated = [name for name in call.schema["properties"] if name != "answers"]
         wanted = {question: answer["preferred"] for question, answer in answers.items()}
@@ -48,7 +49,7 @@ def _truth(conversation: Conversation, call: Call) -> Json:
     if call.schema_name == "read_hp":
         return {"answers": answers}
     tags = [{"emotion": tag.emotion, "intensity": tag.intensity or 4} for tag in turn.mood_shift_tags]
-    return {**reasoning, "emotions": tags, **({"answers": answers} if answers else {})}
+    return {"emotions": tags, **reasoning, **({"answers": answers} if answers else {})}
 
 
 def _post(conversation: Conversation, call: Call) -> Json:

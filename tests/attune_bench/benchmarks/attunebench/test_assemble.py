@@ -96,10 +96,10 @@ def test_the_first_calls_are_all_but_those_of_judges(five_turns: Conversation) -
 def test_judges_are_asked_about_the_drafts_that_were_given(five_turns: Conversation, truth: Truth) -> None:
     first = planned_calls(five_turns, SETTINGS, answers={})
     answers = {call.id: json.dumps(truth(five_turns, call)) for call in first}
-    answers["turn-2/draft"] = '{"response": "DRAFT-2"}'
+    answers["turn-2/draft"] = '{"drafted_response": "DRAFT-2"}'
     answers["turn-3/draft"] = "no object"
     # An answer to something that nobody asked changes nothing.
-    answers["turn-9/draft"] = '{"response": "DRAFT-9"}'
+    answers["turn-9/draft"] = '{"drafted_response": "DRAFT-9"}'
     calls = planned_calls(five_turns, SETTINGS, answers=answers)
     judged = [call.id for call in calls if call.role == "judge"]
     assert judged == [f"turn-{turn}/judge/{judge}" for turn in (1, 2, 4, 5) for judge in JUDGES]
@@ -108,7 +108,7 @@ def test_judges_are_asked_about_the_drafts_that_were_given(five_turns: Conversat
     quoting = [call.id for call in calls if "DRAFT-2" in call.messages[-1]["content"]]
     assert quoting == [f"turn-2/judge/{judge}" for judge in JUDGES]
     # Once the draft is there its judges are asked, of two tries at a draft about the one that can be read.
-    answers["turn-3/draft#2"] = '{"response": "DRAFT-3"}'
+    answers["turn-3/draft#2"] = '{"drafted_response": "DRAFT-3"}'
     later = planned_calls(five_turns, SETTINGS, answers=answers)
     assert {call.id for call in later} - {call.id for call in calls} == {f"turn-3/judge/{judge}" for judge in JUDGES}
 

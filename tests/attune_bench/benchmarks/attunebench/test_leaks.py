@@ -2,16 +2,19 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
 import pytest
 
+from attune_bench.benchmarks.attunebench import model_view
 from attune_bench.benchmarks.attunebench.flow import planned_calls, run_conversation
 from attune_bench.benchmarks.attunebench.settings import AttuneBenchSettings
 from attune_bench.runner import Call, Complete
-from attune_data import Conversation
+from attune_data import Conversation, Turn
 
 Json = dict[str, Any]
 Oracle = Callable[..., Complete]
@@ -61,9 +64,7 @@ def _answers(record: Json) -> Json:
     }
     record["metadata"] = {"model": "LEAK-om", "text": "LEAK-topic", "synthetic": {"clarity": "LEAK-latent"}}
     record["conversationNotes"] = "LEAK-notes"
-    profile = record["participant_profile"]
-    profile |= {"participant_id": "LEAK-id", "annotator": "LEAK-annotator", "schema_version": "LEAK-version"}
-    profile["demographics"]["LEAK-key"] = profile["computed_scores"]["LEAK-score"] = "LEAK-value"
+    record["participant_profile"] |= {"participant_id": "LEAK-id"}
     record["prePanas"]["note"] = "LEAK-pre"
     return record
 
@@ -79,8 +80,12 @@ def _profile(record: Json) -> Json:
         "english_proficiency": "LEAK-english",
         "diagnoses": ["LEAK-diagnosis"],
     }
-    record["participant_profile"]["computed_scores"] = {"who_5": 987654321}
-    record["participant_profile"]["conversation_topic_attitude"] = "LEAK-attitude"
+    record["participant_profile"] |= {
+        "schema_version": "LEAK-version",
+        "computed_scores": {"who_5": 987654321, "LEAK-score": 1},
+        "conversation_topic_attitude": "LEAK-attitude",
+        "responses": {"q1": "LEAK-response"},
+    }
     return record
 
 
@@ -92,7 +97,7 @@ def _sent(conversation: Conversation, settings: AttuneBenchSettings, oracle: Ora
     async def complete(call: Call, attempt: int) -> str:
         seen.append(call)
         # The same draft whatever the annotations are, which an oracle would copy into it.
-        return '{"response": "OWN-draft"}' if call.schema_name == "draft" else await answer(call, attempt)
+        return '{"drafted_response": "OWN-draft"}' if call.schema_name == "draft" else await answer(call, attempt)
 
     asyncio.run(run_conversation(conversation, complete, settings))
     yield from sorted(seen, key=lambda call: call.id)
@@ -134,16 +139,50 @@ def test_the_whole_demo_is_asked_without_its_answers(
         assert planned_calls(conversation, settings) == planned_calls(twin, settings)
 
 
-def test_the_order_of_the_judgements_tells_nothing(demo: list[Conversation]) -> None:
-    """A file may hold its judgements sorted by what the participant answered."""
-    settings = _settings("omniscient", "absolute", ("judge/one",))
-    for conversation in demo[:3]:
-        record = _record(conversation)
-        for turn in record["turns"]:
-            turn["annotations"]["binaryJudgements"].sort(key=lambda judgement: str(judgement["observedBehavior"]))
-        twin = Conversation.model_validate(record)
-        assert twin != conversation
-        assert planned_calls(conversation, settings) == planned_calls(twin, settings)
+@pytest.mark.parametrize(("mode", "strategy"), list(product(MODES, STRATEGIES)))
+def test_an_answer_that_reached_a_request_would_be_found(
+    demo: list[Conversation], monkeypatch: pytest.MonkeyPatch, mode: str, strategy: str
+) -> None:
+    """Each kind of answer is added in turn to what a request shows of its turn; the twin's request differs then."""
+    settings = _settings(mode, strategy, ("judge/one",))
+    twins = [(one, Conversation.model_validate(_answers(_record(one)))) for one in demo[:3]]
+    plain = model_view._see_turn
+
+    def leaking(kind: str) -> Callable[[Turn], model_view.SeenTurn]:
+        def see_turn(turn: Turn) -> model_view.SeenTurn:
+            found = {
+                "tags": [tag.emotion for tag in turn.mood_shift_tags],
+                "observed": [one.observed_behavior for one in turn.annotations.binary_judgements],
+                "preferred": [one.preferred_behavior for one in turn.annotations.binary_judgements],
+                "winners": [one.winner for one in turn.annotations.pairwise_comparisons],
+                "selected": list(turn.annotations.selected_pairwise_questions),
+            }
+            seen = plain(turn)
+            return replace(seen, message=f"{seen.message} {found[kind]}")
+
+        return see_turn
+
+    for kind in ("tags", "observed", "preferred", "winners", "selected"):
+        monkeypatch.setattr(model_view, "_see_turn", leaking(kind))
+        assert all(planned_calls(one, settings) != planned_calls(twin, settings) for one, twin in twins), kind
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("field", ["post_panas", "conversation_wide_questions"])
+def test_an_answer_after_the_conversation_would_be_found(
+    demo: list[Conversation], monkeypatch: pytest.MonkeyPatch, field: str, mode: str
+) -> None:
+    settings = _settings(mode, "absolute", ())
+    twins = [(one, Conversation.model_validate(_answers(_record(one)))) for one in demo[:3]]
+
+    def see(conversation: Conversation) -> model_view.Seen:
+        seen = model_view.see(conversation)
+        first, *others = seen.turns
+        first = replace(first, message=getattr(conversation, field).model_dump_json())
+        return replace(seen, turns=(first, *others))
+
+    monkeypatch.setattr("attune_bench.benchmarks.attunebench.calls.see", see)
+    assert all(planned_calls(one, settings) != planned_calls(twin, settings) for one, twin in twins)
 
 
 def test_what_is_changed_above_is_seen_where_it_may_be(five_turns: Conversation) -> None:
@@ -151,11 +190,10 @@ def test_what_is_changed_above_is_seen_where_it_may_be(five_turns: Conversation)
     for strategy in STRATEGIES:
         settings = _settings("omniscient", strategy, ())
         twin = Conversation.model_validate(_profile(_record(five_turns)))
+        words = ("LEAK-country", "LEAK-diagnosis", "987654321", "LEAK-score", "LEAK-attitude", "LEAK-response")
         for call, other in zip(planned_calls(five_turns, settings), planned_calls(twin, settings), strict=True):
             assert call != other
-            assert all(
-                word in _text(other) for word in ("LEAK-country", "LEAK-diagnosis", "987654321", "LEAK-attitude")
-            )
+            assert all(word in _text(other) for word in words)
     record = _record(five_turns)
     record["prePanas"] = {"totalPositiveAffect": 12, "totalNegativeAffect": 13, "responses": {}}
     twin = Conversation.model_validate(record)
@@ -190,7 +228,9 @@ def test_everything_is_seen_in_its_time(conversation: Json, oracle: Oracle, mode
         if call.schema_name == "post":
             return {mark for mark in every if mark.startswith(("MESSAGE", "RESPONSE"))}
         number = int(call.id[5])
-        seen = {f"{kind}-{before}" for kind in ("MESSAGE", "RESPONSE") for before in range(1, number)}
+        # A judge sees one turn only.
+        earlier = range(1, number) if call.role == "model" else ()
+        seen = {f"{kind}-{before}" for kind in ("MESSAGE", "RESPONSE") for before in earlier}
         seen.add(f"MESSAGE-{number}")
         of_turn = {
             "draft": [],
@@ -237,8 +277,13 @@ def test_labels_are_masked_and_sides_are_the_files_own(conversation: Json) -> No
     masks = {"original": "original", "alternate": "alternate1", "human": "alternate2"}
     call = next(c for c in planned_calls(_marked(conversation), _settings("default", "absolute", ())) if "pair" in c.id)
     request = call.messages[-1]["content"]
-    for place, comparison in enumerate(comparisons):
-        a, b = masks[comparison["responseA"]], masks[comparison["responseB"]]
-        assert f"\n{place}. A: {a}, B: {b}. " in request
-    for label, text in (("original", "RESPONSE-1"), ("alternate1", "IMPROVED-1"), ("alternate2", "EDITED-1")):
+    texts = {"original": "RESPONSE-1", "alternate1": "IMPROVED-1", "alternate2": "EDITED-1"}
+    _, *shown = request.split("### Comparison ")
+    assert len(shown) == len(comparisons)
+    for place, (comparison, part) in enumerate(zip(comparisons, shown, strict=True)):
+        assert part.startswith(f"{place}\n")
+        for side in ("A", "B"):
+            mask = masks[comparison[f"response{side}"]]
+            assert re.search(rf"\n{side} is `{mask}`:\n\n<<<BEGIN \w+ {side}>>>\n{texts[mask]}\n<<<END", part)
+    for label, text in texts.items():
         assert f" {label}>>>\n{text}\n<<<END" in request

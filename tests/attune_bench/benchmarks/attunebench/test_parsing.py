@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attune_bench.benchmarks.attunebench import parsing
+from attune_bench.benchmarks.attunebench.model_view import Pair
 from attune_bench.benchmarks.attunebench.parsing import Tally
 from attune_bench.runner import find_object
 from attune_data import RunTurn, load_codebook
@@ -38,19 +39,19 @@ def post(answer: Json, strategy: str = "absolute", pre: Json | None = None) -> t
 @pytest.mark.parametrize(
     ("answer", "fields"),
     [
-        ({"response": "I see."}, {"em_drafted_response": "I see."}),
+        ({"drafted_response": "I see."}, {"em_drafted_response": "I see."}),
         (
-            {"reasoning": "Why.", "response": "I see."},
+            {"response_reasoning": "Why.", "drafted_response": "I see."},
             {"em_drafted_response": "I see.", "response_reasoning": "Why."},
         ),
-        ({"response": "I see.", "reasoning": None}, {"em_drafted_response": "I see."}),
-        ({"response": "I see.", "reasoning": ["a"]}, {"em_drafted_response": "I see."}),
-        ({"reasoning": "Why."}, {}),
-        ({"response": " \n"}, {}),
-        ({"response": None}, {}),
-        ({"response": ["I see."]}, {}),
-        ({"response": {"text": "I see."}}, {}),
-        ({"response": True}, {}),
+        ({"drafted_response": "I see.", "response_reasoning": None}, {"em_drafted_response": "I see."}),
+        ({"drafted_response": "I see.", "response_reasoning": ["a"]}, {"em_drafted_response": "I see."}),
+        ({"response_reasoning": "Why."}, {}),
+        ({"drafted_response": " \n"}, {}),
+        ({"drafted_response": None}, {}),
+        ({"drafted_response": ["I see."]}, {}),
+        ({"drafted_response": {"text": "I see."}}, {}),
+        ({"drafted_response": True}, {}),
     ],
 )
 def test_drafts(answer: Json, fields: Json) -> None:
@@ -79,6 +80,8 @@ def test_drafts(answer: Json, fields: Json) -> None:
         ([{"emotion": "no change"}], [], 0),
         ("Neutral", [], 0),
         ("No change ", [], 0),
+        ("none", [], 0),
+        ([{"emotion": "None"}, "stable", "No clear  shift", {"emotion": "no emotion", "intensity": None}], [], 0),
         ("Proud", [("Proud", None)], 0),
         ([], [], 0),
         ([None, 3, {"word": "Proud"}, {"emotion": 3}, ["Proud"]], [], 5),
@@ -91,7 +94,7 @@ def test_emotions(said: Any, tags: list[tuple[str, int | None]], dropped: int) -
 
 @pytest.mark.parametrize(("said", "dropped"), [(None, 0), (3, 1), ({"Proud": 5}, 1), (True, 1)])
 def test_no_list_of_emotions_is_no_answer(said: Any, dropped: int) -> None:
-    assert emotions({"emotions": said, "reasoning": "x"}) == ({}, dropped)
+    assert emotions({"emotions": said, "emotion_reasoning": "x"}) == ({}, dropped)
 
 
 @pytest.mark.parametrize(
@@ -124,6 +127,40 @@ def test_answers_beside_the_key_they_belong_under() -> None:
     fields, dropped = emotions({"emotions": [], "B1": {"observed": "yes", "preferred": "no"}, "note": 1})
     assert fields["em_binary_om_assessment"] == {"B1": "yes"}
     assert dropped == 0
+
+
+# Comparisons.
+
+
+@pytest.mark.parametrize(
+    ("said", "pair", "choice"),
+    [
+        ("A", ("original", "human"), "A"),
+        ("b", ("original", "human"), "B"),
+        ("response_2", ("original", "human"), "B"),
+        ("original", ("original", "human"), "A"),
+        ("alternate2", ("original", "human"), "B"),
+        (" Human ", ("original", "human"), "B"),
+        ("humanEdited", ("original", "human"), "B"),
+        ("alternate1", ("alternate", "original"), "A"),
+        ("alternate", ("original", "alternate"), "B"),
+        ("llmImproved", ("original", "alternate"), "B"),
+        # The label of neither side, of both sides, and of no response.
+        ("alternate1", ("original", "human"), None),
+        ("original", ("original", "original"), None),
+        ("alternate2", ("original", None), None),
+        ("unknown", (None, "original"), None),
+        ("neither", ("original", "human"), None),
+        ("A or B", ("original", "human"), None),
+        (["A"], ("original", "human"), None),
+    ],
+)
+def test_comparisons(said: Any, pair: tuple[str | None, str | None], choice: str | None) -> None:
+    tally = Tally()
+    pairs = [Pair("general", "human", "alternate"), Pair("general", *pair)]
+    fields = parsing.read_pairwise({"choices": {"0": "A", "1": said}}, tally, pairs)
+    assert fields == {"em_pairwise_selections": {"0": "A"} | ({"1": choice} if choice else {})}
+    assert tally.dropped == (choice is None)
 
 
 # Judges.
@@ -173,11 +210,15 @@ def test_totals_are_summed_only_from_ten_items() -> None:
     assert dropped == 0
 
 
-def test_totals_that_are_given_stand() -> None:
-    fields, _ = post({"panas": {**dict.fromkeys(WORDS, 4), "totalPositiveAffect": "45", "totalnegativeaffect": 99}})
+def test_a_total_that_the_model_names_is_not_used() -> None:
+    fields, dropped = post({"panas": {**dict.fromkeys(WORDS, 4), "totalPositiveAffect": 45, "totalNegativeAffect": 40}})
     panas = fields["predicted_post_panas"]
-    assert (panas["totalPositiveAffect"], panas["totalNegativeAffect"]) == (45, 70)
-    assert post({"panas": {"totalPositiveAffect": 3}})[0] == {"predicted_post_panas": {"totalPositiveAffect": 10}}
+    # Ten items of 4.
+    assert (panas["totalPositiveAffect"], panas["totalNegativeAffect"]) == (40, 40)
+    assert dropped == 2
+    fields, _ = post({"panas": {**dict.fromkeys(WORDS[:9], 4), "totalPositiveAffect": 45}, "totalPositiveAffect": 45})
+    assert fields == {"predicted_post_panas": {"items": dict.fromkeys(WORDS[:9], 4)}}
+    assert post({"panas": {"totalPositiveAffect": 40, "totalNegativeAffect": 40}})[0] == {}
 
 
 def test_an_integer_of_any_length_costs_no_other_answer() -> None:
@@ -190,7 +231,9 @@ def test_an_integer_of_any_length_costs_no_other_answer() -> None:
 
 @pytest.mark.parametrize("literal", ["NaN", "Infinity", "-Infinity", "1e999", "9" * 5000])
 def test_what_is_no_finite_number_is_no_text(literal: str) -> None:
-    found = find_object(f'{{"response": {literal}, "q1_lookingFor": [{literal}], "q2_emotionClarity": {literal}}}')
+    found = find_object(
+        f'{{"drafted_response": {literal}, "q1_lookingFor": [{literal}], "q2_emotionClarity": {literal}}}'
+    )
     assert found is not None
     tally = Tally()
     assert parsing.read_draft(found.value, tally) == {}
@@ -214,7 +257,8 @@ def test_changes_are_added_to_the_ratings_before(strategy: str) -> None:
         "predicted_panas_delta": {"Proud": 2, "Alert": -3, "Upset": 6, "Guilty": 1},
         "predicted_post_panas": {"items": {"Proud": 5, "Alert": 1, "Upset": 7}},
     }
-    assert dropped == 1
+    # The change "up", and the total.
+    assert dropped == 2
 
 
 def test_totals_of_changes() -> None:
@@ -268,7 +312,8 @@ KEYS = st.one_of(
     st.text(max_size=4),
     st.sampled_from(
         """
-        response reasoning emotions emotion intensity answers B1 B7 observed preferred choices 0 11 overall_score
+        drafted_response response_reasoning emotion_reasoning
+        emotions emotion intensity answers B1 B7 observed preferred choices 0 11 overall_score
         panas Proud upset totalPositiveAffect q1_lookingFor q2_emotionClarity q3_modelFit q3_followUp_whatFeltOff
         fourBranchScores perceiving""".split()
     ),
@@ -282,7 +327,7 @@ READERS: list[Callable[[Json, Tally], Json]] = [
     parsing.read_draft,
     lambda answer, tally: parsing.read_emotions(answer, tally, ASKED, CODEBOOK),
     lambda answer, tally: parsing.read_questions(answer, tally, ASKED, "_hp"),
-    lambda answer, tally: parsing.read_pairwise(answer, tally, 12),
+    lambda answer, tally: parsing.read_pairwise(answer, tally, [Pair("general", "original", "human")] * 12),
     lambda answer, tally: parsing.merge_judgements({"judge": parsing.read_judgement(answer, tally, ASKED, rated=True)}),
 ]
 

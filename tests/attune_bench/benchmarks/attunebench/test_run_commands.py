@@ -75,6 +75,20 @@ def test_a_run_with_other_settings_says_what_it_replaced(call: Invoke) -> None:
         assert "replaced results" not in call(*command, "--limit", 1)[1]
 
 
+@pytest.mark.parametrize(
+    ("options", "strategy", "judges"),
+    [([], "absolute", []), (["--panas-strategy", "delta", "--judge-model", "j", "k"], "delta", ["j", "k"])],
+)
+def test_a_run_file_names_strategy_and_judges(
+    call: Invoke, tmp_path: Path, options: list[str], strategy: str, judges: list[str]
+) -> None:
+    with ModelServer() as server:
+        assert call("run", "local", "m", "demo", "--limit", 1, "--base-url", server.url, *options)[0] == 0
+    (path,) = (tmp_path / "results").glob("[!._]*.json")
+    content = json.loads(path.read_bytes())
+    assert (content["panas_strategy"], content["judge_models"]) == (strategy, judges)
+
+
 def test_answers_that_cannot_be_read_are_counted_at_the_end(call: Invoke, five_turns: Conversation) -> None:
     short = [five_turns.model_copy(update={"conversation_id": str(n), "turns": five_turns.turns[:1]}) for n in (1, 2)]
     Path("data").mkdir()
@@ -83,7 +97,7 @@ def test_answers_that_cannot_be_read_are_counted_at_the_end(call: Invoke, five_t
 
     def silent(number: int, body: dict[str, Any]) -> bytes:
         asked = body["messages"][-1]["content"]
-        unreadable = "## The whole conversation" in asked or ("what the HP felt" in asked and number < 20)
+        unreadable = "## The whole conversation" in asked or ("step 2: the OM's reply" in asked and number < 20)
         return said("Who knows?" if unreadable else answer_to(body))
 
     with ModelServer(silent) as server:
