@@ -1,6 +1,6 @@
 """Running benchmarks: calls to models, resumable runs, and what a benchmark needs to be run."""
 
-from attune_bench.runner.answers import Found, Reading, call_to_make, find_object, read_answer
+from attune_bench.runner.answers import TRIES, AnswerFormat, Found, Reading, call_to_make, find_object, read_answer
 from attune_bench.runner.calls import Call, CallFailedError, Complete, Decoding, Message, Response, Role, message
 from attune_bench.runner.file_names import safe_name, unit_file_name
 from attune_bench.runner.folder import RunError
@@ -13,6 +13,8 @@ from attune_bench.runner.running import run, run_sync
 from attune_bench.runner.task import ModelSettings, RunSettings, Source, Task, Unit, ask_planned
 
 __all__ = [
+    "TRIES",
+    "AnswerFormat",
     "Call",
     "CallFailedError",
     "Complete",

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from attune_bench.runner.answers import AnswerFormat, check_answer_format
 from attune_bench.runner.calls import Decoding, Role
 from attune_bench.runner.prompts import Prompts, load_prompts
 from attune_data import Scenario
@@ -41,13 +42,16 @@ class EIBenchSettings:
         Sent with the calls of each; None for the server's own.
     max_tokens : int
         The most tokens of a response.
+    answer_format : {"schema", "free"}
+        Whether the simulator's server holds its answers to their schema; either way it is asked three times at most.
     prompts : Prompts
         The wording of our instructions.
 
     Raises
     ------
     ValueError
-        An empty name, an unknown language, or a number of rounds, a temperature or a number of tokens out of range.
+        An empty name, an unknown language or answer format, or a number of rounds, a temperature or a number of tokens
+        out of range.
 
     Examples
     --------
@@ -65,6 +69,7 @@ class EIBenchSettings:
     temperature: float | None = TEMPERATURE
     simulator_temperature: float | None = TEMPERATURE
     max_tokens: int = MAX_TOKENS
+    answer_format: AnswerFormat = "schema"
     prompts: Prompts = field(default_factory=lambda: load_prompts("attune_bench.benchmarks.eibench", "eibench-v1"))
 
     def __post_init__(self) -> None:
@@ -72,6 +77,7 @@ class EIBenchSettings:
             raise ValueError("the name of the model or of the simulator is empty")
         if self.max_rounds < 1:
             raise ValueError(f"max_rounds is {self.max_rounds}; expected a positive number")
+        check_answer_format(self.answer_format)
         Decoding(self.temperature, self.seed, self.max_tokens)  # Checks them.
         try:
             Decoding(self.simulator_temperature, self.seed, self.max_tokens)
@@ -106,6 +112,7 @@ class EIBenchSettings:
             "temperature": self.temperature,
             "simulator_temperature": self.simulator_temperature,
             "max_tokens": self.max_tokens,
+            "answer_format": self.answer_format,
             "prompt_version": self.prompts.version,
             "prompt_hash": self.prompts.hash,
         }
