@@ -379,8 +379,8 @@ def test_results_of_a_run_that_stopped_after_the_switch_are_not_mixed(tmp_path: 
 
     with ModelServer(fault, answer=talk) as server:
         run(server, scenarios[:2], tmp_path, EPISODES, EIBENCH)
-        # A reply, the refused call and the same without its schema; then the judgements of the first scenario.
-        refusing, paying = True, server.calls + 5
+        # A reply, the refused call, the same without its schema; then judgements of the first scenarios.
+        refusing, paying = True, server.calls + 8
         outcome = run(server, scenarios, tmp_path, EPISODES, EIBENCH, concurrency=1)
         assert 0 < outcome.finished < 4
     lines = [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()]
