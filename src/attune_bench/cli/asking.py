@@ -4,6 +4,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -36,6 +37,7 @@ __all__ = [
     "model_arguments",
     "output_option",
     "print_estimate",
+    "run_options",
     "servers_of",
     "usage_errors",
 ]
@@ -135,17 +137,16 @@ def load_units(source: str, benchmark: Benchmark, limit: int | None = None, **tr
 
 
 def print_estimate(
-    task: Task[Any, Any], units: Sequence[Any], each: Sequence[RunSettings], prices: Path | None
+    task: Task[Any, Any], units: Sequence[Any], each: Sequence[RunSettings], options: RunOptions
 ) -> None:
     """Print the number of calls, of tokens and the cost."""
     calls = [call for own in each for unit in units for call in task.calls(unit, own, None)]
-    known = read_prices(prices) if prices else {}
     conditions = f" in {plural(len(each), 'condition')}" if len(each) > 1 else ""
     emit(
         f"{plural(len(units), task.unit)}{conditions}: {plural(len(calls), 'call')} at most, and one more for each "
         "answer that cannot be read"
     )
-    emit(estimate_text(estimate(calls, each[0].decoding), known))
+    emit(estimate_text(estimate(calls, each[0].decoding), options.prices))
 
 
 def servers_of(
@@ -180,21 +181,21 @@ def servers_of(
     return servers
 
 
-def check_asking(provider: str, given: Mapping[str, Any], roles: Sequence[Role], own: Mapping[str, Any]) -> None:
-    """Refuse what cannot be asked, before anything is: options of a role that is not asked, limits, the provider."""
+def check_asking(provider: str, roles: Sequence[Role], own: Mapping[str, Any]) -> None:
+    """Refuse what cannot be asked, before anything is: options of a role that is not asked, the provider."""
     for name in own:
         whose = name.partition("_")[0]
         if whose not in roles:
             raise UserError(f"--{name.replace('_', '-')} is given but no {whose}; name one with --{whose}-model")
     provider_name(provider)
-    with mistakes():
-        _run_options(given)
 
 
-def _run_options(given: Mapping[str, Any], command: str = "") -> RunOptions:
+def run_options(given: Mapping[str, Any]) -> RunOptions:
+    """Return how a run is made, of the options of a command; the file of prices is read here alone."""
     chosen = {name: given[name] for name in ("concurrency", "call_timeout") if given[name] is not None}
     known = read_prices(given["prices"]) if given["prices"] else {}
-    return RunOptions(**chosen, max_cost=given["max_cost"], prices=known, command=command)
+    with mistakes():
+        return RunOptions(**chosen, max_cost=given["max_cost"], prices=known)
 
 
 def command_line(name: str, arguments: Sequence[str], options: Mapping[str, Any]) -> str:
@@ -213,6 +214,7 @@ def ask(
     settings: RunSettings | Sequence[RunSettings],
     servers: Mapping[Role, Endpoint],
     *,
+    options: RunOptions,
     output: Path,
     source: str,
     made: str,
@@ -222,16 +224,14 @@ def ask(
 
     What was made is called `made`, and is scored as results of `benchmark`, where it is given.
     """
-    given = ctx.params
-    with mistakes():
-        options = _run_options(given, _command(ctx, servers, output))
+    options = replace(options, command=_command(ctx, servers, output))
     with progress_line() as watch:
         outcome = run_sync(task, units, settings, servers, output=output, options=options, watch=watch)
     if outcome.finished:
         note_source(output, source)
     status = report_outcome(outcome, made)
     if outcome.finished and benchmark is not None:
-        forced = {} if benchmark in BENCHMARKS else {"--benchmark": given["benchmark"]}
+        forced = {} if benchmark in BENCHMARKS else {"--benchmark": ctx.params["benchmark"]}
         line = command_line("score", (), {"--results": outcome.folder, "--data": source, **forced})
         emit(f"next: {line}")
     return status

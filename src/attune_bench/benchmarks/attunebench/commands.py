@@ -18,6 +18,7 @@ from attune_bench.cli.asking import (
     load_units,
     model_arguments,
     output_option,
+    run_options,
     servers_of,
     usage_errors,
 )
@@ -64,13 +65,23 @@ def rejudge(
         with mistakes():
             chosen = load_codebook(codebook)
             settings = AttuneBenchSettings("any", judges=judge_model, codebook=chosen, **decoding(ctx))
+        options = run_options(given)
         runs, source = load_runs(directory), data or _noted(directory)
         drafted = drafted_runs(runs, load_units(source, BENCHMARK))
         servers = servers_of(judge_provider, given, ["model"], {})
         if len(drafted) < len(runs):
             warn(f"{plural(len(runs) - len(drafted), 'run')} without a draft or a conversation left out")
         return ask(
-            ctx, REJUDGE, drafted, settings, servers, output=target, source=source, made="run", benchmark=BENCHMARK
+            ctx,
+            REJUDGE,
+            drafted,
+            settings,
+            servers,
+            options=options,
+            output=target,
+            source=source,
+            made="run",
+            benchmark=BENCHMARK,
         )
 
 
@@ -103,12 +114,22 @@ def profile(
     PROVIDER, MODEL and DATA are as for run.
     """
     with usage_errors():
+        options = run_options(given)
         conversations = load_units(data, BENCHMARK, limit)
         with mistakes():
             settings = ProfileSettings(model, profile_options(conversations), **decoding(ctx))
         servers = servers_of(provider, given, ["model"], {})
         status = ask(
-            ctx, PROFILE, conversations, settings, servers, output=output, source=data, made="answer", benchmark=None
+            ctx,
+            PROFILE,
+            conversations,
+            settings,
+            servers,
+            options=options,
+            output=output,
+            source=data,
+            made="answer",
+            benchmark=None,
         )
         emit(profile_table(score_profiles(conversations, read_predictions(output, model))))
     return status
