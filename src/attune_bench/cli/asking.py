@@ -16,13 +16,14 @@ from attune_bench.cli.options import was_given
 from attune_bench.cli.output import UserError, emit, mistakes
 from attune_bench.cli.reading import first_issue, kind_of, validate_command
 from attune_bench.progress import progress
-from attune_bench.runner import RunError, RunOptions, RunSettings, Task, run_sync
+from attune_bench.runner import TRIES, RunError, RunOptions, RunSettings, Task, run_sync
 from attune_bench.runner.calls import Role
 from attune_bench.runner.console import progress_line, report_outcome, warn
 from attune_bench.runner.estimate import estimate, estimate_text
 from attune_bench.runner.folder import note_source
 from attune_bench.runner.prices import PriceError, read_prices
 from attune_bench.runner.providers import OPENAI_COMPATIBLE, Endpoint, ProviderError, endpoint, provider_name
+from attune_bench.runner.task import answer_format_of
 from attune_data.collection import Collection
 from attune_data.loading import load_records
 from attune_data.text import plural
@@ -82,6 +83,11 @@ def asking_options(function: F) -> F:
         ),
         click.option("--seed", type=int, help="Sent with every call."),
         click.option(
+            "--free-json",
+            is_flag=True,
+            help="Send no JSON schema, and ask up to three times in all for an answer that cannot be read.",
+        ),
+        click.option(
             "--prices",
             type=click.Path(path_type=Path),
             help="TOML or JSON: per model a table of input and output, US dollars for a million tokens.",
@@ -109,8 +115,9 @@ def usage_errors() -> Iterator[None]:
 
 
 def decoding(ctx: click.Context) -> dict[str, Any]:
-    """Return the settings of any benchmark that say how responses are decoded, as far as they were given."""
-    return {name: ctx.params[name] for name in _DECODING if was_given(ctx, name)}
+    """Return the settings of any benchmark that say how it is answered, as far as they were given."""
+    given = {name: ctx.params[name] for name in _DECODING if was_given(ctx, name)}
+    return given | ({"answer_format": "free"} if ctx.params["free_json"] else {})
 
 
 def load_units(source: str, benchmark: Benchmark, limit: int | None = None, **traits: Any) -> Collection[Any]:
@@ -140,11 +147,12 @@ def print_estimate(
     task: Task[Any, Any], units: Sequence[Any], each: Sequence[RunSettings], options: RunOptions
 ) -> None:
     """Print the number of calls, of tokens and the cost."""
-    calls = [call for own in each for unit in units for call in task.calls(unit, own, None)]
+    calls = [call for own in each for unit in units for call in task.planned(unit, own)]
+    again = TRIES[answer_format_of(each[0])] - 1
     conditions = f" in {plural(len(each), 'condition')}" if len(each) > 1 else ""
     emit(
-        f"{plural(len(units), task.unit)}{conditions}: {plural(len(calls), 'call')} at most, and one more for each "
-        "answer that cannot be read"
+        f"{plural(len(units), task.unit)}{conditions}: {plural(len(calls), 'call')} at most, and "
+        f"{'one' if again == 1 else f'up to {again}'} more for each answer that cannot be read"
     )
     emit(estimate_text(estimate(calls, each[0].decoding), options.prices))
 

@@ -7,7 +7,7 @@ from attune_bench.runner.folder import RunError
 from attune_bench.runner.jobs import Job, RunOptions, RunOutcome, Skipped, Watch
 from attune_bench.runner.meter import Meter
 from attune_bench.runner.prices import Price, PriceError, read_prices
-from attune_bench.runner.prompts import Fence, Prompts, load_prompts
+from attune_bench.runner.prompts import Fence, PromptError, Prompts, load_prompts, read_prompts
 from attune_bench.runner.providers import Endpoint, ProviderError, endpoint
 from attune_bench.runner.running import run, run_sync
 from attune_bench.runner.task import ModelSettings, RunSettings, Source, Task, Unit, ask_planned
@@ -28,6 +28,7 @@ __all__ = [
     "ModelSettings",
     "Price",
     "PriceError",
+    "PromptError",
     "Prompts",
     "ProviderError",
     "Reading",
@@ -50,6 +51,7 @@ __all__ = [
     "message",
     "read_answer",
     "read_prices",
+    "read_prompts",
     "run",
     "run_sync",
     "safe_name",

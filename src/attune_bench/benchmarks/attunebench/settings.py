@@ -11,12 +11,17 @@ from attune_bench.runner.prompts import Prompts, load_prompts
 from attune_data import Codebook, load_codebook
 from attune_data.record import Mode
 
-__all__ = ["MAX_TOKENS", "PACKAGE", "AttuneBenchSettings", "Strategy"]
+__all__ = ["MAX_TOKENS", "PACKAGE", "AttuneBenchSettings", "Strategy", "bundled_prompts"]
 
 MAX_TOKENS = 4096
 PACKAGE = "attune_bench.benchmarks.attunebench"
 
 Strategy = Literal["absolute", "delta", "blind_delta"]
+
+
+def bundled_prompts() -> Prompts:
+    """Return the bundled wording of the requests, which one's own has to match."""
+    return load_prompts(PACKAGE, "v1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +73,7 @@ class AttuneBenchSettings:
     max_tokens: int = MAX_TOKENS
     answer_format: AnswerFormat = "schema"
     codebook: Codebook = field(default_factory=load_codebook)
-    prompts: Prompts = field(default_factory=lambda: load_prompts(PACKAGE, "v1"))
+    prompts: Prompts = field(default_factory=bundled_prompts)
     # Kept, as every conversation asks for it.
     _codebook_hash: str = field(init=False, repr=False, compare=False)
 

@@ -1,5 +1,7 @@
 """EIBench: models in conversation with simulated people, scored by where it led."""
 
+from pathlib import Path
+
 from attune_bench.benchmarks.base import Benchmark, Choice, Option, temperature
 
 __all__ = ["BENCHMARK"]
@@ -53,6 +55,12 @@ BENCHMARK = Benchmark(
             help="Of our instructions to both sides; by default Chinese for a scenario in Chinese, else English.",
             verbs=("run",),
             values=("en", "zh"),
+        ),
+        Option(
+            name="prompts",
+            help="A folder with templates of your own, named as the bundled ones.",
+            verbs=("run",),
+            kind=Path,
         ),
     ),
     task=f"{_ROOM}.task:TASK",

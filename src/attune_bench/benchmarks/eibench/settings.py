@@ -9,7 +9,7 @@ from attune_bench.runner.calls import Decoding, Role
 from attune_bench.runner.prompts import Prompts, load_prompts
 from attune_data import Scenario
 
-__all__ = ["MAX_TOKENS", "TEMPERATURE", "EIBenchSettings", "Language"]
+__all__ = ["MAX_TOKENS", "TEMPERATURE", "EIBenchSettings", "Language", "bundled_prompts"]
 
 # Those of EIBench's released evaluation.
 MAX_TOKENS = 8192
@@ -18,6 +18,11 @@ TEMPERATURE = 0.7
 Language = Literal["en", "zh"]
 
 _CHINESE = re.compile("[\u3400-\u9fff]")
+
+
+def bundled_prompts() -> Prompts:
+    """Return the bundled wording of the instructions, which one's own has to match."""
+    return load_prompts("attune_bench.benchmarks.eibench", "eibench-v1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +75,7 @@ class EIBenchSettings:
     simulator_temperature: float | None = TEMPERATURE
     max_tokens: int = MAX_TOKENS
     answer_format: AnswerFormat = "schema"
-    prompts: Prompts = field(default_factory=lambda: load_prompts("attune_bench.benchmarks.eibench", "eibench-v1"))
+    prompts: Prompts = field(default_factory=bundled_prompts)
 
     def __post_init__(self) -> None:
         if not (self.model and self.simulator):

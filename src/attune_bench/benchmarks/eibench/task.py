@@ -34,13 +34,14 @@ from typing import Any
 
 from attune_bench.benchmarks.eibench.flow import planned_calls, run_episode
 from attune_bench.benchmarks.eibench.scoring import score
-from attune_bench.benchmarks.eibench.settings import EIBenchSettings
+from attune_bench.benchmarks.eibench.settings import EIBenchSettings, bundled_prompts
 from attune_bench.benchmarks.eibench.summary import model_summary
 from attune_bench.fingerprint import fingerprint
 from attune_bench.runner.cache import cache_key
 from attune_bench.runner.calls import Role
 from attune_bench.runner.file_names import safe_name
 from attune_bench.runner.folder import RunError, noted_refusals
+from attune_bench.runner.prompts import read_prompts
 from attune_bench.runner.providers import Endpoint
 from attune_bench.runner.task import Source, Task
 from attune_data import Episode, Scenario
@@ -57,9 +58,9 @@ _SUMMARY = "summary.json"
 _OF_THE_MODEL = ("model", "temperature", "model_provider")
 
 
-def _settings(model: str, *, simulator_model: str, **options: Any) -> EIBenchSettings:
-    """Return the settings that a command line names."""
-    return EIBenchSettings(model, simulator_model, **options)
+def _settings(model: str, *, simulator_model: str, prompts: Path | None = None, **options: Any) -> EIBenchSettings:
+    """Return the settings that a command line names; `prompts` is a wording of one's own, as a folder."""
+    return EIBenchSettings(model, simulator_model, prompts=read_prompts(prompts, bundled_prompts()), **options)
 
 
 def _folder(output: Path, settings: EIBenchSettings) -> Path:
