@@ -172,6 +172,19 @@ def test_a_later_command_begins_as_the_run_ended(
     assert formats(tmp_path) == ["free", "free"]
 
 
+def test_no_key_is_noted_or_said(demo: list[Conversation], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    key = "sk-SECRET-0123456789abcdef"
+    refused = reply("400 Bad Request", json.dumps({"error": f"no schemas for {key}\x1b[2J"}))
+    with ModelServer(lambda _number, body: refused if has_schema(body) else None) as server:
+        where = endpoint("local", base_url=server.url, api_key=key)
+        for _ in range(2):
+            run_sync(TASK, demo[:1], SETTINGS, where, output=tmp_path)
+    said = capsys.readouterr().err
+    assert said.count("status 400 (no schemas for") == 2
+    texts = [said, *(path.read_text(encoding="utf-8") for path in tmp_path.iterdir())]
+    assert [text for text in texts if "SECRET" in text or "\x1b" in text] == []
+
+
 def test_what_was_made_with_schemas_is_made_anew(demo: list[Conversation], tmp_path: Path) -> None:
     refusing = False
     with ModelServer(lambda number, body: refuse(number, body) if refusing else None) as server:
