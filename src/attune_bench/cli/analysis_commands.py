@@ -30,13 +30,12 @@ from attune_bench.cli.output import UserError, check_page, emit, mistakes, with_
 from attune_bench.cli.reading import kind_of, read_all, read_scores
 from attune_bench.progress import progress
 from attune_bench.report.analysis import analysis_note, analysis_tables
-from attune_bench.report.columns import Table, count_column, number_column, text_column
-from attune_bench.report.render import WIDTH, Document, json_content, render
+from attune_bench.report.columns import Table
+from attune_bench.report.distribution import distribution_tables
+from attune_bench.report.render import WIDTH, Document, Format, json_content, render
 from attune_bench.report.tables import (
     comparison_note,
     comparison_tables,
-    label,
-    metric_of,
     rank_tables,
     subgroup_notes,
     subgroup_tables,
@@ -125,7 +124,7 @@ def report(
     data: str | None,
     results: tuple[str, ...],
     small_cells: bool,
-    format: str,  # noqa: A002
+    format: Format,  # noqa: A002
     **given: Any,
 ) -> None:
     """Print a report of scores, or with --html write a page with intervals, comparisons and figures.
@@ -138,7 +137,7 @@ def report(
         if data is not None or results or small_cells:
             raise UserError("--data, --results and --small-cells are for the page of HTML; give --html FILE too")
         with mistakes():
-            emit(render(report_document(read, **_sampling(given)), format=format))  # type: ignore[arg-type]
+            emit(render(report_document(read, **_sampling(given)), format=format))
         return
     if format != "table":
         raise UserError("--format is for the report as text; leave out --format or --html")
@@ -164,7 +163,7 @@ def compare(
     model: tuple[str, ...],
     by: str | None,
     data: str | None,
-    format: str,  # noqa: A002
+    format: Format,  # noqa: A002
     **given: Any,
 ) -> None:
     """Compare every two models of a condition, on the units that both were run on.
@@ -192,7 +191,7 @@ def compare(
     tables.append(Table("significant", "", (), (), count_significant(frame)))
     with mistakes():
         signature = read.sign(question=question, **options)
-    emit(render(document(read, tables, notes=[note, *warned], signature=signature), format=format))  # type: ignore[arg-type]
+    emit(render(document(read, tables, notes=[note, *warned], signature=signature), format=format))
 
 
 def _nothing_to_compare(scores: Scores) -> str:
@@ -206,7 +205,7 @@ def _nothing_to_compare(scores: Scores) -> str:
 @metric_option
 @mixed_option
 @analysis_options
-def rank(scores: Path, metric: tuple[str, ...], format: str, **given: Any) -> None:  # noqa: A002
+def rank(scores: Path, metric: tuple[str, ...], format: Format, **given: Any) -> None:  # noqa: A002
     """Rank the models, each with the interval in which other units would have put it.
 
     JSON: under ranks the condition, metric, model, value, rank, low, high, n, clusters, reason.
@@ -217,7 +216,7 @@ def rank(scores: Path, metric: tuple[str, ...], format: str, **given: Any) -> No
     said = interval_words(read, AnalysisOptions(**_sampling(given)))
     note = f"In brackets, of the rank: {said}. The models are fixed."
     made = document(read, rank_tables(read, frame), notes=[note, *warned], signature=read.sign(**options))
-    emit(render(made, format=format))  # type: ignore[arg-type]
+    emit(render(made, format=format))
 
 
 @verb(variants=True)
@@ -237,7 +236,7 @@ def subset(
     by: str | None,
     compare: bool,
     metric: tuple[str, ...],
-    format: str,  # noqa: A002
+    format: Format,  # noqa: A002
     **given: Any,
 ) -> None:
     """Score a part of the units, chosen by traits; or with --by each stratum of a trait.
@@ -273,7 +272,7 @@ def subset(
         signature=read.sign(within=within, question=asked, **options),
         metadata={"filter": asked, "overlapping": overlapping},
     )
-    emit(render(made, format=format))  # type: ignore[arg-type]
+    emit(render(made, format=format))
 
 
 def _known(source: Queryable, traits: Mapping[str, Any]) -> Queryable:
@@ -307,7 +306,7 @@ def analyze(
     data: str | None,
     results: tuple[str, ...],
     metric: tuple[str, ...],
-    format: str,  # noqa: A002
+    format: Format,  # noqa: A002
     **given: Any,
 ) -> None:
     """Do the analyses named, each with its uncertainty; all that these scores allow where none is named.
@@ -361,7 +360,7 @@ def analyze(
         for key in [key for key, made in documents.items() if not made.tables[0].rows]:
             del documents[key]
             left_out[key] = f"needs {in_words(read, known[key].rows_need)}"
-    blocks = [render(made, format=format) for made in documents.values()]  # type: ignore[arg-type]
+    blocks = [render(made, format=format) for made in documents.values()]
     if left_out:
         left = [fill(f"- {key}: {why}", WIDTH, subsequent_indent="  ") for key, why in left_out.items()]
         blocks.append("\n".join(["Left out:", "", *left]))
@@ -389,7 +388,7 @@ def _analysis(
 @scores_option
 @metric_option
 @format_option()
-def stats(scores: Path, metric: tuple[str, ...], format: str, **given: Any) -> None:  # noqa: A002
+def stats(scores: Path, metric: tuple[str, ...], format: Format, **given: Any) -> None:  # noqa: A002
     """Print how each metric is distributed over the units of each model.
 
     JSON: under distribution model, the condition, metric, n, mean, sd, lowest, median, highest.
@@ -397,18 +396,4 @@ def stats(scores: Path, metric: tuple[str, ...], format: str, **given: Any) -> N
     read = _read(scores, given)
     with mistakes():
         frame = distribution(read, list(metric) or None)
-    of = metric_of(read)
-    columns = [
-        text_column("metric", "label"),
-        count_column("n", "n"),
-        *(
-            number_column(name if name != "sd" else "SD", name, of)
-            for name in ("mean", "sd", "lowest", "median", "highest")
-        ),
-    ]
-    tables: list[Table] = []
-    for (model, condition), rows in frame.group_by("model", "condition", maintain_order=True):
-        under = "" if condition is None else f", {read.provenance.condition} {condition}"
-        shown = [{**row, "label": label(read.metrics[row["metric"]])} for row in rows.to_dicts()]
-        tables.append(Table("distribution", f"{model}{under}", columns, shown, None if tables else frame))
-    emit(render(document(read, tables), format=format))  # type: ignore[arg-type]
+    emit(render(document(read, distribution_tables(read, frame)), format=format))

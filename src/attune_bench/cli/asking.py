@@ -4,6 +4,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,13 +16,14 @@ from attune_bench.cli.options import was_given
 from attune_bench.cli.output import UserError, emit, mistakes
 from attune_bench.cli.reading import first_issue, kind_of, validate_command
 from attune_bench.progress import progress
-from attune_bench.runner import RunError, RunOptions, RunSettings, Task, run_sync
+from attune_bench.runner import TRIES, RunError, RunOptions, RunSettings, Task, run_sync
 from attune_bench.runner.calls import Role
 from attune_bench.runner.console import progress_line, report_outcome, warn
 from attune_bench.runner.estimate import estimate, estimate_text
 from attune_bench.runner.folder import note_source
 from attune_bench.runner.prices import PriceError, read_prices
 from attune_bench.runner.providers import OPENAI_COMPATIBLE, Endpoint, ProviderError, endpoint, provider_name
+from attune_bench.runner.task import answer_format_of
 from attune_data.collection import Collection
 from attune_data.loading import load_records
 from attune_data.text import plural
@@ -36,6 +38,7 @@ __all__ = [
     "model_arguments",
     "output_option",
     "print_estimate",
+    "run_options",
     "servers_of",
     "usage_errors",
 ]
@@ -80,6 +83,11 @@ def asking_options(function: F) -> F:
         ),
         click.option("--seed", type=int, help="Sent with every call."),
         click.option(
+            "--free-json",
+            is_flag=True,
+            help="Send no JSON schema, and ask up to three times in all for an answer that cannot be read.",
+        ),
+        click.option(
             "--prices",
             type=click.Path(path_type=Path),
             help="TOML or JSON: per model a table of input and output, US dollars for a million tokens.",
@@ -107,8 +115,9 @@ def usage_errors() -> Iterator[None]:
 
 
 def decoding(ctx: click.Context) -> dict[str, Any]:
-    """Return the settings of any benchmark that say how responses are decoded, as far as they were given."""
-    return {name: ctx.params[name] for name in _DECODING if was_given(ctx, name)}
+    """Return the settings of any benchmark that say how it is answered, as far as they were given."""
+    given = {name: ctx.params[name] for name in _DECODING if was_given(ctx, name)}
+    return given | ({"answer_format": "free"} if ctx.params["free_json"] else {})
 
 
 def load_units(source: str, benchmark: Benchmark, limit: int | None = None, **traits: Any) -> Collection[Any]:
@@ -135,17 +144,17 @@ def load_units(source: str, benchmark: Benchmark, limit: int | None = None, **tr
 
 
 def print_estimate(
-    task: Task[Any, Any], units: Sequence[Any], each: Sequence[RunSettings], prices: Path | None
+    task: Task[Any, Any], units: Sequence[Any], each: Sequence[RunSettings], options: RunOptions
 ) -> None:
     """Print the number of calls, of tokens and the cost."""
-    calls = [call for own in each for unit in units for call in task.calls(unit, own, None)]
-    known = read_prices(prices) if prices else {}
+    calls = [call for own in each for unit in units for call in task.planned(unit, own)]
+    again = TRIES[answer_format_of(each[0])] - 1
     conditions = f" in {plural(len(each), 'condition')}" if len(each) > 1 else ""
     emit(
-        f"{plural(len(units), task.unit)}{conditions}: {plural(len(calls), 'call')} at most, and one more for each "
-        "answer that cannot be read"
+        f"{plural(len(units), task.unit)}{conditions}: {plural(len(calls), 'call')} at most, and "
+        f"{'one' if again == 1 else f'up to {again}'} more for each answer that cannot be read"
     )
-    emit(estimate_text(estimate(calls, each[0].decoding), known))
+    emit(estimate_text(estimate(calls, each[0].decoding), options.prices))
 
 
 def servers_of(
@@ -180,21 +189,21 @@ def servers_of(
     return servers
 
 
-def check_asking(provider: str, given: Mapping[str, Any], roles: Sequence[Role], own: Mapping[str, Any]) -> None:
-    """Refuse what cannot be asked, before anything is: options of a role that is not asked, limits, the provider."""
+def check_asking(provider: str, roles: Sequence[Role], own: Mapping[str, Any]) -> None:
+    """Refuse what cannot be asked, before anything is: options of a role that is not asked, the provider."""
     for name in own:
         whose = name.partition("_")[0]
         if whose not in roles:
             raise UserError(f"--{name.replace('_', '-')} is given but no {whose}; name one with --{whose}-model")
     provider_name(provider)
-    with mistakes():
-        _run_options(given)
 
 
-def _run_options(given: Mapping[str, Any], command: str = "") -> RunOptions:
+def run_options(given: Mapping[str, Any]) -> RunOptions:
+    """Return how a run is made, of the options of a command; the file of prices is read here alone."""
     chosen = {name: given[name] for name in ("concurrency", "call_timeout") if given[name] is not None}
     known = read_prices(given["prices"]) if given["prices"] else {}
-    return RunOptions(**chosen, max_cost=given["max_cost"], prices=known, command=command)
+    with mistakes():
+        return RunOptions(**chosen, max_cost=given["max_cost"], prices=known)
 
 
 def command_line(name: str, arguments: Sequence[str], options: Mapping[str, Any]) -> str:
@@ -213,6 +222,7 @@ def ask(
     settings: RunSettings | Sequence[RunSettings],
     servers: Mapping[Role, Endpoint],
     *,
+    options: RunOptions,
     output: Path,
     source: str,
     made: str,
@@ -222,16 +232,14 @@ def ask(
 
     What was made is called `made`, and is scored as results of `benchmark`, where it is given.
     """
-    given = ctx.params
-    with mistakes():
-        options = _run_options(given, _command(ctx, servers, output))
+    options = replace(options, command=_command(ctx, servers, output))
     with progress_line() as watch:
         outcome = run_sync(task, units, settings, servers, output=output, options=options, watch=watch)
     if outcome.finished:
         note_source(output, source)
     status = report_outcome(outcome, made)
     if outcome.finished and benchmark is not None:
-        forced = {} if benchmark in BENCHMARKS else {"--benchmark": given["benchmark"]}
+        forced = {} if benchmark in BENCHMARKS else {"--benchmark": ctx.params["benchmark"]}
         line = command_line("score", (), {"--results": outcome.folder, "--data": source, **forced})
         emit(f"next: {line}")
     return status

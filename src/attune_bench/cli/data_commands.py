@@ -47,12 +47,8 @@ def show(source: str, id: str, benchmark: str | None) -> None:  # noqa: A002
     try:
         record = records[begun[0] if len(begun) == 1 else id]
     except KeyError as error:
-        raise UserError(f"{error.args[0]}; see: {_see(source, benchmark)}") from None
+        raise UserError(f"{error.args[0]}; see: {validate_command([source], forced=benchmark)}") from None
     emit(records.kind.transcript(record, columns_of_terminal()))
-
-
-def _see(source: str, benchmark: str | None) -> str:
-    return validate_command([source], benchmark=None, forced=benchmark)
 
 
 def _load(source: str, kind: Kind[Any, Any]) -> Any:
@@ -72,7 +68,7 @@ def describe(source: str, benchmark: str | None, format: str) -> None:  # noqa: 
     kind = kind_of_source(source, benchmark)
     records = _load(source, kind)
     if not records:
-        raise UserError(f"no usable {kind.noun} in {source}; see: {_see(source, benchmark)}")
+        raise UserError(f"no usable {kind.noun} in {source}; see: {validate_command([source], forced=benchmark)}")
     counts = count(records)
     emit(json.dumps(counts, indent=2) if format == "json" else description_text(counts))
 

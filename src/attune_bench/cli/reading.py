@@ -130,7 +130,11 @@ def _takes(benchmark: Benchmark, kind: Kind[Any, Any]) -> bool:
 
 
 def validate_command(
-    sources: Sequence[str], results: Sequence[str] = (), *, benchmark: Benchmark | None, forced: str | None = None
+    sources: Sequence[str],
+    results: Sequence[str] = (),
+    *,
+    benchmark: Benchmark | None = None,
+    forced: str | None = None,
 ) -> str:
     """Return the command that lists the issues of sources; it names the benchmark where the sources do not tell it."""
     named = forced or (benchmark.name if benchmark not in (None, BENCHMARKS[0]) and sources[0] == "demo" else None)

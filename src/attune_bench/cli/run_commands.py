@@ -15,6 +15,7 @@ from attune_bench.cli.asking import (
     model_arguments,
     output_option,
     print_estimate,
+    run_options,
     servers_of,
     usage_errors,
 )
@@ -70,10 +71,11 @@ def run(
             made = task.settings(model, **decoding(ctx), **own)
         each = list(made) if isinstance(made, list | tuple) else [made]
         roles = list(dict.fromkeys(role for settings in each for role in settings.decoding))
-        check_asking(provider, given, roles, of_servers)
+        check_asking(provider, roles, of_servers)
+        options = run_options(given)
         units = load_units(data, chosen, limit, **where_traits(where))
         if dry_run:
-            print_estimate(task, units, each, given["prices"])
+            print_estimate(task, units, each, options)
             return 0
         servers = servers_of(provider, given, roles, of_servers)
         return ask(
@@ -82,6 +84,7 @@ def run(
             units,
             each,
             servers,
+            options=options,
             output=output,
             source=data,
             made=kind_of(chosen.results).noun,

@@ -14,7 +14,24 @@ from typing import Any, Literal, NamedTuple
 from attune_bench.runner.calls import Call, attempt_id
 from attune_data.text import without_surrogates
 
-__all__ = ["Fields", "Found", "Reader", "Reading", "call_to_make", "find_object", "read_answer"]
+__all__ = [
+    "TRIES",
+    "AnswerFormat",
+    "Fields",
+    "Found",
+    "Reader",
+    "Reading",
+    "call_to_make",
+    "check_answer_format",
+    "find_object",
+    "read_answer",
+]
+
+AnswerFormat = Literal["schema", "free"]
+"""Whether servers hold answers to the schema of their call, or models answer freely."""
+
+TRIES: Mapping[AnswerFormat, int] = {"schema": 2, "free": 3}
+"""How often an answer that can be read is asked for at most; freely as often as AttuneBench's published runs did."""
 
 Fields = dict[str, Any]
 Reader = Callable[[Fields], tuple[Fields, int]]
@@ -49,6 +66,20 @@ class Reading:
     fields: Fields
     outcome: Literal["parsed", "repaired", "retried", "failed"]
     dropped: int
+
+
+def check_answer_format(name: str) -> None:
+    """Raise a ValueError where a setting is no `AnswerFormat`.
+
+    Examples
+    --------
+    >>> check_answer_format("json")
+    Traceback (most recent call last):
+        ...
+    ValueError: answer_format is 'json'; expected one of schema, free
+    """
+    if name not in TRIES:
+        raise ValueError(f"answer_format is {name!r}; expected one of {', '.join(TRIES)}")
 
 
 def read_answer(answers: Mapping[str, str], call_id: str, read: Reader) -> Reading:
@@ -99,7 +130,7 @@ def call_to_make(
     note : str
         What is said below the request when it is made again.
     tries : int
-        How often the call is made at most.
+        How often the call is made at most; of the answer format of the settings, see `TRIES`.
 
     Returns
     -------

@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from functools import partial
 
 from attune_bench.runner.budget import BudgetExceededError
 from attune_bench.runner.cache import Cache, CacheError, cache_key
-from attune_bench.runner.calls import Call, CallFailedError, Response, Role
+from attune_bench.runner.calls import Call, CallFailedError, Decoding, Response, Role, SchemaRefusedError
 from attune_bench.runner.client import Client
 from attune_bench.runner.jobs import Job
 from attune_bench.runner.meter import Meter
@@ -32,11 +31,14 @@ class CachedClient:
         The reason why no more calls are sent.
     disk_error : CacheError, OSError or None
         The error of the disk, if that is the reason.
+    schema_refusal : SchemaRefusedError or None
+        What a server said that takes calls without their schemas only, if that is the reason.
     """
 
     def __init__(self, clients: Mapping[Role, Client], cache: Cache, meter: Meter) -> None:
         self.stopped: str | None = None
         self.disk_error: CacheError | OSError | None = None
+        self.schema_refusal: SchemaRefusedError | None = None
         self._clients = clients
         self._cache = cache
         self._meter = meter
@@ -46,10 +48,35 @@ class CachedClient:
         client, decoding = self._clients[call.role], job.decoding[call.role]
         if decoding.seed is not None:  # The same seed would give the same answer again.
             decoding = replace(decoding, seed=decoding.seed + attempt)
-        key = cache_key(
+
+        async def record(sent: Call, response: Response) -> None:
+            await self._cache.add(self._key(sent, attempt, job, decoding), response)
+
+        cached = response = self._cache.get(self._key(call, attempt, job, decoding))
+        self._meter.calls += attempt > 0  # What is asked again was not planned.
+        if response is None:
+            try:
+                response = await client.request(call, decoding, record)
+            except CacheError as error:
+                self.stop_for(error)
+                raise CallFailedError(str(error)) from None
+            except CallFailedError as error:
+                if isinstance(error, SchemaRefusedError):
+                    self.schema_refusal = error
+                if isinstance(error, BudgetExceededError):
+                    self._stop(str(error))
+                elif client.stopped is not None:
+                    self._stop(client.stopped)
+                raise
+        self._meter.count(response, role=call.role, is_new=cached is None)
+        return response
+
+    def _key(self, call: Call, attempt: int, job: Job, decoding: Decoding) -> str:
+        """Return the key of a response to a call as it is sent."""
+        return cache_key(
             unit=job.unit_id,
             inputs=dict(job.cache_inputs),
-            provider=client.endpoint.provider,
+            provider=self._clients[call.role].endpoint.provider,
             model=call.model,
             role=call.role,
             call=call.id,
@@ -58,22 +85,6 @@ class CachedClient:
             schema=call.schema,
             decoding=asdict(decoding),
         )
-        cached = response = self._cache.get(key)
-        self._meter.calls += attempt > 0  # What is asked again was not planned.
-        if response is None:
-            try:
-                response = await client.request(call, decoding, partial(self._cache.add, key))
-            except CacheError as error:
-                self.stop_for(error)
-                raise CallFailedError(str(error)) from None
-            except CallFailedError as error:
-                if isinstance(error, BudgetExceededError):
-                    self._stop(str(error))
-                elif client.stopped is not None:
-                    self._stop(client.stopped)
-                raise
-        self._meter.count(response, role=call.role, is_new=cached is None)
-        return response
 
     def stop_for(self, error: CacheError | OSError) -> None:
         """Send no more calls, as the disk does not take what comes of them."""

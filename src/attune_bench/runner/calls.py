@@ -5,7 +5,18 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-__all__ = ["Call", "CallFailedError", "Complete", "Decoding", "Message", "Response", "Role", "attempt_id", "message"]
+__all__ = [
+    "Call",
+    "CallFailedError",
+    "Complete",
+    "Decoding",
+    "Message",
+    "Response",
+    "Role",
+    "SchemaRefusedError",
+    "attempt_id",
+    "message",
+]
 
 Role = Literal["model", "judge", "simulator"]
 """Who is asked: the evaluated model, a judge of it, or the simulator of the person that it talks with."""
@@ -21,6 +32,10 @@ def message(role: str, content: str) -> Message:
 
 class CallFailedError(Exception):
     """The endpoint gave no response, however often it was asked. The message contains no key."""
+
+
+class SchemaRefusedError(CallFailedError):
+    """The endpoint refused a call that has a schema; it may take the same call without it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +122,7 @@ class Call:
     messages : tuple of Message
         The request.
     schema : mapping
-        JSON schema of the answer, for servers that take a response format; empty for an answer in free text.
+        JSON schema that the server holds the answer to; empty for an answer in free text.
     schema_name : str
         Its name, the kind of the call: letters and ``_`` only.
     attempt : int

@@ -5,14 +5,18 @@ import json
 import logging
 import math
 import random
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
 
 from attune_bench.runner.budget import Budget
-from attune_bench.runner.calls import Call, CallFailedError, Decoding, Response
+from attune_bench.runner.calls import Call, CallFailedError, Decoding, Response, SchemaRefusedError
+from attune_bench.runner.folder import note_refusal, remove_refusal
 from attune_bench.runner.prices import Price
 from attune_bench.runner.providers import Endpoint
 from attune_bench.runner.throttle import Throttle, asked_wait
@@ -29,7 +33,7 @@ _SHORTEST = 12  # letters of a secret that is redacted in an answer, where words
 _DEAD = 8  # calls in a row that failed however often they were tried
 _LOGGERS = ("httpx2", "httpcore2.connection", "httpcore2.http11", "httpcore2.proxy")
 _RETRIED = (408, 409, 429)
-_FORMAT = (400, 404, 422)  # what servers answer to a response format that they do not take
+_SCHEMA_REFUSED = (400, 404, 422)  # what servers answer to a schema that they do not take, among other things
 _FATAL = {
     401: "does not accept the key",
     402: "asks for payment",
@@ -65,6 +69,8 @@ class Client:
         The limit of the cost.
     shared : asyncio.Semaphore, optional
         Limits the calls under way at this and other endpoints together.
+    folder : Path, optional
+        Where it is noted that the server refuses schemas.
 
     Attributes
     ----------
@@ -75,9 +81,13 @@ class Client:
     -----
     Responses of status 408, 409, 429 and 5xx, faults of the connection, timeouts and responses that are not of the
     protocol are tried again, six times at most (429 more often), within five times the timeout. Redirects are not
-    followed, as the key would go with them. Where a model's server refuses a call with 400, 404 or 422 but takes it
-    without the response format, that is left out from then on. After a refusal of every call (401, 402, 404, a
-    redirect), or when eight calls in a row have failed, no more are sent.
+    followed, as the key would go with them. After a refusal of every call (401, 402, 404, a redirect), or when eight
+    calls in a row have failed, no more are sent.
+
+    A call with a schema that is refused with 400, 404 or 422 is sent once more without it, while no other with a
+    schema is sent to the model. Where that is answered, no more calls are sent; else the refusal was not the schema's.
+    The folder notes the refusal before that call, and no longer where it was not the schema's. Until a model's server
+    has taken a schema, one call with a schema is under way, so that a refusal costs one call.
     """
 
     def __init__(
@@ -89,6 +99,7 @@ class Client:
         prices: Mapping[str, Price] | None = None,
         budget: Budget | None = None,
         shared: asyncio.Semaphore | None = None,
+        folder: Path | None = None,
     ) -> None:
         import httpx2
 
@@ -99,7 +110,10 @@ class Client:
         self._budget = budget or Budget()
         self._shared = shared or asyncio.Semaphore(concurrency)
         self._throttle = Throttle(concurrency)
-        self._without_format: set[str] = set()
+        self._folder = folder
+        self._turns: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._taken: set[str] = set()
+        self._refusal = ""
         self._failures = 0
         self._answered = False
         self._http = httpx2.AsyncClient(
@@ -134,7 +148,9 @@ class Client:
             for name in _LOGGERS:
                 logging.getLogger(name).removeFilter(self._redact)
 
-    async def request(self, call: Call, decoding: Decoding, record: Callable[[Response], Awaitable[None]]) -> Response:
+    async def request(
+        self, call: Call, decoding: Decoding, record: Callable[[Call, Response], Awaitable[None]]
+    ) -> Response:
         """Request a response, as often as it takes.
 
         Parameters
@@ -144,7 +160,8 @@ class Client:
         decoding : Decoding
             What is sent with it.
         record : callable
-            Records the response; no other call takes the place of this one before that is done.
+            Records the response to the call as it was sent; no other call takes the place of this one before that is
+            done.
 
         Returns
         -------
@@ -154,7 +171,8 @@ class Client:
         Raises
         ------
         CallFailedError
-            No response came; the text says why and contains no key. `BudgetExceededError` where it may cost too much.
+            No response came; the text says why and contains no key. `BudgetExceededError` where it may cost too much,
+            `SchemaRefusedError` where the server takes the call without its schema only; that response is recorded.
         """
         # All of it in one method: what it awaits shows as one frame in a traceback.
         tries, faults, began, loop = 0, 0, math.inf, asyncio.get_running_loop()
@@ -164,26 +182,25 @@ class Client:
             bound: float | None = None
             price: float | None = None
             try:
-                async with self._shared:
+                async with self._shared, AsyncExitStack() as turn:
+                    if call.schema:
+                        await turn.enter_async_context(self._turns[call.model])
+                        if call.model in self._taken:
+                            await turn.aclose()
                     began = min(began, loop.time())
                     bound, price = await self._budget.reserve(call, decoding.max_tokens), 0.0
                     self._check_stopped()
                     await self._budget.sent(bound)
                     price = bound  # Also where this is cancelled: the server may go on and charge for it.
-                    formatted = bool(call.schema) and call.model not in self._without_format
-                    result = await self._post(call, decoding, formatted=formatted)
-                    refused = isinstance(result, _Fault) and result.status in _FORMAT
-                    if formatted and refused and self.stopped is None:
-                        formatted = False  # What was refused is not charged, so that one bound is enough for both.
-                        result = await self._post(call, decoding, formatted=False)
+                    sent, result = await self._send(call, decoding, turn)
                     if isinstance(result, Response):
                         price = bound if result.cost is None else result.cost
                         result = replace(result, bound=bound)
-                        await record(result)
+                        await record(sent, result)
                         self._throttle.answered()
                         self._failures, self._answered = 0, True
-                        if call.schema and not formatted:
-                            self._without_format.add(call.model)
+                        if sent is not call:
+                            raise SchemaRefusedError(self._refusal)
                         return result
                     if not result.charged:
                         price = 0.0
@@ -221,11 +238,42 @@ class Client:
     def _explained(self, fault: _Fault) -> str:
         """Return what a server did, on one line, without secrets and without what could drive a terminal."""
         what = f"{fault.reason}; it {_FATAL[fault.status]}" if fault.status in _FATAL else fault.reason
+        return self._said(what)
+
+    def _said(self, what: str) -> str:
         return printable(self.endpoint.redact(f"{self.endpoint.url}: {what}"))
 
-    async def _post(self, call: Call, decoding: Decoding, *, formatted: bool) -> Response | _Fault:
+    async def _send(self, call: Call, decoding: Decoding, turn: AsyncExitStack) -> tuple[Call, Response | _Fault]:
+        """Send a request, and where it is refused once more without its schema; return what was sent and what came.
+
+        For the second, `turn` enters the turn of the model, unless it has it as the first call.
+        """
+        result = await self._post(call, decoding)
+        if not call.schema:
+            return call, result
+        if isinstance(result, Response) or not result.status:  # Silence says nothing, and may last.
+            self._taken.add(call.model)
+        elif result.status in _SCHEMA_REFUSED:
+            if call.model in self._taken:
+                await turn.enter_async_context(self._turns[call.model])
+            if self.stopped is not None:
+                return call, result
+            served, said = (self.endpoint.provider, call.model), self._said(result.reason)
+            if self._folder is not None:
+                note_refusal(self._folder, served, said)
+            # What was refused is not charged, so that one bound is enough for both.
+            bare = replace(call, schema={})
+            result = await self._post(bare, decoding)
+            if isinstance(result, Response):
+                self._refusal = self.stopped = said
+                return bare, result
+            if self._folder is not None:
+                remove_refusal(self._folder, served)
+        return call, result
+
+    async def _post(self, call: Call, decoding: Decoding) -> Response | _Fault:
         """Send a request once and read what comes."""
-        body = json.dumps(self._body(call, decoding, formatted=formatted)).encode()
+        body = json.dumps(self._body(call, decoding)).encode()
         data = bytearray()
         try:
             async with (
@@ -258,7 +306,7 @@ class Client:
         text = self.endpoint.redact(text, min_length=_SHORTEST)
         return self._response(call, text, payload.get("usage"))
 
-    def _body(self, call: Call, decoding: Decoding, *, formatted: bool) -> dict[str, Any]:
+    def _body(self, call: Call, decoding: Decoding) -> dict[str, Any]:
         provider = self.endpoint.provider
         body: dict[str, Any] = {
             "model": call.model,
@@ -272,7 +320,7 @@ class Client:
             body["seed"] = decoding.seed
         if provider == "openrouter":
             body["usage"] = {"include": True}
-        if formatted:
+        if call.schema:
             schema = {"name": call.schema_name, "strict": True, "schema": call.schema}
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
         return body

@@ -65,8 +65,9 @@ def report_outcome(outcome: RunOutcome, made: str = "file") -> int:
 
 
 def warn(text: str) -> None:
-    """Write a line to standard error."""
-    sys.stderr.write(f"attune-bench: {printable(text)}\n")
+    """Write a line to standard error, on a terminal in place of a line of progress."""
+    clear = "\r\x1b[K" if sys.stderr.isatty() else ""
+    sys.stderr.write(f"{clear}attune-bench: {printable(text)}\n")
 
 
 def _say(text: str) -> None:

@@ -70,6 +70,9 @@ async def execute(
         The folder is in use or cannot be written, or contains other files of these names; two jobs have one file name.
     PriceError
         The cost is limited and a price, or the cost of an earlier response, is not known.
+    SchemaRefusedError
+        A server takes calls without their schemas only, which is noted in the folder. Calls that were under way then
+        have been answered, and no job was finished since.
     """
     if len({job.file_name.casefold() for job in jobs}) < len(jobs):
         raise RunError(f"two results would have the same file; name each {unit}, model and condition once")
@@ -134,6 +137,7 @@ class _Execution:
                         prices=options.prices,
                         budget=budget,
                         shared=shared,
+                        folder=self._folder,
                     )
                 )
                 for endpoint in dict.fromkeys(self._endpoints.values())
@@ -150,6 +154,8 @@ class _Execution:
                 listed = tuple(skipped[name] for name in pending if name in skipped)
                 with suppress(OSError) if client.disk_error else nullcontext():
                     self._list(listed)
+            if client.schema_refusal is not None:
+                raise client.schema_refusal
             if client.disk_error is not None:
                 raise client.disk_error
         unread = [count for count in self._unread.values() if count]
@@ -174,10 +180,14 @@ class _Execution:
                 if client.stopped is not None:
                     raise CallFailedError(client.stopped)
                 record = await self._make(job, key, client, meter)
+                if client.schema_refusal is not None:
+                    return
                 path = self._folder / job.file_name
                 path.parent.mkdir(exist_ok=True)
                 write_whole(path, [record.to_json(indent=2) + b"\n"])
             except (CallFailedError, ValueError) as error:
+                if client.schema_refusal is not None:
+                    return  # All jobs are begun anew, without schemas.
                 reason = printable(" ".join(str(error).split()))
                 skipped[job.file_name] = Skipped(job.unit_id, job.model, job.condition, reason)
                 meter.failed += 1

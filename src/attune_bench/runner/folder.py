@@ -1,9 +1,9 @@
-"""The output folder of a run: its lock, its note of the data it was made from, errors of its disk as one line."""
+"""The output folder of a run: its lock, its notes of data and refused schemas, errors of its disk as one line."""
 
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -12,10 +12,23 @@ from attune_data.io.files import write_whole
 from attune_data.io.hub_address import is_address
 from attune_data.text import printable
 
-__all__ = ["RunError", "disk_errors", "locked", "note_source", "noted_sources"]
+__all__ = [
+    "RunError",
+    "disk_errors",
+    "locked",
+    "note_refusal",
+    "note_source",
+    "noted_refusals",
+    "noted_sources",
+    "remove_refusal",
+]
 
 _LOCK = ".lock"
 _SOURCES = ".sources.json"
+_REFUSALS = ".schema_refused.json"
+
+Served = tuple[str, str]
+"""A provider and the name of a model that it serves."""
 
 
 class RunError(Exception):
@@ -80,3 +93,30 @@ def _read_sources(folder: Path) -> list[str]:
     except (OSError, ValueError, RecursionError):
         return []
     return [source for source in noted if isinstance(source, str)] if isinstance(noted, list) else []
+
+
+def noted_refusals(folder: Path) -> dict[Served, str]:
+    """Return which models' servers refused a schema in a folder, with what they said."""
+    try:
+        noted = json.loads((folder / _REFUSALS).read_bytes())
+        return {(entry["provider"], entry["model"]): str(entry["reason"]) for entry in noted}
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return {}
+
+
+def note_refusal(folder: Path, served: Served, reason: str) -> None:
+    """Note in a folder that the server of a model refused a schema, and what it said."""
+    _write_refusals(folder, noted_refusals(folder) | {served: reason})
+
+
+def remove_refusal(folder: Path, served: Served) -> None:
+    """Remove the note of a refusal that was not the schema's."""
+    _write_refusals(folder, {other: reason for other, reason in noted_refusals(folder).items() if other != served})
+
+
+def _write_refusals(folder: Path, noted: Mapping[Served, str]) -> None:
+    if not noted:
+        (folder / _REFUSALS).unlink(missing_ok=True)
+        return
+    entries = [{"provider": provider, "model": model, "reason": why} for (provider, model), why in noted.items()]
+    write_whole(folder / _REFUSALS, [json.dumps(entries, indent=2).encode() + b"\n"])

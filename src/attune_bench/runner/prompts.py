@@ -1,17 +1,25 @@
-"""The wording of requests, in versioned files, and the fence that marks text as data."""
+"""The wording of requests, bundled in versions or a user's own, and the fence that marks text as data."""
 
 import functools
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib import resources
 from importlib.resources.abc import Traversable
 from itertools import count
+from pathlib import Path
 from string import Template
 
 from attune_data.entries import Named
+from attune_data.io.files import write_whole
+from attune_data.text import meant, plural
 
-__all__ = ["Fence", "Prompts", "load_prompts"]
+__all__ = ["Fence", "PromptError", "Prompts", "load_prompts", "read_prompts"]
+
+
+class PromptError(ValueError):
+    """Templates cannot be used; the text names each with what is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +29,7 @@ class Prompts:
     Attributes
     ----------
     version : str
-        Name of its folder.
+        Name of its folder among the bundled ones; ``custom`` for a user's own.
     texts : Named of str
         The templates, by the name of their file, with that of its folder where it is in one: ``en/turn``.
     hash : str
@@ -60,6 +68,35 @@ class Prompts:
         """
         return Template(self.texts[name]).substitute(values).strip()
 
+    def write(self, folder: str | os.PathLike[str]) -> None:
+        """Write the templates as files, to begin one's own with.
+
+        Parameters
+        ----------
+        folder : str or path-like
+            A new folder.
+
+        Raises
+        ------
+        FileExistsError
+            The folder exists.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> bundled = load_prompts("attune_bench.benchmarks.attunebench", "profile-v1")
+        >>> with TemporaryDirectory() as folder:
+        ...     bundled.write(Path(folder, "mine"))
+        ...     mine = read_prompts(Path(folder, "mine"), bundled)
+        >>> mine.version, mine.hash == bundled.hash
+        ('custom', True)
+        """
+        Path(folder).mkdir(parents=True)
+        for name, text in self.texts.items():
+            path = Path(folder, f"{name}.md")
+            path.parent.mkdir(exist_ok=True)
+            write_whole(path, [text.encode()])
+
 
 @functools.cache
 def load_prompts(package: str, version: str) -> Prompts:
@@ -91,9 +128,88 @@ def load_prompts(package: str, version: str) -> Prompts:
     known = sorted(folder.name for folder in versions.iterdir() if folder.is_dir())
     if version not in known:
         raise ValueError(f"unknown prompts {version!r}; expected one of {', '.join(known)}")
-    files = sorted(_files(versions / version), key=lambda file: file[0])
-    # Line ends depend on how the package was unpacked, the hash must not.
-    texts = {name.removesuffix(".md"): file.read_text(encoding="utf-8").replace("\r\n", "\n") for name, file in files}
+    files = _files(versions / version)
+    return _prompts(version, {name.removesuffix(".md"): file.read_text(encoding="utf-8") for name, file in files})
+
+
+def read_prompts(folder: str | os.PathLike[str] | None, bundled: Prompts) -> Prompts:
+    """Read a user's own wording, which has the templates and placeholders of a bundled version.
+
+    Parameters
+    ----------
+    folder : str or path-like, optional
+        A folder with the files of the bundled version: ``*.md`` in UTF-8, under the same names. By default the bundled
+        version itself.
+    bundled : Prompts
+        The version; `Prompts.write` copies it.
+
+    Returns
+    -------
+    Prompts
+        Templates and hash; the version of one's own is ``custom``.
+
+    Raises
+    ------
+    PromptError
+        The folder cannot be read, a template is missing, unknown or not UTF-8, or a placeholder in one is missing or
+        unknown; all of it in one text.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> bundled = load_prompts("attune_bench.benchmarks.attunebench", "profile-v1")
+    >>> with TemporaryDirectory() as folder:
+    ...     bundled.write(Path(folder, "mine"))
+    ...     _ = Path(folder, "mine", "retry.md").write_text("For $5, answer in JSON.")
+    ...     read_prompts(Path(folder, "mine"), bundled)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    attune_bench.runner.prompts.PromptError: ...: retry.md, line 1: '$5, answer' begins no placeholder; write $$ ...
+    """
+    if folder is None:
+        return bundled
+    if not (root := Path(folder)).is_dir():
+        raise PromptError(f"{root} is no folder; expected one with a file for each template")
+    texts: dict[str, str] = {}
+    faults: list[str] = []
+    known = [f"{name}.md" for name in bundled.texts]
+    for path in sorted(root.rglob("*.md")):
+        name = path.relative_to(root).as_posix()
+        if name not in known:
+            faults.append(f"{name}: no such template; {meant(name, known)}")
+            continue
+        try:
+            texts[name.removesuffix(".md")] = path.read_text(encoding="utf-8-sig")
+        except UnicodeDecodeError as error:
+            faults.append(f"{name}: byte {error.start + 1} is not UTF-8; save the file in that encoding")
+        except OSError as error:
+            faults.append(f"{name}: cannot be read: {error.strerror}")
+    faults += [f"{name}: missing" for name in known if not (root / name).exists()]
+    for name, text in texts.items():
+        faults += [f"{name}.md{fault}" for fault in _faults(text, bundled.texts[name])]
+    if faults:
+        raise PromptError(f"{root}: {plural(len(faults), 'fault')}: {'; '.join(faults)}")
+    return _prompts("custom", texts)
+
+
+def _faults(text: str, bundled: str) -> Iterator[str]:
+    """Yield what is wrong with a template, compared with the bundled one of its name."""
+    for match in Template.pattern.finditer(text):
+        if match["invalid"] is not None:
+            line, here = text.count("\n", 0, match.start()) + 1, text[match.start() :].splitlines()[0][:10]
+            yield f", line {line}: {here!r} begins no placeholder; write $$ for a dollar sign"
+    own, known = (Template(one).get_identifiers() for one in (text, bundled))
+    for name in own:
+        if name not in known:
+            yield f": ${name} is no placeholder here; {meant(name, known) if known else 'it has none'}"
+    yield from (f": ${name} is missing" for name in known if name not in own)
+
+
+def _prompts(version: str, texts: Mapping[str, str]) -> Prompts:
+    """Return templates in the order of their files."""
+    # Line ends depend on how the package was unpacked, or a file saved; the hash must not.
+    in_order = sorted(texts.items(), key=lambda item: f"{item[0]}.md")
+    texts = {name: text.replace("\r\n", "\n") for name, text in in_order}
     digest = sha256()
     for name, text in texts.items():
         digest.update(f"{name}\0{text}\0".encode())

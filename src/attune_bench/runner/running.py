@@ -3,16 +3,17 @@
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from hashlib import sha256
 from pathlib import Path
 
-from attune_bench.runner.calls import Call, Complete, Role
+from attune_bench.runner.calls import Call, Complete, Role, SchemaRefusedError
+from attune_bench.runner.console import warn
 from attune_bench.runner.execution import execute
-from attune_bench.runner.folder import RunError
+from attune_bench.runner.folder import RunError, noted_refusals
 from attune_bench.runner.jobs import Job, RunOptions, RunOutcome, Watch
 from attune_bench.runner.providers import Endpoint
-from attune_bench.runner.task import S, Source, Task, U, condition_of
+from attune_bench.runner.task import S, Source, Task, U, answer_format_of, as_sent, condition_of
 from attune_data.record import Record
 
 __all__ = ["run", "run_sync"]
@@ -43,7 +44,9 @@ async def run(
     output : str or Path
         Folder of the files; created where it does not exist. It also contains the cache file of all responses, by
         which a run goes on where it was stopped. A file whose unit, settings, requests and providers are unchanged
-        stays; any other of its name is made anew, from the cache as far as that has the responses.
+        stays; any other of its name is made anew, from the cache as far as that has the responses. Where a server
+        refuses the schema of an answer, the folder notes it: this run, and later ones that ask the same model, go on
+        with ``answer_format="free"`` in all settings, and a line on standard error says so.
     options : RunOptions, optional
         How the run is made.
     watch : callable, optional
@@ -58,7 +61,8 @@ async def run(
     ------
     RunError
         The folder is in use or cannot be written, or contains other files of these names; two units would have the
-        same file; no units, settings or endpoint are given. The cache file is intact.
+        same file; no units, settings or endpoint are given; a server refuses schemas, and the settings have no
+        ``answer_format``. The cache file is intact.
     PriceError
         The cost is limited and a price, or the cost of an earlier response, is not known.
     """
@@ -70,10 +74,20 @@ async def run(
         raise RunError(f"{task.name} is run with one settings at a time; here are {len(each)}")
     (folder,) = folders
     servers = _servers(each, endpoints)
-    files: Mapping[str, str] = getattr(units, "files", {})
-    jobs = [_job(task, unit, own, servers, files.get(unit.id)) for unit in units for own in each]
-    within = task.results and task.results(folder, units, each[0], servers)
-    return await execute(jobs, servers, folder, options or RunOptions(), watch, unit=task.unit, within=within)
+    if (refusal := _noted_refusal(task, units, each, servers, folder)) is not None:
+        each = _free(each, f"an earlier run in {folder} was refused its schemas ({refusal})")
+
+    async def execution() -> RunOutcome:
+        files: Mapping[str, str] = getattr(units, "files", {})
+        jobs = [_job(task, unit, own, servers, files.get(unit.id)) for unit in units for own in each]
+        within = task.results and task.results(folder, units, each[0], servers)
+        return await execute(jobs, servers, folder, options or RunOptions(), watch, unit=task.unit, within=within)
+
+    try:
+        return await execution()
+    except SchemaRefusedError as error:
+        each = _free(each, f"the schemas of answers are refused ({error})")
+    return await execution()
 
 
 def run_sync(
@@ -117,15 +131,35 @@ def _servers(each: Sequence[S], endpoints: Endpoint | Mapping[Role, Endpoint]) -
     return servers
 
 
+def _noted_refusal(
+    task: Task[U, S], units: Sequence[U], each: Sequence[S], servers: Mapping[Role, Endpoint], folder: Path
+) -> str | None:
+    """Return what a server said that, as the folder notes, refused schemas for a model that is asked; else None."""
+    if not (noted := noted_refusals(folder)):
+        return None
+    calls = (call for unit in units for own in each for call in task.planned(unit, own) if call.schema)
+    asked = {(servers[call.role].provider, call.model) for call in calls}
+    return next((reason for served, reason in noted.items() if served in asked), None)
+
+
+def _free(each: Sequence[S], why: str) -> list[S]:
+    """Return the settings without schemas, and say why."""
+    if not all(hasattr(own, "answer_format") for own in each):
+        raise RunError(f"{why}, and these settings have no answer_format that could be free")
+    warn(f"{why}; the run asks for JSON without them, as with --free-json")
+    changed: list[S] = [replace(own, answer_format="free") for own in each]  # type: ignore[type-var]  # A dataclass, see RunSettings.
+    return changed
+
+
 def _job(task: Task[U, S], unit: U, settings: S, servers: Mapping[Role, Endpoint], file: str | None) -> Job:
     own = task.unit_settings(unit, settings)
     # Not kept, as the requests of all units at once would take much memory.
-    calls = task.calls(unit, own, None)
+    calls = task.planned(unit, settings)
     providers = {role: servers[role].provider for role in own.decoding}
     fields = dict(task.fields(unit, own, Source(providers, file)))
 
     async def make(complete: Complete) -> Record:
-        record = await task.make(unit, complete, own)
+        record = await task.make(unit, lambda call, attempt: complete(as_sent(call, settings), attempt), own)
         return record.model_copy(update=fields)
 
     return Job(
@@ -136,13 +170,15 @@ def _job(task: Task[U, S], unit: U, settings: S, servers: Mapping[Role, Endpoint
         decoding=own.decoding,
         models=tuple(dict.fromkeys(call.model for call in calls)),
         calls=len(calls),
-        cache_inputs=own.provenance(),
+        # A response to a call without a schema is the same in both formats; the schema is in the key itself.
+        cache_inputs={name: value for name, value in own.provenance().items() if name != "answer_format"},
         file_inputs={
             "task": task.name,
             "unit": unit.id,
             "content": sha256(unit.to_json()).hexdigest(),
             "model": own.model,
             "provenance": own.provenance(),
+            "answer_format": answer_format_of(settings),
             "decoding": {role: asdict(decoding) for role, decoding in own.decoding.items()},
             "providers": providers,
             "calls": _hash(calls),

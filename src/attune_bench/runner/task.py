@@ -3,16 +3,27 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
+from attune_bench.runner.answers import AnswerFormat, check_answer_format
 from attune_bench.runner.calls import Call, Complete, Decoding, Role
 from attune_bench.runner.file_names import unit_file_name
 from attune_bench.runner.providers import Endpoint
 from attune_data.record import Record
 
-__all__ = ["ModelSettings", "RunSettings", "Source", "Task", "Unit", "ask_planned", "condition_of"]
+__all__ = [
+    "ModelSettings",
+    "RunSettings",
+    "Source",
+    "Task",
+    "Unit",
+    "answer_format_of",
+    "as_sent",
+    "ask_planned",
+    "condition_of",
+]
 
 
 class Unit(Protocol):
@@ -30,6 +41,8 @@ class RunSettings(Protocol):
     """What a run depends on apart from the units and the servers; of any benchmark a frozen dataclass.
 
     Where a benchmark has several conditions, an attribute ``condition`` names the one that the model is evaluated in.
+    Where its calls have schemas, a field ``answer_format``, "schema" or "free", says whether they are sent; a run on a
+    server that refuses them goes on with "free".
     """
 
     @property
@@ -58,11 +71,13 @@ class ModelSettings:
         Sent with every call; None for the server's own.
     max_tokens : int
         The most tokens of a response.
+    answer_format : {"schema", "free"}
+        Whether servers hold answers to the schema of their call.
 
     Raises
     ------
     ValueError
-        The temperature or the number of tokens is out of range.
+        The temperature or the number of tokens is out of range, or the answer format is unknown.
 
     Examples
     --------
@@ -74,8 +89,10 @@ class ModelSettings:
     seed: int | None = None
     temperature: float | None = 0.0
     max_tokens: int = 4096
+    answer_format: AnswerFormat = "schema"
 
     def __post_init__(self) -> None:
+        check_answer_format(self.answer_format)
         Decoding(self.temperature, self.seed, self.max_tokens)  # Checks them.
 
     @property
@@ -92,6 +109,17 @@ def condition_of(settings: RunSettings) -> str | None:
     """Return the condition that settings name, None for a benchmark with one condition only."""
     condition: str | None = getattr(settings, "condition", None)
     return condition
+
+
+def answer_format_of(settings: RunSettings) -> AnswerFormat:
+    """Return whether the calls of settings are sent with their schemas; with them where the settings do not say it."""
+    answer_format: AnswerFormat = getattr(settings, "answer_format", "schema")
+    return answer_format
+
+
+def as_sent(call: Call, settings: RunSettings) -> Call:
+    """Return a call as it is sent: without its schema where answers are free."""
+    return replace(call, schema={}) if answer_format_of(settings) == "free" else call
 
 
 U = TypeVar("U", bound=Unit)
@@ -191,6 +219,10 @@ class Task(Generic[U, S]):
     def __post_init__(self) -> None:
         if self.assemble is None and self.play is None:
             raise ValueError(f"the task {self.name!r} has neither assemble nor play")
+
+    def planned(self, unit: U, settings: S) -> list[Call]:
+        """Return every call that is planned for a unit, as it is sent."""
+        return [as_sent(call, settings) for call in self.calls(unit, self.unit_settings(unit, settings), None)]
 
     async def make(self, unit: U, complete: Complete, settings: S) -> Record:
         """Ask about a unit and return the record that is made of the answers."""

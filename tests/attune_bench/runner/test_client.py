@@ -26,7 +26,7 @@ def ask(
     """Make calls one after another; return what came of each."""
     kept: list[Response] = []
 
-    async def keep(answer: Response) -> None:
+    async def keep(_sent: Call, answer: Response) -> None:
         kept.append(answer)
 
     async def each() -> list[Any]:

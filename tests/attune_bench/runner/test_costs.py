@@ -14,7 +14,7 @@ from attune_bench.benchmarks.attunebench.settings import AttuneBenchSettings
 from attune_bench.benchmarks.attunebench.task import TASK
 from attune_bench.runner import Call, Price, PriceError, RunOptions, RunOutcome, endpoint, read_prices, run_sync
 from attune_bench.runner.budget import Budget, BudgetExceededError
-from attune_bench.runner.calls import Decoding, Role
+from attune_bench.runner.calls import Decoding, Response, Role, SchemaRefusedError
 from attune_bench.runner.client import Client
 from attune_bench.runner.estimate import Estimate, estimate, estimate_text
 from attune_bench.runner.prices import most_tokens
@@ -148,7 +148,7 @@ def test_an_answer_of_no_use_may_have_been_charged_and_a_refusal_was_not(answer:
     async def note(amount: float) -> None:
         noted.append(amount)
 
-    async def keep(_answer: object) -> None:
+    async def keep(_sent: object, _answer: object) -> None:
         pass
 
     async def ask(url: str) -> float:
@@ -162,22 +162,24 @@ def test_an_answer_of_no_use_may_have_been_charged_and_a_refusal_was_not(answer:
     assert sum(noted) == (1 + times) * bound
 
 
-def test_a_response_format_that_is_refused_is_bounded_and_charged_once() -> None:
+def test_a_schema_that_is_refused_is_bounded_and_charged_once() -> None:
     asked = replace(call(), schema={"type": "string"})
     bound, noted = Price(1.0, 1.0).of(most_tokens(asked), 200), []
 
     async def note(amount: float) -> None:
         noted.append(amount)
 
-    async def keep(_response: object) -> None:
-        pass
+    kept: list[tuple[bool, float | None, float | None]] = []
+
+    async def keep(sent: Call, response: Response) -> None:
+        kept.append((bool(sent.schema), response.cost, response.bound))
 
     async def ask(url: str) -> float:
         # Of a limit that two bounds do not fit into.
         budget = Budget(1.5 * bound, {"m": Price(1.0, 1.0)}, record=note)
         async with Client(endpoint("local", base_url=url), budget=budget) as client:
-            response = await client.request(asked, Decoding(None, None, 200), keep)
-            assert (response.cost, response.bound) == (bound / 4, bound)
+            with pytest.raises(SchemaRefusedError, match="status 400"):
+                await client.request(asked, Decoding(None, None, 200), keep)
         return budget.spent
 
     def refuse(_number: int, body: dict[str, Any]) -> bytes:
@@ -187,6 +189,7 @@ def test_a_response_format_that_is_refused_is_bounded_and_charged_once() -> None
         assert asyncio.run(ask(server.url)) == bound / 4
         assert server.calls == 2
     assert noted == [bound]
+    assert kept == [(False, bound / 4, bound)]
 
 
 @pytest.mark.usefixtures("impatient")
@@ -216,7 +219,7 @@ def test_a_call_that_waited_for_the_limit_is_not_sent_after_a_refusal() -> None:
     async def note(amount: float) -> None:
         noted.append(amount)
 
-    async def keep(_answer: object) -> None:
+    async def keep(_sent: object, _answer: object) -> None:
         raise AssertionError
 
     async def ask(url: str) -> list[object]:

@@ -53,6 +53,12 @@ BENCHMARK = Benchmark(
             verbs=("run",),
             kind=Path,
         ),
+        Option(
+            name="prompts",
+            help="A folder with templates of your own, named as the bundled ones.",
+            verbs=("run",),
+            kind=Path,
+        ),
     ),
     task=f"{_ROOM}.task:TASK",
     baselines=f"{_ROOM}.baselines:BASELINES",

@@ -9,7 +9,7 @@ from attune_bench.benchmarks.attunebench import BENCHMARK
 from attune_bench.benchmarks.attunebench.profile.asking import PROFILE, ProfileSettings, profile_options
 from attune_bench.benchmarks.attunebench.profile.scoring import profile_table, read_predictions, score_profiles
 from attune_bench.benchmarks.attunebench.rejudging import REJUDGE, drafted_runs
-from attune_bench.benchmarks.attunebench.settings import AttuneBenchSettings
+from attune_bench.benchmarks.attunebench.settings import AttuneBenchSettings, bundled_prompts
 from attune_bench.cli.asking import (
     ask,
     asking_options,
@@ -18,6 +18,7 @@ from attune_bench.cli.asking import (
     load_units,
     model_arguments,
     output_option,
+    run_options,
     servers_of,
     usage_errors,
 )
@@ -25,6 +26,7 @@ from attune_bench.cli.options import data_option, many, verb
 from attune_bench.cli.output import UserError, emit, mistakes
 from attune_bench.runner.console import warn
 from attune_bench.runner.folder import noted_sources
+from attune_bench.runner.prompts import read_prompts
 from attune_data import load_codebook, load_runs
 from attune_data.text import plural
 
@@ -38,6 +40,7 @@ __all__ = ["profile", "rejudge"]
 @click.option("--judge-provider", default="openrouter", show_default=True, help="Who serves the judges.")
 @output_option(None, "Folder for the new run files; by default the name of the first with -rejudged.")
 @click.option("--codebook", type=click.Path(path_type=Path), help="The data set's own codebook, as for run.")
+@click.option("--prompts", type=click.Path(path_type=Path), help="A folder with templates of your own, as for run.")
 @asking_options
 @click.pass_context
 def rejudge(
@@ -49,6 +52,7 @@ def rejudge(
     judge_provider: str,
     output: Path | None,
     codebook: Path | None,
+    prompts: Path | None,
     **given: Any,
 ) -> int:
     """Let judges judge the drafts of the run files in DIRECTORY anew, and write these to another folder.
@@ -62,15 +66,30 @@ def rejudge(
         if target.resolve() == directory.resolve():
             raise UserError(f"the run files in {directory} would be replaced; choose another --output")
         with mistakes():
-            chosen = load_codebook(codebook)
-            settings = AttuneBenchSettings("any", judges=judge_model, codebook=chosen, **decoding(ctx))
+            settings = AttuneBenchSettings(
+                "any",
+                judges=judge_model,
+                codebook=load_codebook(codebook),
+                prompts=read_prompts(prompts, bundled_prompts()),
+                **decoding(ctx),
+            )
+        options = run_options(given)
         runs, source = load_runs(directory), data or _noted(directory)
         drafted = drafted_runs(runs, load_units(source, BENCHMARK))
         servers = servers_of(judge_provider, given, ["model"], {})
         if len(drafted) < len(runs):
             warn(f"{plural(len(runs) - len(drafted), 'run')} without a draft or a conversation left out")
         return ask(
-            ctx, REJUDGE, drafted, settings, servers, output=target, source=source, made="run", benchmark=BENCHMARK
+            ctx,
+            REJUDGE,
+            drafted,
+            settings,
+            servers,
+            options=options,
+            output=target,
+            source=source,
+            made="run",
+            benchmark=BENCHMARK,
         )
 
 
@@ -103,12 +122,22 @@ def profile(
     PROVIDER, MODEL and DATA are as for run.
     """
     with usage_errors():
+        options = run_options(given)
         conversations = load_units(data, BENCHMARK, limit)
         with mistakes():
             settings = ProfileSettings(model, profile_options(conversations), **decoding(ctx))
         servers = servers_of(provider, given, ["model"], {})
         status = ask(
-            ctx, PROFILE, conversations, settings, servers, output=output, source=data, made="answer", benchmark=None
+            ctx,
+            PROFILE,
+            conversations,
+            settings,
+            servers,
+            options=options,
+            output=output,
+            source=data,
+            made="answer",
+            benchmark=None,
         )
         emit(profile_table(score_profiles(conversations, read_predictions(output, model))))
     return status

@@ -12,7 +12,7 @@ from attune_bench.benchmarks.attunebench.calls import ConversationCalls
 from attune_bench.benchmarks.attunebench.model_view import SeenTurn
 from attune_bench.benchmarks.attunebench.parsing import Tally
 from attune_bench.benchmarks.attunebench.settings import AttuneBenchSettings
-from attune_bench.runner.answers import Fields, Reading, call_to_make, read_answer
+from attune_bench.runner.answers import TRIES, Fields, Reading, call_to_make, read_answer
 from attune_bench.runner.calls import Call, Complete
 from attune_bench.runner.task import ask_planned
 from attune_data import Conversation, Run
@@ -63,7 +63,7 @@ def planned_calls(
     list of Call
         In the order of the run file. Without `answers`: every call of a run in which no answer is asked for again;
         those of judges are of an empty draft. With `answers`: the calls that have no answer yet, judges' calls of the
-        drafts among the answers, and a second attempt (``#2`` behind its id) at each call whose answer cannot be
+        drafts among the answers, and another attempt (``#2`` behind its id) at each call whose answer cannot be
         read. An empty list means that `assemble` has all that it can get.
 
     Examples
@@ -123,7 +123,7 @@ async def run_conversation(conversation: Conversation, complete: Complete, setti
         The conversation.
     complete : callable
         Makes a call and returns the text of its answer, see `Complete`. All calls are started together; then those
-        of judges, and second attempts at calls whose answer cannot be read.
+        of judges, and further attempts at calls whose answer cannot be read.
     settings : AttuneBenchSettings
         How the conversation is run.
 
@@ -205,9 +205,9 @@ class _Plan:
 
     def calls_to_make(self, answers: Mapping[str, str]) -> list[Call]:
         """Return the calls that can be made where these answers are known."""
-        note = self._settings.prompts.render("retry")
+        note, tries = self._settings.prompts.render("retry"), TRIES[self._settings.answer_format]
         unread = (step for step in self._steps(answers) if not self._read(step, answers).fields)
-        calls = (call_to_make(step.call, answers, step.read, note=note) for step in unread)
+        calls = (call_to_make(step.call, answers, step.read, note=note, tries=tries) for step in unread)
         return [call for call in calls if call is not None]
 
     def assemble(self, answers: Mapping[str, str]) -> Run:

@@ -8,7 +8,7 @@ from attune_bench.benchmarks.attunebench.calls import ConversationCalls
 from attune_bench.benchmarks.attunebench.flow import Step, judgement
 from attune_bench.benchmarks.attunebench.parsing import merge_judgements
 from attune_bench.benchmarks.attunebench.settings import AttuneBenchSettings
-from attune_bench.runner.answers import Fields, call_to_make
+from attune_bench.runner.answers import TRIES, Fields, call_to_make
 from attune_bench.runner.calls import Call
 from attune_bench.runner.folder import RunError
 from attune_bench.runner.task import Source, Task
@@ -77,8 +77,9 @@ def _steps(drafted: DraftedRun, settings: AttuneBenchSettings) -> Iterator[Step]
 
 
 def _calls(drafted: DraftedRun, settings: AttuneBenchSettings, answers: Mapping[str, str] | None = None) -> list[Call]:
-    note, known = settings.prompts.render("retry"), answers or {}
-    calls = (call_to_make(step.call, known, step.read, note=note) for step in _steps(drafted, settings))
+    note, tries = settings.prompts.render("retry"), TRIES[settings.answer_format]
+    known, steps = answers or {}, _steps(drafted, settings)
+    calls = (call_to_make(step.call, known, step.read, note=note, tries=tries) for step in steps)
     return [call for call in calls if call is not None]
 
 

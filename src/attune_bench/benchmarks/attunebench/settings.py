@@ -5,17 +5,23 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Literal
 
+from attune_bench.runner.answers import AnswerFormat, check_answer_format
 from attune_bench.runner.calls import Decoding, Role
 from attune_bench.runner.prompts import Prompts, load_prompts
 from attune_data import Codebook, load_codebook
 from attune_data.record import Mode
 
-__all__ = ["MAX_TOKENS", "PACKAGE", "AttuneBenchSettings", "Strategy"]
+__all__ = ["MAX_TOKENS", "PACKAGE", "AttuneBenchSettings", "Strategy", "bundled_prompts"]
 
 MAX_TOKENS = 4096
 PACKAGE = "attune_bench.benchmarks.attunebench"
 
 Strategy = Literal["absolute", "delta", "blind_delta"]
+
+
+def bundled_prompts() -> Prompts:
+    """Return the bundled wording of the requests, which one's own has to match."""
+    return load_prompts(PACKAGE, "v2")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +44,8 @@ class AttuneBenchSettings:
         Sent with every call; None for the server's own.
     max_tokens : int
         The most tokens of a response.
+    answer_format : {"schema", "free"}
+        Whether servers hold answers to the schema of their call; a free answer is asked for once more than another.
     codebook : Codebook
         Where question texts and options come from: the bundled one, or the data set's own.
     prompts : Prompts
@@ -46,8 +54,8 @@ class AttuneBenchSettings:
     Raises
     ------
     ValueError
-        A mode or strategy that the codebook does not have, an empty name, a judge that is named twice, or a
-        temperature or a number of tokens out of range.
+        A mode or strategy that the codebook does not have, an unknown answer format, an empty name, a judge that is
+        named twice, or a temperature or a number of tokens out of range.
 
     Examples
     --------
@@ -63,8 +71,9 @@ class AttuneBenchSettings:
     seed: int | None = None
     temperature: float | None = 0.0
     max_tokens: int = MAX_TOKENS
+    answer_format: AnswerFormat = "schema"
     codebook: Codebook = field(default_factory=load_codebook)
-    prompts: Prompts = field(default_factory=lambda: load_prompts(PACKAGE, "v2"))
+    prompts: Prompts = field(default_factory=bundled_prompts)
     # Kept, as every conversation asks for it.
     _codebook_hash: str = field(init=False, repr=False, compare=False)
 
@@ -78,6 +87,7 @@ class AttuneBenchSettings:
             raise ValueError(f"panas_strategy is {self.panas_strategy!r}; expected one of {known}")
         if len(set(self.judges)) != len(self.judges):
             raise ValueError(f"a judge is named twice among {', '.join(self.judges)}")
+        check_answer_format(self.answer_format)
         Decoding(self.temperature, self.seed, self.max_tokens)  # Checks them.
         object.__setattr__(self, "_codebook_hash", _hash(self.codebook))
 
@@ -108,14 +118,15 @@ class AttuneBenchSettings:
         Returns
         -------
         dict
-            ``mode``, ``seed``, ``temperature``, ``max_tokens``, ``prompt_version``, ``prompt_hash``,
-            ``codebook_hash``.
+            ``mode``, ``seed``, ``temperature``, ``max_tokens``, ``answer_format``, ``prompt_version``,
+            ``prompt_hash``, ``codebook_hash``.
         """
         return {
             "mode": self.mode,
             "seed": self.seed,
             "temperature": self.temperature,
             "max_tokens": self.max_tokens,
+            "answer_format": self.answer_format,
             "prompt_version": self.prompts.version,
             "prompt_hash": self.prompts.hash,
             "codebook_hash": self._codebook_hash,

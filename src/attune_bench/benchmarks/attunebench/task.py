@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any, get_args
 
 from attune_bench.benchmarks.attunebench.flow import assemble, planned_calls, run_conversation
-from attune_bench.benchmarks.attunebench.settings import AttuneBenchSettings, Strategy
+from attune_bench.benchmarks.attunebench.settings import AttuneBenchSettings, Strategy, bundled_prompts
+from attune_bench.runner.prompts import read_prompts
 from attune_bench.runner.task import Source, Task
 from attune_data import Conversation, load_codebook
 from attune_data.record import Mode
@@ -20,18 +21,21 @@ def settings_of(
     judge_model: Sequence[str] = (),
     panas_strategy: Strategy = "absolute",
     codebook: Path | None = None,
+    prompts: Path | None = None,
     **decoding: Any,
 ) -> list[AttuneBenchSettings]:
-    """Return the settings of each mode that a command line names; `codebook` is a data set's own, as a file.
+    """Return the settings of each mode that a command line names.
+
+    `codebook` is a data set's own, as a file, and `prompts` a wording of one's own, as a folder.
 
     Examples
     --------
     >>> [settings.mode for settings in settings_of("vendor/model", modes=["all"])]
     ['default', 'verbose', 'omniscient', 'verbose_omniscient']
     """
-    chosen = load_codebook(codebook)
+    shared = {"codebook": load_codebook(codebook), "prompts": read_prompts(prompts, bundled_prompts()), **decoding}
     return [
-        AttuneBenchSettings(model, mode, tuple(judge_model), panas_strategy, codebook=chosen, **decoding)
+        AttuneBenchSettings(model, mode, tuple(judge_model), panas_strategy, **shared)
         for mode in get_args(Mode)
         if "all" in modes or mode in modes
     ]

@@ -1,5 +1,7 @@
 """EIBench: models in conversation with simulated people, scored by where it led."""
 
+from pathlib import Path
+
 from attune_bench.benchmarks.base import Benchmark, Choice, Option, temperature
 
 __all__ = ["BENCHMARK"]
@@ -60,6 +62,12 @@ BENCHMARK = Benchmark(
             "that a scenario lacks is filled in; by default such scenarios are left out.",
             verbs=("score",),
             kind=bool,
+        ),
+        Option(
+            name="prompts",
+            help="A folder with templates of your own, named as the bundled ones.",
+            verbs=("run",),
+            kind=Path,
         ),
     ),
     task=f"{_ROOM}.task:TASK",

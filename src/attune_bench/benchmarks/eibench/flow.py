@@ -235,6 +235,7 @@ class _Episode:
                 "seed": settings.seed,
                 "temperature": settings.temperature,
                 "language": self._calls.language,
+                "answer_format": settings.answer_format,
                 **({"licence": licence} if licence is not None else {}),
             }
         )

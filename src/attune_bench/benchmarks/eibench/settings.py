@@ -4,11 +4,12 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from attune_bench.runner.answers import AnswerFormat, check_answer_format
 from attune_bench.runner.calls import Decoding, Role
 from attune_bench.runner.prompts import Prompts, load_prompts
 from attune_data import Scenario
 
-__all__ = ["MAX_TOKENS", "TEMPERATURE", "EIBenchSettings", "Language"]
+__all__ = ["MAX_TOKENS", "TEMPERATURE", "EIBenchSettings", "Language", "bundled_prompts"]
 
 # Those of EIBench's released evaluation.
 MAX_TOKENS = 8192
@@ -17,6 +18,11 @@ TEMPERATURE = 0.7
 Language = Literal["en", "zh"]
 
 _CHINESE = re.compile("[\u3400-\u9fff]")
+
+
+def bundled_prompts() -> Prompts:
+    """Return the bundled wording of the instructions, which one's own has to match."""
+    return load_prompts("attune_bench.benchmarks.eibench", "eibench-v2")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +47,16 @@ class EIBenchSettings:
         Sent with the calls of each; None for the server's own.
     max_tokens : int
         The most tokens of a response.
+    answer_format : {"schema", "free"}
+        Whether the simulator's server holds its answers to their schema; either way it is asked three times at most.
     prompts : Prompts
         The wording of our instructions.
 
     Raises
     ------
     ValueError
-        An empty name, an unknown language, or a number of rounds, a temperature or a number of tokens out of range.
+        An empty name, an unknown language or answer format, or a number of rounds, a temperature or a number of tokens
+        out of range.
 
     Examples
     --------
@@ -65,13 +74,15 @@ class EIBenchSettings:
     temperature: float | None = TEMPERATURE
     simulator_temperature: float | None = TEMPERATURE
     max_tokens: int = MAX_TOKENS
-    prompts: Prompts = field(default_factory=lambda: load_prompts("attune_bench.benchmarks.eibench", "eibench-v2"))
+    answer_format: AnswerFormat = "schema"
+    prompts: Prompts = field(default_factory=bundled_prompts)
 
     def __post_init__(self) -> None:
         if not (self.model and self.simulator):
             raise ValueError("the name of the model or of the simulator is empty")
         if self.max_rounds < 1:
             raise ValueError(f"max_rounds is {self.max_rounds}; expected a positive number")
+        check_answer_format(self.answer_format)
         Decoding(self.temperature, self.seed, self.max_tokens)  # Checks them.
         try:
             Decoding(self.simulator_temperature, self.seed, self.max_tokens)
@@ -106,6 +117,7 @@ class EIBenchSettings:
             "temperature": self.temperature,
             "simulator_temperature": self.simulator_temperature,
             "max_tokens": self.max_tokens,
+            "answer_format": self.answer_format,
             "prompt_version": self.prompts.version,
             "prompt_hash": self.prompts.hash,
         }

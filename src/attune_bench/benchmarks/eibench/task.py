@@ -37,13 +37,14 @@ from typing import Any
 
 from attune_bench.benchmarks.eibench.flow import planned_calls, run_episode
 from attune_bench.benchmarks.eibench.scoring import score
-from attune_bench.benchmarks.eibench.settings import EIBenchSettings
+from attune_bench.benchmarks.eibench.settings import EIBenchSettings, bundled_prompts
 from attune_bench.benchmarks.eibench.summary import model_summary
 from attune_bench.fingerprint import fingerprint
 from attune_bench.runner.cache import cache_key
 from attune_bench.runner.calls import Role
 from attune_bench.runner.file_names import safe_name
-from attune_bench.runner.folder import RunError
+from attune_bench.runner.folder import RunError, noted_refusals
+from attune_bench.runner.prompts import read_prompts
 from attune_bench.runner.providers import Endpoint
 from attune_bench.runner.task import Source, Task
 from attune_data import Episode, Scenario
@@ -60,9 +61,9 @@ _SUMMARY = "summary.json"
 _OF_THE_MODEL = ("model", "temperature", "model_provider")
 
 
-def _settings(model: str, *, simulator_model: str, **options: Any) -> EIBenchSettings:
-    """Return the settings that a command line names."""
-    return EIBenchSettings(model, simulator_model, **options)
+def _settings(model: str, *, simulator_model: str, prompts: Path | None = None, **options: Any) -> EIBenchSettings:
+    """Return the settings that a command line names; `prompts` is a wording of one's own, as a folder."""
+    return EIBenchSettings(model, simulator_model, prompts=read_prompts(prompts, bundled_prompts()), **options)
 
 
 def _folder(output: Path, settings: EIBenchSettings) -> Path:
@@ -100,12 +101,12 @@ def _results(
     """Refuse a folder of another configuration; write the results of the complete episodes in the end."""
     configuration = _configuration(settings, {role: server.provider for role, server in servers.items()})
     _check_configuration(folder, configuration)
-    content = {"config_hash": _config_hash(configuration), "configuration": configuration}
+    content: dict[str, Any] = {"config_hash": _config_hash(configuration), "configuration": configuration}
     write_whole(folder / _CONFIGURATION, [json.dumps(content, indent=2, ensure_ascii=False).encode() + b"\n"])
     try:
         yield
     finally:
-        _write_results(folder, scenarios, settings)
+        _write_results(folder, scenarios, settings, content["config_hash"])
 
 
 TASK: Task[Scenario, EIBenchSettings] = Task(
@@ -133,15 +134,18 @@ def _check_configuration(folder: Path, configuration: Mapping[str, Any]) -> None
         differ = {name: (before.get(name), now) for name, now in configuration.items() if before.get(name) != now}
     except (FileNotFoundError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise RunError(f"{path} does not say how the episodes of its folder were made; choose another folder") from None
+    if differ.get("answer_format") == ("schema", "free") and noted_refusals(folder):
+        del differ["answer_format"]  # The run goes on without the schemas that its server refused.
     if differ:
         said = ", ".join(f"{name} {then!r}, here {now!r}" for name, (then, now) in differ.items())
         raise RunError(f"{folder} contains episodes of another configuration ({said}); choose another folder")
 
 
-def _write_results(folder: Path, scenarios: Sequence[Scenario], settings: EIBenchSettings) -> None:
-    made = [found for one in scenarios if (found := _complete(folder / _file_name(one, settings), one)) is not None]
+def _write_results(folder: Path, scenarios: Sequence[Scenario], settings: EIBenchSettings, config_hash: str) -> None:
+    paths = {folder / _file_name(one, settings): one for one in scenarios}
+    made = [found for path, one in paths.items() if (found := _complete(path, one, config_hash)) is not None]
     if not made:
-        # Results of other scenarios, or of an older content of these, do not stay.
+        # Results of other scenarios, or of an older content or format of these, do not stay.
         for name in (_RESULTS, _SUMMARY):
             (folder / name).unlink(missing_ok=True)
         return
@@ -153,11 +157,11 @@ def _write_results(folder: Path, scenarios: Sequence[Scenario], settings: EIBenc
     write_whole(folder / _SUMMARY, [text.encode() + b"\n"])
 
 
-def _complete(path: Path, scenario: Scenario) -> tuple[bytes, Episode] | None:
-    """Return an episode and its line, None where it is missing or of an older content of its scenario."""
+def _complete(path: Path, scenario: Scenario, config_hash: str) -> tuple[bytes, Episode] | None:
+    """Return an episode and its line, None where it is missing, or of an older content of its scenario or settings."""
     try:
         made: dict[str, Any] = json.loads(path.read_bytes())
-        if made["scenario_hash"] != fingerprint([scenario]):
+        if made["scenario_hash"] != fingerprint([scenario]) or made.get("config_hash", config_hash) != config_hash:
             return None
         del made["run_key"]
     except (FileNotFoundError, ValueError, TypeError, KeyError, RecursionError):

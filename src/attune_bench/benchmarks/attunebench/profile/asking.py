@@ -9,7 +9,7 @@ from pydantic import Field
 from attune_bench.benchmarks.attunebench.model_view import see
 from attune_bench.benchmarks.attunebench.parsing import Tally
 from attune_bench.benchmarks.attunebench.settings import MAX_TOKENS, PACKAGE
-from attune_bench.runner.answers import Fields, call_to_make, read_answer
+from attune_bench.runner.answers import TRIES, AnswerFormat, Fields, call_to_make, check_answer_format, read_answer
 from attune_bench.runner.calls import Call, Decoding, Role, message
 from attune_bench.runner.file_names import unit_file_name
 from attune_bench.runner.prompts import Fence, Prompts, load_prompts
@@ -96,13 +96,16 @@ class ProfileSettings:
         The traits that are asked for and their options, see `profile_options`.
     seed, temperature, max_tokens
         Sent with every call.
+    answer_format : {"schema", "free"}
+        Whether servers hold answers to the schema of their call; a free answer is asked for once more than another.
     prompts : Prompts
         The wording of the request.
 
     Raises
     ------
     ValueError
-        The name of the model is empty, or a temperature or a number of tokens is out of range.
+        The name of the model is empty, a temperature or a number of tokens is out of range, or the answer format is
+        unknown.
     """
 
     model: str
@@ -110,11 +113,13 @@ class ProfileSettings:
     seed: int | None = None
     temperature: float | None = 0.0
     max_tokens: int = MAX_TOKENS
+    answer_format: AnswerFormat = "schema"
     prompts: Prompts = field(default_factory=lambda: load_prompts(PACKAGE, "profile-v1"))
 
     def __post_init__(self) -> None:
         if not self.model:
             raise ValueError("the name of the model is empty")
+        check_answer_format(self.answer_format)
         Decoding(self.temperature, self.seed, self.max_tokens)  # Checks them.
 
     @property
@@ -128,6 +133,7 @@ class ProfileSettings:
             "seed": self.seed,
             "temperature": self.temperature,
             "max_tokens": self.max_tokens,
+            "answer_format": self.answer_format,
             "prompt_version": self.prompts.version,
             "prompt_hash": self.prompts.hash,
         }
@@ -141,8 +147,8 @@ class ProfileSettings:
 def _calls(
     conversation: Conversation, settings: ProfileSettings, answers: Mapping[str, str] | None = None
 ) -> list[Call]:
-    note = settings.prompts.render("retry")
-    call = call_to_make(_call(conversation, settings), answers or {}, settings.read, note=note)
+    asked, note = _call(conversation, settings), settings.prompts.render("retry")
+    call = call_to_make(asked, answers or {}, settings.read, note=note, tries=TRIES[settings.answer_format])
     return [] if call is None else [call]
 
 

@@ -1,0 +1,28 @@
+"""The tables of how metrics are distributed over units."""
+
+import polars as pl
+
+from attune_bench.report.columns import Table, count_column, number_column, text_column
+from attune_bench.report.tables import label, metric_of
+from attune_bench.score_table import ScoreTable
+
+__all__ = ["distribution_tables"]
+
+
+def distribution_tables(table: ScoreTable, distribution: pl.DataFrame) -> list[Table]:
+    """Return a table of the distribution of each metric, for each model and condition."""
+    of = metric_of(table)
+    columns = [
+        text_column("metric", "label"),
+        count_column("n", "n"),
+        *(
+            number_column(name if name != "sd" else "SD", name, of)
+            for name in ("mean", "sd", "lowest", "median", "highest")
+        ),
+    ]
+    tables: list[Table] = []
+    for (model, condition), rows in distribution.group_by("model", "condition", maintain_order=True):
+        under = "" if condition is None else f", {table.provenance.condition} {condition}"
+        shown = [{**row, "label": label(table.metrics[row["metric"]])} for row in rows.to_dicts()]
+        tables.append(Table("distribution", f"{model}{under}", columns, shown, None if tables else distribution))
+    return tables
