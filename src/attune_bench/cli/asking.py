@@ -109,7 +109,7 @@ def usage_errors() -> Iterator[None]:
         sys.stderr.write("attune-bench: stopped; the same command goes on from here\n")
         sys.exit(130)
     except OSError as error:
-        raise UserError(f"{error.filename}: {error.strerror}") from None
+        raise UserError(f"{error.filename}: {error.strerror}" if error.filename else str(error)) from None
     except (RunError, ProviderError, PriceError) as error:
         raise UserError(str(error)) from None
 
