@@ -163,7 +163,7 @@ def compare(
 ) -> None:
     """Compare every two models of a condition, on the units that both were run on.
 
-    JSON: under comparisons model_a, model_b, the condition, metric, difference, low, high, p, p_holm, significant, n,
+    JSON: under comparisons model_a, model_b, the condition, metric, difference, low, high, p, p_min, p_holm, significant, n,
     clusters, mde, reason (with --by, stratum before these); under significant how many pairs differ.
     """
     read = _read(scores, given)
@@ -236,7 +236,7 @@ def subset(
     """Score a part of the units, chosen by traits; or with --by each stratum of a trait.
 
     JSON: under subgroups stratum, n, clusters, metric, model, the condition, value, low, high, mark, reason; with
-    --compare also difference, difference_low, difference_high, p, p_holm, significant.
+    --compare also difference, difference_low, difference_high, p, p_min, p_holm, significant.
     """
     read = _read(scores, given)
     traits = where_traits(where)

@@ -267,6 +267,7 @@ def comparison_tables(table: ScoreTable, comparisons: pl.DataFrame) -> list[Tabl
         text_column("B", "model_b", is_name=True),
         estimate_column("A minus B", "difference", of, signed=True),
         p_column("p", "p"),
+        p_column("p min", "p_min"),
         p_column("Holm p", "p_holm"),
         yes_column("differ", "significant"),
         size_column(),
@@ -295,8 +296,8 @@ def comparison_note(table: ScoreTable, options: AnalysisOptions) -> str:
     held = table.provenance
     return (
         f"Difference: A minus B, on the {held.unit}s of both. In brackets: {interval_words(table, options)}. p: "
-        f"exchanging A and B within each {drawn(table, options)}. Holm p: corrected for the pairs of the table; two "
-        "models differ where it is below 0.05. mde: minimum detectable effect, the smallest true difference found with "
+        f"exchanging A and B within each {drawn(table, options)}. p min: the smallest p that the test could have given. Holm p: "
+        "corrected for the pairs of the table; two models differ where it is below 0.05. mde: minimum detectable effect, the smallest true difference found with "
         "80% power at an uncorrected 0.05."
     )
 
@@ -311,6 +312,7 @@ def difference_columns(table: ScoreTable) -> list[Column]:
     return [
         estimate_column("difference", "difference", metric_of(table), low=low, high=high, signed=True),
         p_column("p", "p"),
+        p_column("p min", "p_min"),
         p_column("Holm p", "p_holm"),
     ]
 

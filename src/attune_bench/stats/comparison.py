@@ -48,7 +48,7 @@ def compare(table: ScoreTable, a: str, b: str, **options: Unpack[AnalysisKeyword
     Returns
     -------
     polars.DataFrame
-        ``model_a, model_b, condition, metric, difference, low, high, p, p_holm, significant, n, clusters, mde,
+        ``model_a, model_b, condition, metric, difference, low, high, p, p_min, p_holm, significant, n, clusters, mde,
         reason``. ``difference`` is `a` minus `b`; ``p`` is that of
         `attune_metrics.stats.comparison.paired_permutation_test`, ``p_holm`` corrected for the family, ``significant``
         where that is below 0.05. ``mde`` is the minimum detectable effect: the smallest true difference that a
@@ -203,7 +203,7 @@ def _compare(table: ScoreTable, pairs: Sequence[Pair], options: AnalysisOptions)
     for name in names:
         values, scored = series.values(name), series.scored[first] & series.scored[second]
         found = paired(series, values[first], values[second], scored, draws, options, series.statistic(name))
-        for pair, one, columns in zip(pairs, found, tested(found, families, options), strict=True):
+        for pair, one, columns in zip(pairs, found, tested(found, families, draws, options), strict=True):
             rows.setdefault((pair[2], name), []).append((*pair, name, one.difference, *columns))
     ordered = [rows[condition, name] for condition in table.conditions for name in names if (condition, name) in rows]
     return pl.DataFrame([row for family in ordered for row in family], schema=_SCHEMA, orient="row")

@@ -140,9 +140,16 @@ class Draws:
         Whose units are drawn.
     options : AnalysisOptions
         The number of resamples, the seed, and what is drawn.
+
+    Attributes
+    ----------
+    drawn : str
+        What is drawn, in the singular: what the scores call a cluster, or a unit.
     """
 
     def __init__(self, series: ScoreSeries, options: AnalysisOptions) -> None:
+        held = series.table.provenance
+        self.drawn = held.cluster if options.draws_clusters(series.table) else held.unit
         self._labels = series.clusters(options)
         self._options = options
         self._drawn: dict[bytes, Resamples] = {}
