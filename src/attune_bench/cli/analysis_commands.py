@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from textwrap import fill
 from typing import Any, Literal
@@ -132,8 +133,8 @@ def report(
     if html is None:
         if data is not None or results or small_cells:
             raise UserError("--data, --results and --small-cells are for the page of HTML; give --html FILE too")
-        with mistakes():
-            emit(render(report_document(read, **_sampling(given)), format=format))  # type: ignore[arg-type]
+        made, warned = with_warnings(lambda: report_document(read, **_sampling(given)))
+        emit(render(replace(made, notes=[*made.notes, *warned]), format=format))  # type: ignore[arg-type]
         return
     if format != "table":
         raise UserError("--format is for the report as text; leave out --format or --html")

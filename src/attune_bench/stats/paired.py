@@ -70,15 +70,16 @@ def paired(
         resamples, distribution = draws.of(mask), None
         if statistic is not mean_of_sums:
             distribution = _differences(first, second, resamples, statistic)
-        intervals = paired_bootstrap(
-            first,
-            second,
-            resamples,
-            statistic=statistic,
-            method=options.interval,
-            level=options.level,
-            distribution=distribution,
-        )
+        with draws.warning_once():
+            intervals = paired_bootstrap(
+                first,
+                second,
+                resamples,
+                statistic=statistic,
+                method=options.interval,
+                level=options.level,
+                distribution=distribution,
+            )
         tests = paired_permutation_test(
             first,
             second,

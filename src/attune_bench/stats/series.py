@@ -4,7 +4,9 @@ Units are in the order of their names, series in the order of model, then condit
 shows in a result. A unit without a value is nan.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+import warnings
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 import polars as pl
@@ -12,7 +14,7 @@ from numpy.typing import NDArray
 
 from attune_bench.score_table import ScoreTable, term_columns
 from attune_bench.stats.options import AnalysisOptions
-from attune_metrics.errors import MetricInputError
+from attune_metrics.errors import MetricInputError, UnreliableIntervalWarning
 from attune_metrics.metric import Metric
 from attune_metrics.stats.arrays import Floats
 from attune_metrics.stats.resampling import Resamples, draw_resamples
@@ -153,6 +155,7 @@ class Draws:
         self._labels = series.clusters(options)
         self._options = options
         self._drawn: dict[bytes, Resamples] = {}
+        self._warned = False
 
     def labels(self, mask: Mask) -> list[Hashable]:
         """Return the clusters of the units of a mask."""
@@ -166,3 +169,16 @@ class Draws:
                 self.labels(mask), n_resamples=self._options.resamples, seed=self._options.seed
             )
         return self._drawn[key]
+
+    @contextmanager
+    def warning_once(self) -> Iterator[None]:
+        """Let one warning of unreliable intervals through in all, however many series an analysis has."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", UnreliableIntervalWarning)
+            yield
+        for one in caught:
+            if not issubclass(one.category, UnreliableIntervalWarning):
+                warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+            elif not self._warned:
+                self._warned = True
+                warnings.warn(one.message, stacklevel=5)

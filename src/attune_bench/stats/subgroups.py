@@ -252,14 +252,15 @@ def _differences(
     for mask, groups in group_by_mask(scored):
         part, resamples = sides[groups][:, :, mask], draws.of(mask)
         distributions = bootstrap_distribution(part, resamples, statistic=difference)
-        intervals = bootstrap(
-            part,
-            resamples,
-            statistic=difference,
-            method=options.interval,
-            level=options.level,
-            distribution=distributions,
-        )
+        with draws.warning_once():
+            intervals = bootstrap(
+                part,
+                resamples,
+                statistic=difference,
+                method=options.interval,
+                level=options.level,
+                distribution=distributions,
+            )
         for group, interval, distribution in zip(groups.tolist(), intervals, distributions, strict=True):
             present = ~np.isnan(values[group, 0]) & mask
             sizes = [series.count(present & side) for side in (stratum, ~stratum)]
