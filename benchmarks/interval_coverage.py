@@ -1,11 +1,9 @@
 """Coverage of intervals of a mean by participants, by how unequal they are and by how alike their conversations are.
 
-    python benchmarks/interval_coverage.py
-
-Simulates every design, writes the numbers to `interval_coverage.csv` and prints the tables of docs/intervals.md and
-docs/decisions/0011-the-interval-stays.md; 4 minutes on two cores. Scores are Beta(3, 0.75), so between 0 and 1 with most
-near 1, of mean 0.8. Participants correlate by a normal level behind their scores, with the intraclass correlation (ICC)
-of the design. Candidates are intervals that the library does not have; each is tried on the same simulations.
+`calibration.py` simulates every design, writes the numbers to `interval_coverage.csv` and prints the tables of
+docs/intervals.md and docs/decisions/0011-the-default-interval.md. Scores are Beta(3, 0.75): between 0 and 1, most near
+1, of mean 0.8. Conversations of a participant correlate by a normal level behind their scores, with the intraclass
+correlation (ICC) of the design. Candidates are intervals that the library does not have, tried on the same simulations.
 
 References
 ----------
@@ -18,7 +16,6 @@ References
 import csv
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import product
 from math import sqrt
@@ -62,8 +59,9 @@ class Design:
         """Return the number of each participant's conversations."""
         if self.sizes == "skewed":
             quantiles = (np.arange(self.participants) + 0.5) / self.participants
-            return np.ceil(-4 * np.log(1 - quantiles)).astype(np.intp)
-        sizes = np.full(self.participants, 4)
+            sizes = np.ceil(-4 * np.log(1 - quantiles)).astype(np.intp)
+        else:
+            sizes = np.full(self.participants, 4, dtype=np.intp)
         if self.sizes == "dominant":
             sizes[0] = round(0.3 / 0.7 * 4 * (self.participants - 1))
         return sizes
@@ -144,6 +142,7 @@ def candidate_intervals(values: Floats, clusters: NDArray[np.intp], generator: G
 
 def simulate(design: Design) -> list[Row]:
     """Return the row of each method."""
+    made = SIMULATIONS // BATCH * BATCH
     covered: dict[str, int] = {}
     width: dict[str, float] = {}
     for seed in range(SIMULATIONS // BATCH):
@@ -155,15 +154,9 @@ def simulate(design: Design) -> list[Row]:
             covered[method] = covered.get(method, 0) + int(((low <= MEAN) & (high >= MEAN)).sum())
             width[method] = width.get(method, 0) + float((high - low).sum())
     return [
-        Row(design.participants, design.sizes, design.icc, method, SIMULATIONS, count, round(width[method] / SIMULATIONS, 6))
+        Row(design.participants, design.sizes, design.icc, method, made, count, round(width[method] / made, 6))
         for method, count in covered.items()
-    ]  # fmt: skip
-
-
-def simulate_all() -> list[Row]:
-    """Return the rows of all designs, in their order; two processes at a time."""
-    with ProcessPoolExecutor(2) as pool:
-        return [row for rows in pool.map(simulate, DESIGNS) for row in rows]
+    ]
 
 
 def read() -> list[Row]:
@@ -216,14 +209,3 @@ def candidate_table(rows: Sequence[Row]) -> str:
     means = "".join(f"{sum(widths[name]) / len(DESIGNS):>13.2f}x" for name in CANDIDATES)
     counts = "".join(f"{worse[name]:>14}" for name in CANDIDATES)
     return "\n".join([*lines, f"{'mean width':<37}{means}", f"{'designs covered worse':<37}{counts}"])
-
-
-def main() -> None:
-    """Simulate, write, print."""
-    rows = simulate_all()
-    write(rows)
-    print(coverage_table(rows), candidate_table(rows), sep="\n\n")
-
-
-if __name__ == "__main__":
-    main()

@@ -52,10 +52,11 @@ def condition_differences(scores: ScoreTable, **options: Unpack[AnalysisKeywords
     Returns
     -------
     polars.DataFrame
-        ``model, condition, reference, metric, value, value_reference, difference, low, high, p, p_min, p_holm, significant, n,
-        clusters, mde, reason``; no row where every model has one condition. ``difference`` is that of `condition` minus
-        `reference`; ``p`` is that of `attune_metrics.stats.comparison.paired_permutation_test`, ``p_holm`` Holm's over
-        the models for one metric and two conditions.
+        ``model, condition, reference, metric, value, value_reference, difference, low, high, p, p_min, p_holm,
+        significant, n, clusters, mde, reason``; no row where every model has one condition.
+        ``difference`` is that of `condition` minus `reference`; ``p`` is that of
+        `attune_metrics.stats.comparison.paired_permutation_test`, ``p_holm`` Holm's over the models for one metric and
+        two conditions.
 
     Raises
     ------

@@ -88,7 +88,7 @@ def variance_split(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> p
             if why:
                 rows += [(condition, metric, source, *[None] * 6, *sizes, why) for source in SOURCES]
                 continue
-            with draws.warning_once():
+            with draws.warning.of_all():
                 intervals = _split(values[:, complete], draws.of(complete), chosen)
             for place, source in enumerate(SOURCES):
                 cells, reasons = [], []

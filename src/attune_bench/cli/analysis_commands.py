@@ -164,8 +164,8 @@ def compare(
 ) -> None:
     """Compare every two models of a condition, on the units that both were run on.
 
-    JSON: under comparisons model_a, model_b, the condition, metric, difference, low, high, p, p_min, p_holm, significant, n,
-    clusters, mde, reason (with --by, stratum before these); under significant how many pairs differ.
+    JSON: under comparisons model_a, model_b, the condition, metric, difference, low, high, p, p_min, p_holm,
+    significant, n, clusters, mde, reason (with --by, stratum before these); under significant how many pairs differ.
     """
     read = _read(scores, given)
     if len(dict.fromkeys(model)) != len(model) or len(model) not in {0, 2}:

@@ -296,9 +296,9 @@ def comparison_note(table: ScoreTable, options: AnalysisOptions) -> str:
     held = table.provenance
     return (
         f"Difference: A minus B, on the {held.unit}s of both. In brackets: {interval_words(table, options)}. p: "
-        f"exchanging A and B within each {drawn(table, options)}. p min: the smallest p that the test could have given. Holm p: "
-        "corrected for the pairs of the table; two models differ where it is below 0.05. mde: minimum detectable effect, the smallest true difference found with "
-        "80% power at an uncorrected 0.05."
+        f"exchanging A and B within each {drawn(table, options)}. p min: the smallest p that the test could give. "
+        "Holm p: corrected for the pairs of the table; two models differ where it is below 0.05. mde: minimum "
+        "detectable effect, the smallest true difference found with 80% power at an uncorrected 0.05."
     )
 
 

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from attune_bench.stats.families import warn_out_of_reach
 from attune_bench.stats.intervals import interval_ends, null
 from attune_bench.stats.options import ALPHA, AnalysisOptions
+from attune_bench.stats.remarks import warn_out_of_reach
 from attune_bench.stats.series import Draws, Mask, ScoreSeries, group_by_mask
 from attune_data.text import plural
 from attune_metrics.errors import UndefinedMetricWarning
@@ -70,7 +70,7 @@ def paired(
         resamples, distribution = draws.of(mask), None
         if statistic is not mean_of_sums:
             distribution = _differences(first, second, resamples, statistic)
-        with draws.warning_once():
+        with draws.warning.of_all():
             intervals = paired_bootstrap(
                 first,
                 second,

@@ -4,9 +4,7 @@ Units are in the order of their names, series in the order of model, then condit
 shows in a result. A unit without a value is nan.
 """
 
-import warnings
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -14,7 +12,8 @@ from numpy.typing import NDArray
 
 from attune_bench.score_table import ScoreTable, term_columns
 from attune_bench.stats.options import AnalysisOptions
-from attune_metrics.errors import MetricInputError, UnreliableIntervalWarning
+from attune_bench.stats.remarks import OneWarning
+from attune_metrics.errors import MetricInputError
 from attune_metrics.metric import Metric
 from attune_metrics.stats.arrays import Floats
 from attune_metrics.stats.resampling import Resamples, draw_resamples
@@ -147,6 +146,8 @@ class Draws:
     ----------
     drawn : str
         What is drawn, in the singular: what the scores call a cluster, or a unit.
+    warning : OneWarning
+        Under which intervals are made.
     """
 
     def __init__(self, series: ScoreSeries, options: AnalysisOptions) -> None:
@@ -155,7 +156,7 @@ class Draws:
         self._labels = series.clusters(options)
         self._options = options
         self._drawn: dict[bytes, Resamples] = {}
-        self._warned = False
+        self.warning = OneWarning()
 
     def labels(self, mask: Mask) -> list[Hashable]:
         """Return the clusters of the units of a mask."""
@@ -169,16 +170,3 @@ class Draws:
                 self.labels(mask), n_resamples=self._options.resamples, seed=self._options.seed
             )
         return self._drawn[key]
-
-    @contextmanager
-    def warning_once(self) -> Iterator[None]:
-        """Let one warning of unreliable intervals through in all, however many series an analysis has."""
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", UnreliableIntervalWarning)
-            yield
-        for one in caught:
-            if not issubclass(one.category, UnreliableIntervalWarning):
-                warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
-            elif not self._warned:
-                self._warned = True
-                warnings.warn(one.message, stacklevel=5)

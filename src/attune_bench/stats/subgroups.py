@@ -24,9 +24,9 @@ import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.score_table import ScoreTable
-from attune_bench.stats.families import warn_out_of_reach
 from attune_bench.stats.intervals import null, too_few
 from attune_bench.stats.options import ALPHA, FEW, MIN_CLUSTERS, AnalysisKeywords, AnalysisOptions
+from attune_bench.stats.remarks import warn_out_of_reach
 from attune_bench.stats.series import Draws, Mask, ScoreSeries, group_by_mask
 from attune_bench.stats.summary import intervals_of
 from attune_bench.stats.traits import UNKNOWN, strata_of, unit_traits
@@ -252,7 +252,7 @@ def _differences(
     for mask, groups in group_by_mask(scored):
         part, resamples = sides[groups][:, :, mask], draws.of(mask)
         distributions = bootstrap_distribution(part, resamples, statistic=difference)
-        with draws.warning_once():
+        with draws.warning.of_all():
             intervals = bootstrap(
                 part,
                 resamples,

@@ -107,7 +107,7 @@ def intervals_of(
     found: dict[int, Summarised] = {}
     for mask, groups in group_by_mask(scored):
         part = values[groups][:, :, mask]
-        with draws.warning_once():
+        with draws.warning.of_all():
             intervals = bootstrap(
                 part, draws.of(mask), statistic=statistic, method=options.interval, level=options.level
             )

@@ -234,7 +234,8 @@ def _test(
 
     def reach(bound: Floats) -> NDArray[np.intp]:
         """Count the exchanges that are as large; an undefined one is."""
-        return len(swaps) - (differences < bound - ROUNDING * largest).sum(axis=0)
+        smaller: NDArray[np.intp] = (differences < bound - ROUNDING * largest).sum(axis=0)
+        return len(swaps) - smaller
 
     count = reach(np.abs(observed))
     if exact:

@@ -46,7 +46,7 @@ __all__ = ["Interval", "Method", "Resamples", "bootstrap", "bootstrap_distributi
 
 Method = Literal["percentile-expanded", "percentile", "bca"]
 _NORMAL = NormalDist()
-_DOMINANT = 0.2  # of the units; BCa intervals with such a cluster cover 79-88% rather than 95%
+_DOMINANT = 0.2  # of the units; see docs/intervals.md
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -229,8 +229,8 @@ def bootstrap(
     Warns
     -----
     UnreliableIntervalWarning
-        If the method is `bca` and one cluster has more than a fifth of a series' units: such intervals cover the truth
-        in 79 to 88% of cases rather than 95%.
+        If the method is `bca` and one cluster has more than a fifth of a series' units: such intervals of 95% cover the
+        truth in as few as 80% of cases.
 
     Raises
     ------
@@ -309,8 +309,8 @@ def _warn_of_dominance(units: Floats, given: list[bool]) -> None:
     largest = max((of_series.max() / of_series.sum() for of_series in units[:, given].T), default=0)
     if largest > _DOMINANT:
         warnings.warn(
-            f"BCa intervals cover too rarely where one cluster has more than {_DOMINANT:.0%} of the units, and here one "
-            f"has {largest:.0%}; use percentile-expanded",
+            f"BCa intervals cover too rarely where one cluster has more than {_DOMINANT:.0%} of the units, and here "
+            f"one has {largest:.0%}; use percentile-expanded",
             UnreliableIntervalWarning,
             stacklevel=3,
         )

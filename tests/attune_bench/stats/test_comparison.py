@@ -17,14 +17,16 @@ from statsmodels.stats.multitest import multipletests
 from attune_bench import Scores
 from attune_bench.stats.comparison import compare_by, count_significant
 from attune_metrics.attunebench.binary import BinaryCounts
-from attune_metrics.errors import MetricInputError
+from attune_metrics.errors import MetricInputError, UnreliableIntervalWarning
 
 Build = Callable[..., Scores]
 Json = dict[str, Any]
 
 M = ["composite_score"]
 EQUAL = "the two are equal in every participant"
-COLUMNS = "model_a model_b condition metric difference low high p p_min p_holm significant n clusters mde reason".split()
+COLUMNS = (
+    "model_a model_b condition metric difference low high p p_min p_holm significant n clusters mde reason".split()
+)
 
 
 # By hand.
@@ -42,8 +44,8 @@ def test_a_comparison_by_hand(build: Build) -> None:
 
 
 def test_minimum_detectable_effect_by_hand(build: Build) -> None:
-    # Differences 1, 2, 2, 3, 1, 2, 2, 3 of 8 conversations: mean 2, squares about it sum to 4. p-values of 256 exchanges
-    # are multiples of 2/256; the largest below 0.05 is 12/256.
+    # Differences 1, 2, 2, 3, 1, 2, 2, 3 of 8 conversations: mean 2, squares about it sum to 4. p-values of 256
+    # exchanges are multiples of 2/256; the largest below 0.05 is 12/256.
     a, b = [2, 4, 5, 4, 3, 2, 3, 8], [1, 2, 3, 1, 2, 0, 1, 5]
     row = build({"a": a, "b": b}).compare("a", "b", metrics=M).row(0, named=True)
     factor = float(stats.t.ppf(1 - 6 / 256, 7) + stats.t.ppf(0.8, 7))
@@ -285,6 +287,24 @@ def test_a_family_that_could_not_reach_significance_warns(build: Build) -> None:
     one = build({"a": [1.0, 2, 3], "b": [1.0, 2, 4]})
     with pytest.warns(UserWarning, match=r"^1 participant with a difference is too few for 1 test .* 5 more would"):
         one.compare_all(metrics=M)
+
+
+def test_bca_of_a_dominant_participant_warns_once_an_analysis(build: Build) -> None:
+    # 4 of 11 conversations are of one participant; of those that b has, 4 of 9.
+    rng = np.random.default_rng(3)
+    scores = build(
+        {"a": list(rng.normal(size=11)), "b": [*rng.normal(size=9), None, None]}, people=[0, 0, 0, 0, *range(1, 8)]
+    )
+    options: Any = {"metrics": M, "resamples": 200}
+    analyses: list[Callable[..., pl.DataFrame]] = [scores.summary, scores.compare_all]
+    for analysis in analyses:
+        with pytest.warns(UnreliableIntervalWarning, match="more than 20% of the units") as caught:
+            analysis(interval="bca", **options)
+        assert len(caught) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        scores.summary(interval="percentile", **options)
+        build({"a": list(rng.normal(size=11))}).summary(interval="bca", **options)
 
 
 def test_equal_models_are_no_family_to_warn_of(build: Build) -> None:

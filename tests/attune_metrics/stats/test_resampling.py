@@ -236,7 +236,7 @@ def test_bca_warns_of_a_cluster_with_more_than_a_fifth_of_the_units() -> None:
     bootstrap(values, resamples, method="percentile-expanded")
     # A fifth is not more than a fifth, and a series without an interval is none to warn of.
     five = draw_resamples(range(5), n_resamples=200)
-    bootstrap([[1, 2, 3, 4, 9], [nan, nan, nan, 1, 1]], five, method="bca")
+    bootstrap(np.array([[1, 2, 3, 4, 9], [nan, nan, nan, 1, 1]]), five, method="bca")
 
 
 def test_counts() -> None:

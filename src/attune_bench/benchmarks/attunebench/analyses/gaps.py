@@ -42,7 +42,8 @@ def perspective_gap(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> 
     Warns
     -----
     UserWarning
-        Where a family is so large that, with so few resamples, no corrected p-value can be below 0.05.
+        Where a family is so large that, with so few resamples or so few clusters that differ, no corrected p-value can
+        be below 0.05.
 
     Examples
     --------
@@ -68,9 +69,9 @@ def phrasing_gap(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> pl.
     Returns
     -------
     polars.DataFrame
-        ``model, condition, observer, hp_facing, gap, low, high, p, p_min, p_holm, significant, n, clusters, mde, reason``: the
-        two are ``avg_binary_human_accuracy`` and ``avg_binary_human_accuracy_hp``, ``gap`` is ``hp_perspective_gap``,
-        the first minus the second. A model that was not asked the HP-facing questions has null.
+        ``model, condition, observer, hp_facing, gap, low, high, p, p_min, p_holm, significant, n, clusters, mde,
+        reason``: the two are ``avg_binary_human_accuracy`` and ``avg_binary_human_accuracy_hp``, ``gap`` is
+        ``hp_perspective_gap``, the first minus the second. A model that was not asked the HP-facing questions has null.
 
     Raises
     ------

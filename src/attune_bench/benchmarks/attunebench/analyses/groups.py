@@ -37,9 +37,9 @@ def diagnosis_groups(scores: ScoreTable, *, data: Queryable, **options: Unpack[A
     -------
     polars.DataFrame
         ``group, n, clusters, metric, model, condition, value, value_none, difference, low, high, p, p_min,
-        p_holm, significant, mark, reason``. ``difference`` is ``value`` minus ``value_none``, with its interval and p-value as
-        in `attune_bench.stats.subgroups.by`; ``p_holm`` is Holm's over the groups. ``mark`` is ``few`` below 20
-        participants in the group, ``too few`` below 5. No row where nobody has a diagnosis; no difference where
+        p_holm, significant, mark, reason``. ``difference`` is ``value`` minus ``value_none``, with its interval and
+        p-value as in `attune_bench.stats.subgroups.by`; ``p_holm`` is Holm's over the groups. ``mark`` is ``few`` below
+        20 participants in the group, ``too few`` below 5. No row where nobody has a diagnosis; no difference where
         everybody has one.
 
     Raises
