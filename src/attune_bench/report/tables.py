@@ -349,8 +349,8 @@ def subgroup_notes(
     ]
     if compared:
         notes.append(
-            f"Difference: stratum minus complement, the other {held.unit}s, unpaired. Holm: p corrected for the strata "
-            "of the table, for each model and metric apart."
+            f"Difference: stratum minus complement, the other {held.unit}s, unpaired. p min: the smallest possible p. "
+            "Holm: p corrected for the strata of the table, for each model and metric apart."
         )
     if overlapping:
         notes.append(overlap_note(table, overlapping))

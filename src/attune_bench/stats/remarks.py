@@ -17,7 +17,7 @@ def warn_out_of_reach(limit: str, tests: int, family: str, smallest: float, advi
     """
     warnings.warn(
         f"{limit} too few for {plural(tests, 'test')} ({family}): no Holm-corrected p can be below "
-        f"{min(smallest, 1):.2g}; {advice}",
+        f"{min(smallest, 1):.3g}; {advice}",
         stacklevel=stacklevel + 1,
     )
 
@@ -29,6 +29,7 @@ class OneWarning:
     --------
     >>> once = OneWarning()
     >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
     ...     for share in ("30%", "40%"):
     ...         with once.of_all():
     ...             warnings.warn(f"one cluster has {share}", UnreliableIntervalWarning)

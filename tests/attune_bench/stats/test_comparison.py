@@ -275,7 +275,7 @@ def test_a_family_that_could_not_reach_significance_warns(build: Build) -> None:
     six, seven = (build({name: list(rng.normal(size=size)) for name in "abc"}) for size in (6, 7))
     message = (
         "6 participants with a difference are too few for 3 tests (all pairs of models, mode 'default'): "
-        "no Holm-corrected p can be below 0.094; 1 more would be needed"
+        "no Holm-corrected p can be below 0.0938; 1 more would be needed"
     )
     with pytest.warns(UserWarning, match=re.escape(message)) as caught:
         frame = six.compare_all(metrics=M)

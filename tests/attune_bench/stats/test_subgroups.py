@@ -160,7 +160,7 @@ def test_a_warning_names_the_least_p_that_can_be_reached(of_one: Build) -> None:
     assert frame["p_holm"].min() == pytest.approx(least, abs=1e-12)
     message = str(caught[0].message)
     assert "with at most 14 participants on the smaller side, are too few" in message
-    assert f"no Holm-corrected p can be below {least:.2g};" in message
+    assert f"no Holm-corrected p can be below {least:.3g};" in message
     assert frame["p_min"].to_list() == frame["p"].to_list()
     enough = int(message.rpartition("use at least ")[2])
     with pytest.warns(UserWarning, match="too few for 2 tests"):
