@@ -57,12 +57,10 @@ class Design:
 
     def conversations(self) -> NDArray[np.intp]:
         """Return the number of each participant's conversations."""
+        sizes = np.full(self.participants, 4, dtype=np.intp)
         if self.sizes == "skewed":
-            quantiles = (np.arange(self.participants) + 0.5) / self.participants
-            sizes = np.ceil(-4 * np.log(1 - quantiles)).astype(np.intp)
-        else:
-            sizes = np.full(self.participants, 4, dtype=np.intp)
-        if self.sizes == "dominant":
+            sizes[:] = np.ceil(-4 * np.log(1 - (np.arange(self.participants) + 0.5) / self.participants))
+        elif self.sizes == "dominant":
             sizes[0] = round(0.3 / 0.7 * 4 * (self.participants - 1))
         return sizes
 

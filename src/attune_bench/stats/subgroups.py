@@ -316,5 +316,5 @@ def _warn(families: Mapping[str, list[_Difference]], options: AnalysisOptions, d
     least, size, clusters, name = worst
     share = _NORMAL.cdf(_widening(clusters) * float(stdtrit(clusters - 1, ALPHA / size / 2)))
     advice = f"use at least {int(1 / share)}" if share > 1e-6 else "the strata are too small, or too many"
-    limit = f"{options.resamples} resamples, with at most {plural(clusters, draws.drawn)} on the smaller side, are"
-    warn_out_of_reach(limit, size, name, least, advice, stacklevel=4)
+    compared = f"{name}, at most {plural(clusters, draws.drawn)} on the smaller side"
+    warn_out_of_reach(f"{options.resamples} resamples are", size, compared, least, advice, stacklevel=4)

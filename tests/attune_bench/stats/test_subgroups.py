@@ -153,14 +153,13 @@ def test_a_warning_names_the_least_p_that_can_be_reached(of_one: Build) -> None:
     scores = of_one((np.repeat([0, 50, 100], [6, 8, 20]) + rng.normal(size=34)).tolist())
     strata = {"a": _ids(*range(6)), "b": _ids(*range(14, 34)), "c": _ids(6, 7, 8)}
     options: Any = {"known": _ids(*range(34)), "compare": True, "metrics": M}
-    with pytest.warns(UserWarning, match="199 resamples, .* are too few for 2 tests") as caught:
+    with pytest.warns(UserWarning, match="199 resamples are too few for 2 tests") as caught:
         frame = subgroups(scores, strata, resamples=199, **options)
     # Of "b" the smaller side are the other 14: 13 degrees of freedom.
     least = 2 * 2 * stats.t.cdf(stats.norm.ppf(1 / 200) / np.sqrt(14 / 13), 13)
     assert frame["p_holm"].min() == pytest.approx(least, abs=1e-12)
     message = str(caught[0].message)
-    assert "with at most 14 participants on the smaller side, are too few" in message
-    assert f"no Holm-corrected p can be below {least:.3g};" in message
+    assert f"at most 14 participants on the smaller side): no Holm-corrected p can be below {least:.3g};" in message
     assert frame["p_min"].to_list() == frame["p"].to_list()
     enough = int(message.rpartition("use at least ")[2])
     with pytest.warns(UserWarning, match="too few for 2 tests"):
