@@ -217,3 +217,22 @@ def test_mistakes_are_one_line(call: Call, demo_scores: Path, command: str, argu
     assert (status, out) == (2, "")
     assert err.startswith(f"attune-bench: {message}")
     assert err.count("\n") == 1
+
+
+# Warnings.
+
+
+@pytest.mark.parametrize("command", ["report", "compare"])
+def test_a_dominant_cluster_is_said_once_in_the_output(call: Call, tmp_path: Path, command: str) -> None:
+    rows = [
+        f"{model},u{unit},{'big' if unit < 5 else f'c{unit}'},{metric},{(unit * 7 + len(model)) % 5}"
+        for model in ("a", "bb")
+        for unit in range(14)
+        for metric in ("x", "y")
+    ]
+    path = tmp_path / "results.csv"
+    path.write_text("\n".join(["model,unit,cluster,metric,value", *rows]), encoding="utf-8")
+    status, out, err = call(command, "--scores", path, "--interval", "bca", "--format", "json", *QUICK)
+    assert (status, err) == (0, "")
+    notes = strict_json(out)["metadata"]["notes"]
+    assert sum("here one has 36%" in note for note in notes) == 1
