@@ -1,27 +1,32 @@
-"""How often intervals cover the truth, and how often the paired test rejects where there is no difference.
+"""How often intervals cover the truth, how often the paired test rejects, and with what power.
 
     python benchmarks/calibration.py
 
-Prints each figure with its bound, and exits with 1 where one does not hold. Scores are simulated between 0 and 1: each
-participant has a level of their own, around which their conversations scatter, and the true mean is known. Simulations
-come in batches; a batch shares the clusters and the draws, as models do.
+Simulates scores of which the truth is known and writes the coverage to `interval_coverage.csv`; a few minutes on two
+cores. Prints each figure, with its bound where it has one, and exits with 1 where one does not hold. Simulations come
+in batches; a batch shares the clusters and the draws, as models do.
 """
 
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from math import sqrt
+from itertools import chain
+from math import isnan, sqrt
 
+import interval_coverage
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attune_metrics.stats.comparison import paired_permutation_test
-from attune_metrics.stats.resampling import Method, bootstrap, draw_resamples
+from attune_metrics.stats.power import MDE_MIN_CLUSTERS, mde_factor
+from attune_metrics.stats.resampling import bootstrap, draw_resamples
 
 SIMULATIONS, BATCH = 4_000, 100
 COVERAGE = 0.935, 0.965
 REJECTION = 0.04, 0.06
+POWER = 0.75, 0.85
 _MEAN, _BETWEEN, _WITHIN = 0.7, 12, 6  # mean, and how closely participants and their conversations keep to it
 
 
@@ -46,21 +51,24 @@ class Design:
         return f"{self.participants} participants with 1 to {self.most} conversations"
 
 
+LARGE = [Design(200, 1), Design(120, 3)]
+TESTED = [*LARGE, Design(20, 6), Design(10, 6)]
+POWERED = (7, 8, 9, 10, 12, 13, 20, 50, 100, 200)
+
+
 def _scores(generator: Generator, clusters: NDArray[np.intp], participants: int, sides: int) -> NDArray[np.float64]:
     # Each side has levels of its own, so that differences, too, keep to their participant.
     levels = generator.beta(_BETWEEN * _MEAN, _BETWEEN * (1 - _MEAN), size=(sides, BATCH, participants))[..., clusters]
     return generator.beta(_WITHIN * levels, _WITHIN * (1 - levels))
 
 
-def coverage(design: Design, methods: tuple[Method, ...]) -> list[float]:
-    """Return the share of simulations whose interval holds the true mean, for each method."""
-    held = np.zeros(len(methods))
+def coverage(design: Design) -> float:
+    """Return the share of simulations whose default interval covers the true mean."""
+    covered = 0
     for seed, clusters, [values] in design.batches(1):
-        resamples = draw_resamples(clusters, seed=seed)
-        for place, method in enumerate(methods):
-            found = bootstrap(values, resamples, method=method)
-            held[place] += sum(interval.low <= _MEAN <= interval.high for interval in found)
-    return [float(share) for share in held / SIMULATIONS]
+        found = bootstrap(values, draw_resamples(clusters, seed=seed))
+        covered += sum(interval.low <= _MEAN <= interval.high for interval in found)
+    return covered / SIMULATIONS
 
 
 def rejection(design: Design) -> float:
@@ -71,34 +79,60 @@ def rejection(design: Design) -> float:
     return rejected / SIMULATIONS
 
 
+def power(participants: int) -> float:
+    """Return the share of simulations with p below 0.05 where the true difference is the minimum detectable effect.
+
+    Each participant has four conversations, of skewed scores that correlate by 0.3 on each side.
+    """
+    design = interval_coverage.Design(participants, "equal", 0.3)
+    # Of equal clusters the standard error is that of the mean of their means.
+    _, many = interval_coverage.Design(100_000, "equal", 0.3).scores(np.random.default_rng(1), 2)
+    spread = float((many[0] - many[1]).reshape(-1, 4).mean(axis=1).std())
+    effect = mde_factor(participants) * spread / sqrt(participants)
+    rejected = 0
+    for seed in range(SIMULATIONS // BATCH):
+        clusters, scores = design.scores(np.random.default_rng([seed, participants]), 2 * BATCH)
+        tests = paired_permutation_test(scores[:BATCH] + effect, scores[BATCH:], clusters, seed=seed)
+        rejected += sum(test.p_value < 0.05 for test in tests)
+    return rejected / SIMULATIONS
+
+
 def main() -> int:
     """Simulate, print; return the exit status."""
     holds: list[bool] = []
-    methods: tuple[Method, ...] = ("percentile-expanded", "percentile", "bca")
-    print(
-        f"{SIMULATIONS} simulations; the standard error of a coverage of 95% is {sqrt(0.95 * 0.05 / SIMULATIONS):.2%}"
-    )
-    print("coverage of 95% intervals:")
-    for design, bound in [
-        (Design(200, 1), COVERAGE),
-        (Design(120, 3), COVERAGE),
-        (Design(60, 6), None),
-        (Design(20, 6), None),
-        (Design(10, 6), None),
-    ]:
-        default, *others = coverage(design, methods)
-        text = ", ".join(f"{name} {share:.1%}" for name, share in zip(methods[1:], others, strict=True))
-        print(f"  {design}: expanded {default:.1%} ({_verdict(default, bound, holds)}); {text}")
-    print("paired permutation test at 0.05, no difference:")
-    for design in [Design(200, 1), Design(120, 3), Design(20, 6), Design(10, 6)]:
-        share = rejection(design)
-        print(f"  {design}: rejects {share:.1%} ({_verdict(share, REJECTION, holds)})")
+    with ProcessPoolExecutor(2) as pool:
+        covered = pool.map(interval_coverage.simulate, interval_coverage.DESIGNS)
+        large, rejected = pool.map(coverage, LARGE), pool.map(rejection, TESTED)
+        powers = pool.map(power, POWERED)
+        rows = [*chain.from_iterable(covered)]
+        interval_coverage.write(rows)
+        print(
+            f"coverage of 95% intervals, {_simulated(interval_coverage.SIMULATIONS)}:",
+            interval_coverage.coverage_table(rows),
+            "candidates: coverage, and width as a multiple of the default's:",
+            interval_coverage.candidate_table(rows),
+            sep="\n\n",
+        )
+        print(f"\ncoverage of the default with many participants, {_simulated(SIMULATIONS)}:")
+        for design, share in zip(LARGE, large, strict=True):
+            print(f"  {design}: {share:.1%} ({_verdict(share, COVERAGE, holds)})")
+        print("paired permutation test at 0.05, no difference:")
+        for design, share in zip(TESTED, rejected, strict=True):
+            print(f"  {design}: rejects {share:.1%} ({_verdict(share, REJECTION, holds)})")
+        print("the same, where the difference is the minimum detectable effect, in standard errors:")
+        for participants, share in zip(POWERED, powers, strict=True):
+            effect = mde_factor(participants)
+            print(f"  {participants} participants: {effect:.2f}, power {share:.1%} ({_verdict(share, POWER, holds)})")
+    holds.append(isnan(mde_factor(MDE_MIN_CLUSTERS - 1)))
+    print(f"  {MDE_MIN_CLUSTERS - 1} participants: {mde_factor(MDE_MIN_CLUSTERS - 1)}")
     return int(not all(holds))
 
 
-def _verdict(share: float, bound: tuple[float, float] | None, holds: list[bool]) -> str:
-    if bound is None:
-        return "no bound"
+def _simulated(number: int) -> str:
+    return f"{number} simulations with a standard error of {sqrt(0.95 * 0.05 / number):.2%}"
+
+
+def _verdict(share: float, bound: tuple[float, float], holds: list[bool]) -> str:
     holds.append(bound[0] <= share <= bound[1])
     return f"bound {bound[0]:.1%}-{bound[1]:.1%} {'holds' if holds[-1] else 'DOES NOT HOLD'}"
 

@@ -1,6 +1,6 @@
 """What a metric says when it cannot give a number."""
 
-__all__ = ["MetricInputError", "UndefinedMetricWarning"]
+__all__ = ["MetricInputError", "UndefinedMetricWarning", "UnreliableIntervalWarning"]
 
 
 class MetricInputError(ValueError):
@@ -9,3 +9,7 @@ class MetricInputError(ValueError):
 
 class UndefinedMetricWarning(UserWarning):
     """The metric has no value for this input and returned nan."""
+
+
+class UnreliableIntervalWarning(UserWarning):
+    """The interval was computed, but of such data it covers the truth far less often than its level says."""

@@ -52,10 +52,11 @@ def condition_differences(scores: ScoreTable, **options: Unpack[AnalysisKeywords
     Returns
     -------
     polars.DataFrame
-        ``model, condition, reference, metric, value, value_reference, difference, low, high, p, p_holm, significant, n,
-        clusters, mde, reason``; no row where every model has one condition. ``difference`` is that of `condition` minus
-        `reference`; ``p`` is that of `attune_metrics.stats.comparison.paired_permutation_test`, ``p_holm`` Holm's over
-        the models for one metric and two conditions.
+        ``model, condition, reference, metric, value, value_reference, difference, low, high, p, p_min, p_holm,
+        significant, n, clusters, mde, reason``; no row where every model has one condition.
+        ``difference`` is that of `condition` minus `reference`; ``p`` is that of
+        `attune_metrics.stats.comparison.paired_permutation_test`, ``p_holm`` Holm's over the models for one metric and
+        two conditions.
 
     Raises
     ------
@@ -85,7 +86,7 @@ def condition_differences(scores: ScoreTable, **options: Unpack[AnalysisKeywords
     for metric in metrics:
         values, scored = series.values(metric), series.scored[first] & series.scored[second]
         found = paired(series, values[first], values[second], scored, draws, chosen, series.statistic(metric))
-        columns = tested(found, families, chosen)
+        columns = tested(found, families, draws, chosen)
         for place, ((a, b), pair, own) in enumerate(zip(pairs, found, columns, strict=True)):
             rows[place, metric] = (*series.groups[a], series.groups[b][1], metric, *pair[:3], *own)
     schema: dict[str, Any] = {

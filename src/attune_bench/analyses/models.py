@@ -151,7 +151,8 @@ def win_rates(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.Dat
         for mask, places in group_by_mask(series.scored[first] & series.scored[second]):
             one, other = values[first[places]][:, mask], values[second[places]][:, mask]
             won = np.where(np.isnan(one + other), np.nan, (one > other) + (one == other) / 2)
-            intervals = bootstrap(won, draws.of(mask), method=chosen.interval, level=chosen.level)
+            with draws.warning.of_all():
+                intervals = bootstrap(won, draws.of(mask), method=chosen.interval, level=chosen.level)
             for place, of_pair, interval in zip(places.tolist(), won, intervals, strict=True):
                 present = mask.copy()
                 present[mask] = ~np.isnan(of_pair)

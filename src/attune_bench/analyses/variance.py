@@ -88,7 +88,8 @@ def variance_split(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> p
             if why:
                 rows += [(condition, metric, source, *[None] * 6, *sizes, why) for source in SOURCES]
                 continue
-            intervals = _split(values[:, complete], draws.of(complete), chosen)
+            with draws.warning.of_all():
+                intervals = _split(values[:, complete], draws.of(complete), chosen)
             for place, source in enumerate(SOURCES):
                 cells, reasons = [], []
                 for interval in (intervals[place], intervals[len(SOURCES) + place]):

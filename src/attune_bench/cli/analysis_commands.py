@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from textwrap import fill
 from typing import Any, Literal
@@ -136,8 +137,8 @@ def report(
     if html is None:
         if data is not None or results or small_cells:
             raise UserError("--data, --results and --small-cells are for the page of HTML; give --html FILE too")
-        with mistakes():
-            emit(render(report_document(read, **_sampling(given)), format=format))
+        made, warned = with_warnings(lambda: report_document(read, **_sampling(given)))
+        emit(render(replace(made, notes=[*made.notes, *warned]), format=format))
         return
     if format != "table":
         raise UserError("--format is for the report as text; leave out --format or --html")
@@ -168,8 +169,8 @@ def compare(
 ) -> None:
     """Compare every two models of a condition, on the units that both were run on.
 
-    JSON: under comparisons model_a, model_b, the condition, metric, difference, low, high, p, p_holm, significant, n,
-    clusters, mde, reason (with --by, stratum before these); under significant how many pairs differ.
+    JSON: under comparisons model_a, model_b, the condition, metric, difference, low, high, p, p_min, p_holm,
+    significant, n, clusters, mde, reason (with --by, stratum before these); under significant how many pairs differ.
     """
     read = _read(scores, given)
     if len(dict.fromkeys(model)) != len(model) or len(model) not in {0, 2}:
@@ -242,7 +243,7 @@ def subset(
     """Score a part of the units, chosen by traits; or with --by each stratum of a trait.
 
     JSON: under subgroups stratum, n, clusters, metric, model, the condition, value, low, high, mark, reason; with
-    --compare also difference, difference_low, difference_high, p, p_holm, significant.
+    --compare also difference, difference_low, difference_high, p, p_min, p_holm, significant.
     """
     read = _read(scores, given)
     traits = where_traits(where)

@@ -44,7 +44,7 @@ def analysis_note(scores: ScoreTable, analysis: Analysis, frame: pl.DataFrame, o
     if "low" in frame.columns:
         notes.append(f"In brackets: {interval_words(scores, options)}.")
     if analysis.exchanged:
-        exchanged = f"p: exchanging the two sides within {drawn(scores, options)}s."
+        exchanged = f"p: exchanging the two sides within {drawn(scores, options)}s. p min: the smallest possible p."
         notes.append(f"{exchanged} Holm: p corrected for {analysis.exchanged}.")
     return " ".join(notes)
 
@@ -112,7 +112,7 @@ def _columns(scores: ScoreTable, analysis: Analysis, frame: pl.DataFrame, headed
             columns.append(estimate_column(head, name, of.get(name, metric), signed=signed))
         elif name in joined and name == "share":
             columns.append(estimate_column(head, name, share, low="share_low", high="share_high"))
-        elif name in {"p", "p_holm"}:
+        elif name in {"p", "p_min", "p_holm"}:
             columns.append(p_column(head, name))
         elif name in joined and name == "n":
             columns.append(size_column())

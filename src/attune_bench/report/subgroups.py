@@ -141,7 +141,7 @@ def _concealed(
         found = [(trait, stratum, complement) in hidden[model, condition] for model, condition, stratum in rows]
         return pl.lit(pl.Series(found, dtype=pl.Boolean))
 
-    differences = ["difference", "difference_low", "difference_high", "p", "p_holm", "significant"]
+    differences = ["difference", "difference_low", "difference_high", "p", "p_min", "p_holm", "significant"]
     why = "difference not shown, as a smaller stratum would follow"
     frame = withheld(frame, is_hidden(complement=True), why, columns=differences)
     frame = conceal(table, frame, small_cells=False)

@@ -297,6 +297,7 @@ def comparison_tables(table: ScoreTable, comparisons: pl.DataFrame) -> list[Tabl
         text_column("B", "model_b", is_name=True),
         estimate_column("A minus B", "difference", of, signed=True),
         p_column("p", "p"),
+        p_column("p min", "p_min"),
         p_column("Holm p", "p_holm"),
         yes_column("differ", "significant"),
         size_column(),
@@ -325,9 +326,9 @@ def comparison_note(table: ScoreTable, options: AnalysisOptions) -> str:
     held = table.provenance
     return (
         f"Difference: A minus B, on the {held.unit}s of both. In brackets: {interval_words(table, options)}. p: "
-        f"exchanging A and B within each {drawn(table, options)}. Holm p: corrected for the pairs of the table; two "
-        "models differ where it is below 0.05. mde: minimum detectable effect, the smallest true difference found with "
-        "80% power at an uncorrected 0.05."
+        f"exchanging A and B within each {drawn(table, options)}. p min: the smallest p that the test could give. "
+        "Holm p: corrected for the pairs of the table; two models differ where it is below 0.05. mde: minimum "
+        "detectable effect, the smallest true difference found with 80% power at an uncorrected 0.05."
     )
 
 
@@ -341,6 +342,7 @@ def difference_columns(table: ScoreTable) -> list[Column]:
     return [
         estimate_column("difference", "difference", metric_of(table), low=low, high=high, signed=True),
         p_column("p", "p"),
+        p_column("p min", "p_min"),
         p_column("Holm p", "p_holm"),
     ]
 
@@ -377,8 +379,8 @@ def subgroup_notes(
     ]
     if compared:
         notes.append(
-            f"Difference: stratum minus complement, the other {held.unit}s, unpaired. Holm: p corrected for the strata "
-            "of the table, for each model and metric apart."
+            f"Difference: stratum minus complement, the other {held.unit}s, unpaired. p min: the smallest possible p. "
+            "Holm: p corrected for the strata of the table, for each model and metric apart."
         )
     if overlapping:
         notes.append(overlap_note(table, overlapping))

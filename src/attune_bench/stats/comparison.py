@@ -16,6 +16,7 @@ from attune_bench.score_table import ScoreTable
 from attune_bench.stats.comparability import check_comparable
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
 from attune_bench.stats.paired import TESTED, paired, tested
+from attune_bench.stats.remarks import OneWarning
 from attune_bench.stats.series import Draws, ScoreSeries
 from attune_bench.stats.traits import strata_of, unit_traits
 from attune_data.query import Queryable
@@ -49,11 +50,13 @@ def compare(table: ScoreTable, a: str, b: str, **options: Unpack[AnalysisKeyword
     Returns
     -------
     polars.DataFrame
-        ``model_a, model_b, condition, metric, difference, low, high, p, p_holm, significant, n, clusters, mde,
+        ``model_a, model_b, condition, metric, difference, low, high, p, p_min, p_holm, significant, n, clusters, mde,
         reason``. ``difference`` is `a` minus `b`; ``p`` is that of
-        `attune_metrics.stats.comparison.paired_permutation_test`, ``p_holm`` corrected for the family, ``significant``
-        where that is below 0.05. ``mde`` is the minimum detectable effect: the smallest true difference that a
-        comparison of this size finds with 80% power at an uncorrected 0.05.
+        `attune_metrics.stats.comparison.paired_permutation_test`, ``p_min`` the smallest that it could have been,
+        ``p_holm`` corrected for the family, ``significant`` where that is below 0.05. ``mde`` is the minimum detectable
+        effect: the smallest true difference that a comparison of this size finds with 80% power at an uncorrected 0.05;
+        null with fewer than 7 clusters. ``reason`` says why there is no interval or no ``mde``, or that the two are
+        equal everywhere.
 
     Raises
     ------
@@ -97,7 +100,8 @@ def compare_all(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.Da
     Warns
     -----
     UserWarning
-        Where a family is so large that, with so few resamples, no corrected p-value can be below 0.05.
+        Where a family is so large that, with so few resamples or so few clusters that differ, no corrected p-value can
+        be below 0.05.
 
     Examples
     --------
@@ -158,10 +162,12 @@ def compare_by(
     chosen = AnalysisOptions(**options)
     pairs = _all_pairs(table) if models is None else _pairs_of(table, *models)
     strata = strata_of(unit_traits(table) if data is None else data, trait)
-    parts = []
+    parts, warning = [], OneWarning()
     for name, units in {"overall": None, **strata}.items():
         part = table if units is None else table.keep(units=units)
-        found = _compare(part, [(a, b, one) for a, b, one in pairs if {(a, one), (b, one)} <= {*part.groups}], chosen)
+        common = [(a, b, one) for a, b, one in pairs if {(a, one), (b, one)} <= {*part.groups}]
+        with warning.of_all():
+            found = _compare(part, common, chosen, within="" if units is None else f", {trait} {name!r}")
         parts.append(found.select(pl.lit(name).alias("stratum"), pl.all()))
     return pl.concat(parts)
 
@@ -192,13 +198,16 @@ def _pairs_of(table: ScoreTable, a: str, b: str) -> list[Pair]:
     return [(a, b, one) for one in common]
 
 
-def _compare(table: ScoreTable, pairs: Sequence[Pair], options: AnalysisOptions) -> pl.DataFrame:
-    """Compare pairs (model, model, condition), which are in the order of their conditions."""
+def _compare(table: ScoreTable, pairs: Sequence[Pair], options: AnalysisOptions, *, within: str = "") -> pl.DataFrame:
+    """Compare pairs (model, model, condition), which are in the order of their conditions.
+
+    `within` says of which units, where these are a stratum.
+    """
     series = ScoreSeries(table)
     draws = Draws(series, options)
     first = np.array([series.groups.index((a, condition)) for a, _, condition in pairs], dtype=np.intp)
     second = np.array([series.groups.index((b, condition)) for _, b, condition in pairs], dtype=np.intp)
-    families = [f"all pairs of models{_under(table, condition)}" for *_, condition in pairs]
+    families = [f"all pairs of models{_under(table, condition)}{within}" for *_, condition in pairs]
     rows: dict[tuple[str | None, str], list[tuple[Any, ...]]] = {}
     # A metric that depends on all models' results has no units to compare on; asked for by name it is refused.
     comparable = [name for name, metric in table.metrics.items() if metric.statistic in STATISTICS]
@@ -207,7 +216,7 @@ def _compare(table: ScoreTable, pairs: Sequence[Pair], options: AnalysisOptions)
     for name in names:
         values, scored = series.values(name), series.scored[first] & series.scored[second]
         found = paired(series, values[first], values[second], scored, draws, options, series.statistic(name))
-        for pair, one, columns in zip(pairs, found, tested(found, families, options), strict=True):
+        for pair, one, columns in zip(pairs, found, tested(found, families, draws, options), strict=True):
             rows.setdefault((pair[2], name), []).append((*pair, name, one.difference, *columns))
     ordered = [rows[condition, name] for condition in table.conditions for name in names if (condition, name) in rows]
     return pl.DataFrame([row for family in ordered for row in family], schema=_SCHEMA, orient="row")

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Hashable, Sequence
+from itertools import count
 from math import sqrt
 from typing import Any, NamedTuple
 
@@ -10,13 +11,14 @@ import polars as pl
 
 from attune_bench.stats.intervals import interval_ends, null
 from attune_bench.stats.options import ALPHA, AnalysisOptions
+from attune_bench.stats.remarks import warn_out_of_reach
 from attune_bench.stats.series import Draws, Mask, ScoreSeries, group_by_mask
 from attune_data.text import plural
 from attune_metrics.errors import UndefinedMetricWarning
 from attune_metrics.stats.arrays import Floats
 from attune_metrics.stats.comparison import paired_bootstrap, paired_permutation_test
 from attune_metrics.stats.multiplicity import holm
-from attune_metrics.stats.power import MDE_FACTOR, minimum_detectable_effect
+from attune_metrics.stats.power import MDE_MIN_CLUSTERS, mde_factor, minimum_detectable_effect
 from attune_metrics.stats.resampling import Resamples, bootstrap_distribution
 from attune_metrics.stats.statistics import mean_of_sums, point_estimate
 from attune_metrics.stats.sums import Statistic
@@ -24,7 +26,7 @@ from attune_metrics.stats.sums import Statistic
 __all__ = ["TESTED", "Paired", "paired", "tested"]
 
 TESTED: dict[str, Any] = {
-    **dict.fromkeys(("low", "high", "p", "p_holm"), pl.Float64),
+    **dict.fromkeys(("low", "high", "p", "p_min", "p_holm"), pl.Float64),
     "significant": pl.Boolean,
     **dict.fromkeys(("n", "clusters"), pl.Int64),
     "mde": pl.Float64,
@@ -42,12 +44,13 @@ class Paired(NamedTuple):
     low: float | None
     high: float | None
     p: float | None
+    p_min: float | None
     n: int
     clusters: int
     mde: float | None
     reason: str | None
-    sampled: bool
-    """Whether the p-value is from random exchanges rather than from all."""
+    differing: int | None
+    """Clusters that differ, all of whose exchanges were evaluated; None where exchanges were random or none."""
 
 
 def paired(
@@ -67,15 +70,16 @@ def paired(
         resamples, distribution = draws.of(mask), None
         if statistic is not mean_of_sums:
             distribution = _differences(first, second, resamples, statistic)
-        intervals = paired_bootstrap(
-            first,
-            second,
-            resamples,
-            statistic=statistic,
-            method=options.interval,
-            level=options.level,
-            distribution=distribution,
-        )
+        with draws.warning.of_all():
+            intervals = paired_bootstrap(
+                first,
+                second,
+                resamples,
+                statistic=statistic,
+                method=options.interval,
+                level=options.level,
+                distribution=distribution,
+            )
         tests = paired_permutation_test(
             first,
             second,
@@ -91,7 +95,12 @@ def paired(
             former, latter = map(null, point_estimate(sides, statistic=statistic).tolist())
             clusters = series.count(common)
             low, high, reason = interval_ends(interval, clusters, series.table)
-            sampled = bool(test.exchanges) and not test.exact
+            # All exchanges of k clusters are 2^k.
+            differing = test.exchanges.bit_length() - 1 if test.exact else None
+            if differing == 0:
+                reason = f"the two are equal in every {draws.drawn}"
+            elif reason is None and test.clusters < MDE_MIN_CLUSTERS:
+                reason = f"no minimum detectable effect with fewer than {MDE_MIN_CLUSTERS} {draws.drawn}s"
             found[place] = Paired(
                 former,
                 latter,
@@ -99,37 +108,50 @@ def paired(
                 low,
                 high,
                 null(test.p_value),
+                null(test.p_min),
                 interval.n,
                 clusters,
                 mde,
                 reason,
-                sampled,
+                differing,
             )
     return [found[place] for place in range(len(one))]
 
 
-def tested(found: Sequence[Paired], families: Sequence[str], options: AnalysisOptions) -> list[tuple[Any, ...]]:
+def tested(
+    found: Sequence[Paired], families: Sequence[str], draws: Draws, options: AnalysisOptions
+) -> list[tuple[Any, ...]]:
     """Return the columns `TESTED` of each pair, with Holm-corrected p-values; pairs with one label are a family.
 
-    Warns where a family is so large that, with so few random exchanges, no corrected p-value can be below 0.05.
+    Warns of a family in which no corrected p-value could have been below 0.05.
     """
     corrected = np.full(len(found), np.nan)
     for family in dict.fromkeys(families):
         places = [place for place, label in enumerate(families) if label == family]
-        values = [np.nan if (p := found[place].p) is None else p for place in places]
-        corrected[places] = holm(values)
-        tests = sum(not np.isnan(value) for value in values)
-        smallest = tests / (options.resamples + 1)
-        if smallest >= ALPHA and any(found[place].sampled for place in places):
-            warnings.warn(
-                f"{options.resamples} resamples are too few for {plural(tests, 'test')} ({family}): no Holm-corrected "
-                f"p can be below {smallest:.2g}; use at least {int(tests / ALPHA)}",
-                stacklevel=4,
-            )
+        corrected[places] = holm([np.nan if (p := found[place].p) is None else p for place in places])
+        _warn([found[place] for place in places], family, draws, options)
     return [
-        (one.low, one.high, one.p, p, None if p is None else p < ALPHA, one.n, one.clusters, one.mde, one.reason)
+        (one.low, one.high, one.p, one.p_min, p, None if p is None else p < ALPHA, one.n, one.clusters, one.mde,
+         one.reason)
         for one, p in zip(found, map(null, corrected.tolist()), strict=True)
-    ]
+    ]  # fmt: skip
+
+
+def _warn(found: Sequence[Paired], family: str, draws: Draws, options: AnalysisOptions) -> None:
+    """Warn where the smallest p-value of a family, times its size, is not below 0.05; not where all pairs are equal."""
+    made = [one for one in found if one.p is not None]
+    smallest = len(made) * min((one.p_min for one in made if one.p_min is not None), default=0)
+    if smallest < ALPHA or all(one.differing == 0 for one in made):
+        return
+    if any(one.differing is None for one in made):
+        limit, advice = f"{options.resamples} resamples are", f"use at least {int(len(made) / ALPHA)}"
+    else:
+        most = max(one.differing or 0 for one in made)
+        # Each cluster more that differs halves the smallest p-value.
+        more = next(number for number in count(1) if smallest / 2**number < ALPHA)
+        limit = f"{plural(most, draws.drawn)} with a difference {'is' if most == 1 else 'are'}"
+        advice = f"{more} more would be needed"
+    warn_out_of_reach(limit, len(made), family, smallest, advice, stacklevel=5)
 
 
 def _differences(one: Floats, other: Floats, resamples: Resamples, statistic: Statistic) -> Floats:
@@ -159,5 +181,5 @@ def _detectable(
         known, clusters = row[~np.isnan(row)], len({label for label, there in zip(labels, both, strict=True) if there})
         # Resamples of few clusters vary too little, by the factor that a variance over n - 1 has.
         error = float(np.std(known)) * sqrt(clusters / (clusters - 1)) if len(known) and clusters > 1 else 0.0
-        effects.append(MDE_FACTOR * error if error > 0 else None)
+        effects.append(null(mde_factor(clusters) * error) if error > 0 else None)
     return effects

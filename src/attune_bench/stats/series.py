@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from attune_bench.score_table import ScoreTable, term_columns
 from attune_bench.stats.options import AnalysisOptions
+from attune_bench.stats.remarks import OneWarning
 from attune_metrics.errors import MetricInputError
 from attune_metrics.metric import Metric
 from attune_metrics.stats.arrays import Floats
@@ -140,12 +141,22 @@ class Draws:
         Whose units are drawn.
     options : AnalysisOptions
         The number of resamples, the seed, and what is drawn.
+
+    Attributes
+    ----------
+    drawn : str
+        What is drawn, in the singular: what the scores call a cluster, or a unit.
+    warning : OneWarning
+        Under which intervals are made.
     """
 
     def __init__(self, series: ScoreSeries, options: AnalysisOptions) -> None:
+        held = series.table.provenance
+        self.drawn = held.cluster if options.draws_clusters(series.table) else held.unit
         self._labels = series.clusters(options)
         self._options = options
         self._drawn: dict[bytes, Resamples] = {}
+        self.warning = OneWarning()
 
     def labels(self, mask: Mask) -> list[Hashable]:
         """Return the clusters of the units of a mask."""

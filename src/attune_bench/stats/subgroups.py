@@ -12,7 +12,6 @@ at which the interval ends at 0. Corrected p-values are Holm's, over the strata 
 condition apart.
 """
 
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from typing_extensions import Unpack
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.intervals import null, too_few
 from attune_bench.stats.options import ALPHA, FEW, MIN_CLUSTERS, AnalysisKeywords, AnalysisOptions
+from attune_bench.stats.remarks import warn_out_of_reach
 from attune_bench.stats.series import Draws, Mask, ScoreSeries, group_by_mask
 from attune_bench.stats.summary import intervals_of
 from attune_bench.stats.traits import UNKNOWN, strata_of, unit_traits
@@ -50,7 +50,7 @@ _SCHEMA: dict[str, Any] = {
     **dict.fromkeys(("mark", "reason"), pl.String),
 }
 _COMPARED: dict[str, Any] = {
-    **dict.fromkeys(("difference", "difference_low", "difference_high", "p", "p_holm"), pl.Float64),
+    **dict.fromkeys(("difference", "difference_low", "difference_high", "p", "p_min", "p_holm"), pl.Float64),
     "significant": pl.Boolean,
 }
 
@@ -84,7 +84,8 @@ def by(
     polars.DataFrame
         ``stratum, n, clusters, metric, model, condition, value, low, high, mark, reason``. ``mark`` is ``few`` below 20
         clusters, ``too few`` below 5, where there is no interval. With `compare` also ``difference, difference_low,
-        difference_high, p, p_holm, significant``, of the stratum minus its complement.
+        difference_high, p, p_min, p_holm, significant``, of the stratum minus its complement; ``p_min`` is the p-value
+        of a difference that has the same sign in every resample, the smallest that this comparison can give.
 
     Raises
     ------
@@ -205,8 +206,9 @@ def subgroups(
                 why = reason or (gap.reason and f"no difference: {gap.reason}")
                 p_holm = null(corrected[place])
                 significant = None if p_holm is None else p_holm < ALPHA
-                rows.append((*row, why, gap.difference, gap.low, gap.high, null(gap.p), p_holm, significant))
-    _warn(families, chosen, table)
+                p, p_min = null(gap.p), null(gap.smallest)
+                rows.append((*row, why, gap.difference, gap.low, gap.high, p, p_min, p_holm, significant))
+    _warn(families, chosen, draws)
     return pl.DataFrame(rows, schema=_SCHEMA | (_COMPARED if compare else {}), orient="row")
 
 
@@ -250,14 +252,15 @@ def _differences(
     for mask, groups in group_by_mask(scored):
         part, resamples = sides[groups][:, :, mask], draws.of(mask)
         distributions = bootstrap_distribution(part, resamples, statistic=difference)
-        intervals = bootstrap(
-            part,
-            resamples,
-            statistic=difference,
-            method=options.interval,
-            level=options.level,
-            distribution=distributions,
-        )
+        with draws.warning.of_all():
+            intervals = bootstrap(
+                part,
+                resamples,
+                statistic=difference,
+                method=options.interval,
+                level=options.level,
+                distribution=distributions,
+            )
         for group, interval, distribution in zip(groups.tolist(), intervals, distributions, strict=True):
             present = ~np.isnan(values[group, 0]) & mask
             sizes = [series.count(present & side) for side in (stratum, ~stratum)]
@@ -297,7 +300,7 @@ def _p_value(share: float, clusters: int) -> float:
     return 2 * float(stdtr(clusters - 1, _NORMAL.inv_cdf(min(share, 0.5)) / _widening(clusters)))
 
 
-def _warn(families: Mapping[str, list[_Difference]], options: AnalysisOptions, table: ScoreTable) -> None:
+def _warn(families: Mapping[str, list[_Difference]], options: AnalysisOptions, draws: Draws) -> None:
     """Warn of the family whose corrected p-values can be smallest the least, where that is not below 0.05."""
     worst: tuple[float, int, int, str] | None = None
     for name, family in families.items():
@@ -311,11 +314,7 @@ def _warn(families: Mapping[str, list[_Difference]], options: AnalysisOptions, t
     from scipy.special import stdtrit
 
     least, size, clusters, name = worst
-    drawn = table.provenance.cluster if options.draws_clusters(table) else table.provenance.unit
     share = _NORMAL.cdf(_widening(clusters) * float(stdtrit(clusters - 1, ALPHA / size / 2)))
     advice = f"use at least {int(1 / share)}" if share > 1e-6 else "the strata are too small, or too many"
-    warnings.warn(
-        f"{options.resamples} resamples are too few for {plural(size, 'test')} ({name}) with at most {clusters} "
-        f"{drawn}s on the smaller side: no Holm-corrected p can be below {min(least, 1):.2g}; {advice}",
-        stacklevel=4,
-    )
+    compared = f"{name}, at most {plural(clusters, draws.drawn)} on the smaller side"
+    warn_out_of_reach(f"{options.resamples} resamples are", size, compared, least, advice, stacklevel=4)

@@ -107,7 +107,10 @@ def intervals_of(
     found: dict[int, Summarised] = {}
     for mask, groups in group_by_mask(scored):
         part = values[groups][:, :, mask]
-        intervals = bootstrap(part, draws.of(mask), statistic=statistic, method=options.interval, level=options.level)
+        with draws.warning.of_all():
+            intervals = bootstrap(
+                part, draws.of(mask), statistic=statistic, method=options.interval, level=options.level
+            )
         for group, interval, terms in zip(groups.tolist(), intervals, part, strict=True):
             clusters = series.count(mask & ~np.isnan(values[group, 0]))
             if metric.statistic == "share" and clusters == interval.n and interval.n:

@@ -119,6 +119,10 @@ class PermutationTest:
         ``statistic(a) - statistic(b)``, the estimate of `paired_bootstrap`; nan where undefined.
     p_value : float
         Two-sided, uncorrected; nan without a test.
+    p_min : float
+        The smallest p-value that a test of this size could have given: of all exchanges, the share with the largest
+        difference, which is ``2 / 2^k`` for a mean of which k clusters differ; of random ones ``1 / (1 +
+        n_permutations)``; nan without a test.
     n, clusters : int
         Units that both sides have, and clusters with such a unit.
     exchanges : int
@@ -131,6 +135,7 @@ class PermutationTest:
 
     difference: float
     p_value: float
+    p_min: float
     n: int
     clusters: int
     exchanges: int
@@ -184,8 +189,8 @@ def paired_permutation_test(
     Three differences of one sign: of 8 exchanges, this one and its opposite are as large.
 
     >>> [test] = paired_permutation_test([5, 4, 3], [4, 2, 0], ["x", "y", "z"])
-    >>> test.difference, test.p_value, test.exchanges
-    (2.0, 0.25, 8)
+    >>> test.difference, test.p_value, test.p_min, test.exchanges
+    (2.0, 0.25, 0.25, 8)
     """
     index = cluster_index(clusters)
     pairs = _pair(a, b, len(index))
@@ -225,8 +230,20 @@ def _test(
         one, other = evaluate(statistic, first + moved, sizes), evaluate(statistic, second - moved, sizes)
         differences[rows] = one - other
         largest = np.fmax.reduce(np.abs(np.vstack([largest, one, other])), axis=0)
-    smaller = np.abs(differences) < np.abs(observed) - ROUNDING * largest
-    count = len(swaps) - smaller.sum(axis=0)
+    np.abs(differences, out=differences)
+
+    def reach(bound: Floats) -> NDArray[np.intp]:
+        """Count the exchanges that are as large; an undefined one is."""
+        smaller: NDArray[np.intp] = (differences < bound - ROUNDING * largest).sum(axis=0)
+        return len(swaps) - smaller
+
+    count = reach(np.abs(observed))
+    if exact:
+        p_values = count / len(swaps)
+        smallest = reach(np.fmax.reduce(differences, axis=0)) / len(swaps)
+    else:
+        p_values = (1 + count) / (1 + len(swaps))
+        smallest = np.full(len(n), 1 / (1 + len(swaps)))
     tests = []
     for series, difference in enumerate(observed.tolist()):
         reason = None
@@ -236,11 +253,11 @@ def _test(
             reason = "all values are in one cluster"
         elif np.isnan(difference):
             reason = "the statistic is undefined"
-        p_value = float(count[series] / len(swaps) if exact else (1 + count[series]) / (1 + len(swaps)))
         tests.append(
             PermutationTest(
                 difference,
-                nan if reason else p_value,
+                nan if reason else float(p_values[series]),
+                nan if reason else float(smallest[series]),
                 int(n[series]),
                 clusters[series],
                 0 if reason else len(swaps),

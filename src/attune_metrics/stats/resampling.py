@@ -17,6 +17,7 @@ References
 .. [3] Davison, Hinkley (1997), Bootstrap Methods and their Application, section 3.8: clusters.
 """
 
+import warnings
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from math import nan, sqrt
@@ -27,7 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attune_metrics.checks import check_level, check_whole
-from attune_metrics.errors import MetricInputError
+from attune_metrics.errors import MetricInputError, UnreliableIntervalWarning
 from attune_metrics.stats.arrays import Floats
 from attune_metrics.stats.statistics import mean_of_sums, point_estimate
 from attune_metrics.stats.sums import (
@@ -45,6 +46,7 @@ __all__ = ["Interval", "Method", "Resamples", "bootstrap", "bootstrap_distributi
 
 Method = Literal["percentile-expanded", "percentile", "bca"]
 _NORMAL = NormalDist()
+_DOMINANT = 0.2  # of the units; see docs/intervals.md
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -224,6 +226,12 @@ def bootstrap(
         resample, without variation among clusters, and where the statistic is undefined in a larger share of the
         resamples than ``tail``; in a smaller share those resamples are left out.
 
+    Warns
+    -----
+    UnreliableIntervalWarning
+        If the method is `bca` and one cluster has more than a fifth of a series' units: such intervals of 95% cover the
+        truth in as few as 80% of cases.
+
     Raises
     ------
     MetricInputError
@@ -273,6 +281,8 @@ def bootstrap(
             levels = symmetric_levels(level, clusters if method == "percentile-expanded" else None)
         low, high = np.quantile(known, levels).tolist() if levels else (nan, nan)
         intervals.append(Interval(estimate, low, high, level, method, int(n[series]), clusters, reason))
+    if method == "bca":
+        _warn_of_dominance(sums[..., -1], [interval.reason is None for interval in intervals])
     return intervals
 
 
@@ -292,6 +302,18 @@ def _refuse(n: float, clusters: int, estimate: float, known: Floats, drawn: int,
     if not _varies(known):
         return "no variation among clusters"
     return None
+
+
+def _warn_of_dominance(units: Floats, given: list[bool]) -> None:
+    """Warn once where a cluster has too large a share of the units (clusters, series) of a series with an interval."""
+    largest = max((of_series.max() / of_series.sum() for of_series in units[:, given].T), default=0)
+    if largest > _DOMINANT:
+        warnings.warn(
+            f"BCa intervals cover too rarely where one cluster has more than {_DOMINANT:.0%} of the units, and here "
+            f"one has {largest:.0%}; use percentile-expanded",
+            UnreliableIntervalWarning,
+            stacklevel=3,
+        )
 
 
 def _varies(values: Floats) -> bool:

@@ -13,7 +13,7 @@ from attune_metrics.signature import Signature
 
 Make = Callable[..., Scores]
 # JSON and CSV name the condition as the benchmark does.
-COMPARE = ("model_a model_b mode metric difference low high p p_holm significant n clusters mde reason").split()
+COMPARE = ("model_a model_b mode metric difference low high p p_min p_holm significant n clusters mde reason").split()
 SIGNIFICANT = "mode metric pairs family significant interval_excludes_0".split()
 BENCHMARKS = ("attunebench", "eibench", "sage")
 
@@ -78,7 +78,7 @@ def test_two_models_in_markdown(call: Call, make_scores: Make, tmp_path: Path) -
     status, out, _ = call("compare", "--scores", tmp_path / "scores.json", *arguments, *QUICK)
     assert status == 0
     # Equal runs: no difference, for certain.
-    assert "| x\\|y | \ufffd[31mred | +0.00 [+0.00, +0.00] | 1.0000 | 1.0000 | no | 6 | - |" in out
+    assert "| x\\|y | \ufffd[31mred | +0.00 [+0.00, +0.00] | 1.0000 | 1.0000 | 1.0000 | no | 6 | - |" in out
     assert "\x1b" not in out
     assert out.rstrip("\n").endswith("|seed:0`")
     each = ("--model", "x|y", "--model", "\x1b[31mred", "--format", "markdown")
@@ -217,3 +217,22 @@ def test_mistakes_are_one_line(call: Call, demo_scores: Path, command: str, argu
     assert (status, out) == (2, "")
     assert err.startswith(f"attune-bench: {message}")
     assert err.count("\n") == 1
+
+
+# Warnings.
+
+
+@pytest.mark.parametrize("command", ["report", "compare"])
+def test_a_dominant_cluster_is_said_once_in_the_output(call: Call, tmp_path: Path, command: str) -> None:
+    rows = [
+        f"{model},u{unit},{'big' if unit < 5 else f'c{unit}'},{metric},{(unit * 7 + len(model)) % 5}"
+        for model in ("a", "bb")
+        for unit in range(14)
+        for metric in ("x", "y")
+    ]
+    path = tmp_path / "results.csv"
+    path.write_text("\n".join(["model,unit,cluster,metric,value", *rows]), encoding="utf-8")
+    status, out, err = call(command, "--scores", path, "--interval", "bca", "--format", "json", *QUICK)
+    assert (status, err) == (0, "")
+    notes = strict_json(out)["metadata"]["notes"]
+    assert sum("here one has 36%" in note for note in notes) == 1

@@ -27,9 +27,9 @@ pytestmark = pytest.mark.filterwarnings("ignore:[0-9]+ resamples are too few")
 QUICK: dict[str, Any] = {"resamples": 100}
 COLUMNS = {
     "summary": "model condition metric value low high n clusters coverage excluded reason",
-    "compare": "model_a model_b condition metric difference low high p p_holm significant n clusters mde reason",
+    "compare": "model_a model_b condition metric difference low high p p_min p_holm significant n clusters mde reason",
     "by": "stratum n clusters metric model condition value low high mark reason",
-    "by_compared": "difference difference_low difference_high p p_holm significant",
+    "by_compared": "difference difference_low difference_high p p_min p_holm significant",
     "rank": "condition metric model value rank low high n clusters reason",
 }
 

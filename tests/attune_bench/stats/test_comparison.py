@@ -1,5 +1,6 @@
 """Comparison: differences, p-values and families by hand, and against scipy and statsmodels."""
 
+import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
@@ -16,29 +17,45 @@ from statsmodels.stats.multitest import multipletests
 from attune_bench import Scores
 from attune_bench.stats.comparison import compare_by, count_significant
 from attune_metrics.attunebench.binary import BinaryCounts
-from attune_metrics.errors import MetricInputError
+from attune_metrics.errors import MetricInputError, UnreliableIntervalWarning
 
 Build = Callable[..., Scores]
 Json = dict[str, Any]
 
 M = ["composite_score"]
-Z = 1.959963984540054 + 0.8416212335729143  # normal quantiles at 0.975 and 0.8, from a table
-COLUMNS = "model_a model_b condition metric difference low high p p_holm significant n clusters mde reason".split()
+EQUAL = "the two are equal in every participant"
+COLUMNS = (
+    "model_a model_b condition metric difference low high p p_min p_holm significant n clusters mde reason".split()
+)
 
 
 # By hand.
 
 
 def test_a_comparison_by_hand(build: Build) -> None:
-    # Differences 1, 2, 2. Of 8 exchanges this one and its opposite are as large: p = 2/8. Their standard deviation is
-    # sqrt(1/3), so that the standard error is sqrt(1/3) / sqrt(3) = 1/3.
+    # Differences 1, 2, 2. Of 8 exchanges this one and its opposite are as large: p = 2/8.
     frame = build({"a": [2, 4, 5], "b": [1, 2, 3]}).compare("a", "b", metrics=M)
     assert frame.columns == COLUMNS
     row = frame.row(0, named=True)
     assert row["difference"] == pytest.approx(5 / 3, abs=1e-12)
     assert (row["p"], row["p_holm"], row["significant"], row["n"], row["clusters"]) == (0.25, 0.25, False, 3, 3)
-    assert row["mde"] == pytest.approx(Z / 3, abs=1e-12)
-    assert (row["low"], row["high"], row["reason"]) == (None, None, "fewer than 5 participants")
+    assert (row["p_min"], row["mde"], row["reason"]) == (0.25, None, "fewer than 5 participants")
+    assert (row["low"], row["high"]) == (None, None)
+
+
+def test_minimum_detectable_effect_by_hand(build: Build) -> None:
+    # Differences 1, 2, 2, 3, 1, 2, 2, 3 of 8 conversations: mean 2, squares about it sum to 4. p-values of 256
+    # exchanges are multiples of 2/256; the largest below 0.05 is 12/256.
+    a, b = [2, 4, 5, 4, 3, 2, 3, 8], [1, 2, 3, 1, 2, 0, 1, 5]
+    row = build({"a": a, "b": b}).compare("a", "b", metrics=M).row(0, named=True)
+    factor = float(stats.t.ppf(1 - 6 / 256, 7) + stats.t.ppf(0.8, 7))
+    assert row["mde"] == pytest.approx(factor * (4 / 7 / 8) ** 0.5, abs=1e-12)
+    assert (row["p"], row["p_min"], row["reason"]) == (2 / 256, 2 / 256, None)
+    # Two conversations less have an interval and a test, but no detectable effect.
+    row = build({"a": a[:6], "b": b[:6]}).compare("a", "b", metrics=M).row(0, named=True)
+    assert row["low"] < row["difference"] < row["high"]
+    assert (row["p_min"], row["mde"]) == (2 / 64, None)
+    assert row["reason"] == "no minimum detectable effect with fewer than 7 participants"
 
 
 def test_the_family_is_the_pairs_of_a_metric(build: Build) -> None:
@@ -99,7 +116,7 @@ def test_permutation_p_equals_scipys_for_a_mean(build: Build) -> None:
 
 def test_permutation_p_of_a_pooled_score_equals_all_exchanges(scores_of: Build) -> None:
     rng = np.random.default_rng(6)
-    counts = rng.integers(1, 9, size=(2, 6, 4)).tolist()
+    counts = rng.integers(1, 9, size=(2, 8, 4)).tolist()
 
     def pooled(cells: Sequence[Sequence[int]]) -> float:
         return BinaryCounts(*(sum(column) for column in zip(*cells, strict=True))).mcc
@@ -115,12 +132,12 @@ def test_permutation_p_of_a_pooled_score_equals_all_exchanges(scores_of: Build) 
     row = scores.compare("a", "b", metrics=["pooled_binary_om_metrics.mcc"]).row(0, named=True)
     observed = pooled(counts[0]) - pooled(counts[1])
     differences = []
-    for swaps in product((0, 1), repeat=6):
+    for swaps in product((0, 1), repeat=8):
         one = [counts[swap][i] for i, swap in enumerate(swaps)]
         other = [counts[1 - swap][i] for i, swap in enumerate(swaps)]
         differences.append(pooled(one) - pooled(other))
     assert row["difference"] == pytest.approx(observed, abs=1e-12)
-    assert row["p"] == sum(abs(d) >= abs(observed) - 1e-12 for d in differences) / 64
+    assert row["p"] == sum(abs(d) >= abs(observed) - 1e-12 for d in differences) / 256
     assert row["low"] < row["difference"] < row["high"]
     # The minimum detectable effect comes from the bootstrap's standard error, so in proportion to the interval.
     assert 0 < row["mde"] < 3 * (row["high"] - row["low"])
@@ -137,11 +154,11 @@ def test_holm_equals_statsmodels(build: Build) -> None:
 
 def test_what_pooled_accuracy_detects_is_what_its_mean_does(scores_of: Build) -> None:
     # With equally many judgements in each conversation both are the same mean, so only Monte Carlo error differs. For
-    # six participants the correction is sqrt(6 / 5), of 10%.
+    # eight participants the correction is sqrt(8 / 7), of 7%.
     rng = np.random.default_rng(9)
     table: dict[str, dict[str, Json]] = {"a": {}, "b": {}}
     for conversations in table.values():
-        for i, right in enumerate(rng.integers(0, 11, size=6).tolist()):
+        for i, right in enumerate(rng.integers(0, 11, size=8).tolist()):
             counts = dict.fromkeys(("precision", "recall", "f1", "mcc"), 0.5) | {"accuracy": right / 10}
             cells = {"tp": right, "tn": 0, "fp": 10 - right, "fn": 0}
             changes = {"pooled_binary_om_metrics": cells | counts, "avg_binary_om_accuracy": right / 10}
@@ -179,7 +196,7 @@ def test_order_never_shows_and_a_seed_gives_the_same_again(
 def test_a_run_against_itself(build: Build, values: list[float]) -> None:
     row = build({"a": values}).compare("a", "a", metrics=M, resamples=50).row(0, named=True)
     assert (row["difference"], row["low"], row["high"], row["p"], row["p_holm"]) == (0.0, 0.0, 0.0, 1.0, 1.0)
-    assert (row["significant"], row["reason"]) == (False, None)
+    assert (row["significant"], row["reason"]) == (False, EQUAL)
 
 
 @pytest.mark.parametrize("people", ["P", "PPP", "PQ"])
@@ -187,7 +204,7 @@ def test_a_model_against_itself_differs_by_0_for_certain(build: Build, people: s
     # By one participant with one conversation or several, and by two.
     scores = build({"a": [float(i) for i in range(len(people))]}, people=people)
     row = scores.compare("a", "a", metrics=M).row(0, named=True)
-    assert (row["difference"], row["low"], row["high"], row["p"], row["reason"]) == (0, 0, 0, 1, None)
+    assert (row["difference"], row["low"], row["high"], row["p"], row["reason"]) == (0, 0, 0, 1, EQUAL)
 
 
 @pytest.mark.parametrize(
@@ -250,6 +267,51 @@ def test_too_few_resamples_for_a_family_warn(build: Build) -> None:
         warnings.simplefilter("error")
         sampled.compare_all(metrics=M, resamples=60)
         exact.compare_all(metrics=M, resamples=59)
+
+
+def test_a_family_that_could_not_reach_significance_warns(build: Build) -> None:
+    # Six conversations: p is at least 2/64, which for three pairs is corrected to 6/64; a seventh halves it.
+    rng = np.random.default_rng(8)
+    six, seven = (build({name: list(rng.normal(size=size)) for name in "abc"}) for size in (6, 7))
+    message = (
+        "6 participants with a difference are too few for 3 tests (all pairs of models, mode 'default'): "
+        "no Holm-corrected p can be below 0.0938; 1 more would be needed"
+    )
+    with pytest.warns(UserWarning, match=re.escape(message)) as caught:
+        frame = six.compare_all(metrics=M)
+    assert len(caught) == 1
+    assert frame["p_min"].to_list() == [2 / 64] * 3
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        seven.compare_all(metrics=M)
+    one = build({"a": [1.0, 2, 3], "b": [1.0, 2, 4]})
+    with pytest.warns(UserWarning, match=r"^1 participant with a difference is too few for 1 test .* 5 more would"):
+        one.compare_all(metrics=M)
+
+
+def test_bca_of_a_dominant_participant_warns_once_an_analysis(build: Build) -> None:
+    # 4 of 11 conversations are of one participant; of those that b has, 4 of 9.
+    rng = np.random.default_rng(3)
+    scores = build(
+        {"a": list(rng.normal(size=11)), "b": [*rng.normal(size=9), None, None]}, people=[0, 0, 0, 0, *range(1, 8)]
+    )
+    options: Any = {"metrics": M, "resamples": 200}
+    analyses: list[Callable[..., pl.DataFrame]] = [scores.summary, scores.compare_all]
+    for analysis in analyses:
+        with pytest.warns(UnreliableIntervalWarning, match="more than 20% of the units") as caught:
+            analysis(interval="bca", **options)
+        assert len(caught) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        scores.summary(interval="percentile", **options)
+        build({"a": list(rng.normal(size=11))}).summary(interval="bca", **options)
+
+
+def test_equal_models_are_no_family_to_warn_of(build: Build) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        frame = build({"a": [1.0, 2, 3], "b": [1.0, 2, 3]}).compare_all(metrics=M)
+    assert frame.select("p", "p_min", "significant", "reason").row(0) == (1.0, 1.0, False, EQUAL)
 
 
 # Within strata.

@@ -188,6 +188,7 @@ def test_a_lower_level_narrows_every_interval(name: str, asked: str) -> None:
     assert narrow.drop(ends, strict=False).equals(wide.drop(ends, strict=False))
 
 
+@pytest.mark.filterwarnings("ignore::attune_metrics.errors.UnreliableIntervalWarning")
 @drawn
 def test_another_interval_is_another_or_refused(name: str, asked: str) -> None:
     expanded, plain = found(name, asked), found(name, asked, interval="percentile")

@@ -55,7 +55,7 @@ def test_strata_by_hand(of_one: Build, talks: Callable[..., Collection[Conversat
         frame.columns
         == (
             "stratum n clusters metric model condition value low high mark reason "
-            "difference difference_low difference_high p p_holm significant"
+            "difference difference_low difference_high p p_min p_holm significant"
         ).split()
     )
     # ADHD holds 1 and 2, ASD 2 and 4; conversation 4 has no answer, so that it is in no complement.
@@ -159,7 +159,8 @@ def test_a_warning_names_the_least_p_that_can_be_reached(of_one: Build) -> None:
     least = 2 * 2 * stats.t.cdf(stats.norm.ppf(1 / 200) / np.sqrt(14 / 13), 13)
     assert frame["p_holm"].min() == pytest.approx(least, abs=1e-12)
     message = str(caught[0].message)
-    assert f"at most 14 participants on the smaller side: no Holm-corrected p can be below {least:.2g};" in message
+    assert f"at most 14 participants on the smaller side): no Holm-corrected p can be below {least:.3g};" in message
+    assert frame["p_min"].to_list() == frame["p"].to_list()
     enough = int(message.rpartition("use at least ")[2])
     with pytest.warns(UserWarning, match="too few for 2 tests"):
         assert subgroups(scores, strata, resamples=enough - 1, **options)["p_holm"].drop_nulls().min() >= 0.05  # type: ignore[operator]

@@ -11,6 +11,7 @@ import scipy.stats
 from attune_metrics import MetricInputError
 from attune_metrics.stats.comparison import PermutationTest, paired_bootstrap, paired_permutation_test
 from attune_metrics.stats.resampling import bootstrap, bootstrap_distribution, draw_resamples
+from attune_metrics.stats.statistics import STATISTICS
 
 
 def ratio(sums: Any, n: Any) -> Any:
@@ -59,7 +60,7 @@ def test_a_model_against_itself(method: Any) -> None:
     interval = only(paired_bootstrap(values, values, draw_resamples(range(30)), method=method))
     assert (interval.estimate, interval.low, interval.high, interval.reason) == (0, 0, 0, None)
     test = only(paired_permutation_test(values, values, range(30)))
-    assert test == PermutationTest(0.0, 1.0, 29, 29, 1, True)
+    assert test == PermutationTest(0.0, 1.0, 1.0, 29, 29, 1, True)
 
 
 def test_sides_that_are_equal_in_every_cluster() -> None:
@@ -155,6 +156,34 @@ def test_random_p_is_never_zero() -> None:
     assert test.p_value == 1 / 200
 
 
+def test_smallest_p_value_of_a_mean() -> None:
+    # Six clusters, five of which differ: the largest of 32 exchanges is that in which all five have one sign, and its
+    # opposite.
+    b = np.zeros(6)
+    a = np.array([1.0, 2, 3, 4, -5, 0])
+    test = only(paired_permutation_test(a, b, range(6)))
+    reached = sum(abs(np.dot(signs, [1, 2, 3, 4, 5])) >= 5 for signs in itertools.product([-1, 1], repeat=5))
+    assert (test.p_value, test.p_min, test.exchanges) == (reached / 32, 2 / 32, 32)
+    assert only(paired_permutation_test(np.abs(a), b, range(6))).p_value == 2 / 32
+    # One cluster that differs: both exchanges are as large.
+    assert only(paired_permutation_test([1, 2, 3], [0, 2, 3], range(3))).p_min == 1
+
+
+def test_smallest_p_value_of_random_exchanges() -> None:
+    test = only(paired_permutation_test(np.arange(13.0) - 5.5, np.zeros(13), range(13), n_permutations=199))
+    assert (test.p_min, test.exact) == (1 / 200, False)
+    assert test.p_value > 0.1
+
+
+def test_smallest_p_value_where_clusters_differ_in_what_the_statistic_ignores() -> None:
+    # Precision of TP, TN, FP, FN: the third cluster differs in TN alone, so that its exchange changes nothing. Of 8
+    # exchanges 2 with the first two in one direction, each with the third either way: 4 are the largest.
+    a = np.array([[3, 3, 2], [1, 1, 5], [1, 1, 2], [0, 0, 0]], dtype=float)
+    b = np.array([[1, 1, 2], [1, 1, 1], [3, 3, 2], [0, 0, 0]], dtype=float)
+    test = only(paired_permutation_test([a], [b], range(3), statistic=STATISTICS["precision"]))
+    assert (test.exchanges, test.p_value, test.p_min) == (8, 0.5, 0.5)
+
+
 def test_an_undefined_exchange_counts_as_large() -> None:
     # The ratio of b is undefined once its sole weight is exchanged away: 0 / 0. Of 4 exchanges, both that exchange one
     # cluster only leave one side without weight.
@@ -176,6 +205,7 @@ def test_no_test(a: Any, b: Any, clusters: Any, reason: str) -> None:
     test = only(paired_permutation_test(a, b, clusters))
     assert (test.reason, test.exchanges, test.exact) == (reason, 0, False)
     assert isnan(test.p_value)
+    assert isnan(test.p_min)
     interval = only(paired_bootstrap(a, b, draw_resamples(clusters, n_resamples=50)))
     assert isnan(interval.low)
     assert interval.reason in {reason, "no unit has a value"}

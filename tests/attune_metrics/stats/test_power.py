@@ -1,4 +1,4 @@
-"""Power: statsmodels, hand derivations."""
+"""Power: statsmodels, hand derivations, simulation."""
 
 from math import isnan, nan, sqrt
 from typing import Any
@@ -6,12 +6,17 @@ from typing import Any
 import numpy as np
 import pytest
 import statsmodels.api as sm
-from hypothesis import settings
+from scipy.stats import t
 
 from attune_metrics import MetricInputError, UndefinedMetricWarning
-from attune_metrics.stats.power import clustered_standard_error, minimum_detectable_effect, units_needed
-
-quick = settings(deadline=None, max_examples=50)
+from attune_metrics.stats.comparison import paired_permutation_test
+from attune_metrics.stats.power import (
+    MDE_MIN_CLUSTERS,
+    clustered_standard_error,
+    mde_factor,
+    minimum_detectable_effect,
+    units_needed,
+)
 
 
 def test_statsmodels_gives_the_same_clustered_standard_error() -> None:
@@ -28,42 +33,99 @@ def test_standard_error_of_independent_units() -> None:
     assert clustered_standard_error([0.1] * 9, range(9)) == 0
 
 
-def test_detectable_difference_and_units() -> None:
-    # Differences 1, 3, 2, 2: standard error sqrt(2/3) / 2; 1.959964 + 0.841621 = 2.801585 of any table.
-    a, b = [5, 4, 3, 4, nan], [4, 1, 1, 2, 7]
-    error = sqrt(2 / 3) / 2
-    detectable = minimum_detectable_effect(a, b, range(5))
-    assert detectable == pytest.approx(2.801585 * error, abs=1e-6)
-    # n in proportion to 1 / difference^2: 4 units for this one, 16 for half of it, 64 for a quarter.
-    assert [units_needed(a, b, range(5), difference=detectable / part) for part in (1, 2, 4)] == [4, 16, 64]
-    assert units_needed(a, b, range(5), difference=detectable / 2.01) == 17
+# Of 8 clusters p-values are multiples of 2 / 256; the largest below 0.05 is 12 / 256.
+FACTOR_8 = float(t.ppf(1 - 6 / 256, 7) + t.ppf(0.8, 7))
+A, B = [5, 4, 3, 4, 5, 4, 3, 4], [4, 1, 1, 2, 4, 1, 1, 2]
+ERROR = sqrt(4 / 7 / 8)  # differences 1, 3, 2, 2 twice: squares about their mean 2 sum to 4
+
+
+def test_detectable_difference() -> None:
+    detectable = minimum_detectable_effect([*A, nan], [*B, 7], range(9))
+    assert detectable == pytest.approx(FACTOR_8 * ERROR, abs=1e-12)
+    # Tables have t(0.975) = 2.365 and t(0.8) = 0.896 with 7 degrees of freedom; 1 - 6 / 256 is just above 0.975.
+    assert 2.365 + 0.896 < FACTOR_8 < 2.365 + 0.896 + 0.1
+    # With many clusters the normal quantiles of any table, 1.959964 + 0.841621.
+    assert mde_factor(10**7) == pytest.approx(2.801585, abs=1e-5)
+
+
+def test_the_factor_is_defined_from_seven_clusters_and_falls() -> None:
+    assert all(isnan(mde_factor(clusters)) for clusters in range(MDE_MIN_CLUSTERS))
+    factors = [mde_factor(clusters) for clusters in range(MDE_MIN_CLUSTERS, 300)]
+    assert factors == sorted(factors, reverse=True)
+    with pytest.raises(MetricInputError, match=r"clusters 7\.5 is not a whole number from 0"):
+        mde_factor(7.5)  # type: ignore[arg-type]
+
+
+def power(clusters: int, effect: float, *, simulations: int) -> float:
+    """Return how often the test rejects, of differences that scatter by 1 about an effect, two units a cluster."""
+    generator = np.random.default_rng(clusters)
+    # Means of two units scatter by 1 where levels and units each have a share of the variance.
+    levels = generator.normal(scale=sqrt(0.5), size=(simulations, clusters))
+    differences = np.repeat(levels, 2, axis=1) + generator.normal(size=(simulations, 2 * clusters)) + effect
+    labels = np.repeat(range(clusters), 2)
+    tests = paired_permutation_test(differences, np.zeros_like(differences), labels, n_permutations=999)
+    return sum(test.p_value < 0.05 for test in tests) / simulations
+
+
+@pytest.mark.parametrize("clusters", [7, 9, 12, 13, 30])
+def test_power_at_the_detectable_difference(clusters: int) -> None:
+    # The true standard error of the mean is 1 / sqrt(G). The seed is fixed; the Monte Carlo error is 0.9 points.
+    assert 0.75 < power(clusters, mde_factor(clusters) / sqrt(clusters), simulations=2_000) < 0.85
+
+
+def test_normal_quantiles_would_promise_too_much() -> None:
+    assert power(7, 2.801585 / sqrt(7), simulations=2_000) < 0.68
+
+
+def test_units_needed() -> None:
+    detectable = FACTOR_8 * ERROR
+    assert units_needed(A, B, range(8), difference=detectable) == 8
+    assert units_needed(A, B, range(8), difference=detectable * (1 - 1e-9)) == 9
+    # The first number of clusters whose own minimum detectable effect is small enough.
+    for difference in (0.1, 0.3, 0.5, 0.7):
+        expected = next(g for g in range(7, 10_000) if mde_factor(g) * ERROR * sqrt(8 / g) <= difference)
+        assert units_needed(A, B, range(8), difference=difference) == expected
+    # However large the difference, fewer than 7 clusters cannot show it; a pilot may have fewer.
+    assert units_needed(A, B, range(8), difference=100) == 7
+    assert units_needed(A[:3], B[:3], range(3), difference=100) == 7
 
 
 def test_participants_not_units_carry_the_information() -> None:
     # Each difference three times within its participant: the mean, the error and the power stay, n is three times.
-    a, b = [5, 4, 3, 4], [4, 1, 1, 2]
-    long_a, long_b = np.repeat(a, 3), np.repeat(b, 3)
-    clusters = np.repeat(range(4), 3)
-    expected = minimum_detectable_effect(a, b, range(4))
+    long_a, long_b, clusters = np.repeat(A, 3), np.repeat(B, 3), np.repeat(range(8), 3)
+    expected = minimum_detectable_effect(A, B, range(8))
     assert minimum_detectable_effect(long_a, long_b, clusters) == pytest.approx(expected, abs=1e-12)
-    assert units_needed(long_a, long_b, clusters, difference=expected / 2) == 48
+    needed = units_needed(A, B, range(8), difference=expected / 2)
+    assert units_needed(long_a, long_b, clusters, difference=expected / 2) == 3 * needed
 
 
 @pytest.mark.parametrize(
     ("a", "b", "clusters", "why"),
     [
-        ([1, 2, 3], [0.9, 1.9, 2.9], range(3), "the difference does not vary among clusters"),
-        ([1, 2, 3], [1, 2, 3], range(3), "the difference does not vary among clusters"),
-        ([1, 2], [2, 4], ["x", "x"], "fewer than two clusters have a value"),
-        ([], [], [], "fewer than two clusters have a value"),
+        (np.arange(8) + 1.0, np.arange(8) + 0.9, range(8), "the difference does not vary among clusters"),
+        (range(8), range(8), range(8), "the difference does not vary among clusters"),
+        (A[:6], B[:6], range(6), "fewer than 7 clusters have a value"),
+        ([1, 2], [2, 4], ["x", "x"], "fewer than 7 clusters have a value"),
+        ([], [], [], "fewer than 7 clusters have a value"),
     ],
 )
 def test_no_power(a: Any, b: Any, clusters: Any, why: str) -> None:
     with pytest.warns(UndefinedMetricWarning, match=f"undefined: minimum_detectable_effect; {why}") as caught:
         assert isnan(minimum_detectable_effect(a, b, clusters))
     assert caught[0].filename == __file__
-    with pytest.warns(UndefinedMetricWarning, match="undefined: units_needed"):
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "clusters", "why"),
+    [
+        ([1, 2, 3], [0.9, 1.9, 2.9], range(3), "the difference does not vary among clusters"),
+        ([1, 2], [2, 4], ["x", "x"], "fewer than two clusters have a value"),
+    ],
+)
+def test_a_pilot_that_says_nothing(a: Any, b: Any, clusters: Any, why: str) -> None:
+    with pytest.warns(UndefinedMetricWarning, match=f"undefined: units_needed; {why}") as caught:
         assert isnan(units_needed(a, b, clusters, difference=1))
+    assert caught[0].filename == __file__
 
 
 def test_odd_power_input() -> None:

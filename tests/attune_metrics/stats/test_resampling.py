@@ -12,6 +12,7 @@ import pytest
 import scipy.stats
 
 from attune_metrics import MetricInputError
+from attune_metrics.errors import UnreliableIntervalWarning
 from attune_metrics.stats.resampling import (
     Interval,
     Method,
@@ -215,11 +216,27 @@ def test_resamples_without_a_value() -> None:
 
 def test_bca_refuses_an_estimate_outside_its_resamples() -> None:
     resamples = counted(["a", "b"], [2, 0], [2, 0], [1, 1])
-    [interval] = bootstrap([1, 9], resamples, method="bca")
+    with pytest.warns(UnreliableIntervalWarning, match="here one has 50%"):
+        [interval] = bootstrap([1, 9], resamples, method="bca")
     assert interval.reason is None
     [interval] = bootstrap([1, 9, 11], counted(["a", "b", "c"], [3, 0, 0], [2, 1, 0]), method="bca")
     assert interval.reason == "the BCa correction is undefined; are there too few clusters?"
     assert np.isnan([interval.low, interval.high]).all()
+
+
+def test_bca_warns_of_a_cluster_with_more_than_a_fifth_of_the_units() -> None:
+    # Ten clusters of one unit and one of three: 3 of 13, or where two of the others have no value 3 of 11.
+    clusters = [*range(10), 10, 10, 10]
+    values = np.random.default_rng(2).normal(size=(3, 13))
+    values[1, :2] = nan
+    resamples = draw_resamples(clusters, n_resamples=200)
+    with pytest.warns(UnreliableIntervalWarning, match="more than 20% of the units, and here one has 27%;") as caught:
+        bootstrap(values, resamples, method="bca")
+    assert [warning.filename for warning in caught] == [__file__]
+    bootstrap(values, resamples, method="percentile-expanded")
+    # A fifth is not more than a fifth, and a series without an interval is none to warn of.
+    five = draw_resamples(range(5), n_resamples=200)
+    bootstrap(np.array([[1, 2, 3, 4, 9], [nan, nan, nan, 1, 1]]), five, method="bca")
 
 
 def test_counts() -> None:

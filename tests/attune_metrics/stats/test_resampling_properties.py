@@ -12,6 +12,9 @@ from attune_metrics.stats.comparison import paired_bootstrap, paired_permutation
 from attune_metrics.stats.power import clustered_standard_error
 from attune_metrics.stats.resampling import Interval, bootstrap, bootstrap_distribution, draw_resamples
 
+# Random clusters are often large ones, of which BCa intervals warn; `test_resampling` has the warning.
+pytestmark = pytest.mark.filterwarnings("ignore::attune_metrics.errors.UnreliableIntervalWarning")
+
 METHODS = ("percentile-expanded", "percentile", "bca")
 few = settings(deadline=None, max_examples=40)
 methods = st.sampled_from(METHODS)

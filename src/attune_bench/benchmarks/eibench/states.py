@@ -10,6 +10,7 @@ import polars as pl
 from attune_bench.benchmarks.eibench.scoring import check_episodes, failure_of
 from attune_bench.stats.intervals import null
 from attune_bench.stats.options import MIN_CLUSTERS, AnalysisOptions
+from attune_bench.stats.remarks import OneWarning
 from attune_data.eibench.scenario import SCENES, Episode, Scenario
 from attune_data.eibench.tables import episode_builder
 from attune_metrics.stats.resampling import Method, bootstrap, draw_resamples
@@ -76,13 +77,16 @@ def mean_states(
     check_episodes(held)
     paths = _paths(held, known)
     rows: list[tuple[Any, ...]] = []
+    warning = OneWarning()
     for (model, scene), found in sorted(paths.items(), key=lambda item: (item[0][0], SCENES.index(item[0][1]))):
         rounds = max(len(path) for (_, other), them in paths.items() if other == scene for path in them.values())
         values = np.array([[*path, *[path[-1]] * (rounds - len(path))] for _, path in sorted(found.items())])
         # Scenarios, rounds, axes, to one series for each axis and round.
         series = values.transpose(2, 1, 0).reshape(len(_AXES) * rounds, len(found))
         draws = draw_resamples(sorted(found), n_resamples=chosen.resamples, seed=chosen.seed)
-        for place, state in enumerate(bootstrap(series, draws, method=chosen.interval, level=chosen.level)):
+        with warning.of_all():
+            states = bootstrap(series, draws, method=chosen.interval, level=chosen.level)
+        for place, state in enumerate(states):
             few = f"fewer than {MIN_CLUSTERS} scenarios" if state.n < MIN_CLUSTERS else None
             low, high = (None, None) if few else (null(state.low), null(state.high))
             axis, number = divmod(place, rounds)

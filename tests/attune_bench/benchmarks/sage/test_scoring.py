@@ -107,14 +107,15 @@ def test_models_are_paired_on_the_scenarios_of_both() -> None:
 def test_models_without_a_common_scenario_have_no_difference() -> None:
     found = dialogues({"a": [50, 60]}) + dialogues({"b": [40, 70]}, first=2)
     [pair] = pairs_of(score(found))
-    nothing = ("difference", "low", "high", "p", "p_holm", "significant", "mde")
+    nothing = ("difference", "low", "high", "p", "p_min", "p_holm", "significant", "mde")
     assert [pair[name] for name in nothing] == [None] * len(nothing)
     assert (pair["n"], pair["reason"]) == (0, "no scenario has a value")
 
 
 def test_models_that_are_equal_differ_by_nothing_however_few_they_are() -> None:
     [pair] = pairs_of(score(dialogues({"a": [50, 60], "b": [50, 60]})))
-    assert [pair[name] for name in ("difference", "low", "high", "reason")] == [0, 0, 0, None]
+    assert [pair[name] for name in ("difference", "low", "high", "p_min")] == [0, 0, 0, 1]
+    assert pair["reason"] == "the two are equal in every scenario"
 
 
 def test_numbers_are_shown_with_one_decimal_and_a_rounded_zero_has_no_minus() -> None:

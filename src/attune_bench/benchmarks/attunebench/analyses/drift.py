@@ -59,9 +59,9 @@ def turn_drift(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.Da
     Returns
     -------
     polars.DataFrame
-        ``model, condition, metric, early, middle, late, drift, low, high, p, p_holm, significant, n, clusters, mde,
-        reason``. A third's value is a mean over conversations of the mean over its turns; that of a pooled score is
-        from the counts of all its turns. All are over the ``n`` conversations that have a value both early and late
+        ``model, condition, metric, early, middle, late, drift, low, high, p, p_min, p_holm, significant, n, clusters,
+        mde, reason``. A third's value is a mean over conversations of the mean over its turns; that of a pooled score
+        is from the counts of all its turns. All are over the ``n`` conversations that have a value both early and late
         (`middle` over those of them that have one in the middle), so that ``drift`` is `late` minus `early`;
         ``p_holm`` is Holm's over the models of a mode.
 
@@ -94,7 +94,7 @@ def turn_drift(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.Da
         statistic = series.statistic(metric)
         early, middle, late = _values(grid, thirds, metric)
         found = paired(series, late, early, series.scored, draws, chosen, statistic)
-        columns = tested(found, families, chosen)
+        columns = tested(found, families, draws, chosen)
         between = point_estimate(np.where(np.isnan(early + late), np.nan, middle), statistic=statistic).tolist()
         for group, (identity, pair, own) in enumerate(zip(series.groups, found, columns, strict=True)):
             values = pair.second, null(between[group]), pair.first, pair.difference

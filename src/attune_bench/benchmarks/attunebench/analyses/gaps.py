@@ -29,7 +29,7 @@ def perspective_gap(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> 
     Returns
     -------
     polars.DataFrame
-        ``model, condition, om, hp, gap, low, high, p, p_holm, significant, n, clusters, mde,
+        ``model, condition, om, hp, gap, low, high, p, p_min, p_holm, significant, n, clusters, mde,
         reason``. ``om`` and ``hp`` are
         ``avg_binary_om_accuracy`` and ``avg_binary_human_accuracy``, ``gap`` is `om` minus `hp`; ``p`` is that of
         `attune_metrics.stats.comparison.paired_permutation_test`, ``p_holm`` Holm's over the models of a mode.
@@ -42,7 +42,8 @@ def perspective_gap(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> 
     Warns
     -----
     UserWarning
-        Where a family is so large that, with so few resamples, no corrected p-value can be below 0.05.
+        Where a family is so large that, with so few resamples or so few clusters that differ, no corrected p-value can
+        be below 0.05.
 
     Examples
     --------
@@ -68,9 +69,9 @@ def phrasing_gap(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> pl.
     Returns
     -------
     polars.DataFrame
-        ``model, condition, observer, hp_facing, gap, low, high, p, p_holm, significant, n, clusters, mde, reason``: the
-        two are ``avg_binary_human_accuracy`` and ``avg_binary_human_accuracy_hp``, ``gap`` is ``hp_perspective_gap``,
-        the first minus the second. A model that was not asked the HP-facing questions has null.
+        ``model, condition, observer, hp_facing, gap, low, high, p, p_min, p_holm, significant, n, clusters, mde,
+        reason``: the two are ``avg_binary_human_accuracy`` and ``avg_binary_human_accuracy_hp``, ``gap`` is
+        ``hp_perspective_gap``, the first minus the second. A model that was not asked the HP-facing questions has null.
 
     Raises
     ------
@@ -95,7 +96,7 @@ def _gap(scores: ScoreTable, first: tuple[str, str], second: tuple[str, str], op
     series = ScoreSeries(scores)
     draws = Draws(series, options)
     found = paired(series, series.values(first[1]), series.values(second[1]), series.scored, draws, options)
-    columns = tested(found, [f"the models of mode {mode!r}" for _, mode in series.groups], options)
+    columns = tested(found, [f"the models of mode {mode!r}" for _, mode in series.groups], draws, options)
     schema: dict[str, Any] = {
         **dict.fromkeys(("model", "condition"), str),
         **dict.fromkeys((first[0], second[0], "gap"), float),

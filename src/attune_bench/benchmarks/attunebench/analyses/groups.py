@@ -36,10 +36,10 @@ def diagnosis_groups(scores: ScoreTable, *, data: Queryable, **options: Unpack[A
     Returns
     -------
     polars.DataFrame
-        ``group, n, clusters, metric, model, condition, value, value_none, difference, low, high, p, p_holm,
-        significant, mark, reason``. ``difference`` is ``value`` minus ``value_none``, with its interval and p-value as
-        in `attune_bench.stats.subgroups.by`; ``p_holm`` is Holm's over the groups. ``mark`` is ``few`` below 20
-        participants in the group, ``too few`` below 5. No row where nobody has a diagnosis; no difference where
+        ``group, n, clusters, metric, model, condition, value, value_none, difference, low, high, p, p_min,
+        p_holm, significant, mark, reason``. ``difference`` is ``value`` minus ``value_none``, with its interval and
+        p-value as in `attune_bench.stats.subgroups.by`; ``p_holm`` is Holm's over the groups. ``mark`` is ``few`` below
+        20 participants in the group, ``too few`` below 5. No row where nobody has a diagnosis; no difference where
         everybody has one.
 
     Raises
@@ -75,5 +75,5 @@ def diagnosis_groups(scores: ScoreTable, *, data: Queryable, **options: Unpack[A
         "difference",
         pl.col("difference_low").alias("low"),
         pl.col("difference_high").alias("high"),
-        *("p", "p_holm", "significant", "mark", "reason"),
+        *("p", "p_min", "p_holm", "significant", "mark", "reason"),
     )

@@ -79,13 +79,14 @@ def question_agreement(
             continue
         # (questions x groups, terms, units), questions slowest.
         values = np.concatenate([counts[task, question] for question in questions])
-        intervals = bootstrap(
-            values[:, [_RIGHT, _ASKED]],
-            draws.of(np.ones(len(series.units), dtype=np.bool_)),
-            statistic=lambda sums, _: sums[..., _RIGHT] / sums[..., _ASKED],
-            method=chosen.interval,
-            level=chosen.level,
-        )
+        with draws.warning.of_all():
+            intervals = bootstrap(
+                values[:, [_RIGHT, _ASKED]],
+                draws.of(np.ones(len(series.units), dtype=np.bool_)),
+                statistic=lambda sums, _: sums[..., _RIGHT] / sums[..., _ASKED],
+                method=chosen.interval,
+                level=chosen.level,
+            )
         for place, (found, interval) in enumerate(zip(values, intervals, strict=True)):
             question, group = divmod(place, len(series.groups))
             there = ~np.isnan(found[_ASKED])

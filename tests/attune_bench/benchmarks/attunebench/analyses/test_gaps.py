@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
+from scipy.stats import t
 
 from attune_bench import Scores
 from attune_bench.benchmarks.attunebench.analyses import branch_errors, perspective_gap, phrasing_gap
@@ -34,11 +35,21 @@ def test_perspective_gap_by_hand(scores_of: Build) -> None:
     assert first["gap"] == pytest.approx(0.08, abs=1e-12)
     assert (first["p"], second["p"]) == (0.25, 0.0625)
     assert (first["p_holm"], second["p_holm"]) == (0.25, 0.125)
-    assert (first["n"], first["clusters"], first["reason"]) == (5, 5, None)
+    assert (first["p_min"], second["p_min"]) == (0.25, 0.0625)
+    reason = "no minimum detectable effect with fewer than 7 participants"
+    assert (first["n"], first["clusters"], first["mde"], first["reason"]) == (5, 5, None, reason)
     assert 0 <= first["low"] < 0.08 < first["high"] <= 0.2
     assert (first["significant"], second["significant"]) == (False, False)
-    # Squares of .02, -.08, .12, .02, -.08: .028. Standard error sqrt(5/4 .028) / 5, times 1.959964 + 0.841621.
-    assert first["mde"] == pytest.approx((5 / 4 * 0.028) ** 0.5 / 5 * 2.8015852, abs=1e-7)
+
+
+def test_smallest_detectable_gap_by_hand(scores_of: Build) -> None:
+    # Differences .1, 0, .2, .1, 0, .1, .1, .04: mean .08, squares of their distances .0004, .0064, .0144, .0004, .0064,
+    # .0004, .0004, .0016: .0304. Standard error sqrt(8/7 .0304) / 8; p-values are multiples of 2 / 256.
+    pairs = [(0.9, 0.8), (0.8, 0.8), (0.7, 0.5), (0.6, 0.5), (0.5, 0.5), (0.7, 0.6), (0.3, 0.2), (0.24, 0.2)]
+    [row] = perspective_gap(scores_of({"a": _accuracies(OM, HP, pairs)})).to_dicts()
+    factor = float(t.ppf(1 - 6 / 256, 7) + t.ppf(0.8, 7))
+    assert row["mde"] == pytest.approx((8 / 7 * 0.0304) ** 0.5 / 8 * factor, abs=1e-12)
+    assert row["reason"] is None
 
 
 def test_perspective_gap_exchanges_participants_not_conversations(scores_of: Build) -> None:
