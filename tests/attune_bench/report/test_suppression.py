@@ -287,9 +287,7 @@ def test_why_a_section_is_missing(scores_of: Callable[..., Scores]) -> None:
     assert one["Win rates"] == "needs scores of at least two models in one mode"
     assert one["Comparisons"] == "the scores have one model"
     assert one["Ranks"] == "need two models"
-    assert two["Correlation of metrics across models"] == (
-        "needs scores of at least three models in one mode, and two metrics"
-    )
+    assert two["Correlation of metrics across models"] == "fewer than 6 models"
     assert two["Differences between modes"] == "needs scores under at least two modes"
     assert two["Difficulty of conversations"] == "shows single conversations (--small-cells)"
 

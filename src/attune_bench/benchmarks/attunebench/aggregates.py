@@ -37,7 +37,7 @@ IN_COMPOSITE = (
     "composite_score",
 )
 _PILLARS = ("emotion_blend", "evaluation_quality", "holistic")
-_NOT_MEANS = (*IDENTITY, "source_file", "turn_scores", "post_score", "coverage", "calls", *POOLED)
+_NOT_MEANS = (*IDENTITY, "source_file", "turn_scores", "post_score", "coverage", "calls", "chance", *POOLED)
 MEANS = (
     *(name for name in ConversationScore.__annotations__ if name not in _NOT_MEANS),
     *_PILLARS,

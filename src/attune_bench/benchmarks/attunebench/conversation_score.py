@@ -124,7 +124,8 @@ class PostScore(TypedDict):
 class ConversationScore(TypedDict):
     """The scores of one run: means over its turns, pooled counts, composites; null where undefined.
 
-    ``calls`` is there where the run file says how its answers were read.
+    ``calls`` is there where the run file says how its answers were read. ``chance`` is what random answers to the
+    conversation score on average, by metric.
     """
 
     conversationId: str
@@ -169,6 +170,7 @@ class ConversationScore(TypedDict):
     equal_weight_composite: float | None
     coverage: NotRequired[dict[str, Coverage]]
     calls: NotRequired[CallCounts]
+    chance: NotRequired[dict[str, float | None]]
 
 
 AVERAGED = tuple(name for name in TurnScore.__annotations__ if f"avg_{name}" in ConversationScore.__annotations__)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from functools import cache
 
 from attune_bench.benchmarks.attunebench.conversation_score import ConversationScore, score_conversation
+from attune_bench.benchmarks.attunebench.expected import expected_scores
 from attune_bench.benchmarks.attunebench.reference import prepare_truth
 from attune_bench.benchmarks.attunebench.table import provenance_of, scores_of
 from attune_bench.fingerprint import codebook_hash, fingerprint
@@ -63,6 +64,7 @@ def score(
     for conversation in conversations:
         by_id.setdefault(conversation.id, conversation)
     truth_of = cache(lambda conversation_id: prepare_truth(by_id[conversation_id], chosen))
+    chance_of = cache(lambda conversation_id: expected_scores(truth_of(conversation_id), chosen))
     scored: set[tuple[str, str, str]] = set()
     records: list[ConversationScore] = []
     issues: list[Issue] = []
@@ -81,7 +83,7 @@ def score(
             problem = ("$.turns", "no-shared-turn", "the run shares no turn number with its conversation")
         else:
             scored.add(run.key)
-            records.append(record)
+            records.append(record | {"chance": chance_of(run.conversation_id)})
         if problem:
             path, rule, message = problem
             value = shown(run.conversation_id)

@@ -8,8 +8,9 @@ import polars as pl
 from attune_bench.benchmarks.attunebench.aggregates import MEANS, POOLED, values_of
 from attune_bench.benchmarks.attunebench.conversation_score import ConversationScore
 from attune_bench.benchmarks.attunebench.coverage import OUTCOMES, TASKS
+from attune_bench.benchmarks.attunebench.expected import EXPECTED
 from attune_bench.benchmarks.attunebench.records import CELLS, COUNTS
-from attune_bench.score_table import KEYS, Provenance
+from attune_bench.score_table import CHANCE, KEYS, Provenance
 from attune_bench.scores import Scores
 from attune_data.matching import text_key
 from attune_metrics.catalog import CATALOG
@@ -89,7 +90,20 @@ def scores_of(records: Sequence[ConversationScore], provenance: Provenance) -> S
         {"unit": sorted(participants), "cluster": [participants[unit] for unit in sorted(participants)]},
         schema={"unit": pl.String, "cluster": pl.String},
     )
+    units = units.hstack(_chance(records, units["unit"]))
     return Scores(values=frame, units=units, metrics=METRICS, provenance=provenance, detail=tuple(records))
+
+
+def _chance(records: Iterable[Mapping[str, Any]], units: Iterable[str]) -> pl.DataFrame:
+    """Return what random answers score on units, a column a metric; no column where a unit's records do not say it."""
+    known: dict[str, Mapping[str, float | None]] = {}
+    for record in records:
+        if of_record := record.get("chance"):
+            known.setdefault(record["conversationId"], of_record)
+    of_units = [known.get(unit, {}) for unit in units]
+    said = [name for name in EXPECTED if all(name in of_unit for of_unit in of_units)]
+    columns = {f"{CHANCE}{name}": [of_unit[name] for of_unit in of_units] for name in said}
+    return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.Float64))
 
 
 def _participants(records: Iterable[Mapping[str, Any]]) -> dict[str, str | None]:

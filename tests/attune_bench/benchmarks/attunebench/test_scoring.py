@@ -11,6 +11,7 @@ import pytest
 from attune_bench import Scores, score
 from attune_bench.benchmarks.attunebench.aggregates import aggregates
 from attune_bench.benchmarks.attunebench.detail import records_of
+from attune_bench.benchmarks.attunebench.expected import EXPECTED
 from attune_data import Conversation, Run, load, load_runs
 from attune_metrics.attunebench.protocol import RELEASED
 from attune_metrics.errors import MetricInputError
@@ -18,7 +19,7 @@ from attune_metrics.errors import MetricInputError
 Json = dict[str, Any]
 MakeConversation = Callable[..., Conversation]
 MakeRun = Callable[..., Run]
-OURS = {"participant_id", "source_file", "coverage"}
+OURS = {"participant_id", "source_file", "coverage", "chance"}
 PROTOCOLS = ("documented", "released")
 
 
@@ -229,6 +230,7 @@ def test_worked_example(make_conversation: MakeConversation, make_run: MakeRun, 
     for name, value in {**POST, **post}.items():
         assert record["post_score"].pop(name) == pytest.approx(value, abs=1e-12), name
     assert record.pop("post_score") == {}
+    assert record.pop("chance").keys() == {*EXPECTED}
     for name, value in {**EITHER, **own}.items():
         assert record.pop(name) == pytest.approx(value, abs=1e-12), name
     # Coverage. OM: B1 B2 B3 of four, B1 of one. HP: B1 B3 of three, B1. All of both HP-facing pairs. Pairwise: four of
