@@ -1,7 +1,7 @@
 """What random answers score on average: the expected value of metrics where a formula or a short enumeration gives it.
 
 Answers are drawn as the baseline ``baseline/chance`` draws them, to all turns of a conversation. What is not here
-(valence and arousal, intensities, drafts, pooled counts, composites) `attune_bench.chance` simulates.
+(valence and arousal, intensities, drafts, pooled counts, the composite) `attune_bench.chance` simulates.
 """
 
 from collections import Counter
@@ -9,15 +9,18 @@ from functools import cache, lru_cache
 from itertools import combinations
 from math import isnan
 from statistics import fmean
+from typing import Any
 
+from attune_bench.benchmarks.attunebench.conversation_score import wide_parts
 from attune_bench.benchmarks.attunebench.reference import Truth, TurnTruth
 from attune_bench.stats.intervals import null
 from attune_data import load_codebook
-from attune_metrics.attunebench import holistic
+from attune_metrics.attunebench import composite, holistic
 from attune_metrics.attunebench.binary import PreparedAnswers
 from attune_metrics.attunebench.holistic import BRANCHES, score_four_branch
 from attune_metrics.attunebench.pairwise import PreparedComparisons, score_random_choices
 from attune_metrics.attunebench.panas import PanasTotals, PreparedPanas, score_panas
+from attune_metrics.attunebench.phrasing import hp_perspective_gap
 from attune_metrics.attunebench.protocol import Protocol
 
 __all__ = ["EXPECTED", "expected_scores"]
@@ -59,6 +62,10 @@ EXPECTED = (
     "four_branch_mae",
     "four_branch_normalized",
     *(f"four_branch_{branch}_mae" for branch in BRANCHES),
+    "evaluation_quality",
+    "holistic",
+    "conversation_wide_average",
+    "hp_perspective_gap",
 )
 """The metrics whose expected value is known."""
 
@@ -89,8 +96,9 @@ def expected_scores(truth: Truth, protocol: Protocol) -> dict[str, float | None]
     0.25
     """
     turns = list(truth.turns.values())
-    of_turns = _of_emotions(turns) | _of_questions(turns) | _of_pairs(turns)
-    return of_turns | _of_panas(truth) | _of_answers(truth, protocol)
+    found = _of_emotions(turns) | _of_questions(turns) | _of_pairs(turns) | _of_panas(truth)
+    found |= _of_answers(truth, protocol)
+    return found | _of_parts(found)
 
 
 def _of_emotions(turns: list[TurnTruth]) -> dict[str, float | None]:
@@ -206,6 +214,22 @@ def _of_answers(truth: Truth, protocol: Protocol) -> dict[str, float | None]:
         "four_branch_mae": mae,
         "four_branch_normalized": fmean(one.normalized for one in branches),
         **{f"four_branch_{branch}_mae": errors.get(branch) for branch in BRANCHES},
+    }
+
+
+def _of_parts(found: dict[str, Any]) -> dict[str, float | None]:
+    """Return the metrics that are weighted sums of others: as sums, they may take expected values."""
+    om, human, human_hp = (
+        found[f"avg_{name}"] for name in ("binary_om_accuracy", "binary_human_accuracy", "binary_human_accuracy_hp")
+    )
+    wide = wide_parts(found)
+    return {
+        "evaluation_quality": composite.evaluation_quality(
+            om_accuracy=om, human_accuracy=human, pairwise_accuracy=found["avg_pairwise_accuracy"]
+        ),
+        "holistic": composite.holistic(**wide),
+        "conversation_wide_average": composite.conversation_wide_average(**wide),
+        "hp_perspective_gap": None if human_hp is None else hp_perspective_gap(observer=human, hp=human_hp),
     }
 
 
