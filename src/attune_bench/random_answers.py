@@ -84,9 +84,10 @@ def chance(
     >>> from attune_data import load
     >>> conversations = load("demo")
     >>> found = chance(conversations, repeats=2)
-    >>> found.filter(pl.col("metric").is_in(["avg_pairwise_accuracy", "q2_emotion_clarity_match"])).rows()
-    [(None, 'avg_pairwise_accuracy', 0.5, None, None, 40, 'exact'),
-     (None, 'q2_emotion_clarity_match', 0.25, None, None, 40, 'exact')]
+    >>> found.filter(metric="avg_pairwise_accuracy").rows()
+    [(None, 'avg_pairwise_accuracy', 0.5, None, None, 40, 'exact')]
+    >>> found.filter(metric="composite_score").select("n", "how").rows()
+    [(40, 'simulated')]
     """
     if isinstance(given, ScoreTable):
         if benchmark is not None or options:

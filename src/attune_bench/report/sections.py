@@ -178,7 +178,8 @@ def comparison_parts(page: PageScores, metric: str) -> list[Part]:
 def _scores(page: PageScores) -> Section:
     table, metric = page.table, page.table.metric(page.table.primary)
     of_board = board(table, page.summary, table.headline, page.chosen)
-    of_board = replace(of_board, title="", notes=(*of_board.notes, *chance_notes(table), *table.provenance.notes))
+    random = chance_notes(table, page.conceal(chance_of_units(table)))
+    of_board = replace(of_board, title="", notes=(*of_board.notes, *random, *table.provenance.notes))
     caption = f"{label(metric)}; lines: {interval_words(table, page.chosen)}."
     of_primary = page.summary.filter(metric=metric.name)
     charts = figures_of(table, of_primary, "value", caption, partial(figures.scores, table, metric=metric.name))

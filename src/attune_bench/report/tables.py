@@ -23,7 +23,6 @@ from attune_bench.report.columns import (
 )
 from attune_bench.report.words import drawn, has_clusters, interval_words
 from attune_bench.score_table import ScoreTable
-from attune_bench.stats.chance import chance_of_units
 from attune_bench.stats.comparison import count_significant
 from attune_bench.stats.options import FEW, MIN_CLUSTERS, AnalysisOptions
 from attune_bench.stats.series import ScoreSeries
@@ -177,9 +176,12 @@ def _board_note(table: ScoreTable, metrics: Sequence[str], options: AnalysisOpti
     return f"In brackets: {interval_words(table, options)}.{trials} n: {size} with a value."
 
 
-def chance_notes(table: ScoreTable) -> list[str]:
-    """Return what random answers score on average in the metrics of the board, a sentence a condition."""
-    found = chance_of_units(table).filter(pl.col("metric").is_in(table.headline))
+def chance_notes(table: ScoreTable, chance: pl.DataFrame) -> list[str]:
+    """Return what random answers score on average in the metrics of the board, a sentence a condition.
+
+    `chance` is what `attune_bench.stats.chance.chance_of_units` gives; a null value is not said.
+    """
+    found = chance.filter(pl.col("metric").is_in(table.headline)).drop_nulls("chance")
     notes = []
     for (condition,), rows in found.group_by("condition", maintain_order=True):
         values = {row["metric"]: row["chance"] for row in rows.iter_rows(named=True)}

@@ -20,8 +20,8 @@ def chance_of_units(table: ScoreTable) -> pl.DataFrame:
     Returns
     -------
     polars.DataFrame
-        ``condition, metric, chance, n``: the mean over the ``n`` units of the condition for which the metric is
-        defined. Empty where the units do not say it.
+        ``condition, metric, chance, n, clusters``: the mean over the ``n`` units of the condition for which the metric
+        is defined, in so many ``clusters``. Empty where the units do not say it.
 
     Examples
     --------
@@ -29,7 +29,7 @@ def chance_of_units(table: ScoreTable) -> pl.DataFrame:
     >>> from attune_data import load, load_runs
     >>> scores = score(load("demo"), load_runs("demo"))
     >>> chance_of_units(scores).row(by_predicate=pl.col("metric") == "avg_pairwise_accuracy")
-    ('default', 'avg_pairwise_accuracy', 0.5, 40)
+    ('default', 'avg_pairwise_accuracy', 0.5, 40, 24)
     """
     columns = {name: column for name in table.metrics if (column := f"{CHANCE}{name}") in table.units.columns}
     of_condition = table.values.select("condition", "unit").unique().join(table.units, on="unit").sort("unit")
@@ -37,10 +37,11 @@ def chance_of_units(table: ScoreTable) -> pl.DataFrame:
     for condition in table.conditions:
         units = of_condition.filter(pl.col("condition").eq_missing(pl.lit(condition)))
         for name, column in columns.items():
-            known = units[column].drop_nulls().to_list()
-            if known:
-                rows.append((condition, name, fmean(known), len(known)))
-    schema = {"condition": pl.String, "metric": pl.String, "chance": pl.Float64, "n": pl.Int64}
+            known = units.drop_nulls(column)
+            if known.height:
+                clusters = known["cluster"].drop_nulls().n_unique() + known["cluster"].null_count()
+                rows.append((condition, name, fmean(known[column]), known.height, clusters))
+    schema = {"condition": pl.String, "metric": pl.String, "chance": pl.Float64, "n": pl.Int64, "clusters": pl.Int64}
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 

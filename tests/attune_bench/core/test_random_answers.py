@@ -202,3 +202,9 @@ def test_a_column_of_a_table_is_not_taken_for_it() -> None:
 def test_iterators_are_read_once() -> None:
     some = load("demo")[:2]
     assert chance(iter(some), repeats=1).equals(chance(some, repeats=1))
+
+
+def test_it_is_no_trait_of_units(scores: Scores) -> None:
+    assert scores.traits == ()
+    with pytest.raises(ValueError, match=f"no trait 'chance.{PAIRWISE}'"):
+        scores.by(f"chance.{PAIRWISE}", metrics=[COMPOSITE])
