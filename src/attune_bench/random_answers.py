@@ -3,8 +3,9 @@
 It depends on the data: on how often a comparison has no winner, how many options a question has, how far moods moved.
 """
 
-from collections.abc import Iterable, Sequence
-from math import fsum
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -105,7 +106,7 @@ def chance(
         raise MetricInputError(f"{chosen.title} has no baseline named {_BASELINE!r}, so that nothing answers at random")
     check_records(chosen, "data", data, chosen.data)
     seeds = np.random.SeedSequence(seed).generate_state(repeats).tolist()
-    return _simulated([score(data, predict(data, seed=one), benchmark=chosen, **options) for one in seeds])
+    return _simulated(score(data, predict(data, seed=one), benchmark=chosen, **options) for one in seeds)
 
 
 def _of_scores(table: ScoreTable) -> pl.DataFrame:
@@ -120,26 +121,31 @@ def _of_scores(table: ScoreTable) -> pl.DataFrame:
     return found.with_columns(*ends, how=pl.lit(_EXACT)).select(*_SCHEMA)
 
 
-def _simulated(repeats: Sequence[Scores]) -> pl.DataFrame:
+def _simulated(repeats: Iterator[Scores]) -> pl.DataFrame:
     """Return the mean of every metric over repeats of random answers, or its expected value where that is known."""
-    exact = {row["metric"]: row for row in chance_of_units(repeats[0]).iter_rows(named=True)}
-    series = [ScoreSeries(scores) for scores in repeats]
+    first = next(repeats)
+    exact = {row["metric"]: row for row in chance_of_units(first).iter_rows(named=True)}
+    # Scores are large: only one of them is kept.
+    drawn = [_values(scores) for scores in chain([first], repeats)]
     rows = []
-    for name, metric in repeats[0].metrics.items():
-        if metric.statistic not in STATISTICS:
+    for name in first.metrics:
+        found = [of_repeat[name] for of_repeat in drawn if name in of_repeat]
+        if not found:
             continue
-        values = [value for one in series for value in points(one, name) if value is not None]
-        if not values:
-            continue
+        values = [value for value, _ in found]
         low, high = np.quantile(values, _RANGE).tolist() if len(values) >= _MIN_REPEATS else (None, None)
-        known = exact.get(name)
-        mean, n, how = fsum(values) / len(values), max(_with_value(one, name) for one in series), "simulated"
-        if known is not None:
+        mean, n, how = fmean(values), max(units for _, units in found), "simulated"
+        if (known := exact.get(name)) is not None:
             mean, n, how = known["chance"], known["n"], _EXACT
         rows.append((None, name, mean, low, high, n, how))
     return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
 
 
-def _with_value(series: ScoreSeries, name: str) -> int:
-    """Return how many units have a value of a metric."""
-    return int((~np.isnan(series.values(name)[:, 0])).sum())
+def _values(scores: Scores) -> dict[str, tuple[float, int]]:
+    """Return the value of each metric that one predictor has a value of, and on how many units it rests."""
+    series = ScoreSeries(scores)
+    found = {}
+    for name, metric in scores.metrics.items():
+        if metric.statistic in STATISTICS and (value := points(series, name)[0]) is not None:
+            found[name] = value, int((~np.isnan(series.values(name)[:, 0])).sum())
+    return found
