@@ -8,10 +8,11 @@ from attune_bench._version import __version__
 if TYPE_CHECKING:
     from attune_bench.benchmarks import BENCHMARKS, benchmark_named
     from attune_bench.benchmarks.base import Benchmark, Choice, Option
+    from attune_bench.random_answers import chance
     from attune_bench.scores import Scores
     from attune_bench.scoring import score
 
-__all__ = ["BENCHMARKS", "Benchmark", "Choice", "Option", "Scores", "__version__", "benchmark_named", "score"]
+__all__ = ["BENCHMARKS", "Benchmark", "Choice", "Option", "Scores", "__version__", "benchmark_named", "chance", "score"]
 
 _HOMES = {
     "BENCHMARKS": "attune_bench.benchmarks",
@@ -20,6 +21,7 @@ _HOMES = {
     "Option": "attune_bench.benchmarks.base",
     "Scores": "attune_bench.scores",
     "benchmark_named": "attune_bench.benchmarks",
+    "chance": "attune_bench.random_answers",
     "score": "attune_bench.scoring",
 }
 

@@ -1,7 +1,8 @@
 """Files of scores: one Parquet table that any tool opens, with the catalogue entries and the provenance in its footer.
 
 A row is a model, condition and unit, under each choice of its variants: ``model, condition, unit, cluster``, a column
-for each term, ``variant.<choice>``, ``trait.<name>`` and, where the benchmark keeps more, ``detail`` as JSON text.
+for each term, ``variant.<choice>``, ``trait.<name>``, ``chance.<metric>`` and, where the benchmark keeps more,
+``detail`` as JSON text.
 """
 
 import json
@@ -16,7 +17,7 @@ from pydantic import ValidationError
 from pydantic_core import from_json, to_json
 
 from attune_bench.entries import entry_fields, metric_entries
-from attune_bench.score_table import KEYS, UNIT_KEYS, Provenance, ScoreTable
+from attune_bench.score_table import CHANCE, KEYS, UNIT_KEYS, Provenance, ScoreTable
 from attune_data.io.files import write_whole
 from attune_data.issues import SourceError
 from attune_metrics.catalog import CATALOG
@@ -106,8 +107,10 @@ def read_score_file(path: str | os.PathLike[str]) -> ScoreTable:
             if name in CATALOG and entry_fields(CATALOG[name]) == given
         }
         named = {f"variant.{name}": name for name in choices} | {f"trait.{name}": name for name in traits}
-        units = frame.select(*UNIT_KEYS, *(f"trait.{name}" for name in traits)).unique("unit").sort("unit")
-        beside = {"cluster", *(f"trait.{name}" for name in traits)}
+        own = {f"trait.{name}" for name in traits}
+        of_units = [name for name in frame.columns if name in own or name.startswith(CHANCE)]
+        units = frame.select(*UNIT_KEYS, *of_units).unique("unit").sort("unit")
+        beside = {"cluster", *of_units}
         rows = frame.select(name for name in frame.columns if name not in beside).rename(named, strict=False)
         values = rows.filter(**provenance.variant).drop(choices) if choices else rows
         detail = tuple(from_json(text) for text in values["detail"]) if "detail" in values.columns else None

@@ -23,13 +23,25 @@ from attune_metrics.errors import MetricInputError
 from attune_metrics.metric import Metric
 from attune_metrics.stats.statistics import STATISTICS
 
-__all__ = ["KEYS", "UNIT_KEYS", "GroupSettings", "Provenance", "ScoreTable", "kind_of_group", "term_columns"]
+__all__ = [
+    "CHANCE",
+    "KEYS",
+    "UNIT_KEYS",
+    "GroupSettings",
+    "Provenance",
+    "ScoreTable",
+    "kind_of_group",
+    "term_columns",
+]
 
 KEYS = ("model", "condition", "unit")
 """The columns that name a row of `ScoreTable.values`."""
 
 UNIT_KEYS = ("unit", "cluster")
-"""The columns of `ScoreTable.units` that are no traits."""
+"""The columns of `ScoreTable.units` that name a unit and its cluster."""
+
+CHANCE = "chance."
+"""How columns of `ScoreTable.units` begin that have what random answers score on average, by metric."""
 
 
 GroupKind = Literal["model", "person", "baseline"]
@@ -153,7 +165,8 @@ class ScoreTable:
         A row a model, condition and unit: ``model, condition, unit``, then a column of floats for each term.
         ``condition`` is null where there is none; other columns count, such as ``coverage.<task>.present``.
     units : polars.DataFrame
-        A row a unit: ``unit, cluster``, then its traits. A unit without a cluster is a cluster of its own.
+        A row a unit: ``unit, cluster``, then its traits, and as ``chance.<metric>`` what random answers to it score on
+        average, null where the metric is undefined. A unit without a cluster is a cluster of its own.
     metrics : mapping of str to Metric
         The catalogue entries of the metrics, by name, in the order of reports.
     provenance : Provenance
@@ -201,7 +214,7 @@ class ScoreTable:
     @property
     def traits(self) -> tuple[str, ...]:
         """The names of the units' traits."""
-        return tuple(name for name in self.units.columns if name not in UNIT_KEYS)
+        return tuple(name for name in self.units.columns if name not in UNIT_KEYS and not name.startswith(CHANCE))
 
     def metric(self, name: str) -> Metric:
         """Return a metric's catalogue entry.

@@ -41,7 +41,7 @@ class Scores(ScoreTable):
     values : polars.DataFrame
         A row a model, condition and unit; a column for each term.
     units : polars.DataFrame
-        A row a unit: ``unit, cluster``, then its traits.
+        A row a unit: ``unit, cluster``, its traits, and what random answers to it score, ``chance.<metric>``.
     metrics : mapping of str to Metric
         The catalogue entries of the metrics.
     provenance : Provenance

@@ -8,10 +8,10 @@ from attune_bench.benchmarks import BENCHMARKS, benchmark_named
 from attune_bench.benchmarks.base import Benchmark
 from attune_bench.fingerprint import fingerprint
 from attune_bench.scores import Scores
-from attune_data.references import resolve
+from attune_data.references import Reference, resolve
 from attune_metrics.errors import MetricInputError
 
-__all__ = ["benchmark_of", "score"]
+__all__ = ["benchmark_chosen", "benchmark_of", "check_records", "score"]
 
 
 def score(
@@ -60,12 +60,7 @@ def score(
     given = data if isinstance(data, Sequence) else list(data)
     made = results if results is None or isinstance(results, Sequence) else list(results)
     named = benchmark if isinstance(benchmark, str) else None
-    if isinstance(benchmark, Benchmark):
-        chosen = benchmark
-    elif benchmark is None:
-        chosen = benchmark_of(given, made)
-    else:
-        chosen = benchmark_named(benchmark)
+    chosen = benchmark_chosen(benchmark, given, made)
     if chosen.data is None and made is not None:
         raise MetricInputError(f"{chosen.title} scores results alone; give only these, score(results)")
     if chosen.data is not None and made is None:
@@ -73,10 +68,7 @@ def score(
     sources = [given] if made is None else [given, made]
     references = (chosen.data, chosen.results) if made is not None else (chosen.results,)
     for side, records, reference in zip(("data", "results")[-len(sources) :], sources, references, strict=True):
-        kind = resolve(reference)
-        other = next((record for record in records if not isinstance(record, kind.model)), None)
-        if other is not None:
-            raise MetricInputError(f"the {side} have a {type(other).__name__}; {chosen.title} takes {kind.plural}")
+        check_records(chosen, side, records, reference)
     scores: Scores = resolve(chosen.score)(*sources, progress=progress, **options)
     held = scores.provenance
     if held.benchmark is not None:
@@ -85,6 +77,31 @@ def score(
     hashes = {"data": fingerprint(sources[0]), "runs": fingerprint(sources[-1])}
     about = {"benchmark": named or chosen.name, "title": chosen.title, **hashes}
     return replace(scores, provenance=held.model_copy(update=about))
+
+
+def benchmark_chosen(
+    benchmark: str | Benchmark | None, data: Sequence[Any], results: Sequence[Any] | None = None
+) -> Benchmark:
+    """Return the benchmark that was named, else the one that records belong to.
+
+    Raises
+    ------
+    MetricInputError
+        As `benchmark_of`.
+    ValueError
+        Where there is no benchmark of that name.
+    """
+    if benchmark is None:
+        return benchmark_of(data, results)
+    return benchmark if isinstance(benchmark, Benchmark) else benchmark_named(benchmark)
+
+
+def check_records(benchmark: Benchmark, side: str, records: Sequence[Any], reference: Reference) -> None:
+    """Raise a MetricInputError where records are not of the kind that a benchmark takes on one side."""
+    kind = resolve(reference)
+    other = next((record for record in records if not isinstance(record, kind.model)), None)
+    if other is not None:
+        raise MetricInputError(f"the {side} have a {type(other).__name__}; {benchmark.title} takes {kind.plural}")
 
 
 def benchmark_of(data: Sequence[Any], results: Sequence[Any] | None) -> Benchmark:

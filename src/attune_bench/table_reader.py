@@ -27,7 +27,7 @@ from typing import Any
 import polars as pl
 
 from attune_bench.entries import metric_entries
-from attune_bench.score_table import KEYS, UNIT_KEYS, Provenance
+from attune_bench.score_table import CHANCE, KEYS, UNIT_KEYS, Provenance
 from attune_data.issues import SourceError
 from attune_data.text import meant, plural
 from attune_metrics.errors import MetricInputError
@@ -45,7 +45,7 @@ _ABOUT = (*_WORDS, "private")
 _TAKEN = frozenset((*KEYS, *UNIT_KEYS, "clusters", "detail", "n", "name", "reason", "signature"))
 _ROUNDING = 1e-9
 _ROW = "\0row"  # no column of a file has this name
-_TAKEN_STARTS = ("calls.", "coverage.", "failed.", "trait.", "variant.")
+_TAKEN_STARTS = ("calls.", CHANCE, "coverage.", "failed.", "trait.", "variant.")
 
 Parts = tuple[pl.DataFrame, pl.DataFrame, dict[str, Metric], Provenance]
 
@@ -158,6 +158,8 @@ def _checked(frame: pl.DataFrame, name: str, first_row: int) -> pl.DataFrame:
     _check_repeats(table, name)
     traits = [column for column in frame.columns if column not in (*_REQUIRED, "condition")]
     for column in traits:
+        if column.startswith(CHANCE):
+            raise MetricInputError(f"{name}: {column!r} is a column of scores; give the trait another name")
         _check_of_unit(table, column, name)
     return table
 

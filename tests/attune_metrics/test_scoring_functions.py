@@ -62,6 +62,7 @@ CALLS: dict[str, dict[str, Call]] = {
     "attunebench.pairwise": {
         "prepare_comparisons": Call(COMPARED),
         "score_comparisons": Call(prepare_comparisons(COMPARED), CHOSEN),
+        "score_random_choices": Call(prepare_comparisons(COMPARED)),
         "pairwise_accuracy": Call(COMPARED, CHOSEN),
         "pairwise_kendall_tau": Call(COMPARED, CHOSEN),
         "pairwise_wins": Call(COMPARED),

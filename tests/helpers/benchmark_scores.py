@@ -20,7 +20,7 @@ TRAITS: Mapping[str, str] = {"attunebench": "topic", "eibench": "scene", "sage":
 
 @cache
 def scores_named(name: str) -> Scores:
-    """Return scores of three models under one condition; of the table, of four under two conditions, in 12 clusters."""
+    """Return scores of three models under one condition; of the table, of six under two conditions, in 12 clusters."""
     return {"attunebench": _attunebench, "eibench": _eibench, "sage": _sage, "table": _table}[name]()
 
 
@@ -65,7 +65,7 @@ def table_rows() -> pl.DataFrame:
     source = Random(2)
     rows = [
         (model, condition, f"q{unit:02}", f"p{unit % 12:02}", "hard" if unit % 3 else "easy", metric, round(value, 3))
-        for place, model in enumerate(("alpha", "beta", "gamma", "delta"))
+        for place, model in enumerate(("alpha", "beta", "gamma", "delta", "epsilon", "zeta"))
         for condition in ("plain", "stepwise")
         for unit in range(48)
         for metric, value in (

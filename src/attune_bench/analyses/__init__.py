@@ -25,7 +25,7 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             function=metric_correlation,
             title="Correlation of metrics across models",
             note="rho: Spearman's, of the models' values. The models are fixed.",
-            rows_need="scores of at least three models in one condition, and two metrics",
+            rows_need="scores of at least six models in one condition, and two metrics",
             estimate="rho",
             signed=("rho",),
         ),

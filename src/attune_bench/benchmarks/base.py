@@ -140,7 +140,9 @@ class Benchmark:
     task : Reference, optional
         How a model is asked, an `attune_bench.runner.Task`; None where it cannot be run.
     baselines : Reference, optional
-        By name, predictors that use no model: ``predict(data) -> results``.
+        By name, predictors that use no model: ``predict(data) -> results``. The one named ``chance`` draws every
+        answer and takes ``seed``; `attune_bench.chance` runs it. Where the expected value of a metric is known, the
+        scores have it for each unit, as ``chance.<metric>`` in `Scores.units`.
     analyses : Reference
         By name, its own `attune_bench.analyses.Analysis`.
     sections : Reference, optional

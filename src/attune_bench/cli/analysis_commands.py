@@ -30,7 +30,7 @@ from attune_bench.cli.options import (
 from attune_bench.cli.output import UserError, check_page, emit, mistakes, with_warnings, write_page
 from attune_bench.cli.reading import kind_of, read_all, read_scores
 from attune_bench.progress import progress
-from attune_bench.report.analysis import analysis_note, analysis_tables
+from attune_bench.report.analysis import analysis_note, analysis_tables, only_reason
 from attune_bench.report.columns import Table
 from attune_bench.report.distribution import distribution_tables
 from attune_bench.report.render import WIDTH, Document, Format, json_content, render
@@ -359,8 +359,9 @@ def analyze(
         return
     if not name:
         for key in [key for key, made in documents.items() if not made.tables[0].rows]:
-            del documents[key]
-            left_out[key] = f"needs {in_words(read, known[key].rows_need)}"
+            frame = documents.pop(key).tables[0].frame
+            why = None if frame is None else only_reason(frame, known[key].estimate)
+            left_out[key] = why or f"needs {in_words(read, known[key].rows_need)}"
     blocks = [render(made, format=format) for made in documents.values()]
     if left_out:
         left = [fill(f"- {key}: {why}", WIDTH, subsequent_indent="  ") for key, why in left_out.items()]

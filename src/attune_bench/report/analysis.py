@@ -24,7 +24,7 @@ from attune_bench.score_table import ScoreTable
 from attune_bench.stats.options import AnalysisOptions
 from attune_metrics.metric import Metric
 
-__all__ = ["analysis_note", "analysis_tables"]
+__all__ = ["analysis_note", "analysis_tables", "only_reason"]
 
 _HEADS = {
     **dict.fromkeys(("model_a", "metric_a"), "A"),
@@ -49,6 +49,14 @@ def analysis_note(scores: ScoreTable, analysis: Analysis, frame: pl.DataFrame, o
     return " ".join(notes)
 
 
+def only_reason(frame: pl.DataFrame, estimate: str) -> str | None:
+    """Return why no row has an estimate, where all have one reason; None where any has one or reasons differ."""
+    if estimate not in frame.columns or "reason" not in frame.columns or frame[estimate].count():
+        return None
+    reasons: list[str | None] = frame["reason"].unique().to_list()
+    return reasons[0] if len(reasons) == 1 else None
+
+
 def analysis_tables(scores: ScoreTable, key: str, analysis: Analysis, frame: pl.DataFrame) -> list[Table]:
     """Return the tables of an analysis, by metric, condition and `Analysis.by`; all numbers go with the first.
 
@@ -65,6 +73,8 @@ def analysis_tables(scores: ScoreTable, key: str, analysis: Analysis, frame: pl.
     """
     if frame.is_empty():
         return [Table(key, f"Nothing to show: this needs {in_words(scores, analysis.rows_need)}.", (), (), frame)]
+    if (why := only_reason(frame, analysis.estimate)) is not None:
+        return [Table(key, f"Nothing to show: {why}.", (), (), frame)]
     headed = [name for name in dict.fromkeys((*_HEADED, *analysis.by)) if name in frame.columns]
     columns = _columns(scores, analysis, frame, headed)
     tables: list[Table] = []

@@ -12,6 +12,7 @@ import polars as pl
 from attune_bench.report.columns import number, p_value
 from attune_bench.report.drawing import (
     MUTED,
+    ORANGE,
     SKY,
     STEP,
     WIDTH,
@@ -37,7 +38,9 @@ from attune_bench.report.drawing import (
     unique,
 )
 from attune_bench.report.tables import label
+from attune_bench.report.words import RANDOM_ANSWERS
 from attune_bench.score_table import ScoreTable
+from attune_bench.stats.chance import chance_under
 from attune_data.text import printable
 from attune_metrics.metric import Metric
 from attune_metrics.stats.statistics import STATISTICS
@@ -68,7 +71,7 @@ def scores(
     condition: str | None = None,
     levels: Mapping[str, float] | None = None,
 ) -> "Chart":
-    """Draw a metric of every model with its interval, the best on top.
+    """Draw a metric of every model with its interval, the best on top, and what random answers score where it is known.
 
     Parameters
     ----------
@@ -81,7 +84,7 @@ def scores(
     condition : str, optional
         One of its conditions; needed where it has several.
     levels : mapping of str to float, optional
-        Name to value of lines across all models, such as the level of chance.
+        Name to value of further lines across all models, such as what people score.
 
     Returns
     -------
@@ -100,7 +103,7 @@ def scores(
     >>> from attune_data import load, load_runs
     >>> given = score(load("demo"), load_runs("demo"))
     >>> found = given.summary(metrics=["avg_pairwise_accuracy"], resamples=200)
-    >>> type(scores(given, found, levels={"chance": 1 / 3})).__name__
+    >>> type(scores(given, found, levels={"people": 0.722})).__name__
     'LayerChart'
     """
     of = metric_in(table, summary, metric)
@@ -109,8 +112,14 @@ def scores(
         row["text"] = f"{row['model']}: {shown(row, 'value', of)}, {sizes(table, row)}"
     rows = scaled(named(rows, "model"), of, "value", "low", "high")
     layers = estimates(rows, axis("X", "value", label(of)), names("model", unique(rows, "model")))
-    layers[:0] = [line(level * of.scale, name) for name, level in (levels or {}).items()]
+    drawn = {RANDOM_ANSWERS: level} if (level := _chance(table, summary, condition).get(of.name)) is not None else {}
+    layers[:0] = [line(level * of.scale, name) for name, level in (drawn | {**(levels or {})}).items()]
     return styled(altair().layer(*layers).properties(width=WIDTH, height=STEP * len(rows)))
+
+
+def _chance(table: ScoreTable, summary: pl.DataFrame, condition: str | None) -> dict[str, float]:
+    """Return what random answers score under the condition that is drawn, by metric."""
+    return chance_under(table, summary["condition"][0] if condition is None else condition)
 
 
 def ranks(
@@ -189,7 +198,7 @@ def profile(
     metrics: Sequence[str] | None = None,
     condition: str | None = None,
 ) -> "Chart":
-    """Draw the metrics from 0 to 1 of one model, with the other models as ticks.
+    """Draw the metrics from 0 to 1 of one model, with the other models as ticks and random answers as crosses.
 
     Parameters
     ----------
@@ -240,7 +249,22 @@ def profile(
         if row["model"] != printable(model) and row["place"] in present
     ]
     ticks = alt.Chart(data(others)).mark_tick(color=MUTED, thickness=1.5, height=12).encode(x, y, **hover())
-    layers = [*([ticks] if others else []), *estimates(own, x, y)]
+    expected = _chance(table, summary, condition)
+    random = [
+        {
+            "value": level,
+            "place": places[name],
+            "text": f"{RANDOM_ANSWERS}, {places[name]}: {number(level, table.metrics[name])}",
+        }
+        for name, level in expected.items()
+        if places.get(name) in present
+    ]
+    crosses = alt.Chart(data(random)).mark_point(shape="cross", filled=True, color=ORANGE, size=60, opacity=1)
+    layers = [
+        *([ticks] if others else []),
+        *([crosses.encode(x, y, **hover())] if random else []),
+        *estimates(own, x, y),
+    ]
     return styled(alt.layer(*layers).properties(width=300, height=22 * len(present)))
 
 
@@ -308,10 +332,11 @@ def metric_correlation(table: ScoreTable, correlations: pl.DataFrame, *, conditi
     --------
     >>> from attune_bench import score
     >>> from attune_bench.analyses import metric_correlation as correlation_of
-    >>> from attune_bench.benchmarks.attunebench.baselines import prior
-    >>> from attune_data import load, load_runs
+    >>> from attune_bench.benchmarks.attunebench.baselines import chance
+    >>> from attune_data import load
     >>> conversations = load("demo")
-    >>> given = score(conversations, [*load_runs("demo"), *prior(conversations)])
+    >>> drawn = [(f"random {seed}", run) for seed in range(6) for run in chance(conversations, seed=seed)]
+    >>> given = score(conversations, [run.model_copy(update={"em_model": name}) for name, run in drawn])
     >>> found = correlation_of(given, metrics=["avg_emotion_f1", "avg_emotion_va_score"], resamples=200)
     >>> type(metric_correlation(given, found)).__name__
     'LayerChart'

@@ -12,13 +12,14 @@ import polars as pl
 
 from attune_bench.analyses import Analysis
 from attune_bench.report import figures
-from attune_bench.report.analysis import analysis_note, analysis_tables
+from attune_bench.report.analysis import analysis_note, analysis_tables, only_reason
 from attune_bench.report.columns import Figure, Part, Section, Table, with_note
 from attune_bench.report.outcomes import calls_table, failure_tables
 from attune_bench.report.subgroups import subgroup_section
 from attune_bench.report.suppression import conceal, hides
 from attune_bench.report.tables import (
     board,
+    chance_notes,
     comparison_note,
     comparison_tables,
     group_name,
@@ -27,8 +28,9 @@ from attune_bench.report.tables import (
     settings_notes,
     sorted_groups,
 )
-from attune_bench.report.words import drawn, in_words, interval_words
+from attune_bench.report.words import RANDOM_ANSWERS, drawn, in_words, interval_words
 from attune_bench.score_table import ScoreTable
+from attune_bench.stats.chance import chance_of_units
 from attune_bench.stats.comparison import compare_all
 from attune_bench.stats.intervals import too_few
 from attune_bench.stats.options import AnalysisOptions, SamplingKeywords
@@ -159,7 +161,8 @@ def drawn_section(
     if frame.is_empty():
         return Section(title, left_out=f"needs {in_words(page.table, rows_need)}")
     few = hides(page.table, small_cells=page.small_cells) and not frame[value].is_null().all()
-    return Section(title, left_out=too_few(page.table) if few else "no value is defined")
+    why = too_few(page.table) if few else only_reason(frame, value)
+    return Section(title, left_out=why or "no value is defined")
 
 
 def comparison_parts(page: PageScores, metric: str) -> list[Part]:
@@ -176,7 +179,9 @@ def comparison_parts(page: PageScores, metric: str) -> list[Part]:
 def _scores(page: PageScores) -> Section:
     table, metric = page.table, page.table.metric(page.table.primary)
     of_board = board(table, page.summary, table.headline, page.chosen)
-    of_board = replace(of_board, title="", notes=(*of_board.notes, *table.provenance.notes, *settings_notes(table)))
+    random = chance_notes(table, page.conceal(chance_of_units(table)))
+    notes = (*of_board.notes, *random, *table.provenance.notes, *settings_notes(table))
+    of_board = replace(of_board, title="", notes=notes)
     caption = f"{label(metric)}; lines: {interval_words(table, page.chosen)}."
     of_primary = page.summary.filter(metric=metric.name)
     charts = figures_of(table, of_primary, "value", caption, partial(figures.scores, table, metric=metric.name))
@@ -195,6 +200,8 @@ def _profiles(page: PageScores) -> Section:
             chart = figures.profile(table, rows, model, metrics=metrics)
             found.append(Figure(chart, group_name(table, model, condition), is_small=True))
     note = "Metrics from 0 to 1. Points: the model, with its intervals. Ticks: the other models."
+    if not chance_of_units(table).is_empty():
+        note += f" Crosses: {RANDOM_ANSWERS}."
     return Section("Profiles", [note, *found]) if found else Section("Profiles", left_out="no value is defined")
 
 
@@ -287,7 +294,11 @@ def _correlation(page: PageScores) -> Section:
     if page.chosen.interval == "bca":
         return Section(entry.title, left_out="a rank correlation has no BCa interval")
     frame = page.analysis("metric_correlation", metrics)
-    caption = "Spearman's correlation of the models' values, as they are: an error and a score correlate negatively."
+    models = frame.drop_nulls("rho")["models"].unique().sort().to_list()
+    caption = (
+        "Spearman's correlation of the models' values, as they are: an error and a score correlate negatively. "
+        f"n = {' to '.join(map(str, dict.fromkeys((*models[:1], *models[-1:]))))} models."
+    )
     return drawn_section(
         page, entry.title, frame, "rho", caption, partial(figures.metric_correlation, table),
         rows_need=entry.rows_need,

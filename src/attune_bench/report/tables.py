@@ -34,6 +34,7 @@ from attune_metrics.stats.statistics import STATISTICS
 
 __all__ = [
     "board",
+    "chance_notes",
     "comparison_note",
     "comparison_tables",
     "difference_columns",
@@ -203,6 +204,25 @@ def _board_note(table: ScoreTable, metrics: Sequence[str], options: AnalysisOpti
     shares = any(table.metrics[name].statistic == "share" for name in metrics)
     trials = " Shares have Wilson intervals." if shares else ""
     return f"In brackets: {interval_words(table, options)}.{trials} n: {size} with a value."
+
+
+def chance_notes(table: ScoreTable, chance: pl.DataFrame) -> list[str]:
+    """Return what random answers score on average in the metrics of the board, a sentence a condition.
+
+    `chance` is what `attune_bench.stats.chance.chance_of_units` gives; a null value is not said.
+    """
+    found = chance.filter(pl.col("metric").is_in(table.headline)).drop_nulls("chance")
+    notes = []
+    for (condition,), rows in found.group_by("condition", maintain_order=True):
+        values = {row["metric"]: row["chance"] for row in rows.iter_rows(named=True)}
+        said = ", ".join(
+            f"{label(table.metrics[name])} {number(values[name], table.metrics[name])}"
+            for name in table.headline
+            if name in values
+        )
+        under = _under(table, condition) if len(table.conditions) > 1 else ""
+        notes.append(f"Random answers on these data{under} score on average: {said}.")
+    return notes
 
 
 def model_frame(table: ScoreTable) -> pl.DataFrame:

@@ -16,6 +16,7 @@ from attune_bench.report.tables import (
     standing_notes,
 )
 from attune_bench.score_table import ScoreTable
+from attune_bench.stats.chance import chance_of_units
 from attune_bench.stats.comparability import check_comparable
 from attune_bench.stats.options import AnalysisOptions, SamplingKeywords
 from attune_bench.stats.signing import sign
@@ -48,6 +49,10 @@ def report_document(table: ScoreTable, **options: Unpack[SamplingKeywords]) -> D
     everything = Table("models", "", (), (), frame)
     tables = [everything, top, *metric_tables(table, frame)]
     tables += [*failure_tables(table), *calls_table(table)]
+    random = chance_of_units(table)
+    if not random.is_empty():
+        # For JSON alone.
+        tables.append(Table("chance", "", (), (), random))
     notes = [_COVERAGE] if any(metric.coverage for metric in table.metrics.values()) else []
     return document(
         table,

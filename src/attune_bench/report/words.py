@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.options import AnalysisOptions
 
-__all__ = ["INTERVALS", "drawn", "has_clusters", "in_words", "interval_words"]
+__all__ = ["INTERVALS", "RANDOM_ANSWERS", "drawn", "has_clusters", "in_words", "interval_words"]
 
 INTERVALS: Mapping[str, str] = {
     "percentile-expanded": "expanded percentile",
@@ -14,6 +14,9 @@ INTERVALS: Mapping[str, str] = {
     "bca": "BCa",
 }
 """What reports call the intervals."""
+
+RANDOM_ANSWERS = "random answers on these data"
+"""What reports call the mark at what random answers score on average."""
 
 
 def has_clusters(table: ScoreTable) -> bool:

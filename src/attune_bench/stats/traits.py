@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import polars as pl
 
-from attune_bench.score_table import ScoreTable
+from attune_bench.score_table import UNIT_KEYS, ScoreTable
 from attune_data.frames import Frames, Schema
 from attune_data.meanings import Column
 from attune_data.query import Queryable
@@ -42,7 +42,7 @@ class UnitTraits(Frames):
 
 def unit_traits(table: ScoreTable) -> UnitTraits:
     """Return the traits that the scores have of their units."""
-    return UnitTraits(partial(_units, table.units))
+    return UnitTraits(partial(_units, table.units.select(*UNIT_KEYS, *table.traits)))
 
 
 def _units(frame: pl.DataFrame, _: str) -> pl.DataFrame:

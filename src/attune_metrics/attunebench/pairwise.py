@@ -17,9 +17,10 @@ References
 .. [2] Kendall (1938), A new measure of rank correlation, Biometrika 30, 81-93.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from itertools import combinations
 from math import comb, nan
 from typing import NamedTuple
@@ -40,6 +41,7 @@ __all__ = [
     "pairwise_wins",
     "prepare_comparisons",
     "score_comparisons",
+    "score_random_choices",
 ]
 
 
@@ -140,6 +142,57 @@ def _tau(reference: tuple[str, ...], predicted: tuple[str, ...]) -> float:
     return (pairs - 2 * discordant) / pairs
 
 
+def score_random_choices(reference: PreparedComparisons) -> PairwiseScores:
+    """Return the expected scores of random choices: A or B with equal probability, each comparison apart.
+
+    Parameters
+    ----------
+    reference : PreparedComparisons
+        One turn's comparisons.
+
+    Returns
+    -------
+    PairwiseScores
+        Accuracy is half the share of comparisons that have a winner; 1 without comparisons. Kendall's tau is the mean
+        over all outcomes with a win of a named label, by enumeration; nan with fewer than two labels. Random choices
+        without any such win are possible only where every comparison has an open label.
+
+    Examples
+    --------
+    >>> turn = prepare_comparisons([Comparison("original", "human", "B"), Comparison("alternate", "human", None)])
+    >>> score_random_choices(turn)
+    PairwiseScores(accuracy=0.25, kendall_tau=0.3333333333333333)
+    """
+    if not reference.keyed:
+        return PairwiseScores(1.0, nan)
+    compared = [comparison for _, comparison in reference.keyed]
+    decided = sum(comparison.winner is not None for comparison in compared)
+    pairs = sorted(tuple(sorted(pair[:2], key=str)) for pair in compared)
+    rankings = _random_rankings(tuple(reference.wins), tuple(pairs))
+    tau = sum(share * _tau(reference.ranking, ranking) for ranking, share in rankings.items()) if rankings else nan
+    return PairwiseScores(decided / (2 * len(compared)), tau)
+
+
+@lru_cache(maxsize=256)
+def _random_rankings(
+    labels: tuple[str, ...], pairs: tuple[tuple[str | None, ...], ...]
+) -> dict[tuple[str, ...], float]:
+    """Return the probability of each ranking of labels under random choices, given that any label wins."""
+    drawn = {(0,) * len(labels): 1.0}
+    for pair in pairs:
+        after: defaultdict[tuple[int, ...], float] = defaultdict(float)
+        for wins, share in drawn.items():
+            for winner in pair:
+                after[tuple(n + (label == winner) for label, n in zip(labels, wins, strict=True))] += share / 2
+        drawn = after
+    won = {wins: share for wins, share in drawn.items() if any(wins)}
+    whole = sum(won.values())
+    rankings: defaultdict[tuple[str, ...], float] = defaultdict(float)
+    for wins, share in won.items():
+        rankings[_rank(dict(zip(labels, wins, strict=True)))] += share / whole
+    return dict(rankings)
+
+
 def _check_comparisons(reference: object) -> PreparedComparisons:
     items = check_list(reference, "reference", "comparisons (first, second, winner)")
     return prepare_comparisons([_check_comparison(item) for item in items])
@@ -235,8 +288,11 @@ def pairwise_kendall_tau(reference: Sequence[Comparison | tuple[str, str, str | 
     -----
     True and predicted wins are counted independently, each over the comparisons where it is A or B. Equal wins are
     ranked by name of label, so the rankings have no ties: with three labels the value is -1, -1/3, 1/3 or 1.
-    Ties that both sides share are ranked the same way, so that random answers score a little above 0
-    on average.
+    For this reason random answers do not score 0 on average. With twelve comparisons, four of each pair of
+    `original`, `alternate` and `human`, their expected value is 0.158 where the true order is the order of names
+    (alternate, human, original), -0.158 where it is the reverse, 0.053 where it is alternate, original, human or human,
+    alternate, original, and -0.053 for the other two. So where `alternate` always wins, and the four comparisons of
+    the other two are random, it is 0.125; where `original` always wins, -0.085.
 
     Examples
     --------

@@ -106,11 +106,11 @@ def test_intervals_of_shifts_are_shifts_that_occur(scores_of: Build) -> None:
 
 @pytest.mark.parametrize(("analysis", "of"), [(metric_correlation, "a rank correlation"), (rank_shifts, "a shift")])
 def test_no_bca_of_ranks(scores_of: Build, analysis: Callable[..., Any], of: str) -> None:
-    values = {(model, mode): [0.1, 0.5] for model in "abc" for mode in ("default", "verbose")}
+    values = {(model, mode): [0.1, 0.5] for model in "abcdef" for mode in ("default", "verbose")}
     scores = scores_of(
         _table(
             {
-                f"{model} {mode}": {F1: [place / 9, 1], VA: [1 - place / 9, 0]}
+                f"{model} {mode}": {F1: [place / 12, 1], VA: [1 - place / 12, 0]}
                 for place, (model, mode) in enumerate(values)
             }
         ),

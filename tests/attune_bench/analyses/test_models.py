@@ -45,24 +45,25 @@ def test_every_metric_has_a_direction_or_none() -> None:
 
 
 def test_metric_correlation_by_hand(scores_of: Build) -> None:
-    # Means of F1 .1, .2, .3, of VA .2, .6, .4: ranks 1 2 3 and 1 3 2, rho 1 - 6 (0 + 1 + 1) / (3 x 8) = .5. The MAE
-    # falls as F1 rises: -1, and stays so in every resample, since no conversation differs.
+    # Means of F1 rise from a to f; of VA they are .2, .6, .4, .9, .8, .95: ranks 1 3 2 5 4 6, so that rho is
+    # 1 - 6 (0 + 1 + 1 + 1 + 1 + 0) / (6 x 35) = 31 / 35. The MAE falls as F1 rises: -1, and stays so in every resample,
+    # since no conversation differs.
+    va = {"a": (0.1, 0.3), "b": (0.5, 0.7), "c": (0.2, 0.6), "d": (0.86, 0.94), "e": (0.75, 0.85), "f": (0.9, 1.0)}
     scores = scores_of(
         _table(
             {
-                "a": {F1: [0.1] * 6, VA: [0.1, 0.3] * 3, MAE: [3.0] * 6},
-                "b": {F1: [0.2] * 6, VA: [0.5, 0.7] * 3, MAE: [2.0] * 6},
-                "c": {F1: [0.3] * 6, VA: [0.2, 0.6] * 3, MAE: [1.0] * 6},
+                model: {F1: [(place + 1) / 10] * 6, VA: [*of_model] * 3, MAE: [6.0 - place] * 6}
+                for place, (model, of_model) in enumerate(va.items())
             }
         )
     )
     rows = metric_correlation(scores, metrics=[F1, VA, MAE]).to_dicts()
     assert [(row["metric_a"], row["metric_b"]) for row in rows] == [(F1, VA), (F1, MAE), (VA, MAE)]
-    assert [row["rho"] for row in rows] == pytest.approx([0.5, -1.0, -0.5], abs=1e-12)
-    assert [(row["models"], row["clusters"]) for row in rows] == [(3, 6)] * 3
+    assert [row["rho"] for row in rows] == pytest.approx([31 / 35, -1.0, -31 / 35], abs=1e-12)
+    assert [(row["models"], row["clusters"]) for row in rows] == [(6, 6)] * 3
     assert (rows[1]["low"], rows[1]["reason"]) == (None, "no variation among clusters")
-    # Drawing the first kind of conversation only: .1, .5, .2; the second only: .3, .7, .6, the same order. The order
-    # never changes either.
+    # Drawing the first kind of conversation only: .1, .5, .2, .86, .75, .9; the second only: .3, .7, .6, .94, .85, 1.
+    # The order never changes either.
     assert rows[0]["reason"] == "no variation among clusters"
 
 
@@ -82,14 +83,14 @@ def test_correlation_has_an_interval_where_the_order_can_change(scores_of: Build
 
 def test_correlation_without_enough_models(scores_of: Build) -> None:
     columns: dict[str, list[Any]] = {F1: [0.1, 0.2], MAE: [0.2, 0.1]}
-    two = metric_correlation(scores_of(_table({"a": columns, "b": columns})), metrics=[F1, MAE])
-    assert two.height == 0
-    lacking = {"a": columns, "b": columns, "c": columns | {MAE: [None, None]}}
-    three = metric_correlation(scores_of(_table(lacking)), metrics=[F1, MAE])
-    assert three.select("rho", "models", "reason").rows() == [(None, 2, "fewer than 3 models")]
-    lacking["d"] = columns
-    three = metric_correlation(scores_of(_table(lacking)), metrics=[F1, MAE])
-    assert three.select("rho", "models", "reason").rows() == [(None, 3, "one of the two is the same for all models")]
+    one = metric_correlation(scores_of(_table({"a": columns})), metrics=[F1, MAE])
+    assert one.select("rho", "low", "high", "models", "reason").rows() == [(None, None, None, 1, "fewer than 6 models")]
+    lacking = {**dict.fromkeys("abcde", columns), "f": columns | {MAE: [None, None]}}
+    five = metric_correlation(scores_of(_table(lacking)), metrics=[F1, MAE])
+    assert five.select("rho", "models", "reason").rows() == [(None, 5, "fewer than 6 models")]
+    lacking["g"] = columns
+    six = metric_correlation(scores_of(_table(lacking)), metrics=[F1, MAE])
+    assert six.select("rho", "models", "reason").rows() == [(None, 6, "one of the two is the same for all models")]
 
 
 # Win rates.

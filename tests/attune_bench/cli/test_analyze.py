@@ -20,7 +20,8 @@ from attune_metrics.signature import Signature
 Make = Callable[..., Scores]
 ANALYSES = {**GENERAL, **OWN}
 # What two models in one mode do not allow.
-EMPTY = {"metric_correlation", "condition_differences", "rank_shifts"}
+NO_ROWS = {"condition_differences", "rank_shifts"}
+EMPTY = {*NO_ROWS, "metric_correlation"}
 
 
 def test_everything_that_the_inputs_allow(call: Call, conversations: Scored) -> None:
@@ -31,6 +32,7 @@ def test_everything_that_the_inputs_allow(call: Call, conversations: Scored) -> 
         title = analysis.title.replace("units", "conversations")
         assert (f"\n\n{title}" in f"\n\n{text}") == (not analysis.needs and name not in EMPTY), name
     assert "- diagnosis_groups: needs --data\n- question_agreement: needs --data and --results\n" in left_out
+    assert "- metric_correlation: fewer than 6 models\n" in left_out
     assert "- condition_differences: needs scores of a model under at least two modes\n" in left_out
     shown = len(ANALYSES) - len(EMPTY) - sum(bool(analysis.needs) for analysis in ANALYSES.values())
     assert out.count("SYNTHETIC demonstration data.") == out.count("\nattune:") == shown
@@ -59,7 +61,9 @@ def test_json_has_the_frames(call: Call, conversations: Scored) -> None:
     scores = Scores.read(conversations.scores)
     expected = win_rates(scores, resamples=200, seed=3, metrics=["avg_pairwise_accuracy"])
     assert found["win_rates"]["rows"] == expected.rename({"condition": "mode"}).to_dicts()
-    assert [name for name, part in found.items() if not part["rows"]] == [name for name in ANALYSES if name in EMPTY]
+    assert {name for name, part in found.items() if not part["rows"]} == NO_ROWS
+    correlations = found["metric_correlation"]["rows"]
+    assert {(row["rho"], row["models"], row["reason"]) for row in correlations} == {(None, 2, "fewer than 6 models")}
     signature = Signature.parse(found["turn_drift"]["metadata"]["signature"])
     assert (signature.boot, signature.seed, signature.n, signature.filter) == (200, 3, 40, "analyze turn_drift")
     assert Signature.parse(found["win_rates"]["metadata"]["signature"]).metric == "avg_pairwise_accuracy"
@@ -139,7 +143,8 @@ def test_an_analysis_that_does_not_suit_is_left_out_where_none_was_named(call: C
     status, out, err = call("analyze", *command)
     assert (status, err) == (0, "")
     assert "- win_rates: 'length' cannot rank models: neither higher nor lower values of it are better\n" in out
-    assert "\n\nDifficulty of units, length\n" in out
+    assert "- metric_correlation: needs scores of at least six models in one condition, and two metrics\n" in out
+    assert out.startswith("Difficulty of units, length\n")
     assert call("analyze", "win_rates", *command)[0] == 2
     # An option that no analysis takes is a mistake all the same.
     status, _, err = call("analyze", *command, "--unit", "person")

@@ -301,6 +301,20 @@ def test_its_baselines_predict(benchmark: Benchmark) -> None:
         assert scores.models == (f"baseline/{name}",)
         assert scores.units["unit"].to_list() == sorted(record.id for record in data)
         assert scores.issues.is_empty()
+    if "chance" in baselines:
+        assert "seed" in inspect.signature(baselines["chance"]).parameters
+        assert list(baselines["chance"](data, seed=1)) != list(baselines["chance"](data, seed=2))
+
+
+@each
+def test_what_random_answers_score_is_of_metrics_that_are_means(
+    benchmark: Benchmark, demo_scores: Mapping[str, Scores]
+) -> None:
+    scores = demo_scores[benchmark.name]
+    known = [name.removeprefix("chance.") for name in scores.units.columns if name.startswith("chance.")]
+    assert {scores.metrics[name].statistic for name in known} <= {"mean", "share"}
+    # It is of random answers, so that there is a baseline that gives them.
+    assert not known or "chance" in resolve(benchmark.baselines)
 
 
 # Analyses, sections, files, commands.

@@ -237,7 +237,7 @@ def test_notes_are_below_every_table(table: Scores) -> None:
         ("attunebench", "<Scores of 3 models, 1 mode, 40 conversations, 76 metrics; protocol documented>"),
         ("eibench", "<Scores of 3 models, 32 scenarios, 6 metrics; rule evaluation, failed exclude>"),
         ("sage", "<Scores of 3 models, 30 scenarios, 3 metrics>"),
-        ("table", "<Scores of 4 models, 2 conditions, 48 units, 2 metrics>"),
+        ("table", "<Scores of 6 models, 2 conditions, 48 units, 2 metrics>"),
     ],
 )
 def test_repr(name: str, expected: str) -> None:
@@ -248,7 +248,7 @@ def test_a_table_gets_its_verbs(table: Scores) -> None:
     bare = ScoreTable(
         values=table.values, units=table.units, metrics=table.metrics, provenance=Provenance(issues=(_ISSUE,))
     )
-    assert repr(bare) == "<ScoreTable of 4 models, 2 conditions, 48 units, 2 metrics>"
+    assert repr(bare) == "<ScoreTable of 6 models, 2 conditions, 48 units, 2 metrics>"
     scores = Scores.of(bare)
     assert scores.summary(resamples=20).equals(table.summary(resamples=20))
     assert scores.issues.rows() == [("a.json", "$", "r", "error", "1", "m", "left out")]

@@ -222,6 +222,17 @@ def test_the_best_model_is_on_top_and_levels_are_drawn() -> None:
     assert "chance" not in words(svg(figures.scores(TABLE, SUMMARY)))
 
 
+def test_what_random_answers_score_is_drawn_where_it_is_known() -> None:
+    known = replace(TABLE, units=UNITS.with_columns(pl.lit(0.45).alias("chance.avg_pairwise_accuracy")))
+    said = "random answers on these data"
+    assert said in words(svg(figures.scores(known, SUMMARY)))
+    assert said not in words(svg(figures.scores(TABLE, SUMMARY)))
+    # Of the metric that is drawn alone, and under the condition that is drawn.
+    assert said not in words(svg(figures.scores(known, SUMMARY.with_columns(metric=pl.lit("composite_score")))))
+    assert said not in words(svg(figures.scores(known, SUMMARY.with_columns(condition=pl.lit("verbose")))))
+    assert f"{said}, Pairwise accuracy: 0.450" in marks(svg(figures.profile(known, SUMMARY, "a")))
+
+
 def test_the_lowest_error_is_on_top() -> None:
     errors = SUMMARY.with_columns(metric=pl.lit("panas_item_mae"))
     text = words(svg(figures.scores(TABLE, errors)))

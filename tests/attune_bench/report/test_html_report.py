@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from pages import Tags, headings, left_out, section, tables, text_of
 
-from attune_bench import Scores, score
+from attune_bench import Scores, chance, score
 from attune_bench.benchmarks.attunebench.baselines import BASELINES
 from attune_data import Conversations, Run, load, load_runs
 from attune_metrics.signature import Signature
@@ -48,7 +48,6 @@ def test_a_section_for_each_subject(page: str) -> None:
         "Ranks",
         "Comparisons",
         "Win rates",
-        "Correlation of metrics across models",
         "What the metrics are about",
         "Pairwise accuracy",
         "Perspective gap",
@@ -64,7 +63,30 @@ def test_a_section_for_each_subject(page: str) -> None:
         "Data",
         "Not in this report",
     ]
-    assert list(left_out(page))[:2] == ["Differences between modes", "Difficulty of conversations"]
+    assert list(left_out(page))[:3] == [
+        "Differences between modes",
+        "Correlation of metrics across models",
+        "Difficulty of conversations",
+    ]
+
+
+def test_the_line_of_random_answers_is_that_of_the_data(scores: Scores, page: str) -> None:
+    # Every comparison of the demo has a winner.
+    expected = dict(chance(scores).select("metric", "chance").rows())
+    assert expected["avg_pairwise_accuracy"] == 0.5
+    assert "random answers on these data" in section(page, "Pairwise accuracy")
+    board = text_of(section(page, "Scores"))
+    assert "Random answers on these data score on average: Emotion F1 0.082, OM accuracy 0.500," in board
+    assert f", Four-branch normalized {expected['four_branch_normalized']:.3f}." in board
+    cross = "<title>random answers on these data, OM accuracy: 0.500</title>"
+    assert section(page, "Profiles").count(cross) == len(scores.models)
+
+
+def test_correlations_are_drawn_of_six_models(conversations: Conversations) -> None:
+    drawn = [(f"random {seed}", run) for seed in range(6) for run in BASELINES["chance"](conversations, seed=seed)]
+    runs = [run.model_copy(update={"em_model": name}) for name, run in drawn]
+    page = score(conversations, runs).report(format="html", resamples=50)
+    assert "n = 6 models." in text_of(section(page, "Correlation of metrics across models"))
 
 
 def test_the_values_are_those_of_the_analyses(scores: Scores, page: str) -> None:

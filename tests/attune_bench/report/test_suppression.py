@@ -279,6 +279,22 @@ def test_a_metric_of_few_participants_is_not_shown(scores_of: Callable[..., Scor
     assert "12.34" in scores.report(format="html", resamples=20, small_cells=True)
 
 
+def test_what_random_answers_score_on_few_participants_is_not_shown(scores_of: Callable[..., Scores]) -> None:
+    scores = scores_of({"a": {f"c{i}": {} for i in range(8)}})
+    # Eight participants, of whom four changed in mood.
+    known: dict[str, list[float | None]] = {
+        "panas_baseline_adjusted": [-0.875] * 4 + [None] * 4,
+        "four_branch_normalized": [0.625] * 8,
+    }
+    columns = [pl.Series(f"chance.{name}", values, pl.Float64) for name, values in known.items()]
+    scores = replace(scores, units=scores.units.select("unit", "cluster", *columns))
+    for small_cells, said in ((False, ""), (True, "PANAS baseline-adjusted -0.875, ")):
+        page = scores.report(format="html", resamples=20, small_cells=small_cells)
+        sentence = f"Random answers on these data score on average: {said}Four-branch normalized 0.625."
+        assert sentence in text_of(section(page, "Scores"))
+        assert ("0.875" in page) == small_cells
+
+
 def test_why_a_section_is_missing(scores_of: Callable[..., Scores]) -> None:
     units: dict[str, dict[str, object]] = {f"c{i}": {} for i in range(6)}
     one, two = (
@@ -287,9 +303,7 @@ def test_why_a_section_is_missing(scores_of: Callable[..., Scores]) -> None:
     assert one["Win rates"] == "needs scores of at least two models in one mode"
     assert one["Comparisons"] == "the scores have one model"
     assert one["Ranks"] == "need two models"
-    assert two["Correlation of metrics across models"] == (
-        "needs scores of at least three models in one mode, and two metrics"
-    )
+    assert two["Correlation of metrics across models"] == "fewer than 6 models"
     assert two["Differences between modes"] == "needs scores under at least two modes"
     assert two["Difficulty of conversations"] == "shows single conversations (--small-cells)"
 

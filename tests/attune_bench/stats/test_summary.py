@@ -108,7 +108,7 @@ def test_coverage_of_a_metric_without_questions_is_the_share_of_all_units() -> N
 
 
 def test_coverage_where_the_number_of_units_is_not_known() -> None:
-    assert scores_named("table").summary(resamples=5)["coverage"].null_count() == 4 * 2 * 2
+    assert scores_named("table").summary(resamples=5)["coverage"].null_count() == 6 * 2 * 2
     assert set(map(len, coverage(scores_named("table")).values())) == {0}
 
 

@@ -1,12 +1,20 @@
 """Pairwise preferences. Expected values are derived by hand in the comments."""
 
+from itertools import product
 from math import isnan
+from statistics import fmean
 from typing import Any
 
 import pytest
 
 from attune_metrics import MetricInputError, UndefinedMetricWarning, pairwise_accuracy, pairwise_kendall_tau
-from attune_metrics.attunebench.pairwise import Comparison, pairwise_wins, prepare_comparisons, score_comparisons
+from attune_metrics.attunebench.pairwise import (
+    Comparison,
+    pairwise_wins,
+    prepare_comparisons,
+    score_comparisons,
+    score_random_choices,
+)
 
 # Wins: original 2, human 1, alternate 0.
 TURN = [
@@ -171,3 +179,83 @@ def test_bad_predictions_raise(predicted: Any, message: str) -> None:
 def test_bad_comparisons_raise(reference: Any, message: str) -> None:
     with pytest.raises(MetricInputError, match=message):
         pairwise_wins(reference)
+
+
+# Random choices.
+
+# Twelve comparisons, four of each pair.
+PAIRS = [("original", "alternate"), ("original", "human"), ("alternate", "human")] * 4
+# Of the 4096 outcomes 1121 rank alternate, human, original (a h o), 475 the reverse, and 625 each of the other four:
+# equal wins go by name, which favours a before h before o. Kendall's tau with a true order is 1 for the same, 1/3 for
+# one pair turned, -1/3 for two, -1 for the reverse.
+#   a h o: (1121 + (625 + 625 - 625 - 625)/3 - 475)/4096 = 646/4096
+#   a o h: (625 + (1121 + 625 - 625 - 475)/3 - 625)/4096 = 646/3/4096
+#   h a o: as a o h; the other three are the reverses of these.
+EXPECTED_TAU = {
+    "aho": 646 / 4096,
+    "aoh": 646 / 3 / 4096,
+    "hao": 646 / 3 / 4096,
+    "oah": -646 / 3 / 4096,
+    "hoa": -646 / 3 / 4096,
+    "oha": -646 / 4096,
+}
+
+
+def with_order(order: str) -> list[Comparison]:
+    """Return the comparisons, each won by the label whose first letter comes first."""
+    return [Comparison(one, other, "A" if order.index(one[0]) < order.index(other[0]) else "B") for one, other in PAIRS]
+
+
+@pytest.mark.parametrize("order", EXPECTED_TAU)
+def test_random_choices_by_enumeration(order: str) -> None:
+    turn = with_order(order)
+    found = score_random_choices(prepare_comparisons(turn))
+    assert found.kendall_tau == pytest.approx(EXPECTED_TAU[order], abs=1e-12)
+    assert found.accuracy == 0.5
+    # The mean over all choices, scored one by one.
+    prepared = prepare_comparisons(turn)
+    keys = [str(place) for place in range(12)]
+    taus = [
+        score_comparisons(prepared, dict(zip(keys, chosen, strict=True))).kendall_tau
+        for chosen in product("AB", repeat=12)
+    ]
+    assert fmean(taus) == pytest.approx(found.kendall_tau, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("best", "expected"),
+    [
+        # The other two are compared four times. Of 16 outcomes the first by name wins in 11, as 2 to 2 is a tie.
+        # 646/4096 (11 + 5/3)/16
+        ("alternate", 0.12485758463541667),
+        # -646/4096 (11/3 + 5)/16
+        ("original", -0.08542887369791667),
+        # 646/4096 (11/3 - 5/3)/16
+        ("human", 0.01971435546875),
+    ],
+)
+def test_random_choices_where_one_always_wins(best: str, expected: float) -> None:
+    taus = []
+    for outcome in product("AB", repeat=4):
+        rest = iter(outcome)
+        turn = [Comparison(*pair, "AB"[pair.index(best)] if best in pair else next(rest)) for pair in PAIRS]
+        taus.append(score_random_choices(prepare_comparisons(turn)).kendall_tau)
+    assert fmean(taus) == pytest.approx(expected, abs=1e-12)
+
+
+def test_random_choices_of_comparisons_without_a_winner() -> None:
+    # Two of three have a winner, of which half are met.
+    turn = [Comparison("a", "b", "A"), Comparison("a", "b", "B"), Comparison("a", "b", None)]
+    assert score_random_choices(prepare_comparisons(turn)).accuracy == pytest.approx(1 / 3, abs=1e-12)
+    nothing = score_random_choices(prepare_comparisons([]))
+    assert nothing.accuracy == 1
+    assert isnan(nothing.kendall_tau)
+
+
+def test_random_choices_of_open_labels() -> None:
+    assert isnan(score_random_choices(prepare_comparisons([Comparison(None, None, "A")])).kendall_tau)
+    assert isnan(score_random_choices(prepare_comparisons([Comparison("a", None, "A")])).kendall_tau)
+    # Of the outcomes (a or nothing, b or nothing) the one without a win is undefined. The true order is a, b by name. a
+    # is first where it wins, alone or with b, and second where b wins alone: (1 + 1 - 1)/3.
+    turn = [Comparison("a", None, "A"), Comparison("b", None, "B")]
+    assert score_random_choices(prepare_comparisons(turn)).kendall_tau == pytest.approx(1 / 3, abs=1e-12)

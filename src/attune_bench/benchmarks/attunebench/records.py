@@ -23,9 +23,10 @@ IDENTITY = ("conversationId", "participant_id", "em_model", "mode")
 class Metadata(TypedDict):
     """How the scores were made: protocol, library version, whether the data are synthetic, what was not scored.
 
-    ``notes`` are sentences that stand under every table, ``settings`` those of the runs by model and mode; either key
-    is absent without any. ``codebook``, ``data`` and ``runs`` are hashes of the bundled codebook, of the conversations
-    and of the runs, which signatures carry.
+    ``notes`` are sentences that stand under every table, ``settings`` those of the runs by model and mode, ``chance``
+    what random answers score on average on each conversation, by its id and metric; each key is absent without any.
+    ``codebook``, ``data`` and ``runs`` are hashes of the bundled codebook, of the conversations and of the runs, which
+    signatures carry.
     """
 
     protocol: str
@@ -34,6 +35,7 @@ class Metadata(TypedDict):
     issues: NotRequired[list[Issue]]
     notes: NotRequired[list[str]]
     settings: NotRequired[list[GroupSettings]]
+    chance: NotRequired[dict[str, dict[str, float | None]]]
     codebook: NotRequired[str]
     data: NotRequired[str]
     runs: NotRequired[str]

@@ -14,7 +14,7 @@ from attune_bench.benchmarks.attunebench.aggregates import aggregates
 from attune_bench.benchmarks.attunebench.conversation_score import ConversationScore
 from attune_bench.benchmarks.attunebench.detail import records_of
 from attune_bench.benchmarks.attunebench.records import Metadata
-from attune_bench.benchmarks.attunebench.table import provenance_of, scores_of
+from attune_bench.benchmarks.attunebench.table import chance_by_unit, provenance_of, scores_of
 from attune_bench.scores import Scores
 from attune_data.io.files import write_whole
 from attune_data.issues import SourceError
@@ -47,6 +47,7 @@ def write_scores_json(scores: Scores, path: str | os.PathLike[str]) -> None:
     if target.exists() and not target.is_file():
         raise OSError(EINVAL, "is a directory" if target.is_dir() else "is not a regular file", str(path))
     held = scores.provenance
+    chance = chance_by_unit(scores)
     metadata = {
         "protocol": held.protocol,
         "library_version": held.library_version,
@@ -54,6 +55,7 @@ def write_scores_json(scores: Scores, path: str | os.PathLike[str]) -> None:
         "issues": list(held.issues),
         **({"notes": list(held.notes)} if held.notes else {}),
         **({"settings": [one.model_dump() for one in held.settings]} if held.settings else {}),
+        **({"chance": chance} if chance else {}),
         **{name: value for name in _HASHES if (value := getattr(held, name)) is not None},
         **(held.model_extra or {}).get("metadata", {}),
     }
@@ -87,6 +89,6 @@ def read_scores_json(path: str | os.PathLike[str]) -> Scores:
     try:
         listed = {name: tuple(metadata.get(name, ())) for name in ("issues", "notes", "settings")}
         held = provenance_of(**known, **listed)
-        return scores_of(content["conversations"], held)
+        return scores_of(content["conversations"], held, metadata.get("chance"))
     except MetricInputError as error:
         raise SourceError(f"{path}: {error}") from None

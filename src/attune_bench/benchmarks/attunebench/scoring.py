@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from functools import cache
 
 from attune_bench.benchmarks.attunebench.conversation_score import ConversationScore, score_conversation
+from attune_bench.benchmarks.attunebench.expected import expected_scores
 from attune_bench.benchmarks.attunebench.reference import prepare_truth
 from attune_bench.benchmarks.attunebench.run_settings import settings_of_runs
 from attune_bench.benchmarks.attunebench.table import provenance_of, scores_of
@@ -99,4 +100,4 @@ def score(
         runs=fingerprint(given),
         settings=settings_of_runs(scored.values()),
     )
-    return scores_of(records, held)
+    return scores_of(records, held, {unit: expected_scores(truth_of(unit), chosen) for unit in used})

@@ -84,9 +84,9 @@ def _pairwise(page: PageScores) -> Section:
         "Pairwise accuracy",
         summary(table, **page.options, metrics=[_PAIRWISE]),
         "value",
-        "The broken line is 1/3, the paper's level of chance; what random answers score depends on how many "
-        "comparisons are ties.",
-        partial(scores_figure, table, metric=_PAIRWISE, levels={"1/3": 1 / 3}),
+        "The broken line is what random answers score on average on these data: half of the share of comparisons that "
+        "have a winner. The paper's level of chance, 1/3, is a constant and not drawn.",
+        partial(scores_figure, table, metric=_PAIRWISE),
         others=comparison_parts(page, _PAIRWISE),
     )
 

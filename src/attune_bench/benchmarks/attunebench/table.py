@@ -8,16 +8,17 @@ import polars as pl
 from attune_bench.benchmarks.attunebench.aggregates import MEANS, POOLED, values_of
 from attune_bench.benchmarks.attunebench.conversation_score import ConversationScore
 from attune_bench.benchmarks.attunebench.coverage import OUTCOMES, TASKS
+from attune_bench.benchmarks.attunebench.expected import EXPECTED
 from attune_bench.benchmarks.attunebench.records import CELLS, COUNTS
 from attune_bench.benchmarks.attunebench.run_settings import DECISIVE
-from attune_bench.score_table import KEYS, Provenance
+from attune_bench.score_table import CHANCE, KEYS, Provenance, ScoreTable
 from attune_bench.scores import Scores
 from attune_data.matching import text_key
 from attune_metrics.catalog import CATALOG
 from attune_metrics.errors import MetricInputError
 from attune_metrics.metric import Metric
 
-__all__ = ["METRICS", "provenance_of", "scores_of"]
+__all__ = ["METRICS", "chance_by_unit", "provenance_of", "scores_of"]
 
 _SCORED = {*MEANS, *(f"{name}.{score}" for name in POOLED for score in COUNTS if score not in CELLS), "composite_z"}
 
@@ -53,8 +54,12 @@ def provenance_of(**known: Any) -> Provenance:
     )
 
 
-def scores_of(records: Sequence[ConversationScore], provenance: Provenance) -> Scores:
-    """Return the scores of runs from their records.
+def scores_of(
+    records: Sequence[ConversationScore],
+    provenance: Provenance,
+    chance: Mapping[str, Mapping[str, float | None]] | None = None,
+) -> Scores:
+    """Return the scores of runs from their records, and what random answers score on each conversation, by its id.
 
     Raises
     ------
@@ -91,7 +96,24 @@ def scores_of(records: Sequence[ConversationScore], provenance: Provenance) -> S
         {"unit": sorted(participants), "cluster": [participants[unit] for unit in sorted(participants)]},
         schema={"unit": pl.String, "cluster": pl.String},
     )
+    units = units.hstack(_chance(chance or {}, units["unit"]))
     return Scores(values=frame, units=units, metrics=METRICS, provenance=provenance, detail=tuple(records))
+
+
+def _chance(known: Mapping[str, Mapping[str, float | None]], units: Iterable[str]) -> pl.DataFrame:
+    """Return what random answers score on units, a column a metric; no column where it is not known of every unit."""
+    of_units = [known.get(unit, {}) for unit in units]
+    said = [name for name in EXPECTED if all(name in of_unit for of_unit in of_units)]
+    columns = {f"{CHANCE}{name}": [of_unit[name] for of_unit in of_units] for name in said}
+    return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.Float64))
+
+
+def chance_by_unit(scores: ScoreTable) -> dict[str, dict[str, float | None]]:
+    """Return what random answers score on each conversation, by its id and metric; empty where it is not known."""
+    columns = [name for name in scores.units.columns if name.startswith(CHANCE)]
+    rows = scores.units.select("unit", *columns).rows() if columns else []
+    names = [name.removeprefix(CHANCE) for name in columns]
+    return {unit: dict(zip(names, values, strict=True)) for unit, *values in rows}
 
 
 def _participants(records: Iterable[Mapping[str, Any]]) -> dict[str, str | None]:

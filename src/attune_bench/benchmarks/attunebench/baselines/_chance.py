@@ -16,6 +16,7 @@ def chance(conversations: Iterable[Conversation], *, seed: int = 0) -> Runs:
 
     Yes or no, A or B and ratings of 1-7 with equal probability; 0 to 3 emotions a turn; each Q1 option with
     probability 1/2; as a draft half of the message's words. The two phrasings of a binary question are drawn apart.
+    `attune_bench.chance` says what such answers score on average.
 
     Parameters
     ----------

@@ -49,7 +49,7 @@ def _case(count: int, participants: int, models: str, modes: tuple[Any, ...] = (
 
 @pytest.fixture(scope="module")
 def full() -> Case:
-    return _case(16, 10, "abc", ("default", "verbose"))
+    return _case(16, 10, "abcdef", ("default", "verbose"))
 
 
 def _rebuilt(records: Sequence[Any]) -> Scores:
