@@ -60,7 +60,7 @@ def mde_factor(clusters: int) -> float:
     Examples
     --------
     >>> [round(mde_factor(clusters), 2) for clusters in (6, 7, 12, 24, 200)]
-    [nan, 3.4, 3.08, 2.93, 2.81]
+    [nan, 3.4, 3.08, 2.93, 2.82]
     """
     if check_whole(clusters, "clusters", 0) < MDE_MIN_CLUSTERS:
         return nan
@@ -149,7 +149,7 @@ def minimum_detectable_effect(a: ArrayLike, b: ArrayLike, clusters: Iterable[Has
     Differences 1, 3, 2, 2, 1, 3, 2, 2 of independent units: standard error sqrt(4 / 7 / 8).
 
     >>> round(minimum_detectable_effect([5, 4, 3, 4, 5, 4, 3, 4], [4, 1, 1, 2, 4, 1, 1, 2], range(8)), 4)
-    0.8834
+    0.8832
     """
     error, _, size = _of_differences(a, b, clusters)
     if size < MDE_MIN_CLUSTERS:
@@ -189,7 +189,7 @@ def units_needed(a: ArrayLike, b: ArrayLike, clusters: Iterable[Hashable], *, di
     Examples
     --------
     >>> units_needed([5, 4, 3, 4], [4, 1, 1, 2], range(4), difference=0.5)
-    24.0
+    23.0
     """
     if check_number(difference, "difference", -inf, inf) <= 0:
         raise MetricInputError(f"difference {difference} is not above 0; give its size, whatever the direction")
