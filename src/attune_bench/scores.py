@@ -250,7 +250,8 @@ class Scores(ScoreTable):
         *,
         within: Iterable[str] | None = None,
         question: str | None = None,
+        models: Sequence[str] | None = None,
         **options: Unpack[AnalysisKeywords],
     ) -> str:
         """Return the signature of an analysis; see `attune_bench.stats.signing.sign`."""
-        return sign(self, within=within, question=question, **options)
+        return sign(self, within=within, question=question, models=models, **options)

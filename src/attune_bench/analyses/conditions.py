@@ -11,6 +11,7 @@ import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.score_table import ScoreTable
+from attune_bench.stats.comparability import check_comparable
 from attune_bench.stats.intervals import distribution_ends
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
 from attune_bench.stats.paired import TESTED, paired, tested
@@ -78,6 +79,7 @@ def condition_differences(scores: ScoreTable, **options: Unpack[AnalysisKeywords
     series = ScoreSeries(scores)
     draws = Draws(series, chosen)
     metrics = chosen.names(scores, scores.headline)
+    check_comparable(scores, metrics=metrics)
     pairs = _pairs(series)
     first, second = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
     called = scores.provenance.condition
@@ -136,7 +138,9 @@ def rank_shifts(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.D
     for a, b in _pairs(series):
         by_conditions.setdefault((series.groups[b][1], series.groups[a][1]), []).append((b, a))
     rows: list[tuple[Any, ...]] = []
-    for metric in chosen.names(scores, [scores.primary]):
+    metrics = chosen.names(scores, [scores.primary])
+    check_comparable(scores, metrics=metrics)
+    for metric in metrics:
         values, statistic, sign = series.values(metric), series.statistic(metric), direction(scores.metrics[metric])
         for conditions, pairs in by_conditions.items():
             sides = np.array(pairs, dtype=np.intp).T

@@ -12,6 +12,7 @@ from typing_extensions import Unpack
 
 from attune_bench.analyses.units import per_unit
 from attune_bench.score_table import ScoreTable
+from attune_bench.stats.comparability import check_within_conditions
 from attune_bench.stats.intervals import distribution_ends, interval_ends, null
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
 from attune_bench.stats.ranking import direction
@@ -62,6 +63,7 @@ def metric_correlation(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) 
     series = ScoreSeries(scores)
     draws = Draws(series, chosen)
     metrics = chosen.names(scores, scores.headline)
+    check_within_conditions(scores, metrics)
     values = {metric: series.values(metric) for metric in metrics}
     rows: list[tuple[Any, ...]] = []
     for condition, groups in series.by_condition().items():
@@ -142,7 +144,9 @@ def win_rates(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.Dat
         (condition, a, b) for condition, groups in series.by_condition().items() for a, b in permutations(groups, 2)
     ]
     first, second = np.array([pair[1:] for pair in pairs], dtype=np.intp).reshape(-1, 2).T
-    for metric in chosen.names(scores, [scores.primary]):
+    metrics = chosen.names(scores, [scores.primary])
+    check_within_conditions(scores, metrics)
+    for metric in metrics:
         values = direction(scores.metrics[metric]) * series.values(per_unit(scores, metric, "win_rates"))[:, 0]
         found: dict[int, tuple[Any, ...]] = {}
         for mask, places in group_by_mask(series.scored[first] & series.scored[second]):

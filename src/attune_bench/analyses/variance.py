@@ -17,6 +17,7 @@ from typing_extensions import Unpack
 
 from attune_bench.analyses.units import per_unit
 from attune_bench.score_table import ScoreTable
+from attune_bench.stats.comparability import check_within_conditions
 from attune_bench.stats.intervals import interval_ends, null
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
 from attune_bench.stats.series import Draws, ScoreSeries
@@ -77,6 +78,7 @@ def variance_split(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> p
     series = ScoreSeries(scores)
     draws = Draws(series, chosen)
     metrics = chosen.names(scores, [name for name in scores.headline if name in metrics_per_unit(scores)])
+    check_within_conditions(scores, metrics)
     rows: list[tuple[Any, ...]] = []
     for condition, groups in series.by_condition().items():
         for metric in metrics:

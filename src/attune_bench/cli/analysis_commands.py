@@ -44,7 +44,6 @@ from attune_bench.report.tables import (
 from attune_bench.report.text import document, report_document
 from attune_bench.report.words import in_words, interval_words
 from attune_bench.scores import Scores
-from attune_bench.stats.comparability import check_comparable
 from attune_bench.stats.comparison import compare_by, count_significant
 from attune_bench.stats.options import AnalysisOptions
 from attune_bench.stats.subgroups import overlap, subgroups
@@ -191,7 +190,7 @@ def compare(
         tables, note = comparison_tables(read, frame), comparison_note(read, AnalysisOptions(**_sampling(given)))
     tables.append(Table("significant", "", (), (), count_significant(frame)))
     with mistakes():
-        signature = read.sign(question=question, **options)
+        signature = read.sign(question=question, models=model or None, **options)
     emit(render(document(read, tables, notes=[note, *warned], signature=signature), format=format))
 
 
@@ -342,7 +341,6 @@ def analyze(
     inputs: dict[str, Any] = {need: _records(read, need, *sources[need]) for need in needed}
     with mistakes():
         AnalysisOptions(**_sampling(given)).draws_clusters(read)
-        check_comparable(read, metrics=list(metric) or None)
     documents: dict[str, Document] = {}
     for key in chosen:
         try:

@@ -19,7 +19,7 @@ from attune_bench.report.suppression import few_groups, hides
 from attune_bench.report.tables import provenance_line, settings_table
 from attune_bench.report.words import INTERVALS, drawn, has_clusters
 from attune_bench.score_table import ScoreTable
-from attune_bench.stats.comparability import check_comparable
+from attune_bench.stats.comparability import check_comparable, differences
 from attune_bench.stats.intervals import too_few
 from attune_bench.stats.options import SamplingKeywords
 from attune_bench.stats.signing import sign
@@ -125,7 +125,7 @@ def _top(table: ScoreTable, notice: str) -> list[Html]:
     if table.provenance.synthetic:
         people = ": no score here is of a real person" if table.provenance.private else ""
         parts.append(element("p", f"SYNTHETIC demonstration data{people}.", class_="notice"))
-    if table.provenance.mixed:
+    if table.provenance.mixed and differences(table):
         parts.append(element("p", "MIXED: the runs differ in what changes an answer.", class_="notice"))
     return [*parts, *([element("p", notice, class_="notice")] if notice else [])]
 

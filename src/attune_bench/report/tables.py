@@ -23,7 +23,8 @@ from attune_bench.report.columns import (
 )
 from attune_bench.report.words import drawn, has_clusters, interval_words
 from attune_bench.score_table import ScoreTable, kind_of_group
-from attune_bench.stats.comparability import common_settings, setting_text
+from attune_bench.stats.comparability import common_settings, differences, setting_text
+from attune_bench.stats.comparability import in_words as differences_in_words
 from attune_bench.stats.comparison import count_significant
 from attune_bench.stats.options import FEW, MIN_CLUSTERS, AnalysisOptions
 from attune_bench.stats.series import ScoreSeries
@@ -87,11 +88,15 @@ def standing_notes(table: ScoreTable) -> list[str]:
 
 
 def settings_notes(table: ScoreTable) -> list[str]:
-    """Return with which settings the models were run, as far as these are the same and change an answer."""
+    """Return in which settings that change an answer the runs differ, and which are the same."""
+    found = differences(table)
+    mark = "MIXED: the" if table.provenance.mixed else "The"
+    said = f"{mark} runs differ in what changes an answer, and their numbers are not comparable"
     common, unknown = common_settings(table)
     parts = [", ".join(f"{name} {value}" for name, value in common.items())] if common else []
     parts += [f"not recorded, so perhaps not the same: {', '.join(unknown)}"] if unknown else []
-    return [f"All runs: {'; '.join(parts)}."] if parts else []
+    notes = [f"{said}: {differences_in_words(found)}."] if found else []
+    return notes + ([f"All runs: {'; '.join(parts)}."] if parts else [])
 
 
 def settings_table(table: ScoreTable) -> Table:

@@ -17,7 +17,7 @@ from attune_bench.report.tables import (
 )
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.chance import chance_of_units
-from attune_bench.stats.comparability import check_comparable
+from attune_bench.stats.comparability import check_comparable, differences
 from attune_bench.stats.options import AnalysisOptions, SamplingKeywords
 from attune_bench.stats.signing import sign
 from attune_bench.stats.summary import summary
@@ -87,7 +87,7 @@ def document(
         **({"variant": held.variant} if held.variant else {}),
         "not_scored": len(held.issues),
         **({"settings": [one.model_dump(mode="json") for one in held.settings]} if held.settings else {}),
-        **({"mixed": True} if held.mixed else {}),
+        **({"mixed": True} if held.mixed and differences(table) else {}),
         **(metadata or {}),
     }
     return Document(

@@ -20,6 +20,7 @@ __all__ = [
     "MixedSettingsError",
     "allow_mixed",
     "check_comparable",
+    "check_within_conditions",
     "common_settings",
     "differences",
     "group_settings",
@@ -30,6 +31,7 @@ __all__ = [
 
 T = TypeVar("T", bound=ScoreTable)
 Group = tuple[str, str | None]
+Differences = Mapping[str, Mapping[str, Sequence[str]]]
 Models = Mapping[Group, Mapping[str, tuple[Any, ...]] | None]
 
 _NOT_RECORDED = "not recorded"
@@ -42,7 +44,7 @@ class MixedSettingsError(ValueError):
 
 def differences(
     table: ScoreTable, *, groups: Iterable[Group] | None = None, metrics: Sequence[str] | None = None
-) -> dict[str, dict[str, list[str]]]:
+) -> Differences:
     """Return the settings in which the runs of models differ.
 
     Parameters
@@ -57,8 +59,8 @@ def differences(
     Returns
     -------
     dict of str to dict
-        By what the setting is called: each value, as a text, with the models that have it. Empty where the numbers may
-        be set side by side.
+        By what the setting is called: each value, as a text, with the models that have it, and with their condition
+        where it is the conditions of a model that differ. Empty where the numbers may be set side by side.
 
     Examples
     --------
@@ -70,13 +72,13 @@ def differences(
     decisive = table.provenance.decisive
     of_all, of_some = _by_reach(table, metrics)
     models = _models(table, groups)
-    found: dict[str, dict[str, list[str]]] = {}
-    for name in of_all:
-        _add(found, decisive[name], _values(models, name))
+    found = {decisive[name]: _values(models, name) for name in of_all}
     for name, resting in of_some.items():
         valued = _valued(table, resting)
-        _add(found, decisive[name], _values({group: own for group, own in models.items() if group in valued}, name))
-    return found
+        labels = ", ".join(table.metrics[metric].label for metric in resting)
+        own = {group: settings for group, settings in models.items() if group in valued}
+        found[f"{decisive[name]} (for {labels})"] = _values(own, name)
+    return {what: _named(values) for what, values in found.items() if len(values) > 1}
 
 
 def check_comparable(
@@ -101,6 +103,15 @@ def check_comparable(
         )
 
 
+def check_within_conditions(
+    table: ScoreTable, metrics: Sequence[str] | None = None, *, groups: Iterable[Group] | None = None
+) -> None:
+    """Do as `check_comparable` for the models of each condition, where no two conditions are compared."""
+    chosen = list(table.groups if groups is None else groups)
+    for condition in dict.fromkeys(condition for _, condition in chosen):
+        check_comparable(table, groups=[group for group in chosen if group[1] == condition], metrics=metrics)
+
+
 def allow_mixed(table: T) -> T:
     """Return the scores to be compared although their runs differ; where they do, every output says so.
 
@@ -109,14 +120,9 @@ def allow_mixed(table: T) -> T:
     >>> from attune_bench import score
     >>> from attune_data import load, load_runs
     >>> allow_mixed(score(load("demo"), load_runs("demo"))).provenance.mixed
-    False
+    True
     """
-    found = differences(table)
-    if not found:
-        return table
-    marked = table.provenance.model_copy(update={"mixed": True})
-    note = f"MIXED: the runs differ in what changes an answer, and their numbers are not comparable: {in_words(found)}."
-    return replace(table, provenance=marked.model_copy(update={"notes": (note, *marked.notes)}))
+    return replace(table, provenance=table.provenance.model_copy(update={"mixed": True}))
 
 
 def common_settings(table: ScoreTable) -> tuple[dict[str, str], list[str]]:
@@ -139,25 +145,25 @@ def common_settings(table: ScoreTable) -> tuple[dict[str, str], list[str]]:
     return common, unknown
 
 
-def settings_mark(table: ScoreTable, metrics: Sequence[str]) -> str | None:
+def settings_mark(table: ScoreTable, metrics: Sequence[str], *, groups: Iterable[Group] | None = None) -> str | None:
     """Return the short form of the settings for a signature; None where no model can have any.
 
     The first decisive setting, as a rule the version of the prompts, and a hash of all of them; ``unknown`` where it is
     not recorded, ``mixed`` where models differ.
     """
-    models = _models(table, None)
-    if not models or not table.provenance.decisive:
-        return None
+    models = _models(table, groups)
     of_all, of_some = _by_reach(table, metrics)
     values = {name: sorted(_values(models, name)) for name in (*of_all, *of_some)}
-    first = "mixed" if differences(table, metrics=metrics) else "".join(values[of_all[0]])
+    if not models or not values:
+        return None
     if all(found in ([], [_NOT_RECORDED]) for found in values.values()):
         return "unknown"
+    first = "mixed" if differences(table, groups=models, metrics=metrics) else "".join(next(iter(values.values())))
     digest = sha256(json.dumps(values).encode()).hexdigest()[:8]
     return f"{'unknown' if first == _NOT_RECORDED else first}.{digest}"
 
 
-def in_words(found: Mapping[str, Mapping[str, Sequence[str]]]) -> str:
+def in_words(found: Differences) -> str:
     """Return differences as a sentence's end.
 
     Examples
@@ -213,14 +219,29 @@ def _valued(table: ScoreTable, metrics: Sequence[str]) -> set[Group]:
     return set(rows.select("model", "condition").unique().iter_rows())
 
 
-def _values(models: Models, name: str) -> dict[str, list[str]]:
-    """Return the values of a setting as texts, each with its models; a model to which it does not apply has none."""
-    found: dict[str, list[str]] = {}
-    for (model, _), own in models.items():
+def _values(models: Models, name: str) -> dict[str, list[Group]]:
+    """Return the values of a setting as texts, each with its groups; one to which it does not apply has none."""
+    found: dict[str, list[Group]] = {}
+    for group, own in models.items():
         for value in (None,) if own is None else own.get(name, ()):
-            of = found.setdefault(setting_text(value), [])
-            of += [] if model in of else [model]
+            found.setdefault(setting_text(value), []).append(group)
     return found
+
+
+def _named(values: Mapping[str, Sequence[Group]]) -> dict[str, list[str]]:
+    """Return the models of each value, with the condition where a model has several."""
+    conditions: dict[str, set[str | None]] = {}
+    for groups in values.values():
+        for model, condition in groups:
+            conditions.setdefault(model, set()).add(condition)
+    return {
+        value: list(
+            dict.fromkeys(
+                f"{model} [{condition}]" if len(conditions[model]) > 1 else model for model, condition in groups
+            )
+        )
+        for value, groups in values.items()
+    }
 
 
 def setting_text(value: str | float | None) -> str:
@@ -233,14 +254,9 @@ def setting_text(value: str | float | None) -> str:
     """
     if value is None:
         return _NOT_RECORDED
-    text = f"{value:g}" if isinstance(value, int | float) else value
+    text = str(value).removesuffix(".0")
     is_hash = len(text) > _SHORT and set(text) <= set("0123456789abcdef")
     return text[:_SHORT] if is_hash else text
-
-
-def _add(found: dict[str, dict[str, list[str]]], what: str, values: dict[str, list[str]]) -> None:
-    if len(values) > 1:
-        found[what] = values
 
 
 def group_settings(

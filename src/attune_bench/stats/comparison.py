@@ -13,7 +13,7 @@ import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.score_table import ScoreTable
-from attune_bench.stats.comparability import check_comparable
+from attune_bench.stats.comparability import check_within_conditions
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
 from attune_bench.stats.paired import TESTED, paired, tested
 from attune_bench.stats.remarks import OneWarning
@@ -212,7 +212,8 @@ def _compare(table: ScoreTable, pairs: Sequence[Pair], options: AnalysisOptions,
     # A metric that depends on all models' results has no units to compare on; asked for by name it is refused.
     comparable = [name for name, metric in table.metrics.items() if metric.statistic in STATISTICS]
     names = options.names(table, comparable)
-    check_comparable(table, groups=[(model, condition) for *both, condition in pairs for model in both], metrics=names)
+    compared = [(model, condition) for *both, condition in pairs for model in both]
+    check_within_conditions(table, names, groups=compared)
     for name in names:
         values, scored = series.values(name), series.scored[first] & series.scored[second]
         found = paired(series, values[first], values[second], scored, draws, options, series.statistic(name))

@@ -10,7 +10,7 @@ import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.score_table import ScoreTable
-from attune_bench.stats.comparability import check_comparable
+from attune_bench.stats.comparability import check_within_conditions
 from attune_bench.stats.intervals import distribution_ends, null
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
 from attune_bench.stats.series import Draws, Mask, ScoreSeries
@@ -80,7 +80,7 @@ def rank(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame
     draws = Draws(series, chosen)
     rows: list[tuple[Any, ...]] = []
     names = chosen.names(table, [table.primary])
-    check_comparable(table, metrics=names)
+    check_within_conditions(table, names)
     for name in names:
         sign = direction(table.metric(name))
         values, statistic = series.values(name), series.statistic(name)

@@ -1,6 +1,6 @@
 """Signing: the line that names every setting behind an analysis of scores, to be quoted with its numbers."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from typing_extensions import Unpack
@@ -22,6 +22,7 @@ def sign(
     *,
     within: Iterable[str] | None = None,
     question: str | None = None,
+    models: Sequence[str] | None = None,
     **options: Unpack[AnalysisKeywords],
 ) -> str:
     """Return the signature of an analysis of scores.
@@ -34,6 +35,8 @@ def sign(
         The units that the analysis kept to.
     question : str, optional
         What chose them.
+    models : sequence of str, optional
+        The models that were analysed; by default all. The settings are those of their runs.
     **options
         As for the analysis; see `AnalysisOptions`.
 
@@ -71,7 +74,9 @@ def sign(
         variant=",".join(f"{name}={option}" for name, option in held.variant.items()) or None,
         mode=",".join(sorted(conditions)) or None,
         codebook=held.codebook and "/".join(dict.fromkeys((held.codebook, codebook_hash()))),
-        settings=settings_mark(table, names),
+        settings=settings_mark(
+            table, names, groups=[group for group in table.groups if models is None or group[0] in models]
+        ),
         data=held.data,
         runs=held.runs,
         scores=None if hashed else _hash(table),

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,11 @@ from commands import Call
 from pages import text_of
 
 from attune_bench import Scores, score
+from attune_bench.analyses.conditions import condition_differences
+from attune_bench.analyses.models import metric_correlation, win_rates
+from attune_bench.analyses.variance import variance_split
 from attune_bench.benchmarks.attunebench.baselines import prior
-from attune_bench.stats.comparability import MixedSettingsError, differences
+from attune_bench.stats.comparability import MixedSettingsError, differences, group_settings, setting_text
 from attune_data import Run, load, load_runs
 from attune_metrics.signature import Signature
 
@@ -101,7 +105,7 @@ def test_a_difference_is_refused_and_named(verb: str, name: str, value: Any, sai
 def test_what_agrees_is_compared(verb: str, given: dict[str, Any]) -> None:
     scores = scored(runs(**given))
     VERBS[verb](scores)
-    assert scores.allow_mixed() is scores
+    assert "MIXED" not in scores.allow_mixed().report(resamples=50)
 
 
 def test_what_records_nothing_is_compared_with_ours_only_where_asked() -> None:
@@ -147,11 +151,13 @@ def test_people_and_baselines_are_compared_with_anything() -> None:
 def test_judges_count_for_the_metrics_that_rest_on_them() -> None:
     ours = runs(a=OURS, b=OURS)
     scores = scored([judged(run, "judge/one" if run.em_model == "vendor/a" else "judge/two") for run in ours])
-    assert list(differences(scores)) == ["judges"]
+    assert list(differences(scores)) == ["judges (for Draft judge score, Draft binary alignment)"]
     assert differences(scores, metrics=["composite_score", "avg_emotion_f1"]) == {}
     for name in JUDGED:
         assert scores.metrics[name].rests_on == ("judges",)
-    with pytest.raises(MixedSettingsError, match=r"judges judge/one \(of vendor/a\), judge/two \(of vendor/b\)"):
+    with pytest.raises(
+        MixedSettingsError, match=r"judges .for Draft judge score. judge/one \(of vendor/a\), judge/two \(of vendor/b\)"
+    ):
         scores.compare_all(metrics=["avg_draft_judge_score"], resamples=50)
     assert scores.compare_all(metrics=["composite_score"], resamples=50).height == 1
     marks = [Signature.parse(scores.sign(metrics=[name])).settings for name in ("composite_score", JUDGED[0])]
@@ -161,12 +167,95 @@ def test_judges_count_for_the_metrics_that_rest_on_them() -> None:
     assert differences(scored(halves)) == {}
 
 
-def test_judges_that_were_asked_with_other_prompts_are_others() -> None:
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("prompt_hash", "99" * 32, "prompts 999999999999"),
+        ("codebook_hash", "99" * 32, "codebook 999999999999"),
+        ("temperature", 1.5, "temperature 1.5"),
+        ("temperature", None, "temperature of the server"),
+        ("answer_format", "free", "answer format free"),
+    ],
+)
+def test_judges_that_were_asked_in_another_way_are_others(name: str, value: Any, said: str) -> None:
     ours = [judged(run, "judge/one") for run in runs(a=OURS, b=OURS)]
-    again = {"judge_settings": {"prompt_hash": "99" * 32, "prompt_version": "custom"}}
-    ours[12:] = [Run.model_validate(run.model_dump(by_alias=True, exclude_unset=True) | again) for run in ours[12:]]
-    found = differences(scored(ours))
-    assert found == {"judges": {"judge/one": ["vendor/a"], "judge/one (prompts 999999999999)": ["vendor/b"]}}
+    shared = {key: OURS[key] for key in ("prompt_hash", "codebook_hash", "temperature", "answer_format")}
+    for place, run in enumerate(ours):
+        again = {"judge_settings": shared | ({name: value} if place >= 12 else {})}
+        ours[place] = Run.model_validate(run.model_dump(by_alias=True, exclude_unset=True) | again)
+    assert list(differences(scored(ours)).values()) == [
+        {"judge/one": ["vendor/a"], f"judge/one ({said})": ["vendor/b"]}
+    ]
+
+
+@pytest.mark.parametrize("listed", [True, False], ids=["judges listed", "judges not listed"])
+def test_a_judge_that_failed_once_was_asked_all_the_same(listed: bool) -> None:
+    ours = [judged(run, "judge/one") for run in runs(a=OURS, b=OURS)]
+    for place, run in enumerate(ours):
+        content = run.model_dump(by_alias=True, exclude_unset=True)
+        content |= {"judge_models": ["judge/one", "judge/two"]} if listed else {}
+        for turn in content["turns"]:
+            answered = turn["em_draft_judge_scores_by_model"]
+            if place != 3:
+                answered["judge/two"] = answered["judge/one"]
+        ours[place] = Run.model_validate(content)
+    scores = scored(ours)
+    assert differences(scores) == {}
+    assert scores.provenance.settings[0].settings["judges"] == ("judge/one + judge/two",)
+
+
+def two_modes(**changed: Any) -> list[Run]:
+    """Return runs of two models in two modes, of which the second has other settings."""
+    ours = runs(a=OURS, b=OURS)
+    others = [Run.model_validate(run.model_dump(by_alias=True) | {"mode": "verbose"} | changed) for run in ours]
+    return [*ours, *others]
+
+
+def test_modes_are_compared_only_where_an_output_sets_them_side_by_side() -> None:
+    scores = scored(two_modes(prompt_hash="ef" * 32))
+    assert scores.compare_all(resamples=50).height > 0
+    assert scores.rank(resamples=50).height == 4
+    for refused in (scores.report, lambda: condition_differences(scores, resamples=50)):
+        with pytest.raises(MixedSettingsError) as raised:
+            refused()
+        assert "abababababab (of vendor/a [default], vendor/b [default]), efefefefefef (of" in str(raised.value)
+
+
+@pytest.mark.parametrize("analysis", [win_rates, metric_correlation, variance_split])
+def test_analyses_that_set_models_side_by_side_refuse(analysis: Callable[..., pl.DataFrame]) -> None:
+    scores = scored(runs(a=OURS, b=OURS | {"temperature": 0.7}))
+    with pytest.raises(MixedSettingsError, match="temperature"):
+        analysis(scores, resamples=50)
+    assert isinstance(analysis(scores.allow_mixed(), resamples=50), pl.DataFrame)
+
+
+def test_the_mark_is_of_what_is_there() -> None:
+    scores = scored(runs(a=OURS, b=OURS, c=OURS | {"temperature": 1.0})).allow_mixed()
+    assert scores.allow_mixed().report(resamples=50) == scores.report(resamples=50)
+    assert scores.report(resamples=50).count("MIXED") == 1
+    part = scores.keep(groups=[("vendor/a", "default"), ("vendor/b", "default")])
+    assert "MIXED" not in part.report(resamples=50)
+    of_two = Signature.parse(scores.sign(models=["vendor/a", "vendor/b"])).settings
+    assert of_two == Signature.parse(part.sign()).settings
+    assert str(of_two).startswith("v2.")
+
+
+def test_settings_are_shown_whole() -> None:
+    assert [setting_text(value) for value in (20261122, 20261123, 0.1234567, 0.0, 1e-07)] == [
+        "20261122",
+        "20261123",
+        "0.1234567",
+        "0",
+        "1e-07",
+    ]
+
+
+def test_scores_whose_metrics_all_rest_on_a_setting_are_signed() -> None:
+    frame = pl.DataFrame({"model": ["a", "b"], "unit": ["q", "q"], "metric": ["hit"] * 2, "value": [1.0, 0.0]})
+    table = Scores.from_table(frame, metrics={"hit": {"rests_on": ["judges"]}})
+    about = {"decisive": {"judges": "judges"}, "settings": group_settings([("a", None, {"judges": "j"})])}
+    scores = replace(table, provenance=table.provenance.model_copy(update=about))
+    assert str(Signature.parse(scores.sign(resamples=50)).settings).startswith("mixed.")
 
 
 def test_an_incomplete_run_has_no_strategy_to_differ_in() -> None:
