@@ -9,11 +9,11 @@ from typing import Any
 
 import click
 
-from attune_bench.benchmarks import BENCHMARKS, benchmark_named
+from attune_bench.benchmarks import benchmark_named
 from attune_bench.benchmarks.base import Benchmark
 from attune_bench.cli.options import benchmark_option, format_option, results_option, verb
 from attune_bench.cli.output import UserError, emit, mistakes
-from attune_bench.cli.reading import kind_of, kind_of_source, load_all, validate_command
+from attune_bench.cli.reading import benchmarks_by_kind, kind_of, kind_of_source, load_all, validate_command
 from attune_bench.progress import progress
 from attune_bench.scoring import score
 from attune_data.description import describe as count
@@ -121,9 +121,8 @@ def _benchmark_of(kind: Kind[Any, Any], name: str | None) -> Benchmark:
     if name is not None:
         with mistakes():
             return benchmark_named(name)
-    for benchmark in BENCHMARKS:
-        if benchmark.data is not None and kind_of(benchmark.data) is kind:
-            return benchmark
+    if (found := benchmarks_by_kind("data").get(kind)) is not None:
+        return found
     raise UserError(f"no results are made of {kind.plural}; give the data that models were asked about as SOURCE")
 
 

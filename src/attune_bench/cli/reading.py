@@ -22,6 +22,7 @@ from attune_metrics.errors import MetricInputError
 
 __all__ = [
     "benchmark_of",
+    "benchmarks_by_kind",
     "first_issue",
     "kind_of",
     "kind_of_source",
@@ -59,6 +60,11 @@ def kind_of_source(source: str, name: str | None) -> Kind[Any, Any]:
     return recognise(source, [kind_of(one) for one in (benchmark.data, benchmark.results) if one is not None])
 
 
+def benchmarks_by_kind(side: Side) -> dict[Kind[Any, Any], Benchmark]:
+    """Return the benchmark whose data, or results, are of a kind, by kind."""
+    return {kind_of(one): benchmark for benchmark in BENCHMARKS if (one := getattr(benchmark, side)) is not None}
+
+
 def benchmark_of(name: str | None, source: str, side: Side) -> Benchmark:
     """Return the benchmark that is named, else the one whose data or results a source holds."""
     if name is not None:
@@ -66,7 +72,7 @@ def benchmark_of(name: str | None, source: str, side: Side) -> Benchmark:
             return benchmark_named(name)
     if source == "demo":
         return BENCHMARKS[0]
-    kinds = {kind_of(one): benchmark for benchmark in BENCHMARKS if (one := getattr(benchmark, side)) is not None}
+    kinds = benchmarks_by_kind(side)
     kind = kind_of_source(source, None)
     if kind not in kinds:
         expected = ", ".join(known.plural for known in kinds)
@@ -120,13 +126,10 @@ def read_all(kind: Kind[Any, Any], sources: Sequence[str], progress: Callable[[i
     """
     found = load_all(kind, sources, progress)
     if not found:
-        see = validate_command(sources[:1], benchmark=next((one for one in BENCHMARKS if _takes(one, kind)), None))
+        of_kind = (benchmarks_by_kind("data") | benchmarks_by_kind("results")).get(kind)
+        see = validate_command(sources[:1], benchmark=of_kind)
         raise UserError(f"no usable {kind.noun} in {', '.join(sources)}{first_issue(found.found)}; see: {see}")
     return found
-
-
-def _takes(benchmark: Benchmark, kind: Kind[Any, Any]) -> bool:
-    return any(one is not None and kind_of(one) is kind for one in (benchmark.data, benchmark.results))
 
 
 def validate_command(
