@@ -15,17 +15,16 @@ from attune_bench.report import figures
 from attune_bench.report.analysis import analysis_note, analysis_tables, only_reason
 from attune_bench.report.columns import Figure, Part, Section, Table, with_note
 from attune_bench.report.outcomes import calls_table, failure_tables
+from attune_bench.report.provenance import chance_notes, settings_notes
 from attune_bench.report.subgroups import subgroup_section
 from attune_bench.report.suppression import conceal, hides
 from attune_bench.report.tables import (
     board,
-    chance_notes,
     comparison_note,
     comparison_tables,
     group_name,
     label,
     rank_tables,
-    settings_notes,
     sorted_groups,
 )
 from attune_bench.report.words import RANDOM_ANSWERS, drawn, in_words, interval_words

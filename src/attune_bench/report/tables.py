@@ -21,21 +21,18 @@ from attune_bench.report.columns import (
     text_column,
     yes_column,
 )
-from attune_bench.report.words import drawn, has_clusters, interval_words
-from attune_bench.score_table import ScoreTable, kind_of_group
-from attune_bench.stats.comparability import common_settings, differences, setting_text
-from attune_bench.stats.comparability import in_words as differences_in_words
+from attune_bench.report.words import drawn, has_clusters, interval_words, under_condition
+from attune_bench.score_table import ScoreTable
 from attune_bench.stats.comparison import count_significant
 from attune_bench.stats.options import FEW, MIN_CLUSTERS, AnalysisOptions
 from attune_bench.stats.series import ScoreSeries
 from attune_bench.stats.summary import coverage, points, z_scores
-from attune_data.text import plural, printable, width
+from attune_data.text import plural, width
 from attune_metrics.metric import Metric
 from attune_metrics.stats.statistics import STATISTICS
 
 __all__ = [
     "board",
-    "chance_notes",
     "comparison_note",
     "comparison_tables",
     "difference_columns",
@@ -45,12 +42,8 @@ __all__ = [
     "metric_tables",
     "model_frame",
     "overlap_note",
-    "provenance_line",
     "rank_tables",
-    "settings_notes",
-    "settings_table",
     "sorted_groups",
-    "standing_notes",
     "subgroup_notes",
     "subgroup_tables",
 ]
@@ -58,63 +51,6 @@ __all__ = [
 _MOST_COLUMNS = 5
 _WIDEST_HEAD = 40
 _COUNTED = ("failed", "calls")
-
-
-def provenance_line(table: ScoreTable) -> str:
-    """Return what has to be said of all the numbers: benchmark, protocol, variant, conditions, n, version."""
-    held = table.provenance
-    clusters = table.units["cluster"].drop_nulls().n_unique() + table.units["cluster"].null_count()
-    conditions = [condition for condition in table.conditions if condition is not None]
-    size = plural(table.units.height, held.unit)
-    if held.cluster != held.unit and clusters != table.units.height:
-        size += f" by {plural(clusters, held.cluster)}"
-    parts = [
-        held.title,
-        *([f"protocol {held.protocol}"] if held.protocol else []),
-        *(f"{name} {option}" for name, option in held.variant.items()),
-        *([f"{held.condition}{'s' if len(conditions) > 1 else ''} {', '.join(conditions)}"] if conditions else []),
-        f"n = {size}",
-        f"attune-bench {held.library_version}",
-        *([f"{plural(len(held.issues), 'result')} not scored"] if held.issues else []),
-        *(["SYNTHETIC demonstration data"] if held.synthetic else []),
-    ]
-    return printable(", ".join(parts))
-
-
-def standing_notes(table: ScoreTable) -> list[str]:
-    """Return what has to be said below every table of these scores."""
-    synthetic = ["SYNTHETIC demonstration data."] if table.provenance.synthetic else []
-    return [*synthetic, *table.provenance.notes, *settings_notes(table)]
-
-
-def settings_notes(table: ScoreTable) -> list[str]:
-    """Return in which settings that change an answer the runs differ, and which are the same."""
-    found = differences(table)
-    mark = "MIXED: the" if table.provenance.mixed else "The"
-    said = f"{mark} runs differ in what changes an answer, and their numbers are not comparable"
-    common, unknown = common_settings(table)
-    parts = [", ".join(f"{name} {value}" for name, value in common.items())] if common else []
-    parts += [f"not recorded, so perhaps not the same: {', '.join(unknown)}"] if unknown else []
-    notes = [f"{said}: {differences_in_words(found)}."] if found else []
-    return notes + ([f"All runs: {'; '.join(parts)}."] if parts else [])
-
-
-def settings_table(table: ScoreTable) -> Table:
-    """Return with which settings every model was run, a row a model and condition."""
-    held = table.provenance
-    known = {(one.model, one.condition): one.settings for one in held.settings}
-    names = [
-        *held.decisive,
-        *dict.fromkeys(name for own in known.values() for name in own if name not in held.decisive),
-    ]
-    rows: list[dict[str, Any]] = []
-    for model, condition in table.groups:
-        own = known.get((model, condition), {})
-        values = {name: ", ".join(map(setting_text, own[name])) if name in own else None for name in names}
-        rows.append({"name": group_name(table, model, condition), "kind": kind_of_group(model), **values})
-    columns = [text_column("row", "name", is_name=True), text_column("kind", "kind")]
-    columns += [text_column(held.decisive.get(name, name.replace("_", " ")), name) for name in names]
-    return Table("settings", "How the rows were made", columns, rows)
 
 
 def group_name(table: ScoreTable, model: str, condition: str | None) -> str:
@@ -209,25 +145,6 @@ def _board_note(table: ScoreTable, metrics: Sequence[str], options: AnalysisOpti
     shares = any(table.metrics[name].statistic == "share" for name in metrics)
     trials = " Shares have Wilson intervals." if shares else ""
     return f"In brackets: {interval_words(table, options)}.{trials} n: {size} with a value."
-
-
-def chance_notes(table: ScoreTable, chance: pl.DataFrame) -> list[str]:
-    """Return what random answers score on average in the metrics of the board, a sentence a condition.
-
-    `chance` is what `attune_bench.stats.chance.chance_of_units` gives; a null value is not said.
-    """
-    found = chance.filter(pl.col("metric").is_in(table.headline)).drop_nulls("chance")
-    notes = []
-    for (condition,), rows in found.group_by("condition", maintain_order=True):
-        values = {row["metric"]: row["chance"] for row in rows.iter_rows(named=True)}
-        said = ", ".join(
-            f"{label(table.metrics[name])} {number(values[name], table.metrics[name])}"
-            for name in table.headline
-            if name in values
-        )
-        under = _under(table, condition) if len(table.conditions) > 1 else ""
-        notes.append(f"Random answers on these data{under} score on average: {said}.")
-    return notes
 
 
 def model_frame(table: ScoreTable) -> pl.DataFrame:
@@ -335,7 +252,7 @@ def comparison_tables(table: ScoreTable, comparisons: pl.DataFrame) -> list[Tabl
         metric, condition = count["metric"], count["condition"]
         within = f"{count['stratum']}: " if "stratum" in count else ""
         title = (
-            f"{within}{label(table.metrics[metric])}{_under(table, condition)}: pairs that differ "
+            f"{within}{label(table.metrics[metric])}{under_condition(table, condition)}: pairs that differ "
             f"{count['significant']} of {count['pairs']} (Holm p < 0.05, family of {count['family']}), "
             f"{count['interval_excludes_0']} by interval alone"
         )
@@ -355,10 +272,6 @@ def comparison_note(table: ScoreTable, options: AnalysisOptions) -> str:
         "Holm p: corrected for the pairs of the table; two models differ where it is below 0.05. mde: minimum "
         "detectable effect, the smallest true difference found with 80% power at an uncorrected 0.05."
     )
-
-
-def _under(table: ScoreTable, condition: str | None) -> str:
-    return "" if condition is None else f", {table.provenance.condition} {condition}"
 
 
 def difference_columns(table: ScoreTable) -> list[Column]:
@@ -386,7 +299,7 @@ def subgroup_tables(table: ScoreTable, frame: pl.DataFrame) -> list[Table]:
     tables: list[Table] = []
     for (metric, model, condition), rows in frame.group_by("metric", "model", "condition", maintain_order=True):
         family = f", family of {plural(rows['p'].count(), 'test')}" if compared else ""
-        under = _under(table, None if condition is None else str(condition))
+        under = under_condition(table, None if condition is None else str(condition))
         title = f"{label(table.metrics[str(metric)])}, {model}{under}{family}"
         tables.append(Table("subgroups", title, columns, rows.to_dicts(), None if tables else frame))
     return tables or [Table("subgroups", "Subgroups", columns, [], frame)]
@@ -428,7 +341,7 @@ def rank_tables(table: ScoreTable, ranks: pl.DataFrame) -> list[Table]:
     ]
     tables: list[Table] = []
     for (condition, metric), rows in ranks.group_by("condition", "metric", maintain_order=True):
-        under = _under(table, None if condition is None else str(condition))
+        under = under_condition(table, None if condition is None else str(condition))
         title = f"Ranks by {label(table.metrics[str(metric)])}{under}"
         tables.append(Table("ranks", title, columns, rows.to_dicts(), None if tables else ranks))
     return tables

@@ -7,14 +7,9 @@ from typing_extensions import Unpack
 
 from attune_bench.report.columns import Table
 from attune_bench.report.outcomes import calls_table, failure_tables
+from attune_bench.report.provenance import provenance_line, standing_notes
 from attune_bench.report.render import Document
-from attune_bench.report.tables import (
-    board,
-    metric_tables,
-    model_frame,
-    provenance_line,
-    standing_notes,
-)
+from attune_bench.report.tables import board, metric_tables, model_frame
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.chance import chance_of_units
 from attune_bench.stats.comparability import check_comparable, differences

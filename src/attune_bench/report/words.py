@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.options import AnalysisOptions
 
-__all__ = ["INTERVALS", "RANDOM_ANSWERS", "drawn", "has_clusters", "in_words", "interval_words"]
+__all__ = ["INTERVALS", "RANDOM_ANSWERS", "drawn", "has_clusters", "in_words", "interval_words", "under_condition"]
 
 INTERVALS: Mapping[str, str] = {
     "percentile-expanded": "expanded percentile",
@@ -67,3 +67,8 @@ def in_words(table: ScoreTable, text: str) -> str:
         return f"{own[:1].upper()}{own[1:]}{found[2]}" if found[1][0].isupper() else f"{own}{found[2]}"
 
     return re.sub(r"\b(unit|cluster|condition)(s?)\b", word, text, flags=re.IGNORECASE)
+
+
+def under_condition(table: ScoreTable, condition: str | None) -> str:
+    """Return the end of a title that names the condition, empty without one."""
+    return "" if condition is None else f", {table.provenance.condition} {condition}"
