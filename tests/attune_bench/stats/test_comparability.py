@@ -30,18 +30,22 @@ OURS: dict[str, Any] = {
     "provider": "openai",
 }
 CONVERSATIONS = load("demo")
+N = 6
+ATTENTIVE = [
+    run.model_dump(by_alias=True, exclude_unset=True)
+    for run in load_runs("demo")
+    if run.em_model == "synthetic/attentive"
+][:N]
 JUDGED = ("avg_draft_judge_score", "avg_draft_binary_alignment")
 
 
 def runs(**settings: dict[str, Any] | None) -> list[Run]:
     """Return the demo's runs of one model under other names, with these settings; None for none."""
-    attentive = [run for run in load_runs("demo") if run.em_model == "synthetic/attentive"][:12]
-    made = []
-    for name, own in settings.items():
-        for run in attentive:
-            content = run.model_dump(by_alias=True, exclude_unset=True) | {"em_model": f"vendor/{name}"}
-            made.append(Run.model_validate(content | (own or {})))
-    return made
+    return [
+        Run.model_validate({**content, "em_model": f"vendor/{name}", **(own or {})})
+        for name, own in settings.items()
+        for content in ATTENTIVE
+    ]
 
 
 def judged(run: Run, judge: str) -> Run:
@@ -65,7 +69,6 @@ VERBS: dict[str, Callable[[Scores], Any]] = {
     "compare_all": lambda scores: scores.compare_all(resamples=50),
     "rank": lambda scores: scores.rank(resamples=50),
     "report": lambda scores: scores.report(resamples=50),
-    "page": lambda scores: scores.report(format="html", resamples=50),
 }
 
 
@@ -89,6 +92,12 @@ def test_a_difference_is_refused_and_named(verb: str, name: str, value: Any, sai
     assert said in str(raised.value)
     assert "--allow-mixed" in str(raised.value)
     VERBS[verb](scores.allow_mixed())
+
+
+def test_a_page_is_refused_too() -> None:
+    scores = scored(runs(a=OURS, b=OURS | {"temperature": 0.7}))
+    with pytest.raises(MixedSettingsError, match="temperature 0 "):
+        scores.report(format="html", resamples=50)
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -122,7 +131,7 @@ def test_what_records_nothing_is_compared_with_ours_only_where_asked() -> None:
 
 def test_one_model_with_two_settings_is_mixed() -> None:
     both = runs(a=OURS, b=OURS | {"prompt_hash": "ef" * 32})
-    of_one = [*both[:6], *(run.model_copy(update={"em_model": "vendor/a"}) for run in both[18:])]
+    of_one = [*both[: N // 2], *(run.model_copy(update={"em_model": "vendor/a"}) for run in both[N + N // 2 :])]
     scores = scored(of_one)
     assert scores.models == ("vendor/a",)
     assert differences(scores) == {"prompts": {"abababababab": ["vendor/a"], "efefefefefef": ["vendor/a"]}}
@@ -139,7 +148,7 @@ def test_a_pair_is_compared_whatever_the_others_are() -> None:
 
 def test_people_and_baselines_are_compared_with_anything() -> None:
     person = [run.model_copy(update={"em_model": "human/ann"}) for run in runs(x=None)]
-    baseline = list(prior(CONVERSATIONS))[:12]
+    baseline = list(prior(CONVERSATIONS))[:N]
     scores = scored([*runs(a=OURS, b=OURS), *person, *baseline])
     assert differences(scores) == {}
     assert scores.rank(resamples=50)["model"].len() == 4
@@ -181,7 +190,7 @@ def test_judges_that_were_asked_in_another_way_are_others(name: str, value: Any,
     ours = [judged(run, "judge/one") for run in runs(a=OURS, b=OURS)]
     shared = {key: OURS[key] for key in ("prompt_hash", "codebook_hash", "temperature", "answer_format")}
     for place, run in enumerate(ours):
-        again = {"judge_settings": shared | ({name: value} if place >= 12 else {})}
+        again = {"judge_settings": shared | ({name: value} if place >= N else {})}
         ours[place] = Run.model_validate(run.model_dump(by_alias=True, exclude_unset=True) | again)
     assert list(differences(scored(ours)).values()) == [
         {"judge/one": ["vendor/a"], f"judge/one ({said})": ["vendor/b"]}
@@ -261,7 +270,7 @@ def test_scores_whose_metrics_all_rest_on_a_setting_are_signed() -> None:
 def test_an_incomplete_run_has_no_strategy_to_differ_in() -> None:
     without = {name: value for name, value in OURS.items() if name != "panas_strategy"}
     ours = runs(a=without, b=without)
-    ours[12:] = [run.model_copy(update={"post_conversation": None}) for run in ours[12:]]
+    ours[N:] = [run.model_copy(update={"post_conversation": None}) for run in ours[N:]]
     assert differences(scored(ours)) == {}
 
 
