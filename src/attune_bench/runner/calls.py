@@ -35,7 +35,15 @@ class CallFailedError(Exception):
 
 
 class SchemaRefusedError(CallFailedError):
-    """The endpoint refused a call that has a schema; it may take the same call without it."""
+    """The endpoint refused a call that has a schema, and took the same call without it.
+
+    Attributes
+    ----------
+    unused : str
+        What answers to calls with schemas, which are not used, had taken; empty where none had come.
+    """
+
+    unused: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,7 +86,8 @@ async def run(
     try:
         return await execution()
     except SchemaRefusedError as error:
-        each = _free(each, f"the schemas of answers are refused ({error})")
+        unused = f"; not used: {error.unused}" if error.unused else ""
+        each = _free(each, f"the schemas of answers are refused ({error})", unused)
     return await execution()
 
 
@@ -142,11 +143,11 @@ def _noted_refusal(
     return next((reason for served, reason in noted.items() if served in asked), None)
 
 
-def _free(each: Sequence[S], why: str) -> list[S]:
+def _free(each: Sequence[S], why: str, unused: str = "") -> list[S]:
     """Return the settings without schemas, and say why."""
     if not all(hasattr(own, "answer_format") for own in each):
         raise RunError(f"{why}, and these settings have no answer_format that could be free")
-    warn(f"{why}; the run asks for JSON without them, as with --free-json")
+    warn(f"{why}; the run asks for JSON without them, as with --free-json{unused}")
     changed: list[S] = [replace(own, answer_format="free") for own in each]  # type: ignore[type-var]  # A dataclass, see RunSettings.
     return changed
 
