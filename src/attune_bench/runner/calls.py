@@ -130,7 +130,7 @@ class Call:
     messages : tuple of Message
         The request.
     schema : mapping
-        JSON schema that the server holds the answer to; empty for an answer in free text.
+        JSON schema of the answer, which is sent with the call; empty for an answer in free text.
     schema_name : str
         Its name, the kind of the call: letters and ``_`` only.
     attempt : int
