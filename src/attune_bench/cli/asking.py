@@ -16,14 +16,14 @@ from attune_bench.cli.options import was_given
 from attune_bench.cli.output import UserError, emit, mistakes
 from attune_bench.cli.reading import first_issue, kind_of, validate_command
 from attune_bench.progress import progress
-from attune_bench.runner import TRIES, RunError, RunOptions, RunSettings, Task, run_sync
+from attune_bench.runner import RunError, RunOptions, RunSettings, Task, run_sync
 from attune_bench.runner.calls import Role
 from attune_bench.runner.console import progress_line, report_outcome, warn
 from attune_bench.runner.estimate import estimate, estimate_text
 from attune_bench.runner.folder import note_source
 from attune_bench.runner.prices import PriceError, read_prices
 from attune_bench.runner.providers import OPENAI_COMPATIBLE, Endpoint, ProviderError, endpoint, provider_name
-from attune_bench.runner.task import answer_format_of
+from attune_bench.runner.running import prepare
 from attune_data.collection import Collection
 from attune_data.loading import load_records
 from attune_data.text import plural
@@ -38,6 +38,7 @@ __all__ = [
     "model_arguments",
     "output_option",
     "print_estimate",
+    "providers_of",
     "run_options",
     "servers_of",
     "usage_errors",
@@ -144,17 +145,29 @@ def load_units(source: str, benchmark: Benchmark, limit: int | None = None, **tr
 
 
 def print_estimate(
-    task: Task[Any, Any], units: Sequence[Any], each: Sequence[RunSettings], options: RunOptions
+    task: Task[Any, Any],
+    units: Sequence[Any],
+    each: Sequence[RunSettings],
+    providers: Mapping[Role, str],
+    *,
+    options: RunOptions,
+    output: Path,
 ) -> None:
-    """Print the number of calls, of tokens and the cost."""
+    """Print the number of calls, of tokens and the cost of a run into a folder."""
+    _, units, each = prepare(task, units, each, providers, output)
     calls = [call for own in each for unit in units for call in task.planned(unit, own)]
-    again = TRIES[answer_format_of(each[0])] - 1
+    again = task.tries(each[0]) - 1
     conditions = f" in {plural(len(each), 'condition')}" if len(each) > 1 else ""
     emit(
         f"{plural(len(units), task.unit)}{conditions}: {plural(len(calls), 'call')} at most, and "
         f"{'one' if again == 1 else f'up to {again}'} more for each answer that cannot be read"
     )
     emit(estimate_text(estimate(calls, each[0].decoding), options.prices))
+
+
+def providers_of(provider: str, roles: Sequence[Role], own: Mapping[str, Any]) -> dict[Role, str]:
+    """Return who serves each role, from the arguments of `servers_of`."""
+    return {role: provider_name(own.get(f"{role}_provider", provider)) for role in roles}
 
 
 def servers_of(

@@ -120,6 +120,16 @@ class VerbCommand(click.Command):
         return found
 
 
+class NamedPath(click.Path):
+    """A path whose name is not empty; an empty one, as of a variable that is not set, would be the folder at hand."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path."""
+        if value == "":
+            self.fail("the name is empty", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 def _click_option(option: Option | Choice) -> click.Option:
     """Return what a benchmark declares as an option of click."""
     names = [f"--{option.name.replace('_', '-')}", option.name]
@@ -131,7 +141,7 @@ def _click_option(option: Option | Choice) -> click.Option:
         return click.Option(names, is_flag=True, default=None, help=option.help)
     kind: Any = click.Choice(option.values) if option.values else option.kind
     if option.kind is Path:
-        kind = click.Path(path_type=Path)
+        kind = NamedPath(path_type=Path)
     help_text = f"{option.help} Several may follow." if option.multiple else option.help
     return click.Option(names, type=kind, multiple=option.multiple, default=None, help=help_text)
 

@@ -15,6 +15,7 @@ from attune_bench.cli.asking import (
     model_arguments,
     output_option,
     print_estimate,
+    providers_of,
     run_options,
     servers_of,
     usage_errors,
@@ -75,7 +76,8 @@ def run(
         options = run_options(given)
         units = load_units(data, chosen, limit, **where_traits(where))
         if dry_run:
-            print_estimate(task, units, each, options)
+            providers = providers_of(provider, roles, of_servers)
+            print_estimate(task, units, each, providers, options=options, output=output)
             return 0
         servers = servers_of(provider, given, roles, of_servers)
         return ask(

@@ -28,7 +28,10 @@ __all__ = [
 ]
 
 AnswerFormat = Literal["schema", "free"]
-"""Whether servers hold answers to the schema of their call, or models answer freely."""
+"""Whether the schema of an answer is sent with its call, or left out.
+
+Whether the server holds to a schema that was sent is not checked; the parse outcomes under ``calls`` show it.
+"""
 
 TRIES: Mapping[AnswerFormat, int] = {"schema": 2, "free": 3}
 """How often an answer that can be read is asked for at most; freely as often as AttuneBench's published runs did."""

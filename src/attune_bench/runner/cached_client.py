@@ -33,12 +33,15 @@ class CachedClient:
         The error of the disk, if that is the reason.
     schema_refusal : SchemaRefusedError or None
         What a server said that takes calls without their schemas only, if that is the reason.
+    of_schemas : Meter
+        Counts the responses to calls with schemas.
     """
 
     def __init__(self, clients: Mapping[Role, Client], cache: Cache, meter: Meter) -> None:
         self.stopped: str | None = None
         self.disk_error: CacheError | OSError | None = None
         self.schema_refusal: SchemaRefusedError | None = None
+        self.of_schemas = Meter(0, 0)
         self._clients = clients
         self._cache = cache
         self._meter = meter
@@ -68,7 +71,8 @@ class CachedClient:
                 elif client.stopped is not None:
                     self._stop(client.stopped)
                 raise
-        self._meter.count(response, role=call.role, is_new=cached is None)
+        for meter in (self._meter, self.of_schemas) if call.schema else (self._meter,):
+            meter.count(response, role=call.role, is_new=cached is None)
         return response
 
     def _key(self, call: Call, attempt: int, job: Job, decoding: Decoding) -> str:

@@ -35,7 +35,15 @@ class CallFailedError(Exception):
 
 
 class SchemaRefusedError(CallFailedError):
-    """The endpoint refused a call that has a schema; it may take the same call without it."""
+    """The endpoint refused a call that has a schema, and took the same call without it.
+
+    Attributes
+    ----------
+    unused : str
+        What answers to calls with schemas, which are not used, had taken; empty where none had come.
+    """
+
+    unused: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +130,7 @@ class Call:
     messages : tuple of Message
         The request.
     schema : mapping
-        JSON schema that the server holds the answer to; empty for an answer in free text.
+        JSON schema of the answer, which is sent with the call; empty for an answer in free text.
     schema_name : str
         Its name, the kind of the call: letters and ``_`` only.
     attempt : int

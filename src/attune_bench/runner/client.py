@@ -86,8 +86,10 @@ class Client:
 
     A call with a schema that is refused with 400, 404 or 422 is sent once more without it, while no other with a
     schema is sent to the model. Where that is answered, no more calls are sent; else the refusal was not the schema's.
-    The folder notes the refusal before that call, and no longer where it was not the schema's. Until a model's server
-    has taken a schema, one call with a schema is under way, so that a refusal costs one call.
+    Where the model's server has taken a schema of that name before, the call failed as one without a schema does.
+    The folder notes the refusal before the call without the schema, as confirmed when its answer is recorded, and no
+    longer where it has none. Until a model's server has taken a schema, one call with a schema is under way, so that
+    a refusal costs one call.
     """
 
     def __init__(
@@ -112,7 +114,8 @@ class Client:
         self._throttle = Throttle(concurrency)
         self._folder = folder
         self._turns: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._taken: set[str] = set()
+        self._begun: set[str] = set()
+        self._taken: set[tuple[str, str]] = set()
         self._refusal = ""
         self._failures = 0
         self._answered = False
@@ -185,7 +188,7 @@ class Client:
                 async with self._shared, AsyncExitStack() as turn:
                     if call.schema:
                         await turn.enter_async_context(self._turns[call.model])
-                        if call.model in self._taken:
+                        if call.model in self._begun:
                             await turn.aclose()
                     began = min(began, loop.time())
                     bound, price = await self._budget.reserve(call, decoding.max_tokens), 0.0
@@ -200,7 +203,7 @@ class Client:
                         self._throttle.answered()
                         self._failures, self._answered = 0, True
                         if sent is not call:
-                            raise SchemaRefusedError(self._refusal)
+                            raise self._refused(call)
                         return result
                     if not result.charged:
                         price = 0.0
@@ -251,25 +254,37 @@ class Client:
         result = await self._post(call, decoding)
         if not call.schema:
             return call, result
+        kind = (call.model, call.schema_name)
+        if isinstance(result, Response):
+            self._taken.add(kind)
         if isinstance(result, Response) or not result.status:  # Silence says nothing, and may last.
-            self._taken.add(call.model)
-        elif result.status in _SCHEMA_REFUSED:
-            if call.model in self._taken:
+            self._begun.add(call.model)
+        elif result.status in _SCHEMA_REFUSED and kind not in self._taken:
+            if call.model in self._begun:
                 await turn.enter_async_context(self._turns[call.model])
-            if self.stopped is not None:
+            if self.stopped is not None or kind in self._taken:
                 return call, result
             served, said = (self.endpoint.provider, call.model), self._said(result.reason)
             if self._folder is not None:
                 note_refusal(self._folder, served, said)
             # What was refused is not charged, so that one bound is enough for both.
-            bare = replace(call, schema={})
-            result = await self._post(bare, decoding)
-            if isinstance(result, Response):
+            bare, answered = replace(call, schema={}), False
+            try:
+                result = await self._post(bare, decoding)
+                answered = isinstance(result, Response)
+            finally:  # Also where this is cancelled.
+                if not answered and self._folder is not None:
+                    remove_refusal(self._folder, served)
+            if answered:
                 self._refusal = self.stopped = said
                 return bare, result
-            if self._folder is not None:
-                remove_refusal(self._folder, served)
         return call, result
+
+    def _refused(self, call: Call) -> SchemaRefusedError:
+        """Confirm that the schema of a call was refused, as the answer without it is recorded."""
+        if self._folder is not None:
+            note_refusal(self._folder, (self.endpoint.provider, call.model), self._refusal, confirmed=True)
+        return SchemaRefusedError(self._refusal)
 
     async def _post(self, call: Call, decoding: Decoding) -> Response | _Fault:
         """Send a request once and read what comes."""

@@ -19,7 +19,7 @@ _TEXT = 500  # characters of a text that is asked for, as a draft
 class Estimate:
     """Calls of one model, and tokens of prompts and responses: about, and at most.
 
-    An answer that cannot be read is asked for once more, which none of these numbers includes.
+    An answer that cannot be read is asked for again, which none of these numbers includes.
     """
 
     calls: int = 0

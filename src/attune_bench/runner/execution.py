@@ -154,8 +154,10 @@ class _Execution:
                 listed = tuple(skipped[name] for name in pending if name in skipped)
                 with suppress(OSError) if client.disk_error else nullcontext():
                     self._list(listed)
-            if client.schema_refusal is not None:
-                raise client.schema_refusal
+            if (refusal := client.schema_refusal) is not None:
+                if answers := client.of_schemas.responses:
+                    refusal.unused = f"{plural(answers, 'answer')} with schemas ({client.of_schemas.spent()})"
+                raise refusal
             if client.disk_error is not None:
                 raise client.disk_error
         unread = [count for count in self._unread.values() if count]

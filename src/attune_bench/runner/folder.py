@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from attune_bench.runner.cache import CacheError
 from attune_data.io.files import write_whole
@@ -29,6 +30,13 @@ _REFUSALS = ".schema_refused.json"
 
 Served = tuple[str, str]
 """A provider and the name of a model that it serves."""
+
+
+class _Refusal(NamedTuple):
+    """What a server said, and whether it has answered the same call without its schema."""
+
+    reason: str
+    confirmed: bool
 
 
 class RunError(Exception):
@@ -96,27 +104,40 @@ def _read_sources(folder: Path) -> list[str]:
 
 
 def noted_refusals(folder: Path) -> dict[Served, str]:
-    """Return which models' servers refused a schema in a folder, with what they said."""
-    try:
-        noted = json.loads((folder / _REFUSALS).read_bytes())
-        return {(entry["provider"], entry["model"]): str(entry["reason"]) for entry in noted}
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
-        return {}
+    """Return which models' servers refused a schema in a folder, with what they said; those confirmed alone."""
+    return {served: refusal.reason for served, refusal in _read_refusals(folder).items() if refusal.confirmed}
 
 
-def note_refusal(folder: Path, served: Served, reason: str) -> None:
-    """Note in a folder that the server of a model refused a schema, and what it said."""
-    _write_refusals(folder, noted_refusals(folder) | {served: reason})
+def note_refusal(folder: Path, served: Served, reason: str, *, confirmed: bool = False) -> None:
+    """Note in a folder that the server of a model refused a schema, and what it said.
+
+    It is confirmed once the server has answered the same call without the schema.
+    """
+    _write_refusals(folder, _read_refusals(folder) | {served: _Refusal(reason, confirmed)})
 
 
 def remove_refusal(folder: Path, served: Served) -> None:
     """Remove the note of a refusal that was not the schema's."""
-    _write_refusals(folder, {other: reason for other, reason in noted_refusals(folder).items() if other != served})
+    _write_refusals(folder, {other: refusal for other, refusal in _read_refusals(folder).items() if other != served})
 
 
-def _write_refusals(folder: Path, noted: Mapping[Served, str]) -> None:
+def _read_refusals(folder: Path) -> dict[Served, _Refusal]:
+    try:
+        noted = json.loads((folder / _REFUSALS).read_bytes())
+        return {
+            (entry["provider"], entry["model"]): _Refusal(str(entry["reason"]), entry["confirmed"] is True)
+            for entry in noted
+        }
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return {}
+
+
+def _write_refusals(folder: Path, noted: Mapping[Served, _Refusal]) -> None:
     if not noted:
         (folder / _REFUSALS).unlink(missing_ok=True)
         return
-    entries = [{"provider": provider, "model": model, "reason": why} for (provider, model), why in noted.items()]
+    entries = [
+        {"provider": provider, "model": model, "reason": refusal.reason, "confirmed": refusal.confirmed}
+        for (provider, model), refusal in noted.items()
+    ]
     write_whole(folder / _REFUSALS, [json.dumps(entries, indent=2).encode() + b"\n"])

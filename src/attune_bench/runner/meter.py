@@ -58,19 +58,27 @@ class Meter:
         """New responses per second."""
         return self.requested / max(monotonic() - self._began, 1e-3)
 
+    @property
+    def _cost(self) -> float:
+        return self.cost + self.judge_cost + self.simulator_cost
+
+    def spent(self) -> str:
+        """Return tokens, and the cost as far as it is known."""
+        spent = f"{self.tokens:,} tokens"
+        if self.responses > self.unpriced:
+            others = {"judges": self.judge_cost, "the simulator": self.simulator_cost}
+            whose = "".join(f" ({dollars(amount)} of {who})" for who, amount in others.items() if amount)
+            spent += f", {dollars(self._cost)} USD{whose}"
+        return spent
+
     def text(self) -> str:
         """Return all of it on one line."""
         parts = [f"{self.done}/{self.units} {self.unit}s", f"{self.responses:,}/{self.calls:,} calls"]
         if self.requested > 1:
             parts.append(f"{self.rate:.1f}/s" if self.rate >= 1 else f"{60 * self.rate:.1f}/min")
-        parts.append(f"{self.tokens:,} tokens")
-        if self.responses > self.unpriced:
-            cost = self.cost + self.judge_cost + self.simulator_cost
-            others = {"judges": self.judge_cost, "the simulator": self.simulator_cost}
-            whose = "".join(f" ({dollars(amount)} of {who})" for who, amount in others.items() if amount)
-            parts.append(f"{dollars(cost)} USD{whose}")
-            if self.responses < self.calls:
-                parts.append(f"about {dollars(cost / (self.responses - self.unpriced) * self.calls)} expected")
+        parts.append(self.spent())
+        if self.unpriced < self.responses < self.calls:
+            parts.append(f"about {dollars(self._cost / (self.responses - self.unpriced) * self.calls)} expected")
         if self.failed:
             parts.append(f"{self.failed} failed")
         return ", ".join(parts)

@@ -17,6 +17,9 @@ from attune_data.text import meant, plural
 
 __all__ = ["Fence", "PromptError", "Prompts", "load_prompts", "read_prompts"]
 
+_README = "README.md"
+_NAMED = 10  # faults
+
 
 class PromptError(ValueError):
     """Templates cannot be used; the text names each with what is wrong."""
@@ -138,8 +141,8 @@ def read_prompts(folder: str | os.PathLike[str] | None, bundled: Prompts) -> Pro
     Parameters
     ----------
     folder : str or path-like, optional
-        A folder with the files of the bundled version: ``*.md`` in UTF-8, under the same names. By default the bundled
-        version itself.
+        A folder with the files of the bundled version: ``*.md`` in UTF-8, under the same names; a ``README.md`` of
+        one's own is passed over. By default the bundled version itself.
     bundled : Prompts
         The version; `Prompts.write` copies it.
 
@@ -151,8 +154,8 @@ def read_prompts(folder: str | os.PathLike[str] | None, bundled: Prompts) -> Pro
     Raises
     ------
     PromptError
-        The folder cannot be read, a template is missing, unknown or not UTF-8, or a placeholder in one is missing or
-        unknown; all of it in one text.
+        The folder cannot be read or has none of the templates, a template is missing, unknown, empty or not UTF-8, or
+        a placeholder in one is missing or unknown; all of it in one text, which names the first ten.
 
     Examples
     --------
@@ -168,14 +171,21 @@ def read_prompts(folder: str | os.PathLike[str] | None, bundled: Prompts) -> Pro
     """
     if folder is None:
         return bundled
+    if not os.fspath(folder):
+        raise PromptError("the name of the folder with the templates is empty")
     if not (root := Path(folder)).is_dir():
         raise PromptError(f"{root} is no folder; expected one with a file for each template")
     texts: dict[str, str] = {}
     faults: list[str] = []
     known = [f"{name}.md" for name in bundled.texts]
-    for path in sorted(root.rglob("*.md")):
+    if not any((root / name).exists() for name in known):
+        raise PromptError(f"none of the templates is in {root}; expected {known[0]} and {len(known) - 1} more")
+    folders = {(root / name).parent for name in known}
+    for path in sorted(path for each in folders for path in each.glob("*.md")):
         name = path.relative_to(root).as_posix()
         if name not in known:
+            if name == _README:
+                continue
             faults.append(f"{name}: no such template; {meant(name, known)}")
             continue
         try:
@@ -188,12 +198,16 @@ def read_prompts(folder: str | os.PathLike[str] | None, bundled: Prompts) -> Pro
     for name, text in texts.items():
         faults += [f"{name}.md{fault}" for fault in _faults(text, bundled.texts[name])]
     if faults:
-        raise PromptError(f"{root}: {plural(len(faults), 'fault')}: {'; '.join(faults)}")
+        more = [f"and {len(faults) - _NAMED} more"] if len(faults) > _NAMED else []
+        raise PromptError(f"{root}: {plural(len(faults), 'fault')}: {'; '.join([*faults[:_NAMED], *more])}")
     return _prompts("custom", texts)
 
 
 def _faults(text: str, bundled: str) -> Iterator[str]:
     """Yield what is wrong with a template, compared with the bundled one of its name."""
+    if bundled.strip() and not text.strip():
+        yield ": empty, and the bundled one is not"
+        return
     for match in Template.pattern.finditer(text):
         if match["invalid"] is not None:
             line, here = text.count("\n", 0, match.start()) + 1, text[match.start() :].splitlines()[0][:10]

@@ -15,8 +15,11 @@ from attune_bench.runner.jobs import Job, RunOptions, RunOutcome, Watch
 from attune_bench.runner.providers import Endpoint
 from attune_bench.runner.task import S, Source, Task, U, answer_format_of, as_sent, condition_of
 from attune_data.record import Record
+from attune_data.text import plural
 
-__all__ = ["run", "run_sync"]
+__all__ = ["prepare", "run", "run_sync"]
+
+_NAMED = 10  # of the units that cannot be run
 
 
 async def run(
@@ -36,7 +39,8 @@ async def run(
     task : Task
         The benchmark.
     units : sequence
-        What is asked about, each once; for instance a `Collection` of conversations.
+        What is asked about, each once; for instance a `Collection` of conversations. Those about which nothing can
+        be asked are left out, and a line on standard error names them.
     settings : RunSettings or sequence of RunSettings
         The model and how it is asked; several for several conditions.
     endpoints : Endpoint or mapping of str to Endpoint
@@ -61,24 +65,19 @@ async def run(
     ------
     RunError
         The folder is in use or cannot be written, or contains other files of these names; two units would have the
-        same file; no units, settings or endpoint are given; a server refuses schemas, and the settings have no
-        ``answer_format``. The cache file is intact.
+        same file; no settings, endpoint or units are given, or none about which anything can be asked; a server
+        refuses schemas, and the settings have no ``answer_format``. The cache file is intact.
     PriceError
         The cost is limited and a price, or the cost of an earlier response, is not known.
     """
     each: list[S] = list(settings) if isinstance(settings, Sequence) else [settings]
-    if not each or not units:
-        raise RunError(f"no {task.unit}s to run" if each else "no settings to run")
-    folders = {task.folder(Path(output), own) for own in each}
-    if len(folders) > 1 or (task.results is not None and len(each) > 1):
-        raise RunError(f"{task.name} is run with one settings at a time; here are {len(each)}")
-    (folder,) = folders
+    files: Mapping[str, str] = getattr(units, "files", {})
     servers = _servers(each, endpoints)
-    if (refusal := _noted_refusal(task, units, each, servers, folder)) is not None:
-        each = _free(each, f"an earlier run in {folder} was refused its schemas ({refusal})")
+    folder, units, each = prepare(
+        task, units, each, {role: server.provider for role, server in servers.items()}, Path(output)
+    )
 
     async def execution() -> RunOutcome:
-        files: Mapping[str, str] = getattr(units, "files", {})
         jobs = [_job(task, unit, own, servers, files.get(unit.id)) for unit in units for own in each]
         within = task.results and task.results(folder, units, each[0], servers)
         return await execute(jobs, servers, folder, options or RunOptions(), watch, unit=task.unit, within=within)
@@ -86,8 +85,52 @@ async def run(
     try:
         return await execution()
     except SchemaRefusedError as error:
-        each = _free(each, f"the schemas of answers are refused ({error})")
+        unused = f"; not used: {error.unused}" if error.unused else ""
+        each = _free(each, f"the schemas of answers are refused ({error})", unused)
     return await execution()
+
+
+def prepare(
+    task: Task[U, S], units: Sequence[U], each: Sequence[S], providers: Mapping[Role, str], output: Path
+) -> tuple[Path, list[U], list[S]]:
+    """Return the folder of a run, its units and its settings, and say what is left out of them before any call.
+
+    Parameters
+    ----------
+    task, units, output
+        As of `run`.
+    each : sequence of RunSettings
+        The settings, as of `run`.
+    providers : mapping of str to str
+        Who serves each role.
+
+    Returns
+    -------
+    tuple of Path, list and list
+        Units without those about which nothing can be asked; settings without schemas, where the folder notes that
+        they were refused.
+
+    Raises
+    ------
+    RunError
+        Nothing is left to run, or the settings would need several folders.
+    """
+    if not each or not units:
+        raise RunError(f"no {task.unit}s to run" if each else "no settings to run")
+    folders = {task.folder(output, own) for own in each}
+    if len(folders) > 1 or (task.results is not None and len(each) > 1):
+        raise RunError(f"{task.name} is run with one settings at a time; here are {len(each)}")
+    (folder,) = folders
+    if unusable := [why for unit in units if (why := task.unusable(unit))]:
+        more = f"; and {len(unusable) - _NAMED} more" if len(unusable) > _NAMED else ""
+        said = f"{plural(len(unusable), task.unit)} cannot be run ({'; '.join(unusable[:_NAMED])}{more})"
+        if len(unusable) == len(units):
+            raise RunError(f"{said}, and no other is given")
+        warn(f"left out: {said}")
+    used = [unit for unit in units if not task.unusable(unit)]
+    if (refusal := _noted_refusal(task, used, each, providers, folder)) is not None:
+        return folder, used, _free(each, f"an earlier run in {folder} was refused its schemas ({refusal})")
+    return folder, used, list(each)
 
 
 def run_sync(
@@ -132,21 +175,21 @@ def _servers(each: Sequence[S], endpoints: Endpoint | Mapping[Role, Endpoint]) -
 
 
 def _noted_refusal(
-    task: Task[U, S], units: Sequence[U], each: Sequence[S], servers: Mapping[Role, Endpoint], folder: Path
+    task: Task[U, S], units: Sequence[U], each: Sequence[S], providers: Mapping[Role, str], folder: Path
 ) -> str | None:
     """Return what a server said that, as the folder notes, refused schemas for a model that is asked; else None."""
     if not (noted := noted_refusals(folder)):
         return None
     calls = (call for unit in units for own in each for call in task.planned(unit, own) if call.schema)
-    asked = {(servers[call.role].provider, call.model) for call in calls}
+    asked = {(providers[call.role], call.model) for call in calls}
     return next((reason for served, reason in noted.items() if served in asked), None)
 
 
-def _free(each: Sequence[S], why: str) -> list[S]:
+def _free(each: Sequence[S], why: str, unused: str = "") -> list[S]:
     """Return the settings without schemas, and say why."""
     if not all(hasattr(own, "answer_format") for own in each):
         raise RunError(f"{why}, and these settings have no answer_format that could be free")
-    warn(f"{why}; the run asks for JSON without them, as with --free-json")
+    warn(f"{why}; the run asks for JSON without them, as with --free-json{unused}")
     changed: list[S] = [replace(own, answer_format="free") for own in each]  # type: ignore[type-var]  # A dataclass, see RunSettings.
     return changed
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
-from attune_bench.runner.answers import AnswerFormat, check_answer_format
+from attune_bench.runner.answers import TRIES, AnswerFormat, check_answer_format
 from attune_bench.runner.calls import Call, Complete, Decoding, Role
 from attune_bench.runner.file_names import unit_file_name
 from attune_bench.runner.providers import Endpoint
@@ -72,7 +72,7 @@ class ModelSettings:
     max_tokens : int
         The most tokens of a response.
     answer_format : {"schema", "free"}
-        Whether servers hold answers to the schema of their call.
+        Whether calls are sent with the schema of their answer, see `AnswerFormat`.
 
     Raises
     ------
@@ -174,6 +174,11 @@ class Task(Generic[U, S]):
         ``folder(output, settings)`` returns the folder of the files.
     fields : callable
         ``fields(unit, settings, source)`` returns fields that are added to the record, see `Source`.
+    tries : callable
+        ``tries(settings)`` returns how often an answer is asked for that cannot be read, by default as `TRIES` says.
+    unusable : callable
+        ``unusable(unit)`` returns in a sentence why nothing can be asked about a unit, which is left out of the run
+        then; an empty text where it can.
     unit_settings : callable
         ``unit_settings(unit, settings)`` returns the settings of a unit, where they depend on it.
     results : callable, optional
@@ -213,6 +218,8 @@ class Task(Generic[U, S]):
     file_name: Callable[[U, S], str] = lambda unit, own: unit_file_name(unit.id, own.model, condition_of(own))
     folder: Callable[[Path, S], Path] = lambda output, _: output
     fields: Callable[[U, S, Source], Mapping[str, Any]] = lambda *_: {}
+    tries: Callable[[S], int] = lambda own: TRIES[answer_format_of(own)]
+    unusable: Callable[[U], str] = lambda _: ""
     unit_settings: Callable[[U, S], S] = lambda _, settings: settings
     results: Callable[[Path, Sequence[U], S, Mapping[Role, Endpoint]], AbstractContextManager[object]] | None = None
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from commands import Call
-from model_server import Json, ModelServer, talk
+from model_server import Json, ModelServer, reply, talk
 
 from attune_bench.benchmarks.attunebench.settings import bundled_prompts as attunebench_prompts
 from attune_bench.benchmarks.eibench.settings import bundled_prompts as eibench_prompts
@@ -66,6 +66,27 @@ def test_an_estimate_of_free_answers_counts_no_schema_and_two_tries_more(call: C
     free, less = estimated("--free-json")
     assert "and up to 2 more for each answer that cannot be read" in free
     assert less < most
+
+
+def test_an_estimate_is_of_the_run_that_the_folder_s_note_makes_free(call: Call) -> None:
+    refused = reply("400 Bad Request", '{"error": "no schemas"}')
+    with ModelServer(lambda _number, body: refused if has_schema(body) else None) as server:
+        given = ("run", "local", "m", "demo", "--limit", 1, "--base-url", server.url)
+        assert call(*given)[0] == 0
+        sent = server.calls
+        status, noted, err = call(*given, "--dry-run")
+        assert server.calls == sent
+    assert (status, noted) == (0, call(*given, "--free-json", "--dry-run")[1])
+    assert "an earlier run in results was refused its schemas" in err
+    assert call(*given, "--dry-run", "-o", "other")[1] != noted
+
+
+@pytest.mark.parametrize("command", ["run", "rejudge"])
+def test_an_empty_name_of_templates_is_an_error(command: str, call: Call) -> None:
+    asked = {"run": ("local", "m", "demo", "--dry-run"), "rejudge": ("results", "--judge-model", "j")}[command]
+    status, _, err = call(command, *asked, "--prompts", "")
+    assert status == 2
+    assert "Invalid value for '--prompts': the name is empty" in err
 
 
 def test_the_switch_is_told_on_one_line_and_the_command_is_the_same(call: Call) -> None:

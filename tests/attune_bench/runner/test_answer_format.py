@@ -1,5 +1,6 @@
 """One answer format in a run: with schemas, without them, or without them once a server has refused them."""
 
+import asyncio
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -7,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from model_server import Fault, Json, ModelServer, answer_to, reply, talk
+from model_server import Fault, Json, ModelServer, answer_to, reply, said, talk
 
 from attune_bench.benchmarks.attunebench.profile.asking import PROFILE, ProfileSettings, profile_options
 from attune_bench.benchmarks.attunebench.rejudging import REJUDGE, drafted_runs
@@ -28,6 +29,7 @@ from attune_bench.runner import (
     read_answer,
     run_sync,
 )
+from attune_bench.runner import run as start
 from attune_data import Conversation, load_runs, load_scenarios
 from attune_data.record import Record
 
@@ -62,9 +64,11 @@ def formats(folder: Path) -> list[str]:
     return [json.loads(path.read_bytes())["answer_format"] for path in sorted(folder.glob("[!._]*.json"))]
 
 
-def noted(folder: Path) -> list[tuple[str, str]]:
+def noted(folder: Path, *, confirmed: bool | None = True) -> list[tuple[str, str]]:
+    """Return whom the note names: confirmed, not yet confirmed, or in either case."""
     path = folder / NOTE
-    return [(one["provider"], one["model"]) for one in json.loads(path.read_bytes())] if path.exists() else []
+    entries = json.loads(path.read_bytes()) if path.exists() else []
+    return [(one["provider"], one["model"]) for one in entries if confirmed in (None, one["confirmed"])]
 
 
 # Without schemas from the beginning.
@@ -130,24 +134,25 @@ def test_a_refusal_costs_one_call_and_all_of_the_run_is_free(
     run_files: Callable[[Path], dict[str, bytes]],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    seen: list[list[tuple[str, str]]] = []
+    seen: list[tuple[list[tuple[str, str]], ...]] = []
 
     def fault(_number: int, body: Json) -> bytes | None:
-        seen.append(noted(tmp_path / "switched"))
+        seen.append(tuple(noted(tmp_path / "switched", confirmed=confirmed) for confirmed in (False, True)))
         return reply(status, '{"error": "no schemas here"}') if has_schema(body) else None
 
     modes = [replace(SETTINGS, mode=mode) for mode in ("default", "verbose")]
     with ModelServer(fault) as server:
         assert run(server, demo[:2], tmp_path / "switched", modes, concurrency=concurrency).finished == 4
         assert list(map(has_schema, server.bodies)) == [True] + [False] * (server.calls - 1)
-        # Noted before the first call without a schema is sent; that one's answer is not paid for again.
-        assert seen == [[], *[[("openai-compatible", "vendor/model")]] * (server.calls - 1)]
+        # Noted before the first call without a schema is sent, confirmed before the next; no answer is paid for again.
+        here = [("openai-compatible", "vendor/model")]
+        assert seen == [([], []), (here, []), *[([], here)] * (server.calls - 2)]
         said, switched = capsys.readouterr().err, server.calls
         run(server, demo[:2], tmp_path / "free", [replace(one, answer_format="free") for one in modes])
         assert server.calls - switched == switched - 1
     assert said.count("\n") == 1
     assert f"status {status[:3]} (no schemas here)" in said
-    assert "the run asks for JSON without them, as with --free-json" in said
+    assert said.endswith("the run asks for JSON without them, as with --free-json\n")
     assert formats(tmp_path / "switched") == ["free"] * 4
     assert run_files(tmp_path / "switched") == run_files(tmp_path / "free")
 
@@ -215,6 +220,89 @@ def test_a_schema_that_is_refused_late_stops_calls_with_schemas_at_once(
     assert formats(tmp_path) == ["free"] * 4
 
 
+def test_one_refusal_of_a_schema_that_was_taken_before_costs_its_unit_alone(
+    demo: list[Conversation], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def names() -> list[str]:
+        return [body["response_format"]["json_schema"]["name"] for body in server.bodies]
+
+    stray: list[str] = []
+
+    def fault(_number: int, body: Json) -> bytes | None:
+        if stray or names().count("post") < 2 or names()[-1] != "post":
+            return None
+        stray.append(body["model"])
+        return reply("400 Bad Request", '{"error": "upstream hiccup"}')
+
+    with ModelServer(fault) as server:
+        outcome = run(server, demo[:3], tmp_path, concurrency=1)
+        assert all(map(has_schema, server.bodies))
+        assert stray == ["vendor/model"]
+        (skipped,) = outcome.skipped
+        assert (skipped.unit_id, outcome.finished, outcome.stopped) == (demo[1].id, 2, None)
+        assert "status 400 (upstream hiccup)" in skipped.reason
+        assert not (tmp_path / NOTE).exists()
+        sent = server.calls
+        # The same command asks for what is missing, and pays for nothing again.
+        assert run(server, demo[:3], tmp_path, concurrency=1).finished == 3
+        assert names()[sent:] == ["post"]
+    assert formats(tmp_path) == ["schema"] * 3
+    assert capsys.readouterr().err == ""
+
+
+def test_what_was_paid_before_a_switch_is_told(
+    demo: list[Conversation], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A draft and a review are answered with schemas; the next kind of schema is refused."""
+    answered: list[str] = []
+
+    def fault(_number: int, body: Json) -> bytes | None:
+        if not has_schema(body):
+            return None
+        name = body["response_format"]["json_schema"]["name"]
+        if name not in ("draft", "read"):
+            return REFUSED
+        answered.append(name)
+        return said('{"drafted_response": "I see.", "emotions": []}', cost=0.25)
+
+    with ModelServer(fault) as server:
+        outcome = run(server, demo[:1], tmp_path, AttuneBenchSettings("vendor/model"), concurrency=1)
+    count = len(answered)
+    assert count > 0
+    # 110 tokens each, as the server counts them.
+    unused = f"; not used: {count} answers with schemas ({110 * count:,} tokens, {0.25 * count:.2f} USD)\n"
+    assert capsys.readouterr().err.endswith(f"as with --free-json{unused.replace('1 answers', '1 answer')}")
+    assert outcome.meter.cost == 0
+
+
+@pytest.mark.parametrize("after", ["cancelled", "killed"])
+def test_a_switch_that_was_broken_off_is_not_believed(after: str, demo: list[Conversation], tmp_path: Path) -> None:
+    """The call without the schema never returns; the next command finds a server that takes schemas."""
+
+    async def broken(server: ModelServer) -> None:
+        local = endpoint("local", base_url=server.url)
+        task = asyncio.create_task(start(TASK, demo[:1], SETTINGS, local, output=tmp_path))
+        while server.calls < 2:
+            await asyncio.sleep(0.01)
+        assert noted(tmp_path, confirmed=None) == [("openai-compatible", "vendor/model")]
+        kept = (tmp_path / NOTE).read_bytes()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert not (tmp_path / NOTE).exists()
+        if after == "killed":  # Then nothing removes the note.
+            (tmp_path / NOTE).write_bytes(kept)
+
+    with ModelServer(lambda _number, body: REFUSED if has_schema(body) else "stall") as server:
+        asyncio.run(broken(server))
+        assert list(map(has_schema, server.bodies)) == [True, False]
+    with ModelServer() as server:
+        assert run(server, demo[:1], tmp_path).finished == 1
+        assert all(map(has_schema, server.bodies))
+    assert formats(tmp_path) == ["schema"]
+    assert noted(tmp_path) == []
+
+
 def test_a_run_refused_for_its_judge_is_free_for_all_roles(demo: list[Conversation], tmp_path: Path) -> None:
     with ModelServer(refuse_of("judge/one")) as server:
         run(server, demo[:1], tmp_path)
@@ -265,17 +353,19 @@ def test_rejudged_runs_keep_the_format_of_their_model_and_record_the_judge_s(
 def test_a_note_of_a_wrong_request_is_removed(
     demo: list[Conversation], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text = json.dumps(demo[1].turns[0].user_message)[1:-1]
+    """The first call of its kind, about the whole conversation; that of the next conversation is taken."""
+    long: list[Any] = []
     seen: dict[bool, set[bool]] = {True: set(), False: set()}
 
     def too_long(_number: int, body: Json) -> bytes | None:
-        its_own = text in json.dumps(body["messages"])
+        if not long and body["response_format"]["json_schema"]["name"] == "post":
+            long.append(body["messages"])
         seen[has_schema(body)].add((tmp_path / NOTE).exists())
-        return reply("400 Bad Request", '{"error": "too long"}') if its_own else None
+        return reply("400 Bad Request", '{"error": "too long"}') if body["messages"] in long else None
 
     with ModelServer(too_long) as server:
         outcome = run(server, demo[:3], tmp_path, concurrency=1)
-    assert [(one.unit_id, "status 400 (too long)" in one.reason) for one in outcome.skipped] == [(demo[1].id, True)]
+    assert [(one.unit_id, "status 400 (too long)" in one.reason) for one in outcome.skipped] == [(demo[0].id, True)]
     assert outcome.stopped is None
     assert seen == {True: {False}, False: {True}}
     assert not (tmp_path / NOTE).exists()

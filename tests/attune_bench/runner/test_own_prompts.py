@@ -91,7 +91,8 @@ def test_every_fault_is_named_at_once(mine: Path) -> None:
     ("name", "text", "fault"),
     [
         ("ask", "$who", ["ask.md: $mood is missing"]),
-        ("ask", "", ["ask.md: $who is missing", "ask.md: $mood is missing"]),
+        ("ask", " \n", ["ask.md: empty, and the bundled one is not"]),
+        ("note", "", ["note.md: empty, and the bundled one is not"]),
         ("note", "$name", ["note.md: $name is no placeholder here", "it has none"]),
         (
             "ask",
@@ -125,13 +126,47 @@ def test_faults_are_counted(mine: Path) -> None:
         read_prompts(mine, SMALL)
 
 
+def test_of_many_faults_the_first_ten_are_named(mine: Path) -> None:
+    for number in range(13):
+        (mine / f"own-{number:02}.md").write_text("x")
+    said = faults(mine)
+    assert [fault for fault in said if "no such template" in fault] == [
+        f"own-{number:02}.md: no such template" for number in range(10)
+    ]
+    assert said[-1] == "and 3 more"
+
+
+def test_only_the_folders_of_the_version_are_read(mine: Path) -> None:
+    (mine / "notes").mkdir()
+    (mine / "notes" / "todo.md").write_text("$5")
+    (mine / "README.md").write_text("It is $5.")
+    assert read_prompts(mine, SMALL).texts == SMALL.texts
+    (mine / "en" / "README.md").write_text("x")
+    assert faults(mine)[0] == "en/README.md: no such template"
+
+
+def test_a_template_may_be_empty_where_the_bundled_one_is(tmp_path: Path) -> None:
+    bundled = Prompts("some", Named({"ask": "$who", "none": "\n"}), "x")
+    bundled.write(tmp_path / "mine")
+    assert read_prompts(tmp_path / "mine", bundled).texts == bundled.texts
+
+
 def test_what_is_no_folder(tmp_path: Path) -> None:
     (tmp_path / "file.md").write_text("$name")
     for path in (tmp_path / "file.md", tmp_path / "nowhere"):
         with pytest.raises(PromptError, match="is no folder; expected one with a file for each template"):
             read_prompts(path, SMALL)
-    (tmp_path / "empty").mkdir()
-    assert faults(tmp_path / "empty") == ["ask.md: missing", "en/turn.md: missing", "note.md: missing"]
+    with pytest.raises(PromptError, match="the name of the folder with the templates is empty"):
+        read_prompts("", SMALL)
+
+
+def test_a_folder_without_any_of_the_templates(tmp_path: Path) -> None:
+    (tmp_path / "notes.md").write_text("$5")
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "ask.md").write_text("$who $mood")
+    with pytest.raises(PromptError) as error:
+        read_prompts(tmp_path, SMALL)
+    assert str(error.value) == f"none of the templates is in {tmp_path}; expected ask.md and 2 more"
 
 
 # In a run.

@@ -22,7 +22,7 @@ from attune_bench.cli.asking import (
     servers_of,
     usage_errors,
 )
-from attune_bench.cli.options import data_option, many, verb
+from attune_bench.cli.options import NamedPath, data_option, many, verb
 from attune_bench.cli.output import UserError, emit, mistakes
 from attune_bench.runner.console import warn
 from attune_bench.runner.folder import noted_sources
@@ -40,7 +40,7 @@ __all__ = ["profile", "rejudge"]
 @click.option("--judge-provider", default="openrouter", show_default=True, help="Who serves the judges.")
 @output_option(None, "Folder for the new run files; by default the name of the first with -rejudged.")
 @click.option("--codebook", type=click.Path(path_type=Path), help="The data set's own codebook, as for run.")
-@click.option("--prompts", type=click.Path(path_type=Path), help="A folder with templates of your own, as for run.")
+@click.option("--prompts", type=NamedPath(path_type=Path), help="A folder with templates of your own, as for run.")
 @asking_options
 @click.pass_context
 def rejudge(

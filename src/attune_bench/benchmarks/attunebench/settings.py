@@ -45,7 +45,7 @@ class AttuneBenchSettings:
     max_tokens : int
         The most tokens of a response.
     answer_format : {"schema", "free"}
-        Whether servers hold answers to the schema of their call; a free answer is asked for once more than another.
+        Whether calls are sent with the schema of their answer; a free answer is asked for once more than another.
     codebook : Codebook
         Where question texts and options come from: the bundled one, or the data set's own.
     prompts : Prompts

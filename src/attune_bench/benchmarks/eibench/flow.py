@@ -31,9 +31,11 @@ from attune_data.text import without_surrogates
 from attune_metrics import anchor_reward, anchor_score
 from attune_metrics.eibench import Anchors
 
-__all__ = ["planned_calls", "run_episode"]
+__all__ = ["TRIES", "planned_calls", "run_episode", "unplayable"]
 
-_TRIES = 3
+TRIES = 3
+"""How often a judgement that can be read is asked for at most, in either answer format."""
+
 _PREVIEW = 200
 
 
@@ -123,13 +125,39 @@ def planned_calls(scenario: Scenario, settings: EIBenchSettings) -> list[Call]:
     return calls
 
 
+def unplayable(scenario: Scenario) -> str:
+    """Return why a scenario cannot be played; an empty text where it can.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+
+    Returns
+    -------
+    str
+        That it has no text from which one of the two could be played, or lacks an anchor.
+
+    Examples
+    --------
+    >>> from attune_data import load_scenarios
+    >>> unplayable(load_scenarios("demo")[0])
+    ''
+    """
+    for side in ("aggressor", "defender"):
+        if not getattr(scenario, f"{side}_profile").system_prompt.strip():
+            return f"scenario {scenario.id!r} has no {side}_profile.system_prompt to play from"
+    if missing := scenario.missing_anchors:
+        return f"scenario {scenario.id!r} has no {' and no '.join(missing)}"
+    return ""
+
+
 class _Episode:
     """The state of an episode on its way."""
 
     def __init__(self, scenario: Scenario, settings: EIBenchSettings) -> None:
-        for side in ("aggressor", "defender"):
-            if not getattr(scenario, f"{side}_profile").system_prompt.strip():
-                raise ValueError(f"the scenario has no {side}_profile.system_prompt to play from")
+        if why := unplayable(scenario):
+            raise ValueError(why)
         self._scenario = scenario
         self._settings = settings
         self._calls = EpisodeCalls(scenario, settings)
@@ -177,7 +205,7 @@ class _Episode:
     def _judge(self, number: int) -> Generator[tuple[Call, int], str, Reaction | None]:
         """Let the person judge the last reply and answer it; None where the judgement cannot be read."""
         call = self._calls.simulator(self._lines, number, self._anger, self._trust)
-        for attempt in range(_TRIES):
+        for attempt in range(TRIES):
             answer = yield call, attempt
             reaction = read_reaction(answer, self._anger, self._trust)
             if reaction is not None:

@@ -48,7 +48,7 @@ class EIBenchSettings:
     max_tokens : int
         The most tokens of a response.
     answer_format : {"schema", "free"}
-        Whether the simulator's server holds its answers to their schema; either way it is asked three times at most.
+        Whether the simulator's calls are sent with the schema of their answer; either way three times at most.
     prompts : Prompts
         The wording of our instructions.
 

@@ -18,7 +18,7 @@ The protocol is that of EIBench's released evaluation, reflection before each re
 - The simulator is asked for an answer of a JSON schema, where its server takes one. Repairs of an answer leave its
   texts alone, and do not close an object that was cut off.
 - A state in place of changes that is no number leaves the state as it was; there it counts 0.
-- A scenario that lacks an anchor is not played.
+- A scenario that lacks an anchor is left out, and named before the first call.
 - The judgement with which a person fell silent is in the history, as an utterance without words. ``thinking`` beside
   the words of the model is what it thought before.
 - ``stop_reason`` in the last utterance tells a stop of the simulator from a silence, both ``simulator_stop``.
@@ -35,7 +35,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from attune_bench.benchmarks.eibench.flow import planned_calls, run_episode
+from attune_bench.benchmarks.eibench.flow import TRIES, planned_calls, run_episode, unplayable
 from attune_bench.benchmarks.eibench.scoring import score
 from attune_bench.benchmarks.eibench.settings import EIBenchSettings, bundled_prompts
 from attune_bench.benchmarks.eibench.summary import model_summary
@@ -113,6 +113,8 @@ TASK: Task[Scenario, EIBenchSettings] = Task(
     name="eibench",
     calls=lambda scenario, settings, _: planned_calls(scenario, settings),
     play=run_episode,
+    tries=lambda _: TRIES,
+    unusable=unplayable,
     settings=_settings,
     unit="scenario",
     file_name=_file_name,

@@ -5,13 +5,18 @@ words are ours; the facts are those of the published calls. `test_official_answe
 """
 
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
+from typing import Any
 
 import pytest
-from telling_conversation import ASKED, BOOK, MODES, PAIRS, SKIPPED, STRATEGIES, WORDS, calls, request
+from model_server import ModelServer, answer_to
+from telling_conversation import ASKED, BOOK, CONVERSATION, MODES, PAIRS, SKIPPED, STRATEGIES, WORDS, calls, request
 
 from attune_bench.benchmarks.attunebench.settings import Strategy
+from attune_bench.runner.calls import Message
 from attune_data.record import Mode
 
 VERBOSE, OMNISCIENT = ("verbose", "verbose_omniscient"), ("omniscient", "verbose_omniscient")
@@ -261,16 +266,51 @@ FACTS = [
 ]
 
 
+def check(fact: Fact, mode: Mode, strategy: Strategy, messages: Sequence[Message]) -> None:
+    said = messages[0 if fact.system else -1]["content"]
+    if mode in fact.modes and strategy in fact.strategies:
+        assert [text for text in fact.shown if text not in said] == []
+        assert [text for text in fact.hidden if text in said] == []
+    elif fact.only_in_modes:
+        assert [text for text in fact.shown if text in said] == []
+
+
 @pytest.mark.parametrize("fact", FACTS, ids=lambda fact: f"{fact.call}: {fact.fact}")
 def test_a_request_says(fact: Fact) -> None:
     for mode, strategy in product(MODES, STRATEGIES):
-        call = calls(mode, strategy)[fact.call]
-        said = call.messages[0]["content"] if fact.system else request(call)
-        if mode in fact.modes and strategy in fact.strategies:
-            assert [text for text in fact.shown if text not in said] == []
-            assert [text for text in fact.hidden if text in said] == []
-        elif fact.only_in_modes:
-            assert [text for text in fact.shown if text in said] == []
+        check(fact, mode, strategy, calls(mode, strategy)[fact.call].messages)
+
+
+@pytest.mark.parametrize(("mode", "strategy"), list(product(MODES, STRATEGIES)))
+def test_what_a_server_receives_of_a_run_says_the_same(
+    mode: Mode, strategy: Strategy, call: Callable[..., tuple[int, str, str]], tmp_path: Path
+) -> None:
+    def answer(body: dict[str, Any]) -> str:
+        ratings = dict.fromkeys(("overall_score", "emotional_appropriateness", "helpfulness", "tone_match"), 4)
+        judged = ratings | {"answers": dict.fromkeys(ASKED, "yes")}
+        return json.dumps(judged) if body["model"] == "judge" else answer_to(body)
+
+    (tmp_path / "one.json").write_bytes(CONVERSATION.to_json())
+    with ModelServer(answer=answer) as server:
+        options = ("--modes", mode, "--panas-strategy", strategy, "--judge-model", "judge", "--base-url", server.url)
+        assert (
+            call(
+                "run", "local", "vendor/model", tmp_path / "one.json", *options, "--free-json", "-o", tmp_path / "runs"
+            )[0]
+            == 0
+        )
+    assert [body for body in server.bodies if "response_format" in body] == []
+    # Which call it is: of the model its request; of the judge, who is shown the draft that was answered, its turn.
+    known = {request(one): name for name, one in calls(mode, strategy).items()}
+    received: dict[str, Sequence[Message]] = {}
+    for body in server.bodies:
+        last = body["messages"][-1]["content"]
+        (turn,) = (number for number in "123" if f"MESSAGE-{number}" in last) if body["model"] == "judge" else "0"
+        received[known[last] if turn == "0" else f"turn-{turn}/judge/judge"] = body["messages"]
+    assert len(server.bodies) == len(received)
+    assert received.keys() == calls(mode, strategy).keys()
+    for fact in FACTS:
+        check(fact, mode, strategy, received[fact.call])
 
 
 def test_what_the_three_strategies_ask_is_all_that_they_change() -> None:

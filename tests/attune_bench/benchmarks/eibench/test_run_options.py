@@ -52,6 +52,34 @@ def test_records_that_had_to_be_left_out_are_told(call: Invoke, tmp_path: Path) 
     assert "1 error in the files; the first: some.jsonl:2 $: " in err
 
 
+def test_scenarios_without_an_anchor_are_named_before_the_first_call_and_not_counted(
+    call: Invoke, tmp_path: Path
+) -> None:
+    scenarios = load_scenarios("demo")[:12]
+    records = [json.loads(scenario.to_line()) for scenario in scenarios]
+    for record in records[1:]:
+        del record["rub_goals"]["target_trust"]
+    (tmp_path / "some.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in records))
+    named = "; ".join(f"scenario '{one.id}' has no rub_goals.target_trust" for one in scenarios[1:11])
+    line = f"attune-bench: left out: 11 scenarios cannot be run ({named}; and 1 more)\n"
+    with ModelServer(answer=willing) as server:
+        given = ["run", "local", "m", tmp_path / "some.jsonl", *SIMULATOR, "--base-url", server.url, "-o", tmp_path]
+        status, out, err = call(*given, "--dry-run")
+        assert (status, server.calls, err.endswith(line)) == (0, 0, True)
+        assert out.startswith("1 scenario: 16 calls at most, and up to 2 more for each answer that cannot be read\n")
+        status, out, err = call(*given)
+        assert (status, err.count(line)) == (0, 1)
+    assert "1/1 scenarios" in out
+    assert "not finished" not in err
+    assert not list(tmp_path.rglob("_skipped*"))
+
+
+@pytest.mark.parametrize("options", [(), ("--free-json",)])
+def test_a_dry_run_says_how_often_a_simulator_is_asked(options: tuple[str, ...], call: Invoke) -> None:
+    _, out, _ = call("run", "local", "m", "demo", *SIMULATOR, "--limit", 1, "--dry-run", *options)
+    assert "and up to 2 more for each answer that cannot be read" in out
+
+
 def test_another_provider_of_the_simulator_is_another_configuration(tmp_path: Path) -> None:
     settings = EIBenchSettings("m", "vendor/person", max_rounds=1, max_tokens=300)
     hashes = {}

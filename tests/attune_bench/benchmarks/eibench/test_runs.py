@@ -323,12 +323,20 @@ def test_a_call_without_an_answer_leaves_its_scenario_out_of_the_results(role: s
     assert not list(tmp_path.rglob("_skipped*"))
 
 
-def test_a_scenario_that_cannot_be_played_is_skipped(tmp_path: Path) -> None:
+def test_a_scenario_that_cannot_be_played_is_left_out_and_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     empty = DEMO[0].model_copy(update={"aggressor_profile": DEMO[0].aggressor_profile.null()})
+    why = f"(scenario '{empty.id}' has no aggressor_profile.system_prompt to play from)"
     with ModelServer(answer=talk) as server:
         outcome = run(server, [empty, DEMO[1]], tmp_path)
-    assert "no aggressor_profile.system_prompt" in outcome.skipped[0].reason
-    assert outcome.finished == 1
+        assert capsys.readouterr().err == f"attune-bench: left out: 1 scenario cannot be run {why}\n"
+        assert (outcome.finished, outcome.meter.units, outcome.skipped) == (1, 1, ())
+        sent = server.calls
+        with pytest.raises(RunError) as error:
+            run(server, [empty], tmp_path)
+        assert server.calls == sent
+    assert str(error.value) == f"1 scenario cannot be run {why}, and no other is given"
 
 
 FAULTS: list[Callable[[Json], bytes | str]] = [

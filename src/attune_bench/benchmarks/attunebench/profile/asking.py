@@ -97,7 +97,7 @@ class ProfileSettings:
     seed, temperature, max_tokens
         Sent with every call.
     answer_format : {"schema", "free"}
-        Whether servers hold answers to the schema of their call; a free answer is asked for once more than another.
+        Whether calls are sent with the schema of their answer; a free answer is asked for once more than another.
     prompts : Prompts
         The wording of the request.
 
