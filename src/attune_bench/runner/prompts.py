@@ -91,8 +91,8 @@ class Prompts:
         >>> with TemporaryDirectory() as folder:
         ...     bundled.write(Path(folder, "mine"))
         ...     mine = read_prompts(Path(folder, "mine"), bundled)
-        >>> mine.version, mine.hash == bundled.hash
-        ('custom', True)
+        >>> mine == bundled
+        True
         """
         Path(folder).mkdir(parents=True)
         for name, text in self.texts.items():
@@ -149,7 +149,7 @@ def read_prompts(folder: str | os.PathLike[str] | None, bundled: Prompts) -> Pro
     Returns
     -------
     Prompts
-        Templates and hash; the version of one's own is ``custom``.
+        Templates and hash; the version of one's own is ``custom``, that of an unchanged copy the bundled one's.
 
     Raises
     ------
@@ -200,7 +200,8 @@ def read_prompts(folder: str | os.PathLike[str] | None, bundled: Prompts) -> Pro
     if faults:
         more = [f"and {len(faults) - _NAMED} more"] if len(faults) > _NAMED else []
         raise PromptError(f"{root}: {plural(len(faults), 'fault')}: {'; '.join([*faults[:_NAMED], *more])}")
-    return _prompts("custom", texts)
+    own = _prompts("custom", texts)
+    return bundled if own.hash == bundled.hash else own
 
 
 def _faults(text: str, bundled: str) -> Iterator[str]:

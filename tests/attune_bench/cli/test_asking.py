@@ -137,6 +137,8 @@ def test_rejudging_in_one_s_own_words(call: Call) -> None:
         judging = ("rejudge", "results", "--judge-model", "j", "--judge-provider", "local", "--base-url", server.url)
         status, _, err = call(*judging, "--prompts", "nowhere")
         assert (status, err) == (2, "attune-bench: nowhere is no folder; expected one with a file for each template\n")
+        with Path("mine/judge-system.md").open("a", encoding="utf-8") as file:
+            file.write("In my words.\n")
         assert call(*judging, "--prompts", "mine")[0] == 0
     (judged,) = made("results-rejudged")
     assert (judged["judge_settings"]["prompt_version"], judged["prompt_version"] == "custom") == ("custom", False)
