@@ -102,10 +102,11 @@ def paired(
             former, latter = map(null, point_estimate(sides, statistic=statistic).tolist())
             clusters = series.count(common)
             low, high, reason = interval_ends(interval, clusters, series.table)
+            undetectable = _undetectable(test, draws.drawn)
             if test.exact and test.differing == 0:
                 reason = f"the two are equal in every {draws.drawn}"
-            elif (undetectable := _undetectable(test, draws.drawn)) is not None:
-                mde, reason = None, reason or f"no minimum detectable effect with {undetectable}"
+            elif undetectable and reason is None:
+                reason = f"no minimum detectable effect with {undetectable}"
             found[place] = Paired(
                 former,
                 latter,
@@ -116,7 +117,7 @@ def paired(
                 null(test.p_min),
                 interval.n,
                 clusters,
-                mde,
+                None if undetectable else mde,
                 reason,
                 test.differing,
                 test.exact,

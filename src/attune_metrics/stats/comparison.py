@@ -204,7 +204,10 @@ def paired_permutation_test(
     observed[(number == 0) & ~np.isnan(observed)] = 0  # equal up to rounding, as in `paired_bootstrap`
     generator = np.random.default_rng(check_whole(seed, "seed", 0))
     rows = check_whole(n_permutations, "n_permutations", 1)
-    many, few = np.flatnonzero(number > MAX_EXACT_CLUSTERS).tolist(), np.flatnonzero(number <= MAX_EXACT_CLUSTERS).tolist()
+    many, few = (
+        np.flatnonzero(number > MAX_EXACT_CLUSTERS).tolist(),
+        np.flatnonzero(number <= MAX_EXACT_CLUSTERS).tolist(),
+    )
 
     tests = {}
     if many:

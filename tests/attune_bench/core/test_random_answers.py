@@ -108,8 +108,9 @@ def test_of_data_every_metric_has_it_expected_or_simulated(conversations: Conver
     assert (simulated["chance"] <= simulated["high"]).all()
     # Nobody judges random drafts, and a score among models is of no single one.
     assert {"avg_draft_judge_score", "composite_z"}.isdisjoint(rows)
-    again, other = (chance(conversations, repeats=2, seed=seed) for seed in (3, 4))
-    assert chance(conversations, repeats=2, seed=3).equals(again)
+    some = conversations[:4]
+    again, other = (chance(some, repeats=2, seed=seed) for seed in (3, 4))
+    assert chance(some, repeats=2, seed=3).equals(again)
     assert values(again, None)[COMPOSITE] != values(other, None)[COMPOSITE]
     assert values(again, None)[PAIRWISE] == values(other, None)[PAIRWISE] == 0.25
     assert again["low"].is_null().all()

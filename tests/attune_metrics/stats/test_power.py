@@ -139,7 +139,9 @@ def test_odd_power_input() -> None:
     with pytest.raises(MetricInputError, match="differ"):
         minimum_detectable_effect([1, 2], [[1, 2], [3, 4]], range(2))
     for difference in (1e-8, 1e-20, 1e-200, 5e-324):
-        with pytest.raises(MetricInputError, match=f"difference {difference} needs more than 2\\^53 units; is it of the"):
+        with pytest.raises(
+            MetricInputError, match=f"difference {difference} needs more than 2\\^53 units; is it of the"
+        ):
             units_needed(A, B, range(8), difference=difference)
     for difference in (0, -1):
         with pytest.raises(MetricInputError, match=f"difference {difference} is not above 0; give its size"):
