@@ -17,6 +17,7 @@ import csv
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from io import StringIO
 from itertools import product
 from math import sqrt
 from pathlib import Path
@@ -27,6 +28,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.special import betaincinv, ndtr, stdtrit
 
+from attune_data.io.files import write_whole
 from attune_metrics.errors import UnreliableIntervalWarning
 from attune_metrics.stats.resampling import Method, bootstrap, bootstrap_distribution, draw_resamples
 
@@ -167,9 +169,10 @@ def read() -> list[Row]:
 
 
 def write(rows: Sequence[Row]) -> None:
-    """Write the rows for `read`."""
-    with NUMBERS.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows([Row._fields, *rows])
+    """Write the rows for `read`, whole or not at all."""
+    text = StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows([Row._fields, *rows])
+    write_whole(NUMBERS, [text.getvalue().encode()])
 
 
 def _by_design(rows: Sequence[Row]) -> Iterator[tuple[Design, dict[str, Row]]]:

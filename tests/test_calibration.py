@@ -1,7 +1,10 @@
 """The tables of coverage on the pages are what the benchmark prints, and its numbers are those of its simulations."""
 
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any, Self
 
+import calibration
 import interval_coverage
 import pytest
 
@@ -29,11 +32,66 @@ def test_numbers_are_complete() -> None:
     assert {row.simulations for row in rows} == {interval_coverage.SIMULATIONS}
 
 
+class _Serial:
+    """A pool of this process."""
+
+    def __init__(self, workers: int) -> None:
+        assert workers == 2
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
+        return map(function, items)
+
+
+@pytest.mark.parametrize(("power", "status"), [(0.8, 0), (0.6, 1)])
+def test_numbers_are_replaced_only_where_all_bounds_hold(
+    power: float, status: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = interval_coverage.read()
+    monkeypatch.setattr(interval_coverage, "NUMBERS", tmp_path / "numbers.csv")
+    interval_coverage.NUMBERS.write_text("before", encoding="utf-8")
+    for module, name, value in (
+        (interval_coverage, "simulate", lambda design: [row for row in rows if row[:3] == _key(design)]),
+        (calibration, "coverage", lambda _: 0.95),
+        (calibration, "rejection", lambda _: 0.05),
+        (calibration, "power", lambda _: power),
+        (calibration, "ProcessPoolExecutor", _Serial),
+    ):
+        monkeypatch.setattr(module, name, value)
+    assert calibration.main() == status
+    if status:
+        assert interval_coverage.NUMBERS.read_text(encoding="utf-8") == "before"
+    else:
+        assert interval_coverage.read() == rows
+    out = capsys.readouterr().out
+    assert ("DOES NOT HOLD" in out) == bool(status)
+    # sqrt(0.95 x 0.05 / 2000) and sqrt(0.8 x 0.2 / 2000).
+    assert "2000 simulations with a standard error of 0.49% at 95% and 0.89% at 80%" in out
+
+
+def test_numbers_are_written_whole_or_not_at_all(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(interval_coverage, "NUMBERS", tmp_path / "numbers.csv")
+    row = interval_coverage.Row(5, "equal", 0.0, "wild", 10, 9, 0.5)
+    interval_coverage.write([row])
+    with pytest.raises(Exception, match="iterable expected"):
+        interval_coverage.write([row, None])  # type: ignore[list-item]  # no row
+    assert interval_coverage.read() == [row]
+    assert [path.name for path in tmp_path.iterdir()] == ["numbers.csv"]
+
+
+def _key(design: interval_coverage.Design) -> tuple[int, str, float]:
+    return design.participants, design.sizes, design.icc
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("design", interval_coverage.DESIGNS[:18], ids=str)
 def test_numbers_are_those_of_the_simulation(design: interval_coverage.Design) -> None:
-    key = design.participants, design.sizes, design.icc
-    known = {row.method: row for row in interval_coverage.read() if row[:3] == key}
+    known = {row.method: row for row in interval_coverage.read() if row[:3] == _key(design)}
     for row in interval_coverage.simulate(design):
         # Another order of additions can move an end across the mean.
         assert abs(row.covered - known[row.method].covered) <= 2

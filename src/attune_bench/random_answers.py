@@ -3,8 +3,10 @@
 It depends on the data: on how often a comparison has no winner, how many options a question has, how far moods moved.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from inspect import signature
 from itertools import chain
+from pathlib import Path
 from statistics import fmean
 from typing import Any
 
@@ -19,6 +21,8 @@ from attune_bench.stats.chance import chance_of_units
 from attune_bench.stats.series import ScoreSeries
 from attune_bench.stats.summary import points
 from attune_data.references import resolve
+from attune_data.text import meant
+from attune_metrics.checks import check_whole
 from attune_metrics.errors import MetricInputError
 from attune_metrics.stats.statistics import STATISTICS
 
@@ -76,7 +80,7 @@ def chance(
     ------
     MetricInputError
         Where the benchmark has no random baseline, the scores do not say what random answers score, the records are of
-        no benchmark or another kind, there are none, or `repeats` is below 1.
+        no benchmark or another kind, there are none, or an option is unknown or out of range.
     ValueError
         Where there is no benchmark of that name.
 
@@ -90,13 +94,15 @@ def chance(
     >>> found.filter(metric="composite_score").select("n", "how").rows()
     [(40, 'simulated')]
     """
+    check_whole(seed, "seed", 0)
+    check_whole(repeats, "repeats", 1)
+    if isinstance(given, str | Path):
+        raise MetricInputError(f"{str(given)!r} is a source, not data; load it first: chance(load({str(given)!r}))")
     if isinstance(given, ScoreTable):
         if benchmark is not None or options:
             named = ", ".join([*(["benchmark"] if benchmark is not None else []), *options])
             raise MetricInputError(f"scores are already made; {named} is for data")
         return _of_scores(given)
-    if repeats < 1:
-        raise MetricInputError(f"repeats is {repeats}; expected 1 or more")
     data = given if isinstance(given, Sequence) else list(given)
     if not len(data):
         raise MetricInputError("no data to answer at random")
@@ -105,8 +111,20 @@ def chance(
     if predict is None:
         raise MetricInputError(f"{chosen.title} has no baseline named {_BASELINE!r}, so that nothing answers at random")
     check_records(chosen, "data", data, chosen.data)
+    _check_options(options, resolve(chosen.score))
     seeds = np.random.SeedSequence(seed).generate_state(repeats).tolist()
     return _simulated(score(data, predict(data, seed=one), benchmark=chosen, **options) for one in seeds)
+
+
+def _check_options(options: Iterable[str], score_records: Callable[..., Any]) -> None:
+    """Refuse what the scoring of a benchmark does not take."""
+    parameters = signature(score_records).parameters.values()
+    if any(one.kind is one.VAR_KEYWORD for one in parameters):
+        return
+    known = ["seed", "repeats", "benchmark", *(one.name for one in parameters if one.kind is one.KEYWORD_ONLY)]
+    for name in options:
+        if name not in known:
+            raise MetricInputError(f"no option {name!r}; {meant(name, known)}")
 
 
 def _of_scores(table: ScoreTable) -> pl.DataFrame:

@@ -116,6 +116,16 @@ def midpoint_cases() -> list[Case]:
         finds("midpoint, ten items", RUN_PANAS, panas(40, 40, ten | {"Proud": 5}), RUN_PANAS, "midpoint-totals"),
         quiet("midpoint is the sum", RUN_PANAS, panas(40, 40, both)),
         quiet("midpoint, nine items", RUN_PANAS, panas(40, 40, {**ten, "Proud": None, "Alert": 7})),
+        # Without one of 4, and with two of 7: 7 x 4 + 2 x 7 = 42, so that the ten are 43 to 49.
+        finds(
+            "midpoint, too high", RUN_PANAS, panas(40, 40, {**ten, "Proud": None, "Alert": 7, "Active": 7}), RUN_PANAS,
+            "midpoint-totals",
+        ),
+        # Nine items of 3 are 27, with a tenth at most 34.
+        finds(
+            "midpoint, too low", RUN_PANAS, panas(40, 40, dict.fromkeys(ten, 3) | {"Proud": None}), RUN_PANAS,
+            "midpoint-totals",
+        ),
         quiet("midpoint, no items", RUN_PANAS, panas(40, 40, {})),
         quiet("one total at the midpoint", RUN_PANAS, panas(40, None, both | {"Upset": 5})),
         finds(
@@ -289,7 +299,11 @@ def test_a_midpoint_issue_says_what_each_protocol_measures(
     runs = load_runs(save(put(run, RUN_PANAS, panas), "run.json"))
     [issue] = runs.found
     # Ten items of 2 are 20.
-    assert "the positive items add up to 20 and the negative items add up to 20; did the tool" in issue.message
+    assert all(text in str(issue.value) for text in ("positive items", "negative items", "20"))
+    assert "?" not in issue.message
+    other = panas | {"items": dict.fromkeys(items, 3)}
+    [another] = load_runs(save(put(run, RUN_PANAS, other), "other.json")).found
+    assert (another.message, another.value != issue.value) == (issue.message, True)
     assert issue.consequence == (
         "kept; protocol released measures the midpoint, not the model; protocol documented uses the items of an affect "
         "where all ten are there"

@@ -11,7 +11,7 @@ import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.analyses.units import per_unit
-from attune_bench.score_table import ScoreTable
+from attune_bench.score_table import ScoreTable, kind_of_group
 from attune_bench.stats.comparability import check_within_conditions
 from attune_bench.stats.intervals import distribution_ends, interval_ends, null
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
@@ -29,6 +29,8 @@ _MIN_MODELS = 6
 
 def metric_correlation(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
     """Return Spearman's correlation between every two metrics, across the models of a condition.
+
+    Baselines and people, see `attune_bench.score_table.kind_of_group`, are no models and left out.
 
     Parameters
     ----------
@@ -66,7 +68,8 @@ def metric_correlation(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) 
     check_within_conditions(scores, metrics)
     values = {metric: series.values(metric) for metric in metrics}
     rows: list[tuple[Any, ...]] = []
-    for condition, groups in series.by_condition().items():
+    for condition, present_groups in series.by_condition().items():
+        groups = [group for group in present_groups if kind_of_group(series.groups[group][0]) == "model"]
         mask = np.logical_or.reduce(series.scored[groups], axis=0)
         resamples = draws.of(mask)
         points = {

@@ -55,8 +55,8 @@ def compare(table: ScoreTable, a: str, b: str, **options: Unpack[AnalysisKeyword
         `attune_metrics.stats.comparison.paired_permutation_test`, ``p_min`` the smallest that it could have been,
         ``p_holm`` corrected for the family, ``significant`` where that is below 0.05. ``mde`` is the minimum detectable
         effect: the smallest true difference that a comparison of this size finds with 80% power at an uncorrected 0.05;
-        null with fewer than 7 clusters. ``reason`` says why there is no interval or no ``mde``, or that the two are
-        equal everywhere.
+        null with fewer than 7 clusters and where ``p_min`` is 0.05 or more. ``reason`` says why there is no interval or
+        no ``mde``, or that the two are equal everywhere.
 
     Raises
     ------

@@ -16,7 +16,12 @@ from attune_bench.stats.series import Draws, Mask, ScoreSeries, group_by_mask
 from attune_data.text import plural
 from attune_metrics.errors import UndefinedMetricWarning
 from attune_metrics.stats.arrays import Floats
-from attune_metrics.stats.comparison import paired_bootstrap, paired_permutation_test
+from attune_metrics.stats.comparison import (
+    MAX_EXACT_CLUSTERS,
+    PermutationTest,
+    paired_bootstrap,
+    paired_permutation_test,
+)
 from attune_metrics.stats.multiplicity import holm
 from attune_metrics.stats.power import MDE_MIN_CLUSTERS, mde_factor, minimum_detectable_effect
 from attune_metrics.stats.resampling import Resamples, bootstrap_distribution
@@ -49,8 +54,10 @@ class Paired(NamedTuple):
     clusters: int
     mde: float | None
     reason: str | None
-    differing: int | None
-    """Clusters that differ, all of whose exchanges were evaluated; None where exchanges were random or none."""
+    differing: int
+    """Clusters in which the two differ."""
+    exact: bool
+    """Whether all of their exchanges were evaluated."""
 
 
 def paired(
@@ -95,12 +102,11 @@ def paired(
             former, latter = map(null, point_estimate(sides, statistic=statistic).tolist())
             clusters = series.count(common)
             low, high, reason = interval_ends(interval, clusters, series.table)
-            # All exchanges of k clusters are 2^k.
-            differing = test.exchanges.bit_length() - 1 if test.exact else None
-            if differing == 0:
+            undetectable = _undetectable(test, draws.drawn)
+            if test.exact and test.differing == 0:
                 reason = f"the two are equal in every {draws.drawn}"
-            elif reason is None and test.clusters < MDE_MIN_CLUSTERS:
-                reason = f"no minimum detectable effect with fewer than {MDE_MIN_CLUSTERS} {draws.drawn}s"
+            elif undetectable and reason is None:
+                reason = f"no minimum detectable effect with {undetectable}"
             found[place] = Paired(
                 former,
                 latter,
@@ -111,11 +117,23 @@ def paired(
                 null(test.p_min),
                 interval.n,
                 clusters,
-                mde,
+                None if undetectable else mde,
                 reason,
-                differing,
+                test.differing,
+                test.exact,
             )
     return [found[place] for place in range(len(one))]
+
+
+def _undetectable(test: PermutationTest, drawn: str) -> str | None:
+    """Return what keeps any effect of this size of data from being significant, None where some would be."""
+    if test.clusters < MDE_MIN_CLUSTERS:
+        return f"fewer than {MDE_MIN_CLUSTERS} {drawn}s"
+    if not test.p_min >= ALPHA:
+        return None
+    if test.exact:
+        return f"only {plural(test.differing, drawn)} that {'differs' if test.differing == 1 else 'differ'}"
+    return f"only {plural(test.exchanges, 'resample')}"
 
 
 def tested(
@@ -143,14 +161,21 @@ def _warn(found: Sequence[Paired], family: str, draws: Draws, options: AnalysisO
     smallest = len(made) * min((one.p_min for one in made if one.p_min is not None), default=0)
     if smallest < ALPHA or all(one.differing == 0 for one in made):
         return
-    if any(one.differing is None for one in made):
-        limit, advice = f"{options.resamples} resamples are", f"use at least {int(len(made) / ALPHA)}"
+    # The smallest p-value of any number of resamples.
+    attainable = len(made) * min(one.p_min or 0 if one.exact else 2.0 ** (1 - one.differing) for one in made)
+    resamples = int(len(made) / ALPHA)
+    if attainable < ALPHA:
+        limit, advice = f"{options.resamples} resamples are", f"use at least {resamples}"
     else:
-        most = max(one.differing or 0 for one in made)
+        most = max(one.differing for one in made)
         # Each cluster more that differs halves the smallest p-value.
-        more = next(number for number in count(1) if smallest / 2**number < ALPHA)
+        more = next(number for number in count(1) if attainable / 2**number < ALPHA)
         limit = f"{plural(most, draws.drawn)} with a difference {'is' if most == 1 else 'are'}"
         advice = f"{more} more would be needed"
+        if most + more > MAX_EXACT_CLUSTERS and options.resamples < resamples:
+            advice += f", and at least {resamples} resamples"
+        if not all(one.exact for one in made):
+            advice += "; more resamples alone do not help"
     warn_out_of_reach(limit, len(made), family, smallest, advice, stacklevel=5)
 
 

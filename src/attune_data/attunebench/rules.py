@@ -141,18 +141,19 @@ def _check_panas(
         ratings = {word.lower(): rating for word, rating in items.items()}
         strange = [word for word in items if word.lower() not in known.emotions]
         _report_unknown(strange, f"{path}.{where}", "unknown-panas-word", known.emotions, findings)
-    for (affect, added), total in zip(_sums_of_ten(ratings, known).items(), totals, strict=True):
-        if None not in (added, total) and added != total:
-            message = f"the ten items add up to {added}"
+    for (affect, (low, high)), total in zip(_sums_of_ten(ratings, known).items(), totals, strict=True):
+        if low == high and total not in (None, low):
+            message = f"the ten items add up to {low}"
             findings.add(f"{path}.total{affect.title()}Affect", "panas-total", "warning", total, message, "kept")
 
 
-def _sums_of_ten(ratings: Mapping[str, int | None], known: _Vocabulary) -> dict[str, int | None]:
-    """Return the sum of the ratings of each affect; None where one of its ten items is missing."""
-    sums: dict[str, int | None] = {}
+def _sums_of_ten(ratings: Mapping[str, int | None], known: _Vocabulary) -> dict[str, tuple[int, int]]:
+    """Return the lowest and highest sum that the ratings of each affect allow; a missing item may be 1 to 7."""
+    sums: dict[str, tuple[int, int]] = {}
     for affect, words in (("positive", known.positive), ("negative", known.negative)):
         rated = [rating for rating in map(ratings.get, words) if rating is not None]
-        sums[affect] = sum(rated) if len(rated) == len(words) else None
+        missing = len(words) - len(rated)
+        sums[affect] = sum(rated) + missing, sum(rated) + 7 * missing
     return sums
 
 
@@ -161,19 +162,19 @@ def _check_predicted_panas(predicted: PredictedPanas, path: str, known: _Vocabul
     totals = (predicted.total_positive_affect, predicted.total_negative_affect)
     if totals == (_MIDPOINT, _MIDPOINT):
         sums = _sums_of_ten({word.lower(): rating for word, rating in predicted.items.items()}, known)
-        others = [
-            f"the {affect} items add up to {added}" for affect, added in sums.items() if added not in (None, _MIDPOINT)
-        ]
-        if others:
+        if not all(low <= _MIDPOINT <= high for low, high in sums.values()):
+            found = {
+                f"{affect} items": low if low == high else f"{low} to {high}" for affect, (low, high) in sums.items()
+            }
             message = (
-                f"{' and '.join(others)}; did the tool that wrote the file not ask for the totals, and fill in the "
-                "midpoint?"
+                f"both totals are {_MIDPOINT}, the midpoint, but the items add up to something else; the tool that "
+                "wrote the file probably filled the totals in without asking for them"
             )
             consequence = (
                 "kept; protocol released measures the midpoint, not the model; protocol documented uses the items of "
                 "an affect where all ten are there"
             )
-            findings.add(path, "midpoint-totals", "warning", list(totals), message, consequence)
+            findings.add(path, "midpoint-totals", "warning", found, message, consequence)
             totals = (None, None)
     _check_panas(predicted.items, totals, path, "items", known, findings)
 

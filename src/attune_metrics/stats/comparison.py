@@ -25,9 +25,10 @@ from attune_metrics.stats.resampling import Interval, Method, Resamples, bootstr
 from attune_metrics.stats.statistics import mean_of_sums, point_estimate
 from attune_metrics.stats.sums import ROUNDING, Statistic, cluster_index, cluster_sums, evaluate, paired_terms, products
 
-__all__ = ["PermutationTest", "paired_bootstrap", "paired_permutation_test"]
+__all__ = ["MAX_EXACT_CLUSTERS", "PermutationTest", "paired_bootstrap", "paired_permutation_test"]
 
-_MOST_EXACT = 12  # clusters, that is 4,096 exchanges
+MAX_EXACT_CLUSTERS = 12
+"""With more clusters that differ, exchanges are random: 12 have 4,096."""
 
 
 def paired_bootstrap(
@@ -121,10 +122,10 @@ class PermutationTest:
         Two-sided, uncorrected; nan without a test.
     p_min : float
         The smallest p-value that a test of this size could have given: of all exchanges, the share with the largest
-        difference, which is ``2 / 2^k`` for a mean of which k clusters differ; of random ones ``1 / (1 +
-        n_permutations)``; nan without a test.
-    n, clusters : int
-        Units that both sides have, and clusters with such a unit.
+        difference, which is ``2 / 2^k`` for a mean of which k clusters differ; of random ones the larger of ``2 / 2^k``
+        and ``1 / (1 + n_permutations)``; nan without a test.
+    n, clusters, differing : int
+        Units that both sides have, clusters with such a unit, and clusters in which the sides differ.
     exchanges : int
         How many exchanges were evaluated; 0 without a test.
     exact : bool
@@ -138,6 +139,7 @@ class PermutationTest:
     p_min: float
     n: int
     clusters: int
+    differing: int
     exchanges: int
     exact: bool
     reason: str | None = None
@@ -157,7 +159,8 @@ def paired_permutation_test(
     In every cluster, all units of both sides change places or none does, and the statistic is computed again from the
     exchanged sums; for a mean this flips signs of differences. Clusters in which the sides are equal change nothing.
     With at most 12 others all exchanges are evaluated, ``p = #(|difference| >= |observed|) / #exchanges`` [1]_; with
-    more, random ones, ``p = (1 + #) / (1 + n_permutations)`` [2]_.
+    more, random ones, ``p = (1 + #) / (1 + n_permutations)`` [2]_, but not below ``2 / 2^k``, the share of the observed
+    exchange and its opposite among all exchanges of the k clusters that differ.
 
     Parameters
     ----------
@@ -201,24 +204,35 @@ def paired_permutation_test(
     observed[(number == 0) & ~np.isnan(observed)] = 0  # equal up to rounding, as in `paired_bootstrap`
     generator = np.random.default_rng(check_whole(seed, "seed", 0))
     rows = check_whole(n_permutations, "n_permutations", 1)
-    many, few = np.flatnonzero(number > _MOST_EXACT).tolist(), np.flatnonzero(number <= _MOST_EXACT).tolist()
+    many, few = (
+        np.flatnonzero(number > MAX_EXACT_CLUSTERS).tolist(),
+        np.flatnonzero(number <= MAX_EXACT_CLUSTERS).tolist(),
+    )
 
     tests = {}
     if many:
         swaps = generator.integers(2, size=(rows, len(sums)), dtype=np.uint8)
-        tests = dict(zip(many, _test(swaps, sums[:, many], statistic, observed[many]), strict=True))
+        found = _test(swaps, sums[:, many], statistic, observed[many], number[many])
+        tests = dict(zip(many, found, strict=True))
     for series in few:
         # All patterns of bits, over the clusters that can change something.
         swaps = np.zeros((2 ** number[series], len(sums)), dtype=np.uint8)
         swaps[:, differ[:, series]] = np.arange(len(swaps))[:, np.newaxis] >> np.arange(number[series]) & 1
-        [tests[series]] = _test(swaps, sums[:, [series]], statistic, observed[[series]], exact=True)
+        one = [series]
+        [tests[series]] = _test(swaps, sums[:, one], statistic, observed[one], number[one], exact=True)
     return [tests[series] for series in range(len(number))]
 
 
 def _test(
-    swaps: NDArray[np.uint8], sums: Floats, statistic: Statistic, observed: Floats, *, exact: bool = False
+    swaps: NDArray[np.uint8],
+    sums: Floats,
+    statistic: Statistic,
+    observed: Floats,
+    differing: NDArray[np.intp],
+    *,
+    exact: bool = False,
 ) -> list[PermutationTest]:
-    """Test each series on the exchanges `swaps` (exchanges, clusters)."""
+    """Test each series on the exchanges `swaps` (exchanges, clusters); in `differing` clusters its sides differ."""
     terms = sums.shape[-1] // 2
     total = sums.sum(axis=0)
     first, second, n = total[:, :terms], total[:, terms:-1], total[:, -1]
@@ -242,8 +256,8 @@ def _test(
         p_values = count / len(swaps)
         smallest = reach(np.fmax.reduce(differences, axis=0)) / len(swaps)
     else:
-        p_values = (1 + count) / (1 + len(swaps))
-        smallest = np.full(len(n), 1 / (1 + len(swaps)))
+        smallest = np.maximum(2.0 ** (1 - differing), 1 / (1 + len(swaps)))
+        p_values = np.maximum(smallest, (1 + count) / (1 + len(swaps)))
     tests = []
     for series, difference in enumerate(observed.tolist()):
         reason = None
@@ -260,6 +274,7 @@ def _test(
                 nan if reason else float(smallest[series]),
                 int(n[series]),
                 clusters[series],
+                int(differing[series]),
                 0 if reason else len(swaps),
                 exact and not reason,
                 reason,

@@ -7,6 +7,7 @@ References
 .. [3] Bloom (1995), Minimum detectable effects, Evaluation Review 19, 547-556.
 """
 
+from bisect import bisect_left
 from collections.abc import Hashable, Iterable
 from math import ceil, inf, nan, sqrt
 from statistics import NormalDist
@@ -184,7 +185,7 @@ def units_needed(a: ArrayLike, b: ArrayLike, clusters: Iterable[Hashable], *, di
     Raises
     ------
     MetricInputError
-        As `minimum_detectable_effect`, and if the difference is not above 0.
+        As `minimum_detectable_effect`, and if the difference is not above 0, or needs more than 2^53 units.
 
     Examples
     --------
@@ -198,14 +199,19 @@ def units_needed(a: ArrayLike, b: ArrayLike, clusters: Iterable[Hashable], *, di
         warn_undefined("units_needed", _CONSTANT if error == 0 else "fewer than two clusters have a value")
         return nan
 
+    if _LIMIT * error / difference > sqrt(2**53 / n):
+        raise MetricInputError(
+            f"difference {difference} needs more than 2^53 units; is it of the same scale as the values?"
+        )
+
     def enough(factor: float) -> int:
         # A cluster more for a difference in the last bits would be rounding.
         return max(MDE_MIN_CLUSTERS, ceil(size * (factor * error / difference) ** 2 * (1 - ROUNDING)))
 
     # The factor falls with the number of clusters, so that no number below that of its limit is enough.
-    needed = enough(_LIMIT)
-    while enough(mde_factor(needed)) > needed:
-        needed += 1
+    low = enough(_LIMIT)
+    known = range(low, enough(mde_factor(low)))
+    needed = low + bisect_left(known, True, key=lambda number: enough(mde_factor(number)) <= number)
     return float(ceil(n * needed / size))
 
 

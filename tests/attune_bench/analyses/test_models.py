@@ -93,6 +93,21 @@ def test_correlation_without_enough_models(scores_of: Build) -> None:
     assert six.select("rho", "models", "reason").rows() == [(None, 6, "one of the two is the same for all models")]
 
 
+def test_correlation_leaves_out_baselines_and_people(scores_of: Build) -> None:
+    generator = np.random.default_rng(2)
+    columns = {name: {F1: generator.random(9).tolist(), VA: generator.random(9).tolist()} for name in "abcdefg"}
+    lowest = {F1: [0.0] * 9, VA: [0.0] * 9}
+    others = {"baseline/chance": lowest, "baseline/prior": lowest, "human/ann": {F1: [1.0] * 9, VA: [1.0] * 9}}
+    models, every = (scores_of(_table(table)) for table in (columns, columns | others))
+    assert metric_correlation(every, metrics=[F1, VA]).equals(metric_correlation(models, metrics=[F1, VA]))
+    # Three models and three others are three models.
+    few = scores_of(_table({name: columns[name] for name in "abc"} | others))
+    row = metric_correlation(few, metrics=[F1, VA]).row(0, named=True)
+    assert (row["rho"], row["models"], row["reason"]) == (None, 3, "fewer than 6 models")
+    none = metric_correlation(scores_of(_table(others)), metrics=[F1, VA]).row(0, named=True)
+    assert (none["rho"], none["models"], none["clusters"], none["reason"]) == (None, 0, 0, "fewer than 6 models")
+
+
 # Win rates.
 
 

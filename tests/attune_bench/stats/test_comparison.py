@@ -58,6 +58,30 @@ def test_minimum_detectable_effect_by_hand(build: Build) -> None:
     assert row["reason"] == "no minimum detectable effect with fewer than 7 participants"
 
 
+@pytest.mark.parametrize(
+    ("differ", "resamples", "p_min", "reason"),
+    [
+        (1, 2_000, 1.0, "only 1 participant that differs"),
+        (3, 2_000, 2 / 8, "only 3 participants that differ"),
+        (5, 2_000, 2 / 32, "only 5 participants that differ"),
+        (6, 2_000, 2 / 64, None),
+        (20, 19, 1 / 20, "only 19 resamples"),
+        (20, 20, 1 / 21, None),
+    ],
+)
+def test_no_effect_is_detectable_where_nothing_could_be_significant(
+    build: Build, differ: int, resamples: int, p_min: float, reason: str | None
+) -> None:
+    a = [float(i % 3 + 1) if i < differ else 0.0 for i in range(24)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        frame = build({"a": a, "b": [0.0] * 24}).compare("a", "b", metrics=M, resamples=resamples)
+    row = frame.row(0, named=True)
+    assert row["p_min"] == p_min
+    assert (row["mde"] is None) == (reason is not None)
+    assert row["reason"] == (reason and f"no minimum detectable effect with {reason}")
+
+
 def test_the_family_is_the_pairs_of_a_metric(build: Build) -> None:
     # a is above b and c in all of six conversations: p = 2/64 each. b - c is +1 and -1 three times: p = 1.
     # Holm: 3 x 2/64, 2 x 2/64 but not below the former, 1.
@@ -287,6 +311,26 @@ def test_a_family_that_could_not_reach_significance_warns(build: Build) -> None:
     one = build({"a": [1.0, 2, 3], "b": [1.0, 2, 4]})
     with pytest.warns(UserWarning, match=r"^1 participant with a difference is too few for 1 test .* 5 more would"):
         one.compare_all(metrics=M)
+
+
+def test_more_resamples_are_not_advised_where_they_do_not_help(build: Build) -> None:
+    # 210 pairs of 21 models on 13 conversations: 210 x 2 / 2^13 = 0.0513, however many resamples; with 14 half of that.
+    rng = np.random.default_rng(8)
+    names = [f"m{number:02}" for number in range(21)]
+    few, enough = (build({name: list(rng.normal(size=size)) for name in names}) for size in (13, 14))
+    limit = "13 participants with a difference are too few for 210 tests (all pairs of models, mode 'default'): "
+    advice = "no Holm-corrected p can be below 0.0513; 1 more would be needed; more resamples alone do not help"
+    with pytest.warns(UserWarning, match=re.escape(limit + advice) + "$"):
+        assert few.compare_all(metrics=M, resamples=9_999)["p_holm"].min() > 0.05  # type: ignore[operator]
+    # Both are too few: 210 / 0.05 = 4,200 resamples.
+    advice = "0.0525; 1 more would be needed, and at least 4200 resamples; more resamples alone do not help"
+    with pytest.warns(UserWarning, match=re.escape(advice) + "$"):
+        few.compare_all(metrics=M, resamples=3_999)
+    with pytest.warns(UserWarning, match=r"4199 resamples are too few for 210 tests .* use at least 4200$"):
+        enough.compare_all(metrics=M, resamples=4_199)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        enough.compare_all(metrics=M, resamples=4_200)
 
 
 def test_bca_of_a_dominant_participant_warns_once_an_analysis(build: Build) -> None:

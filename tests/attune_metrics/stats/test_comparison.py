@@ -60,7 +60,7 @@ def test_a_model_against_itself(method: Any) -> None:
     interval = only(paired_bootstrap(values, values, draw_resamples(range(30)), method=method))
     assert (interval.estimate, interval.low, interval.high, interval.reason) == (0, 0, 0, None)
     test = only(paired_permutation_test(values, values, range(30)))
-    assert test == PermutationTest(0.0, 1.0, 1.0, 29, 29, 1, True)
+    assert test == PermutationTest(0.0, 1.0, 1.0, 29, 29, 0, 1, True)
 
 
 def test_sides_that_are_equal_in_every_cluster() -> None:
@@ -171,8 +171,26 @@ def test_smallest_p_value_of_a_mean() -> None:
 
 def test_smallest_p_value_of_random_exchanges() -> None:
     test = only(paired_permutation_test(np.arange(13.0) - 5.5, np.zeros(13), range(13), n_permutations=199))
-    assert (test.p_min, test.exact) == (1 / 200, False)
+    assert (test.p_min, test.exact, test.differing) == (1 / 200, False, 13)
     assert test.p_value > 0.1
+
+
+@pytest.mark.parametrize("n", [1, 9_999, 99_999])
+def test_more_random_exchanges_than_there_are_different_ones(n: int) -> None:
+    # 13 of 20 clusters differ, all in one direction: of their 8,192 exchanges 2 are as large, however many are drawn.
+    a = np.where(np.arange(20) < 13, 1.0, 0.0)
+    for seed in range(3):
+        test = only(paired_permutation_test(a, np.zeros(20), range(20), n_permutations=n, seed=seed))
+        assert (test.differing, test.p_min) == (13, max(2 / 8_192, 1 / (1 + n)))
+        assert test.p_value >= test.p_min
+
+
+def test_random_p_is_not_below_the_share_of_the_largest_exchanges() -> None:
+    # Of 9,999 random exchanges of 13 clusters, 2.4 are expected to be as large as the largest; none is with a chance of
+    # 9%, which would give 1 / 10,000.
+    a = np.arange(1, 14)
+    p = [only(paired_permutation_test(a, 0 * a, range(13), seed=seed)).p_value for seed in range(30)]
+    assert min(p) == 2 / 8_192
 
 
 def test_smallest_p_value_where_clusters_differ_in_what_the_statistic_ignores() -> None:

@@ -85,6 +85,8 @@ def test_units_needed() -> None:
     for difference in (0.1, 0.3, 0.5, 0.7):
         expected = next(g for g in range(7, 10_000) if mde_factor(g) * ERROR * sqrt(8 / g) <= difference)
         assert units_needed(A, B, range(8), difference=difference) == expected
+    # With many clusters the normal quantiles of any table, with which the variance is 4 / 7.
+    assert units_needed(A, B, range(8), difference=1e-6) == pytest.approx(2.801585**2 * 4 / 7 * 1e12, rel=1e-6)
     # However large the difference, fewer than 7 clusters cannot show it; a pilot may have fewer.
     assert units_needed(A, B, range(8), difference=100) == 7
     assert units_needed(A[:3], B[:3], range(3), difference=100) == 7
@@ -136,6 +138,11 @@ def test_odd_power_input() -> None:
         clustered_standard_error([[1, 2], [3, 4]], range(2))
     with pytest.raises(MetricInputError, match="differ"):
         minimum_detectable_effect([1, 2], [[1, 2], [3, 4]], range(2))
+    for difference in (1e-8, 1e-20, 1e-200, 5e-324):
+        with pytest.raises(
+            MetricInputError, match=f"difference {difference} needs more than 2\\^53 units; is it of the"
+        ):
+            units_needed(A, B, range(8), difference=difference)
     for difference in (0, -1):
         with pytest.raises(MetricInputError, match=f"difference {difference} is not above 0; give its size"):
             units_needed([1, 2], [2, 4], range(2), difference=difference)

@@ -85,7 +85,8 @@ def _pairwise(page: PageScores) -> Section:
         summary(table, **page.options, metrics=[_PAIRWISE]),
         "value",
         "The broken line is what random answers score on average on these data: half of the share of comparisons that "
-        "have a winner. The paper's level of chance, 1/3, is a constant and not drawn.",
+        "have a winner, in each turn; a turn without comparisons counts 1. The paper's level of chance, 1/3, is a "
+        "constant and not drawn.",
         partial(scores_figure, table, metric=_PAIRWISE),
         others=comparison_parts(page, _PAIRWISE),
     )
