@@ -8,9 +8,11 @@ import argparse
 import asyncio
 import json
 import re
+import socket
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from hashlib import sha256
 from typing import Any, Self
 
@@ -127,22 +129,31 @@ class ModelServer:
         """Serve until `end` is set."""
         self._keeps = keeps
         self._loop, self.end = asyncio.get_running_loop(), asyncio.Event()
-        self._connections: set[asyncio.Task[Any]] = set()
-        server = await asyncio.start_server(self._connected, "127.0.0.1", 0, limit=2**24, backlog=512)
-        self.port: int = server.sockets[0].getsockname()[1]
-        ready(self.port)
-        await self.end.wait()
-        server.close()
-        await asyncio.sleep(0.01)  # What was accepted just before gets its connection first.
-        for connection in list(self._connections):
+        self._connections: set[asyncio.Task[None]] = set()
+        # Accepted by hand: what asyncio's own server accepts just before its loop ends is closed by nobody.
+        with socket.create_server(("127.0.0.1", 0), backlog=512) as listener:
+            listener.setblocking(False)
+            self._loop.add_reader(listener, self._accept, listener)
+            self.port: int = listener.getsockname()[1]
+            ready(self.port)
+            await self.end.wait()
+            self._loop.remove_reader(listener)
+        for connection in self._connections:
             connection.cancel()
         await asyncio.gather(*self._connections, return_exceptions=True)
         await asyncio.sleep(0.01)  # Aborted connections are closed in the next round.
 
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._connections.add(task)
+    def _accept(self, listener: socket.socket) -> None:
+        with suppress(OSError):  # A client that is gone already.
+            connection, _ = listener.accept()
+            task = self._loop.create_task(self._connected(connection))
+            self._connections.add(task)
+            task.add_done_callback(self._connections.discard)
+            # A task that is cancelled before it began runs no line of its own.
+            task.add_done_callback(lambda _task: connection.close())
+
+    async def _connected(self, connection: socket.socket) -> None:
+        reader, writer = await asyncio.open_connection(sock=connection, limit=2**24)
         try:
             while True:
                 head = await reader.readuntil(b"\r\n\r\n")
@@ -160,7 +171,6 @@ class ModelServer:
         except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
             pass  # The client, or the server, is done.
         finally:
-            self._connections.discard(task)
             writer.transport.abort()
 
     async def _serve(self, head: bytes, body: Json, writer: asyncio.StreamWriter) -> None:
