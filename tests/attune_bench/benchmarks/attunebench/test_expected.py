@@ -152,11 +152,11 @@ def test_they_are_means_over_units() -> None:
 
 @pytest.mark.parametrize("protocol", BY_PROTOCOL)
 def test_random_answers_score_it_on_average(make_conversation: MakeConversation, protocol: str) -> None:
-    # 8 seeds times 40 conversations, and 300 times the worked example, which is odd in many ways. 37 means and two
+    # 4 seeds times 40 conversations, and 150 times the worked example, which is odd in many ways. 37 means and two
     # protocols: beyond 4.5 standard errors lies one in 150,000, and many move together.
     demo = load("demo")
-    drawn = [score(demo, chance(demo, seed=seed), protocol=protocol) for seed in range(8)]
-    copies = [make_conversation(conversationId=f"c{place}") for place in range(300)]
+    drawn = [score(demo, chance(demo, seed=seed), protocol=protocol) for seed in range(4)]
+    copies = [make_conversation(conversationId=f"c{place}") for place in range(150)]
     for scored in (drawn, [score(copies, chance(copies, seed=1), protocol=protocol)]):
         rows = [
             (row, known[row["unit"]])
