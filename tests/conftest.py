@@ -20,7 +20,7 @@ Json = dict[str, Any]
 
 
 # Properties are tried on fewer examples than by default: there are several hundred of them.
-settings.register_profile("quick", max_examples=50)
+settings.register_profile("quick", max_examples=30)
 settings.load_profile("quick")
 
 

@@ -19,7 +19,7 @@ Json = dict[str, Any]
 
 every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.noun)
 some = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 )
 # What an older spelling is reported as.
 OLDER = {"old-spelling", "number-as-text", "number-where-text", "bare-string", "fraction"}

@@ -12,7 +12,7 @@ from statsmodels.stats.proportion import proportion_confint
 from attune_metrics import MetricInputError, UndefinedMetricWarning
 from attune_metrics.stats.proportions import clopper_pearson_interval, mcnemar_test, wilson_interval
 
-quick = settings(deadline=None, max_examples=50)
+quick = settings(deadline=None, max_examples=30)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from attune_metrics.stats.resampling import Interval, bootstrap, bootstrap_distr
 pytestmark = pytest.mark.filterwarnings("ignore::attune_metrics.errors.UnreliableIntervalWarning")
 
 METHODS = ("percentile-expanded", "percentile", "bca")
-few = settings(deadline=None, max_examples=40)
+few = settings(deadline=None, max_examples=25)
 methods = st.sampled_from(METHODS)
 seeds = st.integers(0, 3)
 

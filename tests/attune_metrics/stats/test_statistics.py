@@ -19,7 +19,7 @@ from attune_metrics.stats.ranking import rank_intervals
 from attune_metrics.stats.resampling import bootstrap, draw_resamples
 from attune_metrics.stats.statistics import STATISTICS, mean_of_means, mean_of_sums, point_estimate
 
-quick = settings(deadline=None, max_examples=50)
+quick = settings(deadline=None, max_examples=30)
 # Sums of these round: cents, values of all sizes, and such as cancel.
 number = st.integers(-10_000, 10_000).map(lambda cents: cents / 100) | st.floats(-1e12, 1e12)
 maybe = number | st.just(nan)
