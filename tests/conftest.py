@@ -24,6 +24,18 @@ settings.register_profile("quick", max_examples=30)
 settings.load_profile("quick")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let the nightly run try more cases of the hostile tests than a submission does."""
+    parser.addoption("--scale", type=int, default=1, help="multiply the cases of the hostile tests by this")
+
+
+@pytest.fixture
+def scale(request: pytest.FixtureRequest) -> int:
+    """Return how many times as many hostile cases are tried as for a submission."""
+    chosen: int = request.config.getoption("--scale")
+    return chosen
+
+
 def pytest_collection_finish() -> None:
     """Take what thousands of tests are made of out of the garbage collector's rounds."""
     gc.collect()
