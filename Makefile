@@ -2,7 +2,16 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-slow lint schemas clean
+# pip of an older Python would look for minutes for versions that it can install.
+define new_environment
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	    echo 'attune-bench needs Python 3.11 or newer, and $(PYTHON) is not: make PYTHON=python3.11' >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	    echo '$(PYTHON) has no module venv: install it (on Debian and Ubuntu the package python3-venv)' >&2; exit 1; }
+	$(PYTHON) -m venv .venv
+endef
+
+.PHONY: demo test test-slow test-nightly lint schemas clean
 
 demo: .venv/installed
 	$(BIN)/attune-bench demo
@@ -13,6 +22,10 @@ test: .venv/installed-dev
 
 test-slow: .venv/installed-dev
 	$(BIN)/python -m pytest -m slow
+
+test-nightly: .venv/installed-dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(BIN)/python tests/nightly.py
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .
@@ -26,11 +39,11 @@ clean:
 	rm -rf .venv dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 .venv/installed: pyproject.toml
-	$(PYTHON) -m venv .venv
+	$(new_environment)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[plots]'
 	touch $@
 
 .venv/installed-dev: pyproject.toml
-	$(PYTHON) -m venv .venv
+	$(new_environment)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	touch $@ .venv/installed
