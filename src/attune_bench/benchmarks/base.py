@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 from attune_data.references import Reference
 
-__all__ = ["Benchmark", "Choice", "Command", "Option", "ScoresFormat", "temperature"]
+__all__ = ["PROMPTS_OPTION", "Benchmark", "Choice", "Command", "Option", "ScoresFormat", "temperature"]
 
 Verb = Literal["score", "run"]
 
@@ -57,6 +58,12 @@ class Option:
     multiple: bool = False
     required: bool = False
     flag: str = ""
+
+
+PROMPTS_OPTION = Option(
+    name="prompts", help="A folder with templates of your own, named as the bundled ones.", verbs=("run",), kind=Path
+)
+"""The option of a benchmark whose task takes templates from a folder, as `attune_bench.runner.prompts` reads them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

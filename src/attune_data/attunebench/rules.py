@@ -157,6 +157,9 @@ def _sums_of_ten(ratings: Mapping[str, int | None], known: _Vocabulary) -> dict[
     return sums
 
 
+_MIDPOINT = 40  # of a total of ten items from 1 to 7
+
+
 def _check_predicted_panas(predicted: PredictedPanas, path: str, known: _Vocabulary, findings: Findings) -> None:
     """Check a predicted PANAS; two totals at the midpoint against the items are one finding."""
     totals = (predicted.total_positive_affect, predicted.total_negative_affect)
@@ -177,9 +180,6 @@ def _check_predicted_panas(predicted: PredictedPanas, path: str, known: _Vocabul
             findings.add(path, "midpoint-totals", "warning", found, message, consequence)
             totals = (None, None)
     _check_panas(predicted.items, totals, path, "items", known, findings)
-
-
-_MIDPOINT = 40
 
 
 def _check_scores(scores: ComputedScores, path: str, known: _Vocabulary, findings: Findings) -> None:

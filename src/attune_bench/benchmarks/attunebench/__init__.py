@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from attune_bench.benchmarks.base import Benchmark, Command, Option, ScoresFormat
+from attune_bench.benchmarks.base import PROMPTS_OPTION, Benchmark, Command, Option, ScoresFormat
 
 __all__ = ["BENCHMARK"]
 
@@ -53,12 +53,7 @@ BENCHMARK = Benchmark(
             verbs=("run",),
             kind=Path,
         ),
-        Option(
-            name="prompts",
-            help="A folder with templates of your own, named as the bundled ones.",
-            verbs=("run",),
-            kind=Path,
-        ),
+        PROMPTS_OPTION,
     ),
     task=f"{_ROOM}.task:TASK",
     baselines=f"{_ROOM}.baselines:BASELINES",

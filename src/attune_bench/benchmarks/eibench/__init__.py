@@ -1,8 +1,6 @@
 """EIBench: models in conversation with simulated people, scored by where it led."""
 
-from pathlib import Path
-
-from attune_bench.benchmarks.base import Benchmark, Choice, Option, temperature
+from attune_bench.benchmarks.base import PROMPTS_OPTION, Benchmark, Choice, Option, temperature
 
 __all__ = ["BENCHMARK"]
 
@@ -63,12 +61,7 @@ BENCHMARK = Benchmark(
             verbs=("score",),
             kind=bool,
         ),
-        Option(
-            name="prompts",
-            help="A folder with templates of your own, named as the bundled ones.",
-            verbs=("run",),
-            kind=Path,
-        ),
+        PROMPTS_OPTION,
     ),
     task=f"{_ROOM}.task:TASK",
     choices=(
