@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from itertools import permutations, product
-from math import dist, nan, perm, sqrt
+from math import dist, fsum, nan, perm, sqrt
 from operator import getitem
 
 from attune_metrics.attunebench._affect import VALENCE_AROUSAL
@@ -101,11 +101,11 @@ def _best_assignment(values: list[list[float]]) -> float:
     """Largest sum of one value per row, no column twice; there are at least as many columns as rows."""
     if perm(len(values[0]), len(values)) <= 24 or len(values) == 1:
         choices = _choices(len(values[0]), len(values))
-        return max([sum(map(getitem, values, columns)) for columns in choices])
+        return max([fsum(map(getitem, values, columns)) for columns in choices])
     from scipy.optimize import linear_sum_assignment  # slow to import, rarely needed
 
     rows, columns = linear_sum_assignment(values, maximize=True)
-    return sum(values[row][column] for row, column in zip(rows.tolist(), columns.tolist(), strict=True))
+    return fsum(values[row][column] for row, column in zip(rows.tolist(), columns.tolist(), strict=True))
 
 
 @cache

@@ -22,7 +22,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import combinations
-from math import comb, nan
+from math import comb, fsum, nan
 from typing import NamedTuple
 
 from attune_metrics.attunebench._entries import turn_entry, with_mean
@@ -169,7 +169,7 @@ def score_random_choices(reference: PreparedComparisons) -> PairwiseScores:
     decided = sum(comparison.winner is not None for comparison in compared)
     pairs = sorted(tuple(sorted(pair[:2], key=str)) for pair in compared)
     rankings = _random_rankings(tuple(reference.wins), tuple(pairs))
-    tau = sum(share * _tau(reference.ranking, ranking) for ranking, share in rankings.items()) if rankings else nan
+    tau = fsum(share * _tau(reference.ranking, ranking) for ranking, share in rankings.items()) if rankings else nan
     return PairwiseScores(decided / (2 * len(compared)), tau)
 
 

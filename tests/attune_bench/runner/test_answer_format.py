@@ -391,7 +391,7 @@ def test_a_server_that_breaks_at_the_call_without_a_schema_is_asked_again(
 def test_a_dead_server_is_not_waited_for_call_by_call(demo: list[Conversation], tmp_path: Path) -> None:
     with ModelServer(lambda _number, _body: "stall") as server:
         run(server, demo[:1], tmp_path, call_timeout=0.1, concurrency=16)
-        assert server.most_under_way > 8
+        assert server.most_under_way > 1  # one after the other there would never be two
 
 
 # A task of somebody else's.

@@ -195,3 +195,9 @@ def test_similarity_lies_in_the_unit_square() -> None:
     assert sqrt(2) >= max(
         sqrt((v - w) ** 2 + (a - b) ** 2) for v, a in VALENCE_AROUSAL.values() for w, b in VALENCE_AROUSAL.values()
     )
+
+
+@pytest.mark.parametrize("shares", [[0.1, 0.2, 0.3], [0.1, 0.2, 0.3, 0.0, 0.0]], ids=["few", "many"])
+def test_similarities_add_up_alike_on_every_python(shares: list[float]) -> None:
+    values = [[share if row == column else 0.0 for column in range(5)] for row, share in enumerate(shares)]
+    assert _best_assignment(values) == 0.6  # one after the other, as sum adds before Python 3.12: 0.6000000000000001

@@ -7,7 +7,7 @@ Answers are drawn as the baseline ``baseline/chance`` draws them, to all turns o
 from collections import Counter
 from functools import cache, lru_cache
 from itertools import combinations
-from math import isnan
+from math import fsum, isnan
 from statistics import fmean
 from typing import Any
 
@@ -169,7 +169,7 @@ def _of_panas(truth: Truth) -> dict[str, float | None]:
         # The metrics of items are means over items, so that all items may have one rating at a time.
         **{name: null(fmean(getattr(one, fields[name]) for one in rated)) for name in _ITEM_METRICS},
         # Those of totals are means over affects, each of one total.
-        **{name: null(sum(share * getattr(one, fields[name]) for share, one in summed)) for name in _TOTAL_METRICS},
+        **{name: null(fsum(share * getattr(one, fields[name]) for share, one in summed)) for name in _TOTAL_METRICS},
     }
 
 
