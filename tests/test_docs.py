@@ -21,6 +21,8 @@ FLAGS = doctest.ELLIPSIS
 
 BLOCK = re.compile(r"(?:`([\w.-]+)`:\n\n)?^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
+LONG = ("scores.md", "testing-a-metric.md")
+
 
 def blocks(page: Path, language: str) -> list[str]:
     """Return a page's blocks of code in a language."""
@@ -69,7 +71,11 @@ def test_pages_with_code_that_runs() -> None:
     assert {"README.md", "from-files-to-a-subgroup.md", "own-results.md", "scores.md"} <= commands
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=pytest.mark.slow) if page.name in LONG else page for page in PAGES],
+    ids=lambda page: page.name,
+)
 def test_page_runs_from_top_to_bottom(page: Path, folder: Path) -> None:
     names: dict[str, Any] = {}
     for file, language, text in BLOCK.findall(page.read_text(encoding="utf-8")):

@@ -40,11 +40,13 @@ def documents(kind: Kind[Any, Any]) -> "SearchStrategy[dict[str, Any]]":
 
     Examples
     --------
-    >>> from hypothesis import find
+    >>> from hypothesis import given, settings
     >>> from attune_data.kinds import EPISODE
-    >>> episode = find(documents(EPISODE), lambda document: document["final_anger"] > 50)
-    >>> episode["final_anger"], episode["scene_tag"]
-    (51, 'support')
+    >>> @settings(max_examples=5)
+    ... @given(documents(EPISODE))
+    ... def test_anger_is_in_its_range(document):
+    ...     assert 0 <= document["final_anger"] <= 100
+    >>> test_anger_is_in_its_range()
     """
     require("hypothesis", "testing")
     if kind.documents is not None:
@@ -61,10 +63,13 @@ def records(kind: Kind[R, Any]) -> "SearchStrategy[R]":
 
     Examples
     --------
-    >>> from hypothesis import find
+    >>> from hypothesis import given, settings
     >>> from attune_data.kinds import SCENARIO
-    >>> find(records(SCENARIO), lambda scenario: scenario.scene == "charm").scene
-    'charm'
+    >>> @settings(max_examples=5)
+    ... @given(records(SCENARIO))
+    ... def test_a_scenario_has_a_scene(scenario):
+    ...     assert scenario.scene in ("support", "defense", "repair", "charm")
+    >>> test_a_scenario_has_a_scene()
     """
     return documents(kind).map(lambda document: _record(kind, document))
 
@@ -81,11 +86,14 @@ def old_spellings(kind: Kind[R, Any]) -> "SearchStrategy[tuple[dict[str, Any], R
 
     Examples
     --------
-    >>> from hypothesis import find
+    >>> from hypothesis import given, settings
     >>> from attune_data.kinds import SCENARIO
-    >>> spelt, scenario = find(old_spellings(SCENARIO), lambda pair: "row" in pair[0])
-    >>> sorted(spelt), scenario.scene
-    (['row', 'row_idx', 'truncated_cells'], 'support')
+    >>> @settings(max_examples=5)
+    ... @given(old_spellings(SCENARIO))
+    ... def test_an_old_spelling_has_the_scene(pair):
+    ...     document, scenario = pair
+    ...     assert document.get("row", document)["scene_tag"].lower() == scenario.scene
+    >>> test_an_old_spelling_has_the_scene()
     """
     drawn = documents(kind)
 
@@ -110,10 +118,13 @@ def broken(kind: Kind[Any, Any]) -> "SearchStrategy[bytes]":
 
     Examples
     --------
-    >>> from hypothesis import find
+    >>> from hypothesis import given, settings
     >>> from attune_data.kinds import DIALOGUE
-    >>> type(find(broken(DIALOGUE), lambda data: not data.startswith(b"{")))
-    <class 'bytes'>
+    >>> @settings(max_examples=5)
+    ... @given(broken(DIALOGUE))
+    ... def test_what_is_written_in_its_place_are_bytes(data):
+    ...     assert isinstance(data, bytes)
+    >>> test_what_is_written_in_its_place_are_bytes()
     """
     drawn, spelt = documents(kind), old_spellings(kind)
 

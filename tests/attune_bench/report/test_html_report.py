@@ -282,6 +282,7 @@ def test_names_are_text(make_scores: Callable[..., Scores], name: str) -> None:
     assert name.replace("\u202e", "\ufffd") in tags.text
 
 
+@pytest.mark.slow
 def test_names_are_text_in_every_section(conversations: Conversations) -> None:
     names = [EVIL, "\u202eright", "a|b", f"{EVIL}{'x' * 400}"]
     runs = [

@@ -101,7 +101,8 @@ def test_a_report_scores_nothing_and_opens_no_file(name: str, format_: Any) -> N
     assert again == first
 
 
-@pytest.mark.parametrize("name", [pytest.param("attunebench", marks=pytest.mark.slow), "eibench"])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["attunebench", "eibench"])
 def test_a_page_with_data_and_results_scores_nothing(name: str) -> None:
     scores, given = scores_named(name), records_of(name)
     scores = scores.keep(groups=[group for group in scores.groups if not group[0].startswith("baseline/")])
@@ -112,7 +113,7 @@ def test_a_page_with_data_and_results_scores_nothing(name: str) -> None:
     assert (calls.scoring, calls.opened) == ([], [])
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [pytest.param(NAMES[0], marks=pytest.mark.slow), *NAMES[1:]])
 def test_scores_that_were_read_need_their_file_no_more(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
