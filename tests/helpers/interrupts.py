@@ -15,7 +15,7 @@ CONCURRENCY = 4
 STOPPED = b"attune-bench: stopped; the same command goes on from here\n"
 OWN_OPTIONS = {"attunebench": ("--judge-model=judge/one",), "eibench": ("--simulator-model=vendor/person",)}
 
-_SCRIPT = Path(sys.executable).with_name("attune-bench")
+SCRIPT = Path(sys.executable).with_name("attune-bench")
 
 
 class Ended(NamedTuple):
@@ -38,7 +38,7 @@ def start(
         prepare()
 
     return subprocess.Popen(
-        [sys.executable, "-Werror", *([_SCRIPT] if code is None else ["-c", code]), *map(str, arguments)],
+        [sys.executable, "-Werror", *([SCRIPT] if code is None else ["-c", code]), *map(str, arguments)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
