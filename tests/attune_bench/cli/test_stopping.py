@@ -16,6 +16,15 @@ MANY = 5
 SECONDS = 10.0
 
 
+def test_little_is_imported_before_signals_are_caught() -> None:
+    # Each of these takes about as long as all that is imported; until then Python itself reports an interruption.
+    slow = ("typing", "re", "contextlib", "threading", "asyncio", "click", "pydantic", "numpy", "polars")
+    code = "import sys; before = {*sys.modules}; import attune_bench.cli; print(*({*sys.modules} - before))"
+    out, err = start(code=code).communicate(timeout=60)
+    assert err == b""
+    assert {"attune_bench.cli.stopping"} == {*out.decode().split()} & {"attune_bench.cli.stopping", *slow}
+
+
 @pytest.mark.parametrize("number", SIGNALS)
 def test_signals_before_the_first_import(number: int, tmp_path: Path) -> None:
     with ModelServer() as server:

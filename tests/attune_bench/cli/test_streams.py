@@ -41,7 +41,7 @@ def test_streams_that_are_closed_lead_nowhere(line: str, status: int, tmp_path: 
 
 @pytest.mark.parametrize(
     "command",
-    ["--version", *(pytest.param(name, marks=pytest.mark.slow) for name in ("--help", "schema run", "describe demo"))],
+    ["--version", *(pytest.param(one, marks=pytest.mark.slow) for one in ("--help", "schema run", "describe demo"))],
 )
 def test_a_full_output_is_one_error(command: str) -> None:
     said = "attune-bench: standard output cannot be written: No space left on device\n"
