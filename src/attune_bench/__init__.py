@@ -1,11 +1,13 @@
 """Scoring, comparison and reports: what joins the records of `attune_data` with the metrics of `attune_metrics`."""
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
 from attune_bench._version import __version__
 
+TYPE_CHECKING = False  # That of typing, whose import would be most of the time before a signal can stop a command.
 if TYPE_CHECKING:
+    from typing import Any
+
     from attune_bench.benchmarks import BENCHMARKS, benchmark_named
     from attune_bench.benchmarks.base import Benchmark, Choice, Option
     from attune_bench.random_answers import chance
@@ -26,7 +28,7 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     """Import a public name when it is first used."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -26,7 +26,7 @@ def progress() -> Iterator[Phase]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    bar = Progress(*columns, console=Console(file=sys.stderr), transient=True)
     began, shown = monotonic(), False
 
     def phase(what: str, total: int | None) -> Callable[[int], None]:

@@ -18,7 +18,7 @@ from pydantic_core import from_json, to_json
 
 from attune_bench.entries import entry_fields, metric_entries
 from attune_bench.score_table import CHANCE, KEYS, UNIT_KEYS, Provenance, ScoreTable
-from attune_data.io.files import write_whole
+from attune_data.io.files import check_input, write_whole
 from attune_data.issues import SourceError
 from attune_metrics.catalog import CATALOG
 from attune_metrics.errors import MetricInputError
@@ -76,6 +76,7 @@ def is_score_file(path: str | os.PathLike[str]) -> bool:
     """Tell whether a file is one that `write_score_file` wrote."""
     target = Path(path)
     try:
+        check_input(target)
         with target.open("rb") as file:
             is_parquet = file.read(4) == b"PAR1"
         return is_parquet and _KEY in pl.read_parquet_metadata(target)

@@ -24,6 +24,7 @@ from attune_bench.stats.subgroups import by
 from attune_bench.stats.summary import summary
 from attune_bench.table_reader import read_description, read_table, table_parts
 from attune_data.collection import Collection
+from attune_data.io.files import read_input
 from attune_data.issues import SourceError, issues_frame
 from attune_data.query import Queryable
 from attune_data.references import resolve
@@ -132,7 +133,7 @@ class Scores(ScoreTable):
         if target.suffix.lower() != ".json":
             return cls.of(read_score_file(target)) if is_score_file(target) else cls.from_table(target)
         try:
-            content = json.loads(target.read_bytes())
+            content = json.loads(read_input(target))
         except OSError as error:
             raise SourceError(f"{path} cannot be read: {error.strerror}") from None
         except (ValueError, RecursionError) as error:

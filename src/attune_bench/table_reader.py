@@ -28,6 +28,7 @@ import polars as pl
 
 from attune_bench.entries import metric_entries
 from attune_bench.score_table import CHANCE, KEYS, UNIT_KEYS, Provenance
+from attune_data.io.files import check_input
 from attune_data.issues import SourceError
 from attune_data.text import meant, plural
 from attune_metrics.errors import MetricInputError
@@ -254,6 +255,7 @@ def read_table(path: str | os.PathLike[str]) -> tuple[pl.DataFrame, int]:
     target = Path(path)
     ending = target.suffix.lower()
     try:
+        check_input(target)
         with target.open("rb"):  # polars has no message of its own for a folder
             pass
         if ending == ".csv":
@@ -294,6 +296,7 @@ def read_description(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict
         Where the file cannot be read.
     """
     try:
+        check_input(path)
         content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise SourceError(f"{path} cannot be read: {error.strerror}") from None

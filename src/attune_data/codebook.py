@@ -17,6 +17,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import ErrorDetails
 
 from attune_data.entries import ABSENT, unknown
+from attune_data.io.files import check_input
 from attune_data.issues import shown
 from attune_data.text import meant, plural
 
@@ -83,6 +84,8 @@ def read_toml(file: Traversable, kind: type[T]) -> T:
     ...     read_toml(file, Named[str])["red"]
     'warm'
     """
+    if isinstance(file, Path):  # no member of a package
+        check_input(file)
     raw = file.read_bytes()
     try:
         document = tomllib.loads(raw.decode("utf-8-sig"))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from attune_data.export import Exportable
+from attune_data.io.files import check_input
 from attune_data.issues import LEFT_OUT, Issue, SourceError, shown
 from attune_data.matching import Traits
 from attune_data.meanings import Column
@@ -82,6 +83,7 @@ class Frames(Queryable, Exportable):
 
         for name, schema in cls.schemas().items():
             try:
+                check_input(folder / f"{name}.parquet")
                 found = pl.read_parquet_schema(folder / f"{name}.parquet")
             except (OSError, pl.exceptions.PolarsError):
                 return False
@@ -180,6 +182,7 @@ def _read(folder: Path, name: str) -> "pl.DataFrame":
 
     path = folder / f"{name}.parquet"
     try:
+        check_input(path)
         return pl.read_parquet(path, glob=False, hive_partitioning=False)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise SourceError(f"{path} cannot be read: {str(error).partition(chr(10))[0]}") from None

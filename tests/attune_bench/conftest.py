@@ -1,11 +1,11 @@
 """Builders for these tests: small conversations and runs, one worked example, ways to call the command line."""
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import interrupts
 import pytest
 
 from attune_bench import Scores, score
@@ -276,12 +276,5 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def run_files() -> Callable[[Path], dict[str, bytes]]:
-    """Read the run files of a folder, by name, without time stamps and durations."""
-
-    def read(folder: Path) -> dict[str, bytes]:
-        timed = re.compile(rb'"(run_timestamp|duration_seconds)": ("[^"]*"|[\d.e+-]+)')
-        found = {path.name: timed.subn(b"", path.read_bytes()) for path in sorted(folder.glob("[!._]*.json"))}
-        assert all(times == 2 for _, times in found.values())
-        return {name: content for name, (content, _) in found.items()}
-
-    return read
+    """Return the function that reads the run files of a folder, by name, without time stamps and durations."""
+    return interrupts.run_files

@@ -3,128 +3,44 @@
 A mistake of the user is one line on standard error that says what to do, and exit status 2.
 """
 
-import sys
-from collections.abc import Sequence
-from io import TextIOWrapper
+from attune_bench.cli import stopping
 
-import click
+TYPE_CHECKING = False  # As in `attune_bench`.
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
 
-from attune_bench._version import __version__
-from attune_bench.benchmarks import BENCHMARKS
-from attune_data.references import resolve
-from attune_data.text import meant
+    from attune_bench.cli.verbs import app
 
 __all__ = ["app", "main"]
 
-_COMMANDS = {
-    "demo": ("score_commands", "Score embedded synthetic data; print the report, write it as a page."),
-    "show": ("data_commands", "Print one record: a conversation with its annotations, a scenario, an episode."),
-    "describe": ("data_commands", "Count the records of a source: by trait, turns, annotations, issues."),
-    "validate": ("data_commands", "Check files of any kind and list every issue."),
-    "schema": ("data_commands", "Print the JSON Schema of a kind of record, or the columns of its tables."),
-    "score": ("score_commands", "Score results against the data they are of."),
-    "report": ("analysis_commands", "Print a report of scores, or write it as a page of HTML."),
-    "compare": ("analysis_commands", "Compare every two models on the units that both were run on."),
-    "rank": ("analysis_commands", "Rank the models, each with the interval of its rank."),
-    "subset": ("analysis_commands", "Score a part of the units, chosen by traits, or each stratum of a trait."),
-    "analyze": ("analysis_commands", "Do further analyses of scores, each with its uncertainty."),
-    "stats": ("analysis_commands", "Print how each metric is distributed over units."),
-    "run": ("run_commands", "Ask a model what a benchmark asks, and write its results; goes on where it stopped."),
-}
 
+def main(arguments: "Sequence[str] | None" = None) -> None:
+    """Run a command and exit with its status.
 
-class _Verbs(click.Group):
-    """The verbs of all benchmarks, then those that one benchmark has alone."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - of the base class
-        """Return the names of all commands."""
-        return [*_COMMANDS, *(command.name for benchmark in BENCHMARKS for command in benchmark.commands)]
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Import and return a command."""
-        found: click.Command
-        if cmd_name in _COMMANDS:
-            module, _ = _COMMANDS[cmd_name]
-            found = resolve(f"attune_bench.cli.{module}:{cmd_name}")
-            return found
-        for benchmark in BENCHMARKS:
-            for command in benchmark.commands:
-                if command.name == cmd_name:
-                    found = resolve(command.command)
-                    return found
-        return None
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that is called; an unknown one is told with the nearest name."""
-        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
-            raise click.UsageError(f"no command {args[0]!r}; {meant(args[0], self.list_commands(ctx))}", ctx)
-        return super().resolve_command(ctx, args)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """Write the list of commands without importing any."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
-        for benchmark in BENCHMARKS:
-            if benchmark.commands:
-                with formatter.section(f"Commands of {benchmark.title}"):
-                    formatter.write_dl([(command.name, command.help) for command in benchmark.commands])
-
-
-@click.group(
-    name="attune-bench",
-    cls=_Verbs,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    help="Score how well language models read people's feelings and preferences, against what the people said.",
-    epilog="Begin with: attune-bench demo. What a command takes: attune-bench COMMAND --help.",
-)
-@click.version_option(__version__, message="%(version)s")
-def app() -> None:
-    """Run a command."""
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command and exit with its status: 0, 1 where `validate` found errors, 2 for a mistake in the call."""
-    for stream in (sys.stdout, sys.stderr):
-        # A terminal or pipe that cannot show a character gets its escape, not a traceback.
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+    The status is 0, 1 where `validate` found errors or a run left something out, 2 for a mistake in the call or an
+    output that cannot be written, 130 where SIGINT or SIGTERM stopped it. Without `arguments` those of the process
+    are taken, and its signals and closed standard streams are taken care of; with them both are the caller's.
+    """
+    # In one try, and before the imports, which take a while: wherever a signal comes, the process ends the same way.
     try:
-        status = app.main(arguments, prog_name="attune-bench", standalone_mode=False)
-    except click.exceptions.NoArgsIsHelpError as error:
-        sys.stdout.write(f"{error.format_message()}\n")
-        status = 0
-    except click.ClickException as error:
-        called = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "attune-bench"
-        text = " ".join(error.format_message().split())
-        _fail(f"{text}{'' if text.endswith(('.', '?', '!')) else '.'} See: {called} --help")
-    except click.Abort:
-        sys.exit(130)
-    except BrokenPipeError:
-        # The reader, `head` for instance, has seen enough; nothing may be flushed into the closed pipe at exit.
-        sys.stdout = None  # what the interpreter accepts for a closed stream
-        sys.exit(1)
-    except (ValueError, ImportError) as error:
-        if not _is_mistake(error):
-            raise
-        _fail(str(error))
-    sys.exit(status if isinstance(status, int) else 0)
+        if arguments is None:
+            stopping.prepare_process()
+        from attune_bench.cli.verbs import call
+
+        call(arguments)
+    except BaseException:
+        # At once, without a call: from here on nothing is to be cleaned up.
+        stopping.process.react = stopping.leave
+        if stopping.process.stopped:
+            stopping.leave()
+        raise
 
 
-def _is_mistake(error: Exception) -> bool:
-    """Tell whether an error is one that the user can mend: of a source, an option, a missing extra."""
-    from attune_bench.cli.output import UserError
-    from attune_data.issues import LoadError, PublishError, SourceError
-    from attune_metrics.errors import MetricInputError
+def __getattr__(name: str) -> "Any":
+    """Import the commands when they are first used."""
+    if name != "app":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from attune_bench.cli import verbs
 
-    if isinstance(error, ImportError):
-        return "attune-bench[" in str(error)
-    return isinstance(error, (UserError, SourceError, LoadError, PublishError, MetricInputError))
-
-
-def _fail(message: str) -> None:
-    from attune_data.text import printable
-
-    sys.stderr.write(f"attune-bench: {printable(message)}\n")
-    sys.exit(2)
+    return verbs.app

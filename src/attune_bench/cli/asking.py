@@ -1,8 +1,9 @@
 """What the commands that ask models share: their options, their mistakes, one run and what is said of it."""
 
+import asyncio
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -15,8 +16,9 @@ from attune_bench.benchmarks.base import Benchmark, temperature
 from attune_bench.cli.options import was_given
 from attune_bench.cli.output import UserError, emit, mistakes
 from attune_bench.cli.reading import first_issue, kind_of, validate_command
+from attune_bench.cli.stopping import process
 from attune_bench.progress import progress
-from attune_bench.runner import RunError, RunOptions, RunSettings, Task, run_sync
+from attune_bench.runner import RunError, RunOptions, RunOutcome, RunSettings, Task, run
 from attune_bench.runner.calls import Role
 from attune_bench.runner.console import progress_line, report_outcome, warn
 from attune_bench.runner.estimate import estimate, estimate_text
@@ -103,14 +105,11 @@ def asking_options(function: F) -> F:
 
 @contextmanager
 def usage_errors() -> Iterator[None]:
-    """Turn what the user can mend into one line; Ctrl-C too, with exit status 130."""
+    """Turn what the user can mend into one line; say when it is stopped by a signal."""
+    process.words = "attune-bench: stopped; the same command goes on from here\n"
     try:
         yield
-    except KeyboardInterrupt:
-        sys.stderr.write("attune-bench: stopped; the same command goes on from here\n")
-        sys.exit(130)
-    except OSError as error:
-        raise UserError(f"{error.filename}: {error.strerror}" if error.filename else str(error)) from None
+        process.words = ""
     except (RunError, ProviderError, PriceError) as error:
         raise UserError(str(error)) from None
 
@@ -247,7 +246,7 @@ def ask(
     """
     options = replace(options, command=_command(ctx, servers, output))
     with progress_line() as watch:
-        outcome = run_sync(task, units, settings, servers, output=output, options=options, watch=watch)
+        outcome = _run(run(task, units, settings, servers, output=output, options=options, watch=watch))
     if outcome.finished:
         note_source(output, source)
     status = report_outcome(outcome, made)
@@ -256,6 +255,21 @@ def ask(
         line = command_line("score", (), {"--results": outcome.folder, "--data": source, **forced})
         emit(f"next: {line}")
     return status
+
+
+def _run(running: Coroutine[Any, Any, RunOutcome]) -> RunOutcome:
+    """Run a coroutine, which the first signal cancels."""
+
+    async def stoppable() -> RunOutcome:
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        assert task is not None  # noqa: S101 - for the type checker
+        before, process.react = process.react, lambda: loop.call_soon_threadsafe(task.cancel)
+        try:
+            return await running
+        finally:
+            process.react = before
+
+    return asyncio.run(stoppable())
 
 
 def _command(ctx: click.Context, servers: Mapping[Role, Endpoint], output: Path) -> str:

@@ -168,7 +168,7 @@ def _check(key: object, response: Response) -> None:
     """Raise where a line is of other types than this class writes."""
     if not isinstance(key, str) or not isinstance(response.text, str):
         raise TypeError
-    for amount in (response.prompt_tokens, response.completion_tokens, response.cost, response.bound):
+    for amount in (response.prompt_tokens, response.completion_tokens, response.cost, response.bound, response.seconds):
         if amount is not None and _amount(amount) < 0:
             raise ValueError
 

@@ -95,6 +95,8 @@ class Response:
         US dollars; None where neither the server nor a price tells.
     bound : float or None
         The most that it may have cost, where the cost was limited.
+    seconds : float or None
+        From sending the request that was answered to the end of the response; None where it was not measured.
     """
 
     text: str
@@ -102,6 +104,7 @@ class Response:
     completion_tokens: int | None = None
     cost: float | None = None
     bound: float | None = None
+    seconds: float | None = None
 
 
 def attempt_id(id: str, attempt: int) -> str:  # noqa: A002 - the name of the attribute

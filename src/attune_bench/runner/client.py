@@ -289,7 +289,8 @@ class Client:
     async def _post(self, call: Call, decoding: Decoding) -> Response | _Fault:
         """Send a request once and read what comes."""
         body = json.dumps(self._body(call, decoding)).encode()
-        data = bytearray()
+        data, loop = bytearray(), asyncio.get_running_loop()
+        began = loop.time()
         try:
             async with (
                 asyncio.timeout(self._timeout),
@@ -307,6 +308,7 @@ class Client:
             unsent = name in ("ConnectError", "ConnectTimeout")
             reason = "no connection" if unsent else f"the connection broke ({name})"
             return _Fault(reason, retried=True, charged=not unsent)
+        seconds = round(loop.time() - began, 3)
         payload = _json(data)
         status = response.status_code
         if response.is_success:
@@ -319,7 +321,7 @@ class Client:
         if text is None:
             return _Fault("a response that is not of the OpenAI protocol", retried=True, charged=True)
         text = self.endpoint.redact(text, min_length=_SHORTEST)
-        return self._response(call, text, payload.get("usage"))
+        return self._response(call, text, payload.get("usage"), seconds)
 
     def _body(self, call: Call, decoding: Decoding) -> dict[str, Any]:
         provider = self.endpoint.provider
@@ -340,14 +342,14 @@ class Client:
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
         return body
 
-    def _response(self, call: Call, text: str, usage: Any) -> Response:
+    def _response(self, call: Call, text: str, usage: Any, seconds: float) -> Response:
         counted = usage if isinstance(usage, dict) else {}
         prompt, completion = (_amount(counted.get(f"{what}_tokens")) for what in ("prompt", "completion"))
         cost = _amount(counted.get("cost"))
         if cost is None and prompt is not None and completion is not None and call.model in self._prices:
             cost = self._prices[call.model].of(int(prompt), int(completion))
         prompt_tokens, completion_tokens = (None if n is None else int(n) for n in (prompt, completion))
-        return Response(text, prompt_tokens, completion_tokens, cost)
+        return Response(text, prompt_tokens, completion_tokens, cost, seconds=seconds)
 
 
 def _json(data: bytes | bytearray) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from time import monotonic
 
 from attune_bench.runner.jobs import RunOutcome
@@ -67,7 +67,8 @@ def report_outcome(outcome: RunOutcome, made: str = "file") -> int:
 def warn(text: str) -> None:
     """Write a line to standard error, on a terminal in place of a line of progress."""
     clear = "\r\x1b[K" if sys.stderr.isatty() else ""
-    sys.stderr.write(f"{clear}attune-bench: {printable(text)}\n")
+    with suppress(OSError):
+        sys.stderr.write(f"{clear}attune-bench: {printable(text)}\n")
 
 
 def _say(text: str) -> None:

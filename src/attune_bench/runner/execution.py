@@ -27,6 +27,7 @@ __all__ = ["execute"]
 
 _CACHE = ".cache.jsonl"
 _TICK = 0.5
+_DURATION = "duration_seconds"
 _COSTS: dict[Role, str] = {"model": "api_cost", "judge": "judge_cost", "simulator": "simulator_cost"}
 
 
@@ -202,6 +203,7 @@ class _Execution:
     async def _make(self, job: Job, key: str, client: CachedClient, meter: Meter) -> Record:
         """Run one job."""
         costs: dict[Role, list[float | None]] = {}
+        seconds: list[float | None] = []
         begun = 0
 
         async def complete(call: Call, attempt: int) -> str:
@@ -209,12 +211,17 @@ class _Execution:
             begun += attempt == 0
             response = await client.request(call, attempt, job)
             costs.setdefault(call.role, []).append(response.cost)
+            seconds.append(response.seconds)
             return response.text
 
         record = await job.make(complete)
         meter.calls += begun - job.calls  # A conversation with a simulator may end before its last round.
-        paid = {name: _sum(costs[role]) for role, name in _COSTS.items() if role in costs}
-        return record.model_copy(update=paid | {"run_key": key})
+        measured = {name: _sum(costs[role]) for role, name in _COSTS.items() if role in costs}
+        # Of a record that has this field, unless it is made of another whose duration it keeps.
+        if _DURATION in type(record).model_fields.keys() - record.model_fields_set:
+            total = _sum(seconds)
+            measured[_DURATION] = total and round(total, 3)
+        return record.model_copy(update=measured | {"run_key": key})
 
     def _budget(self, cache: Cache) -> Budget:
         limit, prices = self._options.max_cost, self._options.prices
@@ -260,21 +267,20 @@ def _unread(calls: object) -> int:
     return sum(isinstance(call, Mapping) and call.get("outcome") == "failed" for call in made)
 
 
-def _sum(costs: Sequence[float | None]) -> float | None:
+def _sum(amounts: Sequence[float | None]) -> float | None:
     """Return a sum that is not known where a part is not; exact, as the order of responses depends on timing."""
-    known = [cost for cost in costs if cost is not None]
-    return fsum(known) if len(known) == len(costs) else None
+    known = [amount for amount in amounts if amount is not None]
+    return fsum(known) if len(known) == len(amounts) else None
 
 
 async def _together(works: Iterator[Any]) -> None:
     """Run coroutines at the same time; an error of one ends the others and is raised."""
-    tasks = [asyncio.ensure_future(work) for work in works]
     try:
-        await asyncio.gather(*tasks)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        async with asyncio.TaskGroup() as group:  # It cancels each once, whatever else happens.
+            for work in works:
+                group.create_task(work)
+    except ExceptionGroup as errors:
+        raise errors.exceptions[0] from None
 
 
 @asynccontextmanager

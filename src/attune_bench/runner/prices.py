@@ -5,9 +5,9 @@ import math
 import os
 import tomllib
 from dataclasses import dataclass
-from pathlib import Path
 
 from attune_bench.runner.calls import Call
+from attune_data.io.files import read_input
 
 __all__ = ["Price", "PriceError", "dollars", "most_tokens", "read_prices"]
 
@@ -55,6 +55,7 @@ def read_prices(path: str | os.PathLike[str]) -> dict[str, Price]:
 
     Examples
     --------
+    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "prices.toml")
@@ -63,7 +64,7 @@ def read_prices(path: str | os.PathLike[str]) -> dict[str, Price]:
     {'vendor/model': Price(input=0.15, output=0.6)}
     """
     try:
-        data = Path(path).read_bytes()
+        data = read_input(path)
         content = json.loads(data) if os.fspath(path).lower().endswith(".json") else tomllib.loads(data.decode())
     except OSError as error:
         raise PriceError(f"{path}: cannot be read: {error.strerror}") from None

@@ -12,7 +12,7 @@ from pathlib import Path
 from string import Template
 
 from attune_data.entries import Named
-from attune_data.io.files import write_whole
+from attune_data.io.files import check_input, write_whole
 from attune_data.text import meant, plural
 
 __all__ = ["Fence", "PromptError", "Prompts", "load_prompts", "read_prompts"]
@@ -189,6 +189,7 @@ def read_prompts(folder: str | os.PathLike[str] | None, bundled: Prompts) -> Pro
             faults.append(f"{name}: no such template; {meant(name, known)}")
             continue
         try:
+            check_input(path)
             texts[name.removesuffix(".md")] = path.read_text(encoding="utf-8-sig")
         except UnicodeDecodeError as error:
             faults.append(f"{name}: byte {error.start + 1} is not UTF-8; save the file in that encoding")

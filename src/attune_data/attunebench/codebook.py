@@ -11,6 +11,7 @@ from attune_data.attunebench.annotation_codebook import read_annotation_codebook
 from attune_data.attunebench.vocabulary import Codebook, Subset
 from attune_data.codebook import CodebookError, checked, codebook_folder, read_toml
 from attune_data.entries import Named
+from attune_data.io.files import read_input
 from attune_data.issues import shown
 
 __all__ = ["load_codebook"]
@@ -83,7 +84,7 @@ def _parse_json(file: Path) -> tuple[Any, list[str]]:
             repeated.extend(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
         return entries
 
-    raw = file.read_bytes()
+    raw = read_input(file)
     try:
         return json.loads(raw, object_pairs_hook=joined), repeated
     except (RecursionError, ValueError) as error:

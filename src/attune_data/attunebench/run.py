@@ -194,7 +194,9 @@ class Run(Record):
     run_timestamp: str | None = Field(None, alias="run_timestamp", description="When the run ended, ISO 8601.")
     mode: Mode = Field("default", description="How much the model was shown and asked for.")
     api_cost: Number | None = Field(None, alias="api_cost", description="Cost of all calls, USD.")
-    duration_seconds: Number | None = Field(None, alias="duration_seconds", description="Wall time, seconds.")
+    duration_seconds: Number | None = Field(
+        None, alias="duration_seconds", description="Seconds; those of its calls added up."
+    )
     turns: Items[RunTurn] = Field((), description="Predictions per turn.")
     post_conversation: PostConversation | None = Field(
         None,

@@ -1,12 +1,39 @@
-"""Writing a file or a folder so that it appears whole or not at all."""
+"""Reading what is a file; writing a file or a folder so that it appears whole or not at all."""
 
 import os
+import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from errno import EINVAL
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-__all__ = ["whole_folder", "write_whole"]
+__all__ = ["check_input", "read_input", "whole_folder", "write_whole"]
+
+
+def check_input(path: str | os.PathLike[str]) -> None:
+    """Refuse what may never begin or end: a pipe, a socket, a device.
+
+    Raises
+    ------
+    OSError
+        Where the path is one, or nothing is there.
+    """
+    mode = Path(path).stat().st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # Opening a folder says what it is.
+        raise OSError(EINVAL, "a device or pipe, not a file", os.fspath(path))
+
+
+def read_input(path: str | os.PathLike[str]) -> bytes:
+    """Read a file that a user names.
+
+    Raises
+    ------
+    OSError
+        Where it cannot be read, or is a pipe, a socket or a device.
+    """
+    check_input(path)
+    return Path(path).read_bytes()
 
 
 def write_whole(path: Path, parts: Iterable[bytes]) -> None:
@@ -24,6 +51,9 @@ def write_whole(path: Path, parts: Iterable[bytes]) -> None:
         with temporary.open("wb") as file:
             file.writelines(parts)
         temporary.replace(path)
+    except OSError as error:
+        error.filename, error.filename2 = os.fspath(path), None  # Of a full disk there is none.
+        raise
     finally:
         temporary.unlink(missing_ok=True)
 

@@ -70,6 +70,39 @@ def test_five_turns_with_a_judge_are_26_calls(five_turns: Conversation, tmp_path
         assert {body["max_tokens"] for body in server.bodies} == {4096}
 
 
+def test_the_duration_of_a_resumed_run_is_that_of_all_calls_that_made_it(
+    five_turns: Conversation, tmp_path: Path
+) -> None:
+    cache = tmp_path / ".cache.jsonl"
+
+    def duration_of_a_run(server: ModelServer) -> Any:
+        for path in tmp_path.glob("[!._]*.json"):
+            path.unlink()  # As if the run had been stopped before.
+        run(server, [five_turns], tmp_path)
+        (path,) = tmp_path.glob("[!._]*.json")
+        return json.loads(path.read_bytes())["duration_seconds"]
+
+    with ModelServer(latency=0.02) as server:
+        whole = duration_of_a_run(server)
+        seconds = [json.loads(line)["seconds"] for line in cache.read_bytes().splitlines()]
+        assert len(seconds) == 26
+        assert min(seconds) >= 0.02  # the latency
+        assert whole == pytest.approx(sum(seconds), abs=1e-9)
+        # All calls were made before.
+        assert duration_of_a_run(server) == whole
+        assert server.calls == 26
+        # 20 were, and 6 are made now.
+        cache.write_bytes(b"".join(cache.read_bytes().splitlines(keepends=True)[:20]))
+        assert duration_of_a_run(server) >= sum(seconds[:20]) + 6 * 0.02
+        assert server.calls == 32
+        # One that was made before does not tell its duration.
+        lines = [json.loads(line) for line in cache.read_bytes().splitlines()]
+        lines[0].pop("seconds")
+        cache.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+        assert duration_of_a_run(server) is None
+        assert server.calls == 32
+
+
 def test_run_files_load_score_and_tell_where_they_come_from(tmp_path: Path) -> None:
     source = tmp_path / "data"
     source.mkdir()

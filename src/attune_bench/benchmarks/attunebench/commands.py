@@ -24,10 +24,11 @@ from attune_bench.cli.asking import (
 )
 from attune_bench.cli.options import NamedPath, data_option, many, verb
 from attune_bench.cli.output import UserError, emit, mistakes
+from attune_bench.cli.reading import kind_of, read_all
 from attune_bench.runner.console import warn
 from attune_bench.runner.folder import noted_sources
 from attune_bench.runner.prompts import read_prompts
-from attune_data import load_codebook, load_runs
+from attune_data import load_codebook
 from attune_data.text import plural
 
 __all__ = ["profile", "rejudge"]
@@ -74,7 +75,8 @@ def rejudge(
                 **decoding(ctx),
             )
         options = run_options(given)
-        runs, source = load_runs(directory), data or _noted(directory)
+        runs = read_all(kind_of(BENCHMARK.results), [str(directory)], lambda _: None)
+        source = data or _noted(directory)
         drafted = drafted_runs(runs, load_units(source, BENCHMARK))
         servers = servers_of(judge_provider, given, ["model"], {})
         if len(drafted) < len(runs):

@@ -1,6 +1,5 @@
 """The calls about one conversation, in the benchmark's order, and the run that is made of their answers."""
 
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -130,7 +129,7 @@ async def run_conversation(conversation: Conversation, complete: Complete, setti
     Returns
     -------
     Run
-        What `assemble` makes of the answers, with the duration.
+        What `assemble` makes of the answers.
 
     Raises
     ------
@@ -138,10 +137,8 @@ async def run_conversation(conversation: Conversation, complete: Complete, setti
         As `complete` raised it, that of the first call in order; all other calls have then been made, so that a
         `complete` that caches its answers need not ask for them again.
     """
-    started = time.monotonic()
     plan = _Plan(conversation, settings)
-    run = plan.assemble(await ask_planned(plan.calls_to_make, complete))
-    return run.model_copy(update={"duration_seconds": round(time.monotonic() - started, 3)})
+    return plan.assemble(await ask_planned(plan.calls_to_make, complete))
 
 
 class _Plan:

@@ -100,6 +100,7 @@ def _assemble(drafted: DraftedRun, answers: Mapping[str, str], settings: AttuneB
         turn.update(merge_judgements(by_turn.get(turn["turnNumber"], {})))
     earlier = content.get("calls")
     others = earlier.items() if isinstance(earlier, dict) else ()
+    content.setdefault("duration_seconds", None)  # That of the judges alone would be too short.
     content["calls"] = {name: call for name, call in others if "/judge/" not in name} | calls
     return Run.model_validate(content)
 

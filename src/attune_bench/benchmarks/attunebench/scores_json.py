@@ -16,7 +16,7 @@ from attune_bench.benchmarks.attunebench.detail import records_of
 from attune_bench.benchmarks.attunebench.records import Metadata
 from attune_bench.benchmarks.attunebench.table import chance_by_unit, provenance_of, scores_of
 from attune_bench.scores import Scores
-from attune_data.io.files import write_whole
+from attune_data.io.files import read_input, write_whole
 from attune_data.issues import SourceError
 from attune_metrics.errors import MetricInputError
 
@@ -74,7 +74,7 @@ def read_scores_json(path: str | os.PathLike[str]) -> Scores:
         Where the file is not there or holds no scores.
     """
     try:
-        content = _FILE.validate_json(Path(path).read_bytes())
+        content = _FILE.validate_json(read_input(path))
     except OSError as error:
         raise SourceError(f"{path} cannot be read: {error.strerror}") from None
     except ValidationError as error:

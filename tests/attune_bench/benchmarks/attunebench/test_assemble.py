@@ -26,7 +26,6 @@ CASES = list(product(("default", "verbose_omniscient"), ("absolute", "delta", "b
 def timeless(run: Run) -> Json:
     record: Json = json.loads(run.to_json())
     del record["run_timestamp"]
-    record.pop("duration_seconds", None)
     return record
 
 

@@ -37,7 +37,7 @@ def ask(conversation: Conversation, complete: Complete, **changes: Any) -> Run:
 
 def timeless(run: Run) -> Json:
     record: Json = json.loads(run.to_json())
-    del record["run_timestamp"], record["duration_seconds"]
+    del record["run_timestamp"]
     return record
 
 
