@@ -159,6 +159,10 @@ class Call:
         """The number of bytes of text that are sent, from which the number of tokens can be estimated."""
         return sum(len(message["content"].encode("utf-8", "surrogatepass")) for message in self.messages)
 
+    def without_schema(self) -> "Call":
+        """Return the same call for an answer in free text."""
+        return replace(self, schema={})
+
     def again(self, note: str = "") -> "Call":
         """Return the call that asks for the same once more, with a note below the request."""
         first = self.id.removesuffix(f"#{self.attempt + 1}") if self.attempt else self.id

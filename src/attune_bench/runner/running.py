@@ -121,13 +121,14 @@ def prepare(
     if len(folders) > 1 or (task.results is not None and len(each) > 1):
         raise RunError(f"{task.name} is run with one settings at a time; here are {len(each)}")
     (folder,) = folders
-    if unusable := [why for unit in units if (why := task.unusable(unit))]:
+    reasons = [task.unusable(unit) for unit in units]
+    if unusable := [why for why in reasons if why]:
         more = f"; and {len(unusable) - _NAMED} more" if len(unusable) > _NAMED else ""
         said = f"{plural(len(unusable), task.unit)} cannot be run ({'; '.join(unusable[:_NAMED])}{more})"
         if len(unusable) == len(units):
             raise RunError(f"{said}, and no other is given")
         warn(f"left out: {said}")
-    used = [unit for unit in units if not task.unusable(unit)]
+    used = [unit for unit, why in zip(units, reasons, strict=True) if not why]
     if (refusal := _noted_refusal(task, used, each, providers, folder)) is not None:
         return folder, used, _free(each, f"an earlier run in {folder} was refused its schemas ({refusal})")
     return folder, used, list(each)

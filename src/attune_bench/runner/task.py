@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -119,7 +119,7 @@ def answer_format_of(settings: RunSettings) -> AnswerFormat:
 
 def as_sent(call: Call, settings: RunSettings) -> Call:
     """Return a call as it is sent: without its schema where answers are free."""
-    return replace(call, schema={}) if answer_format_of(settings) == "free" else call
+    return call.without_schema() if answer_format_of(settings) == "free" else call
 
 
 U = TypeVar("U", bound=Unit)
