@@ -64,8 +64,8 @@ class Client:
     -----
     Responses of status 408, 409, 429 and 5xx, faults of the connection, timeouts and responses that are not of the
     protocol are tried again, six times at most (429 more often), within five times the timeout. Redirects are not
-    followed, as the key would go with them. After a refusal of every call (401, 402, 404, a redirect), or when eight
-    calls in a row have failed, no more are sent.
+    followed, as the key would go with them. After a refusal of every call (401, 402, 404, a quota that is used up, a
+    redirect), or when eight calls in a row have failed, no more are sent. An answer that ended early is a response.
 
     A call with a schema that is refused with 400, 404 or 422 is sent once more without it, while no other with a
     schema is sent to the model. Where that is answered, no more calls are sent; else the refusal was not the schema's.
@@ -184,7 +184,7 @@ class Client:
                         result = replace(result, bound=bound)
                         await record(sent, result)
                         self._throttle.answered()
-                        self._failures, self._answered = 0, True
+                        self._count(result)
                         if sent is not call:
                             raise self._refused(call)
                         return result
@@ -214,6 +214,13 @@ class Client:
     def _check_stopped(self) -> None:
         if self.stopped is not None:
             raise CallFailedError(self.stopped)
+
+    def _count(self, response: Response) -> None:
+        """Begin to count failures anew, unless the server broke off the answer, which is one of them."""
+        if response.finish_reason == "error":
+            self._failed(self._said("the answer broke off in an error"))
+        else:
+            self._failures, self._answered = 0, True
 
     def _failed(self, reason: str) -> CallFailedError:
         self._failures += 1

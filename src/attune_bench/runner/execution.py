@@ -11,7 +11,7 @@ from typing import Any
 from attune_bench.runner.budget import Budget
 from attune_bench.runner.cache import Cache, cache_key
 from attune_bench.runner.cached_client import CachedClient
-from attune_bench.runner.calls import Call, CallFailedError, Role
+from attune_bench.runner.calls import Call, CallFailedError, FinishReason, IncompleteAnswerError, Role, attempt_id
 from attune_bench.runner.client import Client
 from attune_bench.runner.file_names import safe_part
 from attune_bench.runner.folder import RunError, disk_errors, locked
@@ -202,6 +202,7 @@ class _Execution:
     async def _make(self, job: Job, key: str, client: CachedClient, meter: Meter) -> Record:
         """Run one job."""
         costs: dict[Role, list[float | None]] = {}
+        incomplete: dict[str, FinishReason] = {}
         begun = 0
 
         async def complete(call: Call, attempt: int) -> str:
@@ -209,12 +210,22 @@ class _Execution:
             begun += attempt == 0
             response = await client.request(call, attempt, job)
             costs.setdefault(call.role, []).append(response.cost)
+            if response.finish_reason is not None:
+                name = attempt_id(call.id, attempt - call.attempt)
+                incomplete[name] = response.finish_reason
+                # What was filtered or cut off would be so again; what broke off may not.
+                failed = response.finish_reason == "error" and attempt
+                said = f"{name}: the answer ended early (finish_reason {response.finish_reason})"
+                raise CallFailedError(said) if failed else IncompleteAnswerError(said)
             return response.text
 
         record = await job.make(complete)
         meter.calls += begun - job.calls  # A conversation with a simulator may end before its last round.
         paid = {name: _sum(costs[role]) for role, name in _COSTS.items() if role in costs}
-        return record.model_copy(update=paid | {"run_key": key})
+        # What is judged again has those of the run before.
+        incomplete = (record.model_extra or {}).get("incomplete_answers", {}) | incomplete
+        noted = {"incomplete_answers": incomplete} if incomplete else {}
+        return record.model_copy(update=paid | noted | {"run_key": key})
 
     def _budget(self, cache: Cache) -> Budget:
         limit, prices = self._options.max_cost, self._options.prices

@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, get_args
 
-from attune_bench.runner.calls import Response
+from attune_bench.runner.calls import FinishReason, Response
 from attune_bench.runner.prices import Price
 from attune_bench.runner.providers import Endpoint
 from attune_data.text import shortened
@@ -19,6 +19,7 @@ _REFUSALS = {
     402: "asks for payment",
     404: "knows no such model, or is at another URL",
 }
+_NO_QUOTA = "insufficient_quota"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,10 @@ def read_response(
     status = status or _status_within(payload)
     if status:
         # Before it is shortened, which could leave half of a secret.
-        return _fault(status, endpoint.redact(_message(payload)), wait)
+        fault = _fault(status, endpoint.redact(_message(payload)), wait)
+        if _NO_QUOTA in (_of_error(payload, "code"), _of_error(payload, "type")):
+            return replace(fault, reason=f"{fault.reason}; the quota of the key is used up", retried=False, fatal=True)
+        return fault
     text = _text(payload)
     if text is None:
         return Fault("a response that is not of the OpenAI protocol", retried=True, charged=True)
@@ -90,8 +94,13 @@ def read_response(
     cost = _amount(counted.get("cost"))
     if cost is None and prompt is not None and completion is not None and price is not None:
         cost = price.of(int(prompt), int(completion))
-    prompt_tokens, completion_tokens = (None if number is None else int(number) for number in (prompt, completion))
-    return Response(endpoint.redact(text, min_length=_SHORTEST), prompt_tokens, completion_tokens, cost)
+    return Response(
+        text=endpoint.redact(text, min_length=_SHORTEST),
+        prompt_tokens=None if prompt is None else int(prompt),
+        completion_tokens=None if completion is None else int(completion),
+        cost=cost,
+        finish_reason=_finish_reason(payload),
+    )
 
 
 def _json(data: bytes | bytearray) -> dict[str, Any]:
@@ -105,17 +114,21 @@ def _json(data: bytes | bytearray) -> dict[str, Any]:
 
 def _status_within(payload: Mapping[str, Any]) -> int:
     """Return the status of an error that came as a success, as OpenRouter's do; 0 for none."""
-    error = payload.get("error")
-    if not error or payload.get("choices"):
+    if not payload.get("error") or payload.get("choices"):
         return 0
-    code = error.get("code") if isinstance(error, dict) else None
+    code = _of_error(payload, "code")
     return code if isinstance(code, int) and 400 <= code < 600 else 500
+
+
+def _of_error(payload: Mapping[str, Any], name: str) -> Any:
+    """Return what is said of an error under a name; the error itself where it says nothing else."""
+    error = payload.get("error")
+    return error.get(name) if isinstance(error, dict) else error
 
 
 def _message(payload: Mapping[str, Any]) -> str:
     """Return what a server says of an error, an empty text for nothing."""
-    error = payload.get("error")
-    said = error.get("message") if isinstance(error, dict) else error
+    said = _of_error(payload, "message")
     said = said if isinstance(said, str) else payload.get("message")
     return said.strip() if isinstance(said, str) else ""
 
@@ -130,13 +143,24 @@ def _fault(status: int, said: str, wait: float) -> Fault:
     return Fault(reason, status, retried=retried, wait=wait, fatal=status in _REFUSALS or is_redirect)
 
 
-def _text(payload: Mapping[str, Any]) -> str | None:
-    """Return the text of a response, None where it has none; a model that said nothing said an empty text."""
+def _choice(payload: Mapping[str, Any]) -> dict[str, Any]:
     choices = payload.get("choices")
     first = choices[0] if isinstance(choices, list) and choices else None
-    message = first.get("message") if isinstance(first, dict) else None
+    return first if isinstance(first, dict) else {}
+
+
+def _finish_reason(payload: Mapping[str, Any]) -> FinishReason | None:
+    """Return why an answer is incomplete, None where nothing says that it is."""
+    choice = _choice(payload)
+    said = "error" if choice.get("error") else choice.get("finish_reason")
+    return next((reason for reason in get_args(FinishReason) if reason == said), None)
+
+
+def _text(payload: Mapping[str, Any]) -> str | None:
+    """Return the text of a response, None where it has none; a model that said nothing said an empty text."""
+    message = _choice(payload).get("message")
     if not isinstance(message, dict):
-        return None
+        return "" if _finish_reason(payload) == "error" else None
     content = message.get("content")
     if isinstance(content, list):
         parts = [part.get("text") for part in content if isinstance(part, dict)]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from attune_bench.runner.answers import TRIES, AnswerFormat, check_answer_format
-from attune_bench.runner.calls import Call, Complete, Decoding, Role
+from attune_bench.runner.calls import Call, Complete, Decoding, IncompleteAnswerError, Role
 from attune_bench.runner.file_names import unit_file_name
 from attune_bench.runner.providers import Endpoint
 from attune_data.record import Record
@@ -254,7 +254,7 @@ async def ask_planned(plan: Callable[[Mapping[str, str]], Sequence[Call]], compl
     Returns
     -------
     dict of str to str
-        The texts of all answers by the id of their call.
+        The texts of all answers by the id of their call; empty for an answer that ended early.
 
     Raises
     ------
@@ -277,7 +277,9 @@ async def ask_planned(plan: Callable[[Mapping[str, str]], Sequence[Call]], compl
         # Not a task group: where one call fails, the answers that others wait for are paid for.
         results = await asyncio.gather(*(complete(call, call.attempt) for call in calls), return_exceptions=True)
         for call, result in zip(calls, results, strict=True):
-            if isinstance(result, BaseException):
+            if isinstance(result, IncompleteAnswerError):
+                answers[call.id] = ""
+            elif isinstance(result, BaseException):
                 failed[call.id] = result
             else:
                 answers[call.id] = result
