@@ -16,7 +16,7 @@ from attune_bench.cli.options import was_given
 from attune_bench.cli.output import UserError, emit, mistakes
 from attune_bench.cli.reading import first_issue, kind_of, validate_command
 from attune_bench.progress import progress
-from attune_bench.runner import RunError, RunOptions, RunSettings, Task, run_sync
+from attune_bench.runner import ReplaceError, RunError, RunOptions, RunOutcome, RunSettings, Task, run_sync
 from attune_bench.runner.calls import Role
 from attune_bench.runner.console import progress_line, report_outcome, warn
 from attune_bench.runner.estimate import estimate, estimate_text
@@ -26,7 +26,7 @@ from attune_bench.runner.providers import OPENAI_COMPATIBLE, Endpoint, ProviderE
 from attune_bench.runner.running import prepare
 from attune_data.collection import Collection
 from attune_data.loading import load_records
-from attune_data.text import plural
+from attune_data.text import plural, printable
 
 __all__ = [
     "ask",
@@ -92,6 +92,9 @@ def asking_options(function: F) -> F:
             "--prices",
             type=click.Path(path_type=Path),
             help="TOML or JSON: per model a table of input and output, US dollars for a million tokens.",
+        ),
+        click.option(
+            "--replace", is_flag=True, help="Replace finished results of other settings in the folder without asking."
         ),
         click.option("--max-cost", type=float, help="US dollars that all calls of the folder may cost at most."),
         click.option("--call-timeout", type=float, help="Seconds for one try of a call. [default: 120]"),
@@ -183,7 +186,7 @@ def servers_of(
     if api_key is not None:
         warn("--api-key can be read by other users of this machine; better set it in the environment")
     ask: Callable[[str], str] | None = None
-    if sys.stdin.isatty() and sys.stderr.isatty():
+    if _is_terminal():
         from getpass import getpass as ask
     role = next((role for role in roles if role != "model"), None)
     of_model = provider_name(provider)
@@ -202,6 +205,11 @@ def servers_of(
     return servers
 
 
+def _is_terminal() -> bool:
+    """Tell whether somebody can be asked."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
 def check_asking(provider: str, roles: Sequence[Role], own: Mapping[str, Any]) -> None:
     """Refuse what cannot be asked, before anything is: options of a role that is not asked, the provider."""
     for name in own:
@@ -216,7 +224,7 @@ def run_options(given: Mapping[str, Any]) -> RunOptions:
     chosen = {name: given[name] for name in ("concurrency", "call_timeout") if given[name] is not None}
     known = read_prices(given["prices"]) if given["prices"] else {}
     with mistakes():
-        return RunOptions(**chosen, max_cost=given["max_cost"], prices=known)
+        return RunOptions(**chosen, max_cost=given["max_cost"], prices=known, replace=given["replace"])
 
 
 def command_line(name: str, arguments: Sequence[str], options: Mapping[str, Any]) -> str:
@@ -246,8 +254,20 @@ def ask(
     What was made is called `made`, and is scored as results of `benchmark`, where it is given.
     """
     options = replace(options, command=_command(ctx, servers, output))
-    with progress_line() as watch:
-        outcome = run_sync(task, units, settings, servers, output=output, options=options, watch=watch)
+
+    def execution(options: RunOptions) -> RunOutcome:
+        with progress_line() as watch:
+            return run_sync(task, units, settings, servers, output=output, options=options, watch=watch)
+
+    try:
+        outcome = execution(options)
+    except ReplaceError as error:
+        keeps = "another --output keeps both"
+        if not _is_terminal():
+            raise UserError(f"{error}; --replace lets it do so, {keeps}") from None
+        if not click.confirm(f"attune-bench: {printable(str(error))}; {keeps}. Replace?", err=True):
+            raise UserError(f"nothing was replaced; {keeps}") from None
+        outcome = execution(replace(options, replace=True))
     if outcome.finished:
         note_source(output, source)
     status = report_outcome(outcome, made)

@@ -14,7 +14,7 @@ from attune_bench.runner.calls import (
     message,
 )
 from attune_bench.runner.file_names import safe_name, unit_file_name
-from attune_bench.runner.folder import RunError
+from attune_bench.runner.folder import ReplaceError, RunError
 from attune_bench.runner.jobs import Job, RunOptions, RunOutcome, Skipped, Watch
 from attune_bench.runner.meter import Meter
 from attune_bench.runner.prices import Price, PriceError, read_prices
@@ -45,6 +45,7 @@ __all__ = [
     "Prompts",
     "ProviderError",
     "Reading",
+    "ReplaceError",
     "Response",
     "Role",
     "RunError",

@@ -14,19 +14,21 @@ from attune_bench.runner.cached_client import CachedClient
 from attune_bench.runner.calls import Call, CallFailedError, FinishReason, IncompleteAnswerError, Role, attempt_id
 from attune_bench.runner.client import Client
 from attune_bench.runner.file_names import safe_part
-from attune_bench.runner.folder import RunError, disk_errors, locked
+from attune_bench.runner.folder import ReplaceError, RunError, disk_errors, locked, noted_refusals
 from attune_bench.runner.jobs import Job, RunOptions, RunOutcome, Skipped, Watch
 from attune_bench.runner.meter import Meter
 from attune_bench.runner.prices import PriceError
 from attune_bench.runner.providers import Endpoint
 from attune_data.io.files import write_whole
 from attune_data.record import Record
-from attune_data.text import plural, printable
+from attune_data.text import plural, printable, shortened
 
 __all__ = ["execute"]
 
 _CACHE = ".cache.jsonl"
 _TICK = 0.5
+_NAMED = 5  # of the settings that differ
+_SWITCHED = ("answer_format", "schema", "free")
 _COSTS: dict[Role, str] = {"model": "api_cost", "judge": "judge_cost", "simulator": "simulator_cost"}
 
 
@@ -68,6 +70,7 @@ async def execute(
     ------
     RunError
         The folder is in use or cannot be written, or contains other files of these names; two jobs have one file name.
+        `ReplaceError` where it has finished results of other settings, which are to stay.
     PriceError
         The cost is limited and a price, or the cost of an earlier response, is not known.
     SchemaRefusedError
@@ -97,7 +100,7 @@ class _Execution:
         self._options = options
         self._unit = unit
         self._unread: dict[str, int] = {}
-        self._outdated: set[str] = set()
+        self._outdated: dict[str, Mapping[str, Any]] = {}
 
     def complete_files(self) -> set[str]:
         """Return the names of the files that need not be made again."""
@@ -116,8 +119,28 @@ class _Execution:
                 names.add(name)
                 self._unread[name] = _unread(content.get("calls"))
             elif content["run_key"]:
-                self._outdated.add(name)
+                self._outdated[name] = content
+        if not self._options.replace:
+            self._check_settings()
         return names
+
+    def _check_settings(self) -> None:
+        """Refuse to replace files of other settings."""
+        found = [_differences(content, self._jobs[name][0].recorded) for name, content in self._outdated.items()]
+        if noted_refusals(self._folder):
+            # The run goes on without the schemas that its server refused.
+            found = [{name: both for name, both in one.items() if (name, *both) != _SWITCHED} for one in found]
+        if differing := [one for one in found if one]:
+            said = [
+                f"{name} {shortened(repr(then), 40)}, here {shortened(repr(now), 40)}"
+                for one in differing
+                for name, (then, now) in one.items()
+            ]
+            said = list(dict.fromkeys(said))
+            raise ReplaceError(
+                f"{plural(len(differing), 'finished result')} in {self._folder} would be replaced by results of other "
+                f"settings ({', '.join(said[:_NAMED])}{', ...' if len(said) > _NAMED else ''})"
+            )
 
     async def run(self, cache: Cache, earlier: set[str], watch: Watch | None) -> RunOutcome:
         """Run the other jobs."""
@@ -165,7 +188,7 @@ class _Execution:
             folder=self._folder,
             finished=len(earlier) + meter.done,
             earlier=len(earlier),
-            replaced=len(self._outdated - skipped.keys()),
+            replaced=len(self._outdated.keys() - skipped.keys()),
             skipped=listed,
             stopped=client.stopped,
             meter=meter,
@@ -263,6 +286,18 @@ class _Execution:
                 write_whole(path, [json.dumps(content, indent=2).encode() + b"\n"])
             else:
                 path.unlink(missing_ok=True)
+
+
+def _differences(content: object, recorded: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """Return what a file says otherwise of its settings, and what was expected, by name."""
+    said = content if isinstance(content, Mapping) else {}
+    found: dict[str, tuple[Any, Any]] = {}
+    for name, value in recorded.items():
+        if isinstance(value, Mapping):
+            found |= _differences(said.get(name), value)
+        elif said.get(name) != value:
+            found[name] = said.get(name), value
+    return found
 
 
 def _unread(calls: object) -> int:

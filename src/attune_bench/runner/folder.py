@@ -14,6 +14,7 @@ from attune_data.io.hub_address import is_address
 from attune_data.text import printable
 
 __all__ = [
+    "ReplaceError",
     "RunError",
     "disk_errors",
     "locked",
@@ -41,6 +42,10 @@ class _Refusal(NamedTuple):
 
 class RunError(Exception):
     """A run cannot begin or go on; the text says why and what to do. What was paid for is in the cache file."""
+
+
+class ReplaceError(RunError):
+    """A run would replace finished results of other settings; nothing was sent or touched."""
 
 
 @contextmanager

@@ -48,7 +48,8 @@ async def run(
     output : str or Path
         Folder of the files; created where it does not exist. It also contains the cache file of all responses, by
         which a run goes on where it was stopped. A file whose unit, settings, requests and providers are unchanged
-        stays; any other of its name is made anew, from the cache as far as that has the responses. Where a server
+        stays; any other of its name is made anew, from the cache as far as that has the responses; one of other
+        settings only with `RunOptions.replace`. Where a server
         refuses the schema of an answer, the folder notes it: this run, and later ones that ask the same model, go on
         with ``answer_format="free"`` in all settings, and a line on standard error says so.
     options : RunOptions, optional
@@ -66,7 +67,8 @@ async def run(
     RunError
         The folder is in use or cannot be written, or contains other files of these names; two units would have the
         same file; no settings, endpoint or units are given, or none about which anything can be asked; a server
-        refuses schemas, and the settings have no ``answer_format``. The cache file is intact.
+        refuses schemas, and the settings have no ``answer_format``. The cache file is intact. `ReplaceError` where the
+        folder has finished results of other settings, and `RunOptions.replace` is not set.
     PriceError
         The cost is limited and a price, or the cost of an earlier response, is not known.
     """
@@ -200,7 +202,8 @@ def _job(task: Task[U, S], unit: U, settings: S, servers: Mapping[Role, Endpoint
     # Not kept, as the requests of all units at once would take much memory.
     calls = task.planned(unit, settings)
     providers = {role: servers[role].provider for role in own.decoding}
-    fields = dict(task.fields(unit, own, Source(providers, file)))
+    source = Source(providers, file)
+    fields = dict(task.fields(unit, own, source))
 
     async def make(complete: Complete) -> Record:
         record = await task.make(unit, lambda call, attempt: complete(as_sent(call, settings), attempt), own)
@@ -227,6 +230,7 @@ def _job(task: Task[U, S], unit: U, settings: S, servers: Mapping[Role, Endpoint
             "providers": providers,
             "calls": _hash(calls),
         },
+        recorded=task.recorded(own, source),
         make=make,
     )
 

@@ -174,6 +174,9 @@ class Task(Generic[U, S]):
         ``folder(output, settings)`` returns the folder of the files.
     fields : callable
         ``fields(unit, settings, source)`` returns fields that are added to the record, see `Source`.
+    recorded : callable
+        ``recorded(settings, source)`` returns what the file of a unit says of its settings, by name, as JSON; by
+        default their provenance. A finished file that says otherwise is replaced only where that is wanted.
     tries : callable
         ``tries(settings)`` returns how often an answer is asked for that cannot be read, by default as `TRIES` says.
     unusable : callable
@@ -218,6 +221,7 @@ class Task(Generic[U, S]):
     file_name: Callable[[U, S], str] = lambda unit, own: unit_file_name(unit.id, own.model, condition_of(own))
     folder: Callable[[Path, S], Path] = lambda output, _: output
     fields: Callable[[U, S, Source], Mapping[str, Any]] = lambda *_: {}
+    recorded: Callable[[S, Source], Mapping[str, Any]] = lambda own, _: own.provenance()
     tries: Callable[[S], int] = lambda own: TRIES[answer_format_of(own)]
     unusable: Callable[[U], str] = lambda _: ""
     unit_settings: Callable[[U, S], S] = lambda _, settings: settings

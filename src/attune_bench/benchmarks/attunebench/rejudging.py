@@ -110,8 +110,8 @@ def _of_the_model(by_call: object) -> Fields:
     return {name: entry for name, entry in entries if "/judge/" not in name}
 
 
-def _fields(_drafted: DraftedRun, settings: AttuneBenchSettings, source: Source) -> Mapping[str, Any]:
-    """Return what a run file records of its judges."""
+def _recorded(settings: AttuneBenchSettings, source: Source) -> Mapping[str, Any]:
+    """Return what a run file says of its judges."""
     return {
         "judge_models": list(settings.judges),
         "judge_settings": {"provider": source.providers["judge"], **settings.provenance()},
@@ -129,7 +129,8 @@ REJUDGE: Task[DraftedRun, AttuneBenchSettings] = Task(
     calls=_calls,
     assemble=_assemble,
     unit="run",
-    fields=_fields,
+    fields=lambda _drafted, settings, source: _recorded(settings, source),
+    recorded=_recorded,
     unit_settings=_unit_settings,
 )
 """Runs with drafts, and the same runs with other judgements; model and mode of the settings are those of each run."""

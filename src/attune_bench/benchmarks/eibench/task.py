@@ -120,6 +120,7 @@ TASK: Task[Scenario, EIBenchSettings] = Task(
     file_name=_file_name,
     folder=_folder,
     fields=_fields,
+    recorded=lambda *_: {},  # A folder takes one configuration.
     results=_results,
 )
 """Scenarios, and the episodes in which a model talks with the simulated person of each."""
