@@ -4,6 +4,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import accumulate
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,8 +20,8 @@ from attune_bench.progress import progress
 from attune_bench.runner import ReplaceError, RunError, RunOptions, RunOutcome, RunSettings, Task, run_sync
 from attune_bench.runner.calls import Role
 from attune_bench.runner.console import progress_line, report_outcome, warn
-from attune_bench.runner.estimate import estimate, estimate_text
-from attune_bench.runner.folder import note_source
+from attune_bench.runner.estimate import calls_within, estimate, estimate_text
+from attune_bench.runner.folder import note_server, note_source
 from attune_bench.runner.prices import PriceError, read_prices
 from attune_bench.runner.providers import OPENAI_COMPATIBLE, Endpoint, ProviderError, endpoint, provider_name
 from attune_bench.runner.running import prepare
@@ -158,14 +159,26 @@ def print_estimate(
 ) -> None:
     """Print the number of calls, of tokens and the cost of a run into a folder."""
     _, units, each = prepare(task, units, each, providers, output)
-    calls = [call for own in each for unit in units for call in task.planned(unit, own)]
+    files = [task.planned(unit, own) for unit in units for own in each]
+    calls = [call for file in files for call in file]
     again = task.tries(each[0]) - 1
     conditions = f" in {plural(len(each), 'condition')}" if len(each) > 1 else ""
     emit(
         f"{plural(len(units), task.unit)}{conditions}: {plural(len(calls), 'call')} at most, and "
         f"{'one' if again == 1 else f'up to {again}'} more for each answer that cannot be read"
     )
-    emit(estimate_text(estimate(calls, each[0].decoding), options.prices))
+    decoding, prices, limit = each[0].decoding, options.prices, options.max_cost
+    emit(estimate_text(estimate(calls, decoding), prices))
+    if limit is None or not {call.model for call in calls} <= prices.keys():
+        return
+    within = calls_within(calls, decoding, prices, limit)
+    if within < len(calls):
+        ends = list(accumulate(map(len, files)))
+        done = sum(end <= within for end in ends) // len(each)
+        emit(
+            f"--max-cost {limit:g} stops the run after about {within:,} of {plural(len(calls), 'call')}, with "
+            f"{done:,} of {plural(len(units), task.unit)} finished"
+        )
 
 
 def providers_of(provider: str, roles: Sequence[Role], own: Mapping[str, Any]) -> dict[Role, str]:
@@ -270,6 +283,9 @@ def ask(
         outcome = execution(replace(options, replace=True))
     if outcome.finished:
         note_source(output, source)
+        # Judges are served as the model is, where nothing else is said.
+        judge = servers.get("judge", servers["model"])
+        note_server(output, judge.provider, judge.url)
     status = report_outcome(outcome, made)
     if outcome.finished and benchmark is not None:
         forced = {} if benchmark in BENCHMARKS else {"--benchmark": ctx.params["benchmark"]}
