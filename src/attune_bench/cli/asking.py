@@ -4,8 +4,8 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import accumulate
 from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeVar
 

@@ -7,6 +7,7 @@ from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Literal, get_args
 from urllib.parse import quote, quote_plus, unquote, unquote_plus, urlsplit
@@ -33,7 +34,6 @@ _VARIABLES = {
     OPENAI_COMPATIBLE: ("OPENAI_COMPATIBLE_API_KEY", "LOCAL_API_KEY"),
 }
 _PRIME_CONFIG = Path(".prime", "config.json")
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 # Each level of JSON within JSON doubles them. So few that a text of nothing else costs linear time.
 _BACKSLASHES = r"\\(?:\\|u005[cC]){0,15}"
 
@@ -69,7 +69,12 @@ class Endpoint:
     @property
     def is_loopback(self) -> bool:
         """Whether the server is on this machine."""
-        return urlsplit(self.url).hostname in _LOOPBACK
+        host = urlsplit(self.url).hostname or ""
+        try:
+            address = ip_address(host)
+        except ValueError:
+            return host == "localhost" or host.endswith(".localhost")
+        return address.is_loopback or address.is_unspecified
 
     def redact(self, text: str, *, min_length: int = 0) -> str:
         """Return a text of the server's with every secret of some length redacted, also where JSON escapes it."""
