@@ -289,14 +289,14 @@ class _Execution:
 
 
 def _differences(content: object, recorded: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
-    """Return what a file says otherwise of its settings, and what was expected, by name."""
+    """Return what a file says otherwise of its settings, and what was expected, by name; not what it does not say."""
     said = content if isinstance(content, Mapping) else {}
     found: dict[str, tuple[Any, Any]] = {}
     for name, value in recorded.items():
         if isinstance(value, Mapping):
             found |= _differences(said.get(name), value)
-        elif said.get(name) != value:
-            found[name] = said.get(name), value
+        elif name in said and said[name] != value:
+            found[name] = said[name], value
     return found
 
 
