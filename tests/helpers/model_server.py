@@ -98,6 +98,7 @@ class ModelServer:
         *,
         latency: float = 0.0,
         answer: Callable[[Json], str] = answer_to,
+        host: str = "127.0.0.1",
     ) -> None:
         self.bodies: list[Json] = []
         self.headers = b""
@@ -108,6 +109,7 @@ class ModelServer:
         self._fault = fault
         self._latency = latency
         self._answer = answer
+        self._host = host
         self._ready = threading.Event()
 
     def __enter__(self) -> Self:
@@ -123,7 +125,7 @@ class ModelServer:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/v1"
+        return f"http://{self._host}:{self.port}/v1"
 
     async def serve(self, ready: Callable[[int], object], *, keeps: bool = True) -> None:
         """Serve until `end` is set."""
@@ -131,7 +133,7 @@ class ModelServer:
         self._loop, self.end = asyncio.get_running_loop(), asyncio.Event()
         self._connections: set[asyncio.Task[None]] = set()
         # Accepted by hand: what asyncio's own server accepts just before its loop ends is closed by nobody.
-        with socket.create_server(("127.0.0.1", 0), backlog=512) as listener:
+        with socket.create_server((self._host, 0), backlog=512) as listener:
             listener.setblocking(False)
             self._loop.add_reader(listener, self._accept, listener)
             self.port: int = listener.getsockname()[1]

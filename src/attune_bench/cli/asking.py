@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,17 +19,17 @@ from attune_bench.cli.output import UserError, emit, mistakes
 from attune_bench.cli.reading import first_issue, kind_of, validate_command
 from attune_bench.cli.stopping import process
 from attune_bench.progress import progress
-from attune_bench.runner import RunError, RunOptions, RunOutcome, RunSettings, Task, run
+from attune_bench.runner import ReplaceError, RunError, RunOptions, RunOutcome, RunSettings, Task, run
 from attune_bench.runner.calls import Role
 from attune_bench.runner.console import progress_line, report_outcome, warn
-from attune_bench.runner.estimate import estimate, estimate_text
-from attune_bench.runner.folder import note_source
+from attune_bench.runner.estimate import calls_within, estimate, estimate_text
+from attune_bench.runner.folder import note_server, note_source
 from attune_bench.runner.prices import PriceError, read_prices
 from attune_bench.runner.providers import OPENAI_COMPATIBLE, Endpoint, ProviderError, endpoint, provider_name
 from attune_bench.runner.running import prepare
 from attune_data.collection import Collection
 from attune_data.loading import load_records
-from attune_data.text import plural
+from attune_data.text import plural, printable
 
 __all__ = [
     "ask",
@@ -95,6 +96,9 @@ def asking_options(function: F) -> F:
             type=click.Path(path_type=Path),
             help="TOML or JSON: per model a table of input and output, US dollars for a million tokens.",
         ),
+        click.option(
+            "--replace", is_flag=True, help="Replace finished results of other settings in the folder without asking."
+        ),
         click.option("--max-cost", type=float, help="US dollars that all calls of the folder may cost at most."),
         click.option("--call-timeout", type=float, help="Seconds for one try of a call. [default: 120]"),
         click.option("--concurrency", type=int, help="The most calls at once. [default: 8]"),
@@ -154,14 +158,26 @@ def print_estimate(
 ) -> None:
     """Print the number of calls, of tokens and the cost of a run into a folder."""
     _, units, each = prepare(task, units, each, providers, output)
-    calls = [call for own in each for unit in units for call in task.planned(unit, own)]
+    files = [task.planned(unit, own) for unit in units for own in each]
+    calls = [call for file in files for call in file]
     again = task.tries(each[0]) - 1
     conditions = f" in {plural(len(each), 'condition')}" if len(each) > 1 else ""
     emit(
         f"{plural(len(units), task.unit)}{conditions}: {plural(len(calls), 'call')} at most, and "
         f"{'one' if again == 1 else f'up to {again}'} more for each answer that cannot be read"
     )
-    emit(estimate_text(estimate(calls, each[0].decoding), options.prices))
+    decoding, prices, limit = each[0].decoding, options.prices, options.max_cost
+    emit(estimate_text(estimate(calls, decoding), prices))
+    if limit is None or not {call.model for call in calls} <= prices.keys():
+        return
+    within = calls_within(calls, decoding, prices, limit)
+    if within < len(calls):
+        ends = list(accumulate(map(len, files)))
+        done = sum(end <= within for end in ends) // len(each)
+        emit(
+            f"--max-cost {limit:g} stops the run after about {within:,} of {plural(len(calls), 'call')}, with "
+            f"{done:,} of {plural(len(units), task.unit)} finished"
+        )
 
 
 def providers_of(provider: str, roles: Sequence[Role], own: Mapping[str, Any]) -> dict[Role, str]:
@@ -182,7 +198,7 @@ def servers_of(
     if api_key is not None:
         warn("--api-key can be read by other users of this machine; better set it in the environment")
     ask: Callable[[str], str] | None = None
-    if sys.stdin.isatty() and sys.stderr.isatty():
+    if _is_terminal():
         from getpass import getpass as ask
     role = next((role for role in roles if role != "model"), None)
     of_model = provider_name(provider)
@@ -201,6 +217,11 @@ def servers_of(
     return servers
 
 
+def _is_terminal() -> bool:
+    """Tell whether somebody can be asked."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
 def check_asking(provider: str, roles: Sequence[Role], own: Mapping[str, Any]) -> None:
     """Refuse what cannot be asked, before anything is: options of a role that is not asked, the provider."""
     for name in own:
@@ -215,7 +236,7 @@ def run_options(given: Mapping[str, Any]) -> RunOptions:
     chosen = {name: given[name] for name in ("concurrency", "call_timeout") if given[name] is not None}
     known = read_prices(given["prices"]) if given["prices"] else {}
     with mistakes():
-        return RunOptions(**chosen, max_cost=given["max_cost"], prices=known)
+        return RunOptions(**chosen, max_cost=given["max_cost"], prices=known, replace=given["replace"])
 
 
 def command_line(name: str, arguments: Sequence[str], options: Mapping[str, Any]) -> str:
@@ -245,10 +266,25 @@ def ask(
     What was made is called `made`, and is scored as results of `benchmark`, where it is given.
     """
     options = replace(options, command=_command(ctx, servers, output))
-    with progress_line() as watch:
-        outcome = _run(run(task, units, settings, servers, output=output, options=options, watch=watch))
+
+    def execution(options: RunOptions) -> RunOutcome:
+        with progress_line() as watch:
+            return _run(run(task, units, settings, servers, output=output, options=options, watch=watch))
+
+    try:
+        outcome = execution(options)
+    except ReplaceError as error:
+        keeps = "another --output keeps both"
+        if not _is_terminal():
+            raise UserError(f"{error}; --replace lets it do so, {keeps}") from None
+        if not click.confirm(f"attune-bench: {printable(str(error))}; {keeps}. Replace?", err=True):
+            raise UserError(f"nothing was replaced; {keeps}") from None
+        outcome = execution(replace(options, replace=True))
     if outcome.finished:
         note_source(output, source)
+        # Judges are served as the model is, where nothing else is said.
+        judge = servers.get("judge", servers["model"])
+        note_server(output, judge.provider, judge.url)
     status = report_outcome(outcome, made)
     if outcome.finished and benchmark is not None:
         forced = {} if benchmark in BENCHMARKS else {"--benchmark": ctx.params["benchmark"]}

@@ -1,9 +1,20 @@
 """Running benchmarks: calls to models, resumable runs, and what a benchmark needs to be run."""
 
 from attune_bench.runner.answers import TRIES, AnswerFormat, Found, Reading, call_to_make, find_object, read_answer
-from attune_bench.runner.calls import Call, CallFailedError, Complete, Decoding, Message, Response, Role, message
+from attune_bench.runner.calls import (
+    Call,
+    CallFailedError,
+    Complete,
+    Decoding,
+    FinishReason,
+    IncompleteAnswerError,
+    Message,
+    Response,
+    Role,
+    message,
+)
 from attune_bench.runner.file_names import safe_name, unit_file_name
-from attune_bench.runner.folder import RunError
+from attune_bench.runner.folder import ReplaceError, RunError
 from attune_bench.runner.jobs import Job, RunOptions, RunOutcome, Skipped, Watch
 from attune_bench.runner.meter import Meter
 from attune_bench.runner.prices import Price, PriceError, read_prices
@@ -21,7 +32,9 @@ __all__ = [
     "Decoding",
     "Endpoint",
     "Fence",
+    "FinishReason",
     "Found",
+    "IncompleteAnswerError",
     "Job",
     "Message",
     "Meter",
@@ -32,6 +45,7 @@ __all__ = [
     "Prompts",
     "ProviderError",
     "Reading",
+    "ReplaceError",
     "Response",
     "Role",
     "RunError",

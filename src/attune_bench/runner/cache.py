@@ -7,9 +7,9 @@ import os
 from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, get_args
 
-from attune_bench.runner.calls import Response
+from attune_bench.runner.calls import FinishReason, Response
 
 __all__ = ["Cache", "CacheError", "cache_key"]
 
@@ -57,6 +57,7 @@ class Cache:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._responses: dict[str, Response] = {}
+        self._paid: list[Response] = []
         self._reserved: list[float] = []
         self._waiting: list[bytes] = []
         self._turn = asyncio.Lock()
@@ -86,8 +87,8 @@ class Cache:
         return self._responses.get(key)
 
     def responses(self) -> list[Response]:
-        """Return all responses."""
-        return list(self._responses.values())
+        """Return all responses, those that others of their key took the place of included."""
+        return list(self._paid)
 
     async def add(self, key: str, response: Response) -> None:
         """Add a response; it is on disk when this returns, even if the caller is cancelled meanwhile.
@@ -98,7 +99,7 @@ class Cache:
             It could not be written. What was written before is intact; nothing can be added any more.
         """
         await self._put({"key": key, **asdict(response)})
-        self._responses[key] = response
+        self._take(key, response)
 
     async def reserve(self, amount: float) -> None:
         """Add the most that a call may cost before it is sent, or minus that where nothing was charged.
@@ -156,9 +157,13 @@ class Cache:
                     _check(key, response)
                 except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
                     continue
-                self._responses[key] = response
+                self._take(key, response)
                 self._reserved.append(-(response.bound or 0.0))
         return end
+
+    def _take(self, key: str, response: Response) -> None:
+        self._responses[key] = response
+        self._paid.append(response)
 
     def _error(self, error: OSError) -> CacheError:
         return CacheError(f"{self._path}: the cache file cannot be written: {error.strerror}")
@@ -168,6 +173,8 @@ def _check(key: object, response: Response) -> None:
     """Raise where a line is of other types than this class writes."""
     if not isinstance(key, str) or not isinstance(response.text, str):
         raise TypeError
+    if response.finish_reason not in (None, *get_args(FinishReason)):
+        raise ValueError
     for amount in (response.prompt_tokens, response.completion_tokens, response.cost, response.bound, response.seconds):
         if amount is not None and _amount(amount) < 0:
             raise ValueError

@@ -55,7 +55,10 @@ class CachedClient:
         async def record(sent: Call, response: Response) -> None:
             await self._cache.add(self._key(sent, attempt, job, decoding), response)
 
-        cached = response = self._cache.get(self._key(call, attempt, job, decoding))
+        cached = self._cache.get(self._key(call, attempt, job, decoding))
+        if cached is not None and cached.finish_reason == "error" and attempt:
+            cached = None  # The job failed for it; the server may be well again.
+        response = cached
         self._meter.calls += attempt > 0  # What is asked again was not planned.
         if response is None:
             try:

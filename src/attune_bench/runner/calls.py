@@ -10,6 +10,8 @@ __all__ = [
     "CallFailedError",
     "Complete",
     "Decoding",
+    "FinishReason",
+    "IncompleteAnswerError",
     "Message",
     "Response",
     "Role",
@@ -20,6 +22,9 @@ __all__ = [
 
 Role = Literal["model", "judge", "simulator"]
 """Who is asked: the evaluated model, a judge of it, or the simulator of the person that it talks with."""
+
+FinishReason = Literal["length", "content_filter", "error"]
+"""Why an answer is incomplete: it reached the most tokens, was filtered, or broke off in an error of the server."""
 
 Message = Mapping[str, str]
 """One message of a request: its ``role`` and its ``content``."""
@@ -32,6 +37,10 @@ def message(role: str, content: str) -> Message:
 
 class CallFailedError(Exception):
     """The endpoint gave no response, however often it was asked. The message contains no key."""
+
+
+class IncompleteAnswerError(CallFailedError):
+    """The answer ended early, see `FinishReason`; its text is not used, and another attempt may be made."""
 
 
 class SchemaRefusedError(CallFailedError):
@@ -97,6 +106,8 @@ class Response:
         The most that it may have cost, where the cost was limited.
     seconds : float or None
         From sending the request that was answered to the end of the response; None where it was not measured.
+    finish_reason : {"length", "content_filter", "error"} or None
+        Why the text is incomplete; None for a complete one.
     """
 
     text: str
@@ -105,6 +116,7 @@ class Response:
     cost: float | None = None
     bound: float | None = None
     seconds: float | None = None
+    finish_reason: FinishReason | None = None
 
 
 def attempt_id(id: str, attempt: int) -> str:  # noqa: A002 - the name of the attribute
@@ -162,6 +174,10 @@ class Call:
         """The number of bytes of text that are sent, from which the number of tokens can be estimated."""
         return sum(len(message["content"].encode("utf-8", "surrogatepass")) for message in self.messages)
 
+    def without_schema(self) -> "Call":
+        """Return the same call for an answer in free text."""
+        return replace(self, schema={})
+
     def again(self, note: str = "") -> "Call":
         """Return the call that asks for the same once more, with a note below the request."""
         first = self.id.removesuffix(f"#{self.attempt + 1}") if self.attempt else self.id
@@ -176,5 +192,5 @@ Complete = Callable[[Call, int], Awaitable[str]]
 """Returns the text that the model answered.
 
 The number is 0 at first and one more each time that an answer could not be read.
-Raises `CallFailedError` where there is no answer.
+Raises `CallFailedError` where there is no answer, and of these `IncompleteAnswerError` where it ended early.
 """

@@ -8,7 +8,7 @@ import random
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -19,8 +19,9 @@ from attune_bench.runner.calls import Call, CallFailedError, Decoding, Response,
 from attune_bench.runner.folder import note_refusal, remove_refusal
 from attune_bench.runner.prices import Price
 from attune_bench.runner.providers import Endpoint
+from attune_bench.runner.responses import Fault, read_response
 from attune_bench.runner.throttle import Throttle, asked_wait
-from attune_data.text import printable, shortened
+from attune_data.text import printable
 
 __all__ = ["Client"]
 
@@ -29,27 +30,9 @@ _BACKOFF = 0.25  # seconds, doubled with each try
 _LONGEST_WAIT = 60.0
 _TOTAL = 5  # times the timeout of one try, for all tries and the waits between them
 _LARGEST = 1_000_000  # bytes of a response
-_SHORTEST = 12  # letters of a secret that is redacted in an answer, where words such as "none" may occur
 _DEAD = 8  # calls in a row that failed however often they were tried
 _LOGGERS = ("httpx2", "httpcore2.connection", "httpcore2.http11", "httpcore2.proxy")
-_RETRIED = (408, 409, 429)
 _SCHEMA_REFUSED = (400, 404, 422)  # what servers answer to a schema that they do not take, among other things
-_FATAL = {
-    401: "does not accept the key",
-    402: "asks for payment",
-    404: "knows no such model, or is at another URL",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class _Fault:
-    """One try failed. `wait` is what the server asked for; `charged` tells whether it may have been paid for."""
-
-    reason: str
-    status: int = 0
-    retried: bool = False
-    wait: float = 0.0
-    charged: bool = False
 
 
 class Client:
@@ -81,8 +64,8 @@ class Client:
     -----
     Responses of status 408, 409, 429 and 5xx, faults of the connection, timeouts and responses that are not of the
     protocol are tried again, six times at most (429 more often), within five times the timeout. Redirects are not
-    followed, as the key would go with them. After a refusal of every call (401, 402, 404, a redirect), or when eight
-    calls in a row have failed, no more are sent.
+    followed, as the key would go with them. After a refusal of every call (401, 402, 404, a quota that is used up, a
+    redirect), or when eight calls in a row have failed, no more are sent. An answer that ended early is a response.
 
     A call with a schema that is refused with 400, 404 or 422 is sent once more without it, while no other with a
     schema is sent to the model. Where that is answered, no more calls are sent; else the refusal was not the schema's.
@@ -201,7 +184,7 @@ class Client:
                         result = replace(result, bound=bound)
                         await record(sent, result)
                         self._throttle.answered()
-                        self._failures, self._answered = 0, True
+                        self._count(result)
                         if sent is not call:
                             raise self._refused(call)
                         return result
@@ -215,8 +198,8 @@ class Client:
                 await self._budget.settle(bound, price)
             faults += 1
             tries += result.status != 429
-            reason = self._explained(result)
-            if result.status in _FATAL or 300 <= result.status < 400:
+            reason = self._said(result.explained())
+            if result.fatal:
                 self.stopped = reason
             if not result.retried:
                 # One conversation may be too long for the model; that all are tells of the model or the request.
@@ -232,21 +215,24 @@ class Client:
         if self.stopped is not None:
             raise CallFailedError(self.stopped)
 
+    def _count(self, response: Response) -> None:
+        """Begin to count failures anew, unless the server broke off the answer, which is one of them."""
+        if response.finish_reason == "error":
+            self._failed(self._said("the answer broke off in an error"))
+        else:
+            self._failures, self._answered = 0, True
+
     def _failed(self, reason: str) -> CallFailedError:
         self._failures += 1
         if self._failures >= _DEAD and self.stopped is None:
             self.stopped = f"{reason}; gave up on this server after {_DEAD} such calls in a row"
         return CallFailedError(reason)
 
-    def _explained(self, fault: _Fault) -> str:
-        """Return what a server did, on one line, without secrets and without what could drive a terminal."""
-        what = f"{fault.reason}; it {_FATAL[fault.status]}" if fault.status in _FATAL else fault.reason
-        return self._said(what)
-
     def _said(self, what: str) -> str:
+        """Return what a server did, on one line, without secrets and without what could drive a terminal."""
         return printable(self.endpoint.redact(f"{self.endpoint.url}: {what}"))
 
-    async def _send(self, call: Call, decoding: Decoding, turn: AsyncExitStack) -> tuple[Call, Response | _Fault]:
+    async def _send(self, call: Call, decoding: Decoding, turn: AsyncExitStack) -> tuple[Call, Response | Fault]:
         """Send a request, and where it is refused once more without its schema; return what was sent and what came.
 
         For the second, `turn` enters the turn of the model, unless it has it as the first call.
@@ -268,7 +254,7 @@ class Client:
             if self._folder is not None:
                 note_refusal(self._folder, served, said)
             # What was refused is not charged, so that one bound is enough for both.
-            bare, answered = replace(call, schema={}), False
+            bare, answered = call.without_schema(), False
             try:
                 result = await self._post(bare, decoding)
                 answered = isinstance(result, Response)
@@ -286,7 +272,7 @@ class Client:
             note_refusal(self._folder, (self.endpoint.provider, call.model), self._refusal, confirmed=True)
         return SchemaRefusedError(self._refusal)
 
-    async def _post(self, call: Call, decoding: Decoding) -> Response | _Fault:
+    async def _post(self, call: Call, decoding: Decoding) -> Response | Fault:
         """Send a request once and read what comes."""
         body = json.dumps(self._body(call, decoding)).encode()
         data, loop = bytearray(), asyncio.get_running_loop()
@@ -300,28 +286,23 @@ class Client:
                     data += piece
                     if len(data) > _LARGEST:
                         reason = f"a response of more than {_LARGEST:,} bytes"
-                        return _Fault(reason, retried=True, charged=response.is_success)
+                        return Fault(reason, retried=True, charged=response.is_success)
         except TimeoutError:
-            return _Fault(f"no response within {self._timeout:g} s", retried=True, charged=True)
+            return Fault(f"no response within {self._timeout:g} s", retried=True, charged=True)
         except self._error as error:
             name = type(error).__name__
             unsent = name in ("ConnectError", "ConnectTimeout")
             reason = "no connection" if unsent else f"the connection broke ({name})"
-            return _Fault(reason, retried=True, charged=not unsent)
+            return Fault(reason, retried=True, charged=not unsent)
         seconds = round(loop.time() - began, 3)
-        payload = _json(data)
-        status = response.status_code
-        if response.is_success:
-            status = _status_within(payload)
-        if status:
-            # Before it is shortened, which could leave half of a secret.
-            said = self.endpoint.redact(_message(payload))
-            return _fault(status, said, response.headers.get("Retry-After"))
-        text = _text(payload)
-        if text is None:
-            return _Fault("a response that is not of the OpenAI protocol", retried=True, charged=True)
-        text = self.endpoint.redact(text, min_length=_SHORTEST)
-        return self._response(call, text, payload.get("usage"), seconds)
+        found = read_response(
+            data,
+            status=0 if response.is_success else response.status_code,
+            wait=asked_wait(response.headers.get("Retry-After"), _LONGEST_WAIT),
+            endpoint=self.endpoint,
+            price=self._prices.get(call.model),
+        )
+        return replace(found, seconds=seconds) if isinstance(found, Response) else found
 
     def _body(self, call: Call, decoding: Decoding) -> dict[str, Any]:
         provider = self.endpoint.provider
@@ -341,67 +322,3 @@ class Client:
             schema = {"name": call.schema_name, "strict": True, "schema": call.schema}
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
         return body
-
-    def _response(self, call: Call, text: str, usage: Any, seconds: float) -> Response:
-        counted = usage if isinstance(usage, dict) else {}
-        prompt, completion = (_amount(counted.get(f"{what}_tokens")) for what in ("prompt", "completion"))
-        cost = _amount(counted.get("cost"))
-        if cost is None and prompt is not None and completion is not None and call.model in self._prices:
-            cost = self._prices[call.model].of(int(prompt), int(completion))
-        prompt_tokens, completion_tokens = (None if n is None else int(n) for n in (prompt, completion))
-        return Response(text, prompt_tokens, completion_tokens, cost, seconds=seconds)
-
-
-def _json(data: bytes | bytearray) -> dict[str, Any]:
-    """Return a JSON object, an empty one for anything else."""
-    try:
-        payload = json.loads(data)
-    except (ValueError, RecursionError):
-        return {}
-    return payload if isinstance(payload, dict) else {}
-
-
-def _status_within(payload: Mapping[str, Any]) -> int:
-    """Return the status of an error that came as a success, as OpenRouter's do; 0 for none."""
-    error = payload.get("error")
-    if not error or payload.get("choices"):
-        return 0
-    code = error.get("code") if isinstance(error, dict) else None
-    return code if isinstance(code, int) and 400 <= code < 600 else 500
-
-
-def _message(payload: Mapping[str, Any]) -> str:
-    """Return what a server says of an error, an empty text for nothing."""
-    error = payload.get("error")
-    said = error.get("message") if isinstance(error, dict) else error
-    said = said if isinstance(said, str) else payload.get("message")
-    return said.strip() if isinstance(said, str) else ""
-
-
-def _fault(status: int, said: str, retry_after: str | None) -> _Fault:
-    reason = f"status {status}"
-    if 300 <= status < 400:
-        reason += ", a redirect, which is not followed; give the URL that it leads to"
-    elif said:
-        reason += f" ({shortened(said, 200)})"
-    retried = status in _RETRIED or status >= 500
-    return _Fault(reason, status, retried=retried, wait=asked_wait(retry_after, _LONGEST_WAIT))
-
-
-def _text(payload: Mapping[str, Any]) -> str | None:
-    """Return the text of a response, None where it has none; a model that said nothing said an empty text."""
-    choices = payload.get("choices")
-    first = choices[0] if isinstance(choices, list) and choices else None
-    message = first.get("message") if isinstance(first, dict) else None
-    if not isinstance(message, dict):
-        return None
-    content = message.get("content")
-    if isinstance(content, list):
-        parts = [part.get("text") for part in content if isinstance(part, dict)]
-        content = "".join(part for part in parts if isinstance(part, str))
-    return content if isinstance(content, str) else "" if content is None else None
-
-
-def _amount(value: Any) -> float | None:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return value if is_number and 0 <= value < 1e15 else None

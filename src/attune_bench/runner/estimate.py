@@ -9,7 +9,7 @@ from attune_bench.runner.calls import Call, Decoding, Role
 from attune_bench.runner.prices import Price, dollars, most_tokens
 from attune_data.text import plural
 
-__all__ = ["Estimate", "estimate", "estimate_text"]
+__all__ = ["Estimate", "calls_within", "estimate", "estimate_text"]
 
 _BYTES = 4  # to a token, in English and Chinese text
 _TEXT = 500  # characters of a text that is asked for, as a draft
@@ -79,6 +79,48 @@ def estimate_text(each: Mapping[str, Estimate], prices: Mapping[str, Price]) -> 
         else:
             lines.append("  cost: not known, as the price is not")
     return "\n".join(lines)
+
+
+def calls_within(
+    calls: Iterable[Call], decoding: Mapping[Role, Decoding], prices: Mapping[str, Price], limit: float
+) -> int:
+    """Return after how many calls, by their estimates, a limit of the cost stops a run that makes one after another.
+
+    Parameters
+    ----------
+    calls : iterable of Call
+        The calls in order.
+    decoding : mapping of str to Decoding
+        How they are decoded, by the role of who is asked.
+    prices : mapping of str to Price
+        Of every model that is asked.
+    limit : float
+        US dollars.
+
+    Returns
+    -------
+    int
+        All of them, where the limit does not stop the run.
+
+    Examples
+    --------
+    At 1 USD for a token, a call of 2 tokens whose answer takes 100 of the 200 that it may take:
+
+    >>> call = Call("post", "m", "model", ({"role": "user", "content": "Hello you"},), {"type": "string"}, "post")
+    >>> prices = {"m": Price(1e6, 1e6)}
+    >>> [calls_within([call] * 9, {"model": Decoding(0.0, None, 200)}, prices, limit) for limit in (200, 400, 4000)]
+    [0, 2, 9]
+    """
+    spent, count = 0.0, 0
+    for call in calls:
+        one, price = Estimate(), prices[call.model]
+        one.add(call, decoding[call.role].max_tokens)
+        # As the runner does: what the next call may cost at most has to fit.
+        if spent + price.of(one.most_prompt, one.most_completion) > limit:
+            break
+        spent += price.of(one.prompt, one.completion)
+        count += 1
+    return count
 
 
 def _characters(schema: Mapping[str, Any]) -> int:

@@ -11,23 +11,25 @@ from typing import Any
 from attune_bench.runner.budget import Budget
 from attune_bench.runner.cache import Cache, cache_key
 from attune_bench.runner.cached_client import CachedClient
-from attune_bench.runner.calls import Call, CallFailedError, Role
+from attune_bench.runner.calls import Call, CallFailedError, FinishReason, IncompleteAnswerError, Role, attempt_id
 from attune_bench.runner.client import Client
 from attune_bench.runner.file_names import safe_part
-from attune_bench.runner.folder import RunError, disk_errors, locked
+from attune_bench.runner.folder import ReplaceError, RunError, disk_errors, locked, noted_refusals
 from attune_bench.runner.jobs import Job, RunOptions, RunOutcome, Skipped, Watch
 from attune_bench.runner.meter import Meter
 from attune_bench.runner.prices import PriceError
 from attune_bench.runner.providers import Endpoint
 from attune_data.io.files import write_whole
 from attune_data.record import Record
-from attune_data.text import plural, printable
+from attune_data.text import plural, printable, shortened
 
 __all__ = ["execute"]
 
 _CACHE = ".cache.jsonl"
 _TICK = 0.5
 _DURATION = "duration_seconds"
+_NAMED = 5  # of the settings that differ
+_SWITCHED = ("answer_format", "schema", "free")
 _COSTS: dict[Role, str] = {"model": "api_cost", "judge": "judge_cost", "simulator": "simulator_cost"}
 
 
@@ -69,6 +71,7 @@ async def execute(
     ------
     RunError
         The folder is in use or cannot be written, or contains other files of these names; two jobs have one file name.
+        `ReplaceError` where it has finished results of other settings, which are to stay.
     PriceError
         The cost is limited and a price, or the cost of an earlier response, is not known.
     SchemaRefusedError
@@ -98,7 +101,7 @@ class _Execution:
         self._options = options
         self._unit = unit
         self._unread: dict[str, int] = {}
-        self._outdated: set[str] = set()
+        self._outdated: dict[str, Mapping[str, Any]] = {}
 
     def complete_files(self) -> set[str]:
         """Return the names of the files that need not be made again."""
@@ -117,8 +120,28 @@ class _Execution:
                 names.add(name)
                 self._unread[name] = _unread(content.get("calls"))
             elif content["run_key"]:
-                self._outdated.add(name)
+                self._outdated[name] = content
+        if not self._options.replace:
+            self._check_settings()
         return names
+
+    def _check_settings(self) -> None:
+        """Refuse to replace files of other settings."""
+        found = [_differences(content, self._jobs[name][0].recorded) for name, content in self._outdated.items()]
+        if noted_refusals(self._folder):
+            # The run goes on without the schemas that its server refused.
+            found = [{name: both for name, both in one.items() if (name, *both) != _SWITCHED} for one in found]
+        if differing := [one for one in found if one]:
+            said = [
+                f"{name} {shortened(repr(then), 40)}, here {shortened(repr(now), 40)}"
+                for one in differing
+                for name, (then, now) in one.items()
+            ]
+            said = list(dict.fromkeys(said))
+            raise ReplaceError(
+                f"{plural(len(differing), 'finished result')} in {self._folder} would be replaced by results of other "
+                f"settings ({', '.join(said[:_NAMED])}{', ...' if len(said) > _NAMED else ''})"
+            )
 
     async def run(self, cache: Cache, earlier: set[str], watch: Watch | None) -> RunOutcome:
         """Run the other jobs."""
@@ -166,7 +189,7 @@ class _Execution:
             folder=self._folder,
             finished=len(earlier) + meter.done,
             earlier=len(earlier),
-            replaced=len(self._outdated - skipped.keys()),
+            replaced=len(self._outdated.keys() - skipped.keys()),
             skipped=listed,
             stopped=client.stopped,
             meter=meter,
@@ -204,6 +227,7 @@ class _Execution:
         """Run one job."""
         costs: dict[Role, list[float | None]] = {}
         seconds: list[float | None] = []
+        incomplete: dict[str, FinishReason] = {}
         begun = 0
 
         async def complete(call: Call, attempt: int) -> str:
@@ -212,16 +236,26 @@ class _Execution:
             response = await client.request(call, attempt, job)
             costs.setdefault(call.role, []).append(response.cost)
             seconds.append(response.seconds)
+            if response.finish_reason is not None:
+                name = attempt_id(call.id, attempt - call.attempt)
+                incomplete[name] = response.finish_reason
+                # What was filtered or cut off would be so again; what broke off may not.
+                failed = response.finish_reason == "error" and attempt
+                said = f"{name}: the answer ended early (finish_reason {response.finish_reason})"
+                raise CallFailedError(said) if failed else IncompleteAnswerError(said)
             return response.text
 
         record = await job.make(complete)
         meter.calls += begun - job.calls  # A conversation with a simulator may end before its last round.
-        measured = {name: _sum(costs[role]) for role, name in _COSTS.items() if role in costs}
+        noted: dict[str, Any] = {name: _sum(costs[role]) for role, name in _COSTS.items() if role in costs}
         # Of a record that has this field, unless it is made of another whose duration it keeps.
         if _DURATION in type(record).model_fields.keys() - record.model_fields_set:
             total = _sum(seconds)
-            measured[_DURATION] = total and round(total, 3)
-        return record.model_copy(update=measured | {"run_key": key})
+            noted[_DURATION] = total and round(total, 3)
+        # What is judged again has those of the run before.
+        if every := (record.model_extra or {}).get("incomplete_answers", {}) | incomplete:
+            noted["incomplete_answers"] = every
+        return record.model_copy(update=noted | {"run_key": key})
 
     def _budget(self, cache: Cache) -> Budget:
         limit, prices = self._options.max_cost, self._options.prices
@@ -259,6 +293,18 @@ class _Execution:
                 write_whole(path, [json.dumps(content, indent=2).encode() + b"\n"])
             else:
                 path.unlink(missing_ok=True)
+
+
+def _differences(content: object, recorded: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """Return what a file says otherwise of its settings, and what was expected, by name; not what it does not say."""
+    said = content if isinstance(content, Mapping) else {}
+    found: dict[str, tuple[Any, Any]] = {}
+    for name, value in recorded.items():
+        if isinstance(value, Mapping):
+            found |= _differences(said.get(name), value)
+        elif name in said and said[name] != value:
+            found[name] = said[name], value
+    return found
 
 
 def _unread(calls: object) -> int:

@@ -1,4 +1,4 @@
-"""The output folder of a run: its lock, its notes of data and refused schemas, errors of its disk as one line."""
+"""The output folder of a run: its lock, its notes of data, servers and refused schemas, errors of its disk."""
 
 import json
 import os
@@ -14,18 +14,22 @@ from attune_data.io.hub_address import is_address
 from attune_data.text import printable
 
 __all__ = [
+    "ReplaceError",
     "RunError",
     "disk_errors",
     "locked",
     "note_refusal",
+    "note_server",
     "note_source",
     "noted_refusals",
+    "noted_servers",
     "noted_sources",
     "remove_refusal",
 ]
 
 _LOCK = ".lock"
 _SOURCES = ".sources.json"
+_SERVERS = ".servers.json"
 _REFUSALS = ".schema_refused.json"
 
 Served = tuple[str, str]
@@ -41,6 +45,10 @@ class _Refusal(NamedTuple):
 
 class RunError(Exception):
     """A run cannot begin or go on; the text says why and what to do. What was paid for is in the cache file."""
+
+
+class ReplaceError(RunError):
+    """A run would replace finished results of other settings; nothing was sent or touched."""
 
 
 @contextmanager
@@ -101,6 +109,22 @@ def _read_sources(folder: Path) -> list[str]:
     except (OSError, ValueError, RecursionError):
         return []
     return [source for source in noted if isinstance(source, str)] if isinstance(noted, list) else []
+
+
+def note_server(folder: Path, provider: str, url: str) -> None:
+    """Note in a folder who served its judges, or would have; the URL, of a provider the latest, is without secrets."""
+    noted = noted_servers(folder)
+    if noted.get(provider) != url:
+        write_whole(folder / _SERVERS, [json.dumps({**noted, provider: url}, indent=2).encode() + b"\n"])
+
+
+def noted_servers(folder: Path) -> dict[str, str]:
+    """Return the URLs that served the judges of a folder, by provider; empty where nothing says it."""
+    try:
+        noted = json.loads((folder / _SERVERS).read_bytes())
+        return {provider: str(url) for provider, url in noted.items()}
+    except (OSError, ValueError, AttributeError, RecursionError):
+        return {}
 
 
 def noted_refusals(folder: Path) -> dict[Served, str]:

@@ -31,6 +31,8 @@ class RunOptions:
         By the name of the model.
     command : str
         The command line that repeats the run, for the file of what was skipped; without keys.
+    replace : bool
+        Whether finished results of other settings in the folder are replaced; if not, they are a `ReplaceError`.
 
     Raises
     ------
@@ -48,6 +50,7 @@ class RunOptions:
     max_cost: float | None = None
     prices: Mapping[str, Price] = field(default_factory=dict)
     command: str = ""
+    replace: bool = False
 
     def __post_init__(self) -> None:
         for name in ("concurrency", "call_timeout"):
@@ -126,6 +129,8 @@ class Job:
         Extra inputs to the cache key of each response, which contains the request, the decoding and the provider.
     file_inputs : mapping
         Everything that the file depends on, as JSON.
+    recorded : mapping
+        What the file says of the settings it was made with, by which a file of other settings is recognised.
     make : callable
         Asks, and returns the record to write.
     """
@@ -139,4 +144,5 @@ class Job:
     calls: int
     cache_inputs: Mapping[str, Any]
     file_inputs: Mapping[str, Any]
+    recorded: Mapping[str, Any]
     make: Callable[[Complete], Awaitable[Record]]

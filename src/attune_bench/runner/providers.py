@@ -2,9 +2,12 @@
 
 import json
 import os
+import re
 from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Literal, get_args
 from urllib.parse import quote, quote_plus, unquote, unquote_plus, urlsplit
@@ -31,7 +34,8 @@ _VARIABLES = {
     OPENAI_COMPATIBLE: ("OPENAI_COMPATIBLE_API_KEY", "LOCAL_API_KEY"),
 }
 _PRIME_CONFIG = Path(".prime", "config.json")
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+# Each level of JSON within JSON doubles them. So few that a text of nothing else costs linear time.
+_BACKSLASHES = r"\\(?:\\|u005[cC]){0,15}"
 
 
 class ProviderError(ValueError):
@@ -65,14 +69,17 @@ class Endpoint:
     @property
     def is_loopback(self) -> bool:
         """Whether the server is on this machine."""
-        return urlsplit(self.url).hostname in _LOOPBACK
+        host = urlsplit(self.url).hostname or ""
+        try:
+            address = ip_address(host)
+        except ValueError:
+            return host == "localhost" or host.endswith(".localhost")
+        return address.is_loopback or address.is_unspecified
 
     def redact(self, text: str, *, min_length: int = 0) -> str:
-        """Return a text of the server's with every secret of some length redacted."""
-        for secret in self.secrets:
-            if len(secret) >= min_length:
-                text = text.replace(secret, "[redacted]")
-        return text
+        """Return a text of the server's with every secret of some length redacted, also where JSON escapes it."""
+        secrets = tuple(secret for secret in self.secrets if len(secret) >= min_length)
+        return _pattern(secrets).sub("[redacted]", text) if secrets else text
 
 
 def provider_name(provider: str) -> str:
@@ -172,9 +179,23 @@ def endpoint(
 
 
 def _spellings(secret: str) -> tuple[str, ...]:
-    """Return how a server may write a secret that it was sent: as it is, in a URL, read from a URL, in JSON."""
+    """Return how a server may write a secret that it was sent: as it is, in a URL, read from a URL."""
     in_url = quote(secret), quote(secret, safe=""), quote_plus(secret)
-    return secret, *in_url, unquote(secret), unquote_plus(secret), json.dumps(secret)[1:-1]
+    return secret, *in_url, unquote(secret), unquote_plus(secret)
+
+
+@lru_cache
+def _pattern(secrets: tuple[str, ...]) -> re.Pattern[str]:
+    """Return the pattern of secrets in which any character may be escaped, as in JSON within texts of JSON."""
+    return re.compile("|".join("".join(map(_escapable, secret)) for secret in secrets))
+
+
+def _escapable(character: str) -> str:
+    """Return the pattern of a character in JSON: as it is, or escaped."""
+    units = character.encode("utf-16-be", "surrogatepass").hex()
+    escaped = "".join(rf"(?>{_BACKSLASHES})u(?i:{units[at : at + 4]})" for at in range(0, len(units), 4))
+    before = f"(?:{_BACKSLASHES})?" if character in '"\\/' else ""
+    return f"(?:{before}{re.escape(character)}|{escaped})"
 
 
 def _split(given: str, *, is_given: bool) -> tuple[str, str, str]:

@@ -48,7 +48,8 @@ async def run(
     output : str or Path
         Folder of the files; created where it does not exist. It also contains the cache file of all responses, by
         which a run goes on where it was stopped. A file whose unit, settings, requests and providers are unchanged
-        stays; any other of its name is made anew, from the cache as far as that has the responses. Where a server
+        stays; any other of its name is made anew, from the cache as far as that has the responses; one of other
+        settings only with `RunOptions.replace`. Where a server
         refuses the schema of an answer, the folder notes it: this run, and later ones that ask the same model, go on
         with ``answer_format="free"`` in all settings, and a line on standard error says so.
     options : RunOptions, optional
@@ -66,7 +67,8 @@ async def run(
     RunError
         The folder is in use or cannot be written, or contains other files of these names; two units would have the
         same file; no settings, endpoint or units are given, or none about which anything can be asked; a server
-        refuses schemas, and the settings have no ``answer_format``. The cache file is intact.
+        refuses schemas, and the settings have no ``answer_format``. The cache file is intact. `ReplaceError` where the
+        folder has finished results of other settings, and `RunOptions.replace` is not set.
     PriceError
         The cost is limited and a price, or the cost of an earlier response, is not known.
     """
@@ -121,13 +123,14 @@ def prepare(
     if len(folders) > 1 or (task.results is not None and len(each) > 1):
         raise RunError(f"{task.name} is run with one settings at a time; here are {len(each)}")
     (folder,) = folders
-    if unusable := [why for unit in units if (why := task.unusable(unit))]:
+    reasons = [task.unusable(unit) for unit in units]
+    if unusable := [why for why in reasons if why]:
         more = f"; and {len(unusable) - _NAMED} more" if len(unusable) > _NAMED else ""
         said = f"{plural(len(unusable), task.unit)} cannot be run ({'; '.join(unusable[:_NAMED])}{more})"
         if len(unusable) == len(units):
             raise RunError(f"{said}, and no other is given")
         warn(f"left out: {said}")
-    used = [unit for unit in units if not task.unusable(unit)]
+    used = [unit for unit, why in zip(units, reasons, strict=True) if not why]
     if (refusal := _noted_refusal(task, used, each, providers, folder)) is not None:
         return folder, used, _free(each, f"an earlier run in {folder} was refused its schemas ({refusal})")
     return folder, used, list(each)
@@ -199,7 +202,8 @@ def _job(task: Task[U, S], unit: U, settings: S, servers: Mapping[Role, Endpoint
     # Not kept, as the requests of all units at once would take much memory.
     calls = task.planned(unit, settings)
     providers = {role: servers[role].provider for role in own.decoding}
-    fields = dict(task.fields(unit, own, Source(providers, file)))
+    source = Source(providers, file)
+    fields = dict(task.fields(unit, own, source))
 
     async def make(complete: Complete) -> Record:
         record = await task.make(unit, lambda call, attempt: complete(as_sent(call, settings), attempt), own)
@@ -226,6 +230,7 @@ def _job(task: Task[U, S], unit: U, settings: S, servers: Mapping[Role, Endpoint
             "providers": providers,
             "calls": _hash(calls),
         },
+        recorded=task.recorded(own, source),
         make=make,
     )
 

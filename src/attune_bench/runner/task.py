@@ -3,12 +3,12 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from attune_bench.runner.answers import TRIES, AnswerFormat, check_answer_format
-from attune_bench.runner.calls import Call, Complete, Decoding, Role
+from attune_bench.runner.calls import Call, Complete, Decoding, IncompleteAnswerError, Role
 from attune_bench.runner.file_names import unit_file_name
 from attune_bench.runner.providers import Endpoint
 from attune_data.record import Record
@@ -119,7 +119,7 @@ def answer_format_of(settings: RunSettings) -> AnswerFormat:
 
 def as_sent(call: Call, settings: RunSettings) -> Call:
     """Return a call as it is sent: without its schema where answers are free."""
-    return replace(call, schema={}) if answer_format_of(settings) == "free" else call
+    return call.without_schema() if answer_format_of(settings) == "free" else call
 
 
 U = TypeVar("U", bound=Unit)
@@ -174,6 +174,10 @@ class Task(Generic[U, S]):
         ``folder(output, settings)`` returns the folder of the files.
     fields : callable
         ``fields(unit, settings, source)`` returns fields that are added to the record, see `Source`.
+    recorded : callable
+        ``recorded(settings, source)`` returns what the file of a unit says of its settings, by name, as JSON; by
+        default their provenance. A finished file that says otherwise is replaced only where that is wanted; what it
+        does not say is not compared.
     tries : callable
         ``tries(settings)`` returns how often an answer is asked for that cannot be read, by default as `TRIES` says.
     unusable : callable
@@ -218,6 +222,7 @@ class Task(Generic[U, S]):
     file_name: Callable[[U, S], str] = lambda unit, own: unit_file_name(unit.id, own.model, condition_of(own))
     folder: Callable[[Path, S], Path] = lambda output, _: output
     fields: Callable[[U, S, Source], Mapping[str, Any]] = lambda *_: {}
+    recorded: Callable[[S, Source], Mapping[str, Any]] = lambda own, _: own.provenance()
     tries: Callable[[S], int] = lambda own: TRIES[answer_format_of(own)]
     unusable: Callable[[U], str] = lambda _: ""
     unit_settings: Callable[[U, S], S] = lambda _, settings: settings
@@ -254,7 +259,7 @@ async def ask_planned(plan: Callable[[Mapping[str, str]], Sequence[Call]], compl
     Returns
     -------
     dict of str to str
-        The texts of all answers by the id of their call.
+        The texts of all answers by the id of their call; empty for an answer that ended early.
 
     Raises
     ------
@@ -277,7 +282,9 @@ async def ask_planned(plan: Callable[[Mapping[str, str]], Sequence[Call]], compl
         # Not a task group: where one call fails, the answers that others wait for are paid for.
         results = await asyncio.gather(*(complete(call, call.attempt) for call in calls), return_exceptions=True)
         for call, result in zip(calls, results, strict=True):
-            if isinstance(result, BaseException):
+            if isinstance(result, IncompleteAnswerError):
+                answers[call.id] = ""
+            elif isinstance(result, BaseException):
                 failed[call.id] = result
             else:
                 answers[call.id] = result

@@ -321,7 +321,8 @@ def test_another_model_in_the_folder_is_asked_with_schemas(demo: list[Conversati
         assert all(map(has_schema, server.bodies[sent:]))
         # The same name at another provider is another model.
         where = replace(endpoint("local", base_url=server.url), provider="prime")
-        run_sync(TASK, demo[:1], AttuneBenchSettings("vendor/model"), where, output=tmp_path)
+        options = RunOptions(replace=True)
+        run_sync(TASK, demo[:1], AttuneBenchSettings("vendor/model"), where, output=tmp_path, options=options)
         assert has_schema(server.bodies[-1]) is False
     assert noted(tmp_path) == [("openai-compatible", "vendor/model"), ("prime", "vendor/model")]
 

@@ -32,6 +32,7 @@ JOB = Job(
     calls=1,
     cache_inputs={"mode": "default", "prompt_hash": "p", "codebook_hash": "b"},
     file_inputs={},
+    recorded={},
     make=_never,
 )
 PARTS: dict[str, Any] = {"call": CALL, "attempt": 0, "job": JOB}

@@ -2,6 +2,9 @@
 
 import asyncio
 import json
+import re
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +19,7 @@ from attune_bench.runner import Call, Price, PriceError, RunOptions, RunOutcome,
 from attune_bench.runner.budget import Budget, BudgetExceededError
 from attune_bench.runner.calls import Decoding, Response, Role, SchemaRefusedError
 from attune_bench.runner.client import Client
-from attune_bench.runner.estimate import Estimate, estimate, estimate_text
+from attune_bench.runner.estimate import Estimate, calls_within, estimate, estimate_text
 from attune_bench.runner.prices import most_tokens
 from attune_data import Conversation, load_runs
 
@@ -339,3 +342,57 @@ def test_an_estimate_is_below_its_bound_and_counts_models_apart(five_turns: Conv
     text = estimate_text(each, {"vendor/model": Price(1.0, 1.0)})
     assert "21 calls" in text
     assert text.count("cost: about") == text.count("cost: not known") == 1
+
+
+@pytest.mark.parametrize("limit", [1.0, 400.0, 1000.0, 2500.0, 1e6])
+def test_a_limit_stops_the_estimate_where_it_stops_the_calls(limit: float) -> None:
+    one, most, price = call(content="x" * 40), 300, Price(1e6, 1e6)
+    calls, decoding = [one] * 12, Decoding(None, None, most)
+    # At 1 USD for a token: 40 bytes are 10 tokens; an answer in free text is of 500 letters, which are 125.
+    about = 10 + 125
+
+    async def keep(_call: Call, _response: Response) -> None:
+        pass
+
+    async def made() -> int:
+        budget, count = Budget(limit, {"m": price}), 0
+        async with Client(endpoint("local", base_url=server.url), budget=budget) as client:
+            with suppress(BudgetExceededError):
+                for each in calls:
+                    await client.request(each, decoding, keep)
+                    count += 1
+        return count
+
+    with ModelServer(lambda _number, _body: said("x", cost=about)) as server:
+        assert calls_within(calls, {"model": decoding}, {"m": price}, limit) == asyncio.run(made())
+
+
+@pytest.mark.usefixtures("elsewhere")
+def test_a_dry_run_says_where_the_limit_stops_the_run(request: pytest.FixtureRequest, demo: list[Conversation]) -> None:
+    cli: Callable[..., tuple[int, str, str]] = request.getfixturevalue("call")  # The name is taken here.
+    Path("prices.toml").write_text("[m]\ninput = 1.0\noutput = 2.0\n")
+    given = ("run", "local", "m", "demo", "--limit", 4, "--modes", "default", "verbose", "--dry-run")
+    _, plain, _ = cli(*given, "--prices", "prices.toml")
+    about, _ = (float(cost) for cost in re.findall(r"([\d.]+) USD", plain))
+    settings = [AttuneBenchSettings("m", mode) for mode in ("default", "verbose")]
+    files = [planned_calls(one, own) for one in demo[:4] for own in settings]
+    total = sum(map(len, files))
+    decoding: dict[Role, Decoding] = {"model": Decoding(0.0, None, 4096)}
+    said_of: list[int] = []
+    for share in (1e-6, 0.3, 0.7):
+        status, out, err = cli(*given, "--prices", "prices.toml", "--max-cost", about * share)
+        assert (status, err, out.startswith(plain)) == (0, "", True)
+        (line,) = out.removeprefix(plain).splitlines()
+        form = rf"stops the run after about ([\d,]+) of {total} calls, with (\d) of 4 conversations finished"
+        found = re.fullmatch(rf"--max-cost \S+ {form}", line)
+        assert found is not None
+        said_of.append(int(found[1]))
+        calls = [call for file in files for call in file]
+        assert said_of[-1] == calls_within(calls, decoding, {"m": Price(1.0, 2.0)}, about * share)
+        # A conversation is finished in both modes.
+        ends = [sum(map(len, files[: 2 * n])) for n in range(1, 5)]
+        assert int(found[2]) == sum(end <= said_of[-1] for end in ends)
+    assert said_of[0] == 0 < said_of[1] < said_of[2] < total
+    # One that is not reached, and one without a price, change nothing.
+    assert cli(*given, "--prices", "prices.toml", "--max-cost", 1000)[1] == plain
+    assert "--max-cost" not in cli(*given, "--max-cost", 1000)[1]

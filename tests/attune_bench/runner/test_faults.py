@@ -241,9 +241,18 @@ def test_silence_ends_with_the_timeout(how: str, demo: list[Conversation], tmp_p
     accounted(outcome, demo[:1], tmp_path)
 
 
+def out_of_quota(name: str) -> bytes:
+    """Return what OpenAI's server says, with a time after which another try would be as useless."""
+    told = {"message": "You exceeded your quota", "type": None, "code": None, name: "insufficient_quota"}
+    return reply("429 Too Many Requests", json.dumps({"error": told}), "Retry-After: 1")
+
+
 REFUSALS: dict[str, tuple[bytes, str]] = {
     "401": (reply("401 Unauthorized", error(f"Incorrect API key provided: {KEY}")), "does not accept the key"),
     "402": (reply("402 Payment Required", error("no credit")), "asks for payment"),
+    "no quota": (out_of_quota("type"), "(You exceeded your quota); the quota of the key is used up"),
+    "no quota by its code": (out_of_quota("code"), "(You exceeded your quota); the quota of the key is used up"),
+    "402 in a success": (reply("200 OK", '{"error": {"code": 402, "message": "no credit"}}'), "asks for payment"),
     "404": (reply("404 Not Found", error("no such model")), "knows no such model"),
     "redirect": (reply("302 Found", b"", f"Location: http://127.0.0.1:1/{KEY}"), "a redirect, which is not followed"),
 }

@@ -155,7 +155,7 @@ def test_a_changed_parameter_reuses_no_answer(
     settings = replace(SETTINGS, **changed)
     with ModelServer() as server:
         run(server, demo[:1], tmp_path)
-        run(server, demo[:1], tmp_path, settings, **options)
+        run(server, demo[:1], tmp_path, settings, replace=True, **options)
         assert server.calls == planned(demo[:1]) + planned(demo[:1], settings)
 
 
@@ -179,7 +179,8 @@ def test_another_judge_costs_only_its_own_calls(demo: list[Conversation], tmp_pa
     with ModelServer() as server:
         run(server, demo[:1], tmp_path)
         sent = server.calls
-        run(server, demo[:1], tmp_path, AttuneBenchSettings("vendor/model", judges=("judge/two",)))
+        other = AttuneBenchSettings("vendor/model", judges=("judge/two",))
+        run(server, demo[:1], tmp_path, other, replace=True)
         assert {body["model"] for body in server.bodies[sent:]} == {"judge/two"}
     (made,) = load_runs(tmp_path)
     assert set(made.turns[0].em_draft_judge_scores_by_model) == {"judge/two"}
@@ -194,6 +195,7 @@ def test_another_strategy_asks_the_last_question_again(demo: list[Conversation],
             demo[:1],
             tmp_path,
             AttuneBenchSettings("vendor/model", judges=("judge/one",), panas_strategy="delta"),
+            replace=True,
         )
         assert server.calls == sent + 1
 

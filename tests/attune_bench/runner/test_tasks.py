@@ -17,6 +17,7 @@ from attune_bench.runner import (
     Complete,
     Decoding,
     Price,
+    ReplaceError,
     Role,
     RunError,
     RunOptions,
@@ -308,3 +309,18 @@ def test_further_attempts_have_ids_of_their_own() -> None:
     first_two = {name: answers[name] for name in ("q#1", "q#1#2")}
     assert call_to_make(call, first_two, read) is None
     assert call_to_make(call, first_two, read, tries=3) == call.again().again()
+
+
+def test_a_file_that_says_its_settings_is_not_replaced_by_one_of_others(tmp_path: Path) -> None:
+    def assemble(pair: Pair, answers: Mapping[str, str], settings: Settings) -> Record:  # noqa: ARG001
+        return Record(pair=pair.id, **settings.provenance())
+
+    telling = replace(WARMER, assemble=assemble)
+    with ModelServer(answer=answer) as server:
+        where = endpoint("openai-compatible", base_url=server.url)
+        run_sync(telling, PAIRS[:2], SETTINGS, where, output=tmp_path)
+        other = replace(telling, recorded=lambda *_: {"wording": 2})
+        # Of another name, so that the files are made anew.
+        with pytest.raises(ReplaceError, match=r"2 finished results .* \(wording 1, here 2\)"):
+            run_sync(replace(other, name="colder"), PAIRS[:2], SETTINGS, where, output=tmp_path)
+        assert run_sync(replace(telling, name="colder"), PAIRS[:2], SETTINGS, where, output=tmp_path).replaced == 2

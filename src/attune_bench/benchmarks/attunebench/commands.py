@@ -1,5 +1,6 @@
 """The commands that AttuneBench has alone: `rejudge` and `profile`."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +26,11 @@ from attune_bench.cli.asking import (
 from attune_bench.cli.options import NamedPath, data_option, many, verb
 from attune_bench.cli.output import UserError, emit, mistakes
 from attune_bench.cli.reading import kind_of, read_all
+from attune_bench.runner.calls import Role
 from attune_bench.runner.console import warn
-from attune_bench.runner.folder import noted_sources
+from attune_bench.runner.folder import noted_servers, noted_sources
 from attune_bench.runner.prompts import read_prompts
+from attune_bench.runner.providers import OPENAI_COMPATIBLE, Endpoint, provider_name
 from attune_data import load_codebook
 from attune_data.text import plural
 
@@ -38,7 +41,9 @@ __all__ = ["profile", "rejudge"]
 @click.argument("directory", type=click.Path(path_type=Path))
 @many("--judge-model", required=True, help="Models that judge.")
 @data_option("The conversations")
-@click.option("--judge-provider", default="openrouter", show_default=True, help="Who serves the judges.")
+@click.option(
+    "--judge-provider", help="Who serves the judges; by default the server that DIRECTORY notes, else openrouter."
+)
 @output_option(None, "Folder for the new run files; by default the name of the first with -rejudged.")
 @click.option("--codebook", type=click.Path(path_type=Path), help="The data set's own codebook, as for run.")
 @click.option("--prompts", type=NamedPath(path_type=Path), help="A folder with templates of your own, as for run.")
@@ -50,7 +55,7 @@ def rejudge(
     directory: Path,
     judge_model: tuple[str, ...],
     data: str | None,
-    judge_provider: str,
+    judge_provider: str | None,
     output: Path | None,
     codebook: Path | None,
     prompts: Path | None,
@@ -58,7 +63,8 @@ def rejudge(
 ) -> int:
     """Let judges judge the drafts of the run files in DIRECTORY anew, and write these to another folder.
 
-    Without --data the conversations are those that the runs were made of, as `run` has noted in their folder.
+    Without --data the conversations are those that the runs were made of, and without --judge-provider and --base-url
+    the server is that of the runs' judges or model, as `run` has noted in their folder.
     """
     with usage_errors():
         # Of "." and ".." the parent is not the folder that they are in.
@@ -78,7 +84,7 @@ def rejudge(
         runs = read_all(kind_of(BENCHMARK.results), [str(directory)], lambda _: None)
         source = data or _noted(directory)
         drafted = drafted_runs(runs, load_units(source, BENCHMARK))
-        servers = servers_of(judge_provider, given, ["model"], {})
+        servers = _judge_servers(directory, judge_provider, given)
         if len(drafted) < len(runs):
             warn(f"{plural(len(runs) - len(drafted), 'run')} without a draft or a conversation left out")
         return ask(
@@ -93,6 +99,24 @@ def rejudge(
             made="run",
             benchmark=BENCHMARK,
         )
+
+
+def _judge_servers(runs: Path, provider: str | None, given: Mapping[str, Any]) -> dict[Role, Endpoint]:
+    """Return where judges are served: as the options say, else as the folder of the runs notes."""
+    base_url, noted = given["base_url"], noted_servers(runs)
+    if provider is None and len(noted) > 1:
+        said = ", ".join(f"{known} at {url}" for known, url in noted.items())
+        raise UserError(f"{runs} contains runs of {len(noted)} providers ({said}); name one with --judge-provider")
+    chosen = provider_name(provider or next(iter(noted), "openrouter"))
+    is_url_noted = chosen == OPENAI_COMPATIBLE and base_url is None and chosen in noted
+    servers = servers_of(chosen, {**given, "base_url": noted[chosen] if is_url_noted else base_url}, ["model"], {})
+    server = servers["model"]
+    if is_url_noted and server.headers and not server.is_loopback:
+        # The folder may be another person's, and so may the server that it names.
+        raise UserError(f"{runs} names the server {server.url}; to send it a key, give it with --base-url")
+    if noted and (provider is None or is_url_noted):
+        warn(f"the judges are served by {chosen} at {server.url}, as {runs} notes")
+    return servers
 
 
 def _noted(runs: Path) -> str:

@@ -98,15 +98,21 @@ def _assemble(drafted: DraftedRun, answers: Mapping[str, str], settings: AttuneB
             turn.pop(field, None)
             turn.pop(f"{field}_by_model", None)
         turn.update(merge_judgements(by_turn.get(turn["turnNumber"], {})))
-    earlier = content.get("calls")
-    others = earlier.items() if isinstance(earlier, dict) else ()
     content.setdefault("duration_seconds", None)  # That of the judges alone would be too short.
-    content["calls"] = {name: call for name, call in others if "/judge/" not in name} | calls
+    content["calls"] = _of_the_model(content.get("calls")) | calls
+    if incomplete := _of_the_model(content.pop("incomplete_answers", None)):
+        content["incomplete_answers"] = incomplete
     return Run.model_validate(content)
 
 
-def _fields(_drafted: DraftedRun, settings: AttuneBenchSettings, source: Source) -> Mapping[str, Any]:
-    """Return what a run file records of its judges."""
+def _of_the_model(by_call: object) -> Fields:
+    """Return what a run file says of the calls that are not a judge's."""
+    entries = by_call.items() if isinstance(by_call, dict) else ()
+    return {name: entry for name, entry in entries if "/judge/" not in name}
+
+
+def _recorded(settings: AttuneBenchSettings, source: Source) -> Mapping[str, Any]:
+    """Return what a run file says of its judges."""
     return {
         "judge_models": list(settings.judges),
         "judge_settings": {"provider": source.providers["judge"], **settings.provenance()},
@@ -124,7 +130,8 @@ REJUDGE: Task[DraftedRun, AttuneBenchSettings] = Task(
     calls=_calls,
     assemble=_assemble,
     unit="run",
-    fields=_fields,
+    fields=lambda _drafted, settings, source: _recorded(settings, source),
+    recorded=_recorded,
     unit_settings=_unit_settings,
 )
 """Runs with drafts, and the same runs with other judgements; model and mode of the settings are those of each run."""

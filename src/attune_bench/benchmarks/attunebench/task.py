@@ -51,6 +51,15 @@ def _fields(_conversation: Conversation, settings: AttuneBenchSettings, source: 
     }
 
 
+def _recorded(settings: AttuneBenchSettings, source: Source) -> Mapping[str, Any]:
+    """Return what a run file says of its settings."""
+    return settings.provenance() | {
+        "provider": source.providers["model"],
+        "panas_strategy": settings.panas_strategy,
+        "judge_models": list(settings.judges),
+    }
+
+
 TASK: Task[Conversation, AttuneBenchSettings] = Task(
     name="attunebench",
     calls=planned_calls,
@@ -59,5 +68,6 @@ TASK: Task[Conversation, AttuneBenchSettings] = Task(
     settings=settings_of,
     unit="conversation",
     fields=_fields,
+    recorded=_recorded,
 )
 """Conversations, and the run files that are made of them."""

@@ -25,7 +25,7 @@ from typing import Any
 from attune_bench.benchmarks.eibench.calls import EpisodeCalls, Line
 from attune_bench.benchmarks.eibench.parsing import SILENCE, Reaction, read_output, read_reaction, visible
 from attune_bench.benchmarks.eibench.settings import EIBenchSettings
-from attune_bench.runner.calls import Call, Complete
+from attune_bench.runner.calls import Call, Complete, IncompleteAnswerError
 from attune_data import Episode, Scenario
 from attune_data.text import without_surrogates
 from attune_metrics import anchor_reward, anchor_score
@@ -48,7 +48,8 @@ async def run_episode(scenario: Scenario, complete: Complete, settings: EIBenchS
         The scenario.
     complete : callable
         Makes a call and returns the text of its answer, see `Complete`. One call is made at a time; a judgement that
-        cannot be read is asked for up to three times in all, with the same request.
+        cannot be read, or ended early, is asked for up to three times in all, with the same request, and a reply of the
+        model that ended early twice.
     settings : EIBenchSettings
         Who talks with whom, and how.
 
@@ -63,7 +64,7 @@ async def run_episode(scenario: Scenario, complete: Complete, settings: EIBenchS
     Raises
     ------
     CallFailedError
-        As `complete` raised it; there is no result then.
+        As `complete` raised it, for an incomplete reply the second time; there is no result then.
     ValueError
         The scenario has no text from which one of the two could be played, or lacks an anchor.
 
@@ -84,7 +85,12 @@ async def run_episode(scenario: Scenario, complete: Complete, settings: EIBenchS
     try:
         call, attempt = next(steps)
         while True:
-            call, attempt = steps.send(await complete(call, attempt))
+            try:
+                answer = await complete(call, attempt)
+            except IncompleteAnswerError as error:
+                call, attempt = steps.throw(error)
+            else:
+                call, attempt = steps.send(answer)
     except StopIteration as end:
         return episode.record(end.value)
 
@@ -194,7 +200,13 @@ class _Episode:
 
     def _reply(self) -> Generator[tuple[Call, int], str, bool]:
         """Let the model speak; tell whether it said anything aloud."""
-        raw = without_surrogates((yield self._calls.model(self._lines), 0)).strip()
+        call = self._calls.model(self._lines)
+        try:
+            answer = yield call, 0
+        except IncompleteAnswerError:
+            # Of one that is incomplete again nothing is said, and it is no silence either: the episode fails.
+            answer = yield call, 1
+        raw = without_surrogates(answer).strip()
         words, thinking = read_output(raw)
         if words:
             self._lines.append(Line(True, raw, words))
@@ -205,8 +217,12 @@ class _Episode:
     def _judge(self, number: int) -> Generator[tuple[Call, int], str, Reaction | None]:
         """Let the person judge the last reply and answer it; None where the judgement cannot be read."""
         call = self._calls.simulator(self._lines, number, self._anger, self._trust)
+        answer = ""
         for attempt in range(TRIES):
-            answer = yield call, attempt
+            try:
+                answer = yield call, attempt
+            except IncompleteAnswerError:
+                continue
             reaction = read_reaction(answer, self._anger, self._trust)
             if reaction is not None:
                 self._take(reaction, "retried" if attempt else "repaired" if reaction.repaired else "parsed")

@@ -14,6 +14,8 @@ The protocol is that of EIBench's released evaluation, reflection before each re
   benchmark's code sends it in the first only, and then conversations that some servers refuse.
 - A call that fails however often it is tried is no empty reply, which would be scored: the episode has no line in the
   results, is listed as skipped, and is tried again by the same call.
+- A reply that the server says ended early is asked for once more, and then the episode is skipped likewise; a judgement
+  that did is one that cannot be read.
 - Reasoning that a server gives apart from the answer is not used.
 - The simulator is asked for an answer of a JSON schema, where its server takes one. Repairs of an answer leave its
   texts alone, and do not close an object that was cut off.
@@ -120,6 +122,7 @@ TASK: Task[Scenario, EIBenchSettings] = Task(
     file_name=_file_name,
     folder=_folder,
     fields=_fields,
+    recorded=lambda *_: {},  # A folder takes one configuration.
     results=_results,
 )
 """Scenarios, and the episodes in which a model talks with the simulated person of each."""

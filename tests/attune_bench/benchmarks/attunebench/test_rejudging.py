@@ -10,6 +10,7 @@ from model_server import ModelServer, said
 
 from attune_bench.benchmarks.attunebench.flow import planned_calls
 from attune_bench.benchmarks.attunebench.settings import AttuneBenchSettings
+from attune_bench.runner import providers
 from attune_data import Conversation, load, load_codebook, load_runs
 
 Invoke = Callable[..., tuple[int, str, str]]
@@ -184,3 +185,90 @@ def test_where_nothing_can_be_judged_the_reason_is_told(call: Invoke, tmp_path: 
         assert status == 2
         assert "no run of these conversations has a draft to judge" in err
         assert server.calls == sent
+
+
+# The server of the judges.
+
+
+JUDGING = ("rejudge", "results", "--judge-model", "two")
+
+
+def of_the_test(*options: object) -> tuple[object, ...]:
+    return ("run", "local", "m", "demo", "--limit", 1, *options)
+
+
+def test_judges_are_served_where_the_run_noted(call: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOCAL_API_KEY", "key-of-mine-0123")
+    with ModelServer() as server, ModelServer() as other:
+        url = server.url.replace("//", "//me:secret-1@") + "?token=secret-2"
+        assert call(*of_the_test("--base-url", url))[0] == 0
+        note = (tmp_path / "results" / ".servers.json").read_text()
+        assert json.loads(note) == {"openai-compatible": server.url}
+        sent = server.calls
+        status, _, err = call(*JUDGING)
+        said = f"attune-bench: the judges are served by openai-compatible at {server.url}, as results notes\n"
+        assert (status, err) == (0, said)
+        assert server.calls > sent
+        assert b"Bearer key-of-mine-0123" in server.headers, "the key is that of the environment"
+        # What is given wins, and what is made again says where.
+        sent = server.calls
+        assert call(*JUDGING, "--base-url", other.url, "-o", "elsewhere", "--seed", 1)[0] == 0
+        assert call(*JUDGING, "--judge-provider", "local", "--base-url", other.url, "-o", "again", "--seed", 2)[0] == 0
+        assert (server.calls, {body["seed"] for body in other.bodies}) == (sent, {1, 2})
+        assert call("rejudge", "elsewhere", "--judge-model", "three", "--judge-provider", "local")[0] == 0
+        assert other.bodies[-1]["model"] == "three"
+    files = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    assert not [secret for secret in (b"secret-1", b"secret-2", b"key-of-mine") if any(secret in one for one in files)]
+
+
+def test_judges_of_the_run_are_noted_before_its_model(call: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENROUTER_API_KEY", "key-of-mine")
+    with ModelServer() as server, ModelServer() as judges:
+        monkeypatch.setitem(providers._URLS, "openrouter", judges.url)
+        assert (
+            call(*of_the_test("--base-url", server.url, "--judge-model", "j", "--judge-provider", "openrouter"))[0] == 0
+        )
+        sent = server.calls
+        status, _, err = call(*JUDGING)
+        assert (status, f"served by openrouter at {judges.url}, as results notes" in err) == (0, True)
+        assert (server.calls, judges.bodies[-1]["model"]) == (sent, "two")
+
+
+@pytest.mark.parametrize("note", [None, "[", "[1]", "3", "{}"])
+def test_without_a_note_of_the_server_it_is_openrouter(note: str | None, call: Invoke, tmp_path: Path) -> None:
+    with ModelServer() as server:
+        call(*of_the_test("--base-url", server.url))
+        path = tmp_path / "results" / ".servers.json"
+        path.unlink()
+        if note is not None:
+            path.write_text(note)
+        sent = server.calls
+        assert call(*JUDGING)[::2] == (2, "attune-bench: no key for openrouter: set OPENROUTER_API_KEY\n")
+        assert server.calls == sent
+
+
+def test_runs_of_two_providers_need_a_name_and_a_server_that_has_moved_does_not(call: Invoke, tmp_path: Path) -> None:
+    with ModelServer() as server, ModelServer() as moved:
+        call(*of_the_test("--base-url", server.url))
+        call(*of_the_test("--base-url", moved.url))
+        status, _, err = call(*JUDGING)
+        assert (status, f"served by openai-compatible at {moved.url}" in err) == (0, True)
+        note = tmp_path / "results" / ".servers.json"
+        note.write_text(json.dumps({"openai-compatible": moved.url, "prime": "https://example.org/v1"}))
+        sent = moved.calls
+        status, _, err = call(*JUDGING, "--seed", 3)
+        assert (status, moved.calls) == (2, sent)
+        said = f"runs of 2 providers (openai-compatible at {moved.url}, prime at https://example.org/v1)"
+        assert f"{said}; name one with --judge-provider" in err
+
+
+def test_a_key_is_sent_to_no_server_that_a_folder_names(
+    call: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ModelServer() as server:
+        call(*of_the_test("--base-url", server.url))
+    url = "http://collector.invalid/v1"
+    (tmp_path / "results" / ".servers.json").write_text(json.dumps({"openai-compatible": url}))
+    monkeypatch.setenv("OPENAI_COMPATIBLE_API_KEY", "key-of-mine")
+    said = f"attune-bench: results names the server {url}; to send it a key, give it with --base-url\n"
+    assert call(*JUDGING)[::2] == (2, said)

@@ -65,12 +65,13 @@ def test_a_run_with_other_settings_says_what_it_replaced(call: Invoke) -> None:
     with ModelServer() as server:
         command = ["run", "local", "m", "demo", "--base-url", server.url]
         assert call(*command, "--limit", 1)[2] == ""
-        _, out, err = call(*command, "--limit", 2, "--seed", 7)
+        _, out, err = call(*command, "--limit", 2, "--seed", 7, "--replace")
         assert err == ""
         assert out.splitlines()[0] == "results: 2 runs"
         assert out.splitlines()[1].startswith("1 of them replaced results of other settings")
         calls = server.calls
-        assert "1 of them replaced results" in call(*command, "--limit", 1)[1], "also where the cache has the responses"
+        again = call(*command, "--limit", 1, "--replace")[1]
+        assert "1 of them replaced results" in again, "also where the cache has the responses"
         assert server.calls == calls
         assert "replaced results" not in call(*command, "--limit", 1)[1]
 
