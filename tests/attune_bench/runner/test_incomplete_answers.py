@@ -100,7 +100,7 @@ def asked_once(raw: bytes) -> Response:
     async def ask() -> Response:
         async with Client(endpoint("local", base_url=server.url)) as client:
             call = Call("post", "m", "model", ({"role": "user", "content": "?"},))
-            return await client.request(call, Decoding(None, None, 10), keep)
+            return replace(await client.request(call, Decoding(None, None, 10), keep), seconds=None)
 
     with ModelServer(lambda _number, _body: raw) as server:
         response = asyncio.run(ask())
