@@ -43,8 +43,9 @@ def test_every_text_comes_back_and_no_cell_is_a_formula(text: str) -> None:
 
 def test_every_text_of_a_frame_is_escaped_and_no_number() -> None:
     frame = pl.DataFrame(
-        {"=head": ["=1", None], "value": [-1.5, 2.0], "band": pl.Series(["-low", "@high"], dtype=pl.Enum(["-low", "@high"]))}
-    )  # fmt: skip
+        {"=head": ["=1", None], "value": [-1.5, 2.0], "band": ["-low", "@high"]},
+        schema_overrides={"band": pl.Enum(["-low", "@high"])},
+    )
     rows = list(csv.reader(StringIO(to_csv(frame))))
     assert rows == [["'=head", "value", "band"], ["'=1", "-1.5", "'-low"], ["", "2.0", "'@high"]]
 
