@@ -112,8 +112,10 @@ def scores(
         row["text"] = f"{row['model']}: {shown(row, 'value', of)}, {sizes(table, row)}"
     rows = scaled(named(rows, "model"), of, "value", "low", "high")
     layers = estimates(rows, axis("X", "value", label(of)), names("model", unique(rows, "model")))
-    drawn = {RANDOM_ANSWERS: level} if (level := _chance(table, summary, condition).get(of.name)) is not None else {}
-    layers[:0] = [line(level * of.scale, name) for name, level in (drawn | {**(levels or {})}).items()]
+    expected = _chance(table, summary, condition)
+    drawn = {RANDOM_ANSWERS: expected[of.name]} if of.name in expected else {}
+    drawn.update(levels or {})
+    layers[:0] = [line(level * of.scale, name) for name, level in drawn.items()]
     return styled(altair().layer(*layers).properties(width=WIDTH, height=STEP * len(rows)))
 
 
