@@ -24,5 +24,6 @@ def distribution_tables(table: ScoreTable, distribution: pl.DataFrame) -> list[T
     tables: list[Table] = []
     for (model, condition), rows in distribution.group_by("model", "condition", maintain_order=True):
         shown = [{**row, "label": label(table.metrics[row["metric"]])} for row in rows.to_dicts()]
-        tables.append(Table("distribution", f"{model}{under_condition(table, condition)}", columns, shown, None if tables else distribution))
+        title = f"{model}{under_condition(table, condition)}"
+        tables.append(Table("distribution", title, columns, shown, None if tables else distribution))
     return tables
