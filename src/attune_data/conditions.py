@@ -112,7 +112,9 @@ def _checked(tokens: Sequence[tuple[str, str]], columns: Collection[str]) -> Ite
     for place, (kind, word) in enumerate(tokens):
         after = "".join(following for _, following in tokens[place + 1 : place + 3])
         if kind == "quoted":
-            _check_column(word[1:-1].replace('""', '"'), columns)
+            name = word[1:-1].replace('""', '"')
+            if name not in columns:
+                raise ValueError(f"no trait {name!r}; {meant(name, columns)} ({_QUOTES})")
             yield word
         elif kind != "word" or (before == "as" and word.lower() in _TYPES):
             yield word
