@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from pydantic_core import from_json, to_json
 
 from attune_bench.entries import entry_fields, metric_entries
+from attune_bench.score_checks import check_scores
 from attune_bench.score_table import CHANCE, KEYS, UNIT_KEYS, Provenance, ScoreTable
 from attune_data.io.files import check_input, write_whole
 from attune_data.issues import SourceError
@@ -90,7 +91,7 @@ def read_score_file(path: str | os.PathLike[str]) -> ScoreTable:
     Raises
     ------
     SourceError
-        Where the file is damaged, or of a later version of the library.
+        Where the file is damaged or of a later version of the library, or has a number that its column cannot have.
     """
     target = Path(path)
     try:
@@ -115,7 +116,7 @@ def read_score_file(path: str | os.PathLike[str]) -> ScoreTable:
         rows = frame.select(name for name in frame.columns if name not in beside).rename(named, strict=False)
         values = rows.filter(**provenance.variant).drop(choices) if choices else rows
         detail = tuple(from_json(text) for text in values["detail"]) if "detail" in values.columns else None
-        return ScoreTable(
+        read = ScoreTable(
             values=values.select(*KEYS, pl.exclude(*KEYS, "detail")),
             units=units.rename(named, strict=False),
             metrics=metrics,
@@ -123,6 +124,8 @@ def read_score_file(path: str | os.PathLike[str]) -> ScoreTable:
             variants=rows.drop("detail", strict=False) if choices else None,
             detail=detail,
         )
+        check_scores(read)
+        return read
     except OSError as error:
         raise SourceError(f"{path} cannot be read: {error.strerror or error}") from None
     except (pl.exceptions.PolarsError, ValidationError, MetricInputError, KeyError, ValueError, TypeError) as error:

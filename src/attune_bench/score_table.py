@@ -195,6 +195,11 @@ class ScoreTable:
         found = {condition for _, condition in self.groups}
         return tuple(sorted(found, key=lambda one: (one != self.provenance.reference, one is not None, one or "")))
 
+    @cached_property
+    def settings(self) -> Mapping[tuple[str, str | None], Mapping[str, tuple[str | int | float | None, ...]]]:
+        """The settings of the runs by model and condition; one that is left out has none recorded."""
+        return {(one.model, one.condition): one.settings for one in self.provenance.settings}
+
     @property
     def models(self) -> tuple[str, ...]:
         """Every model, sorted."""

@@ -28,6 +28,7 @@ import polars as pl
 
 from attune_bench.entries import metric_entries
 from attune_bench.score_table import CHANCE, KEYS, UNIT_KEYS, Provenance
+from attune_data.escaping import from_csv_text
 from attune_data.io.files import check_input
 from attune_data.issues import SourceError
 from attune_data.text import meant, plural
@@ -276,6 +277,7 @@ def _typed(table: pl.DataFrame, path: str | os.PathLike[str]) -> pl.DataFrame:
 
     The other columns stay text, so that the first value that is no number is found by its row.
     """
+    table = table.rename(from_csv_text)
     for column in table.columns:
         first, renamed, _ = column.partition("_duplicated_")
         if renamed and first in table.columns:
@@ -284,7 +286,12 @@ def _typed(table: pl.DataFrame, path: str | os.PathLike[str]) -> pl.DataFrame:
             if column not in (*_NAMES, "value") and table[column].dtype == pl.String:
                 with suppress(pl.exceptions.InvalidOperationError):
                     table = table.with_columns(pl.col(column).cast(dtype))
-    return table
+    texts = [column for column in table.select(pl.col(pl.String)).columns if column != "value"]
+    return table.with_columns(pl.Series(name, list(map(_cell, table[name])), pl.String) for name in texts)
+
+
+def _cell(text: str | None) -> str | None:
+    return None if text is None else from_csv_text(text)
 
 
 def read_description(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -16,6 +16,7 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, Self
 
 from attune_data.bins import Bins
+from attune_data.conditions import sql_condition
 from attune_data.display.issues import IssueReport
 from attune_data.issues import Issue, issues_frame
 from attune_data.matching import Match, Traits, Value, matching, shares, strata
@@ -178,13 +179,16 @@ class Queryable(ABC):
         Parameters
         ----------
         condition : polars expression or str
-            On columns of the ``conversations`` table, and no others; a text is an SQL expression. It gives true, false
-            or, which counts as false, null. Bands are in order: ``"promis_anxiety_t_band >= 'moderate'"``.
+            On columns of the ``conversations`` table, and no others. It gives true, false or, which counts as false,
+            null. Bands are in order: ``"promis_anxiety_t_band >= 'moderate'"``. A text is an SQL expression of
+            comparisons, ``AND``, ``OR``, ``NOT``, ``IN``, ``BETWEEN``, ``LIKE``, ``IS NULL``, ``CASE``, arithmetic and
+            `attune_data.conditions.FUNCTIONS`, of at most 100,000 characters, 200 operators and keywords, and 20
+            parentheses within each other.
 
         Raises
         ------
         ValueError
-            Where the text is not an SQL expression, names an unknown column, compares a column with a value of
+            Where the text is not such an expression, names an unknown column, compares a column with a value of
             another type, or gives anything but one answer, true or false, for each conversation.
         TypeError
             Where the condition is neither an expression nor text.
@@ -199,14 +203,11 @@ class Queryable(ABC):
         """
         import polars as pl
 
-        try:
-            expression = pl.sql_expr(condition) if isinstance(condition, str) else condition
-        except pl.exceptions.PolarsError as error:
-            raise ValueError(f"not an SQL expression: {condition!r} ({error})") from None
-        if not isinstance(expression, pl.Expr):
-            raise TypeError(f"a condition is a polars expression or an SQL text, not {type(condition).__name__}")
         table = self._table()
         traits = table.frame
+        expression = sql_condition(condition, traits.columns) if isinstance(condition, str) else condition
+        if not isinstance(expression, pl.Expr):
+            raise TypeError(f"a condition is a polars expression or an SQL text, not {type(condition).__name__}")
         for name in expression.meta.root_names():
             if name not in traits.columns:
                 raise ValueError(f"no trait {name!r}; {meant(name, traits.columns)}")
@@ -214,11 +215,11 @@ class Queryable(ABC):
             # Unlike select, this refuses an answer of another length; unlike filter, it gives positions.
             answers = traits.with_columns(condition=expression)["condition"]
             reason = "" if answers.dtype == pl.Boolean else f"it gives {answers.dtype}"
-        except pl.exceptions.PolarsError as error:
-            reason = str(error).partition("\n")[0]
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+            reason = str(error).partition("\n")[0][:200]
         if reason:
             expected = f"expected one answer, true or false, for each {table.unit.noun}"
-            raise ValueError(f"the condition {condition} does not fit its columns: {reason}; {expected}")
+            raise ValueError(f"the condition {condition!s:.200} does not fit its columns: {reason}; {expected}")
         return self._keep(answers.fill_null(value=False).arg_true().to_list(), f"filter {condition}")
 
     def stratify(self, trait: str, *, bins: Bins | None = None) -> dict[str, Self]:

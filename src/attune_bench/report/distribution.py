@@ -4,6 +4,7 @@ import polars as pl
 
 from attune_bench.report.columns import Table, count_column, number_column, text_column
 from attune_bench.report.tables import label, metric_of
+from attune_bench.report.words import under_condition
 from attune_bench.score_table import ScoreTable
 
 __all__ = ["distribution_tables"]
@@ -22,7 +23,7 @@ def distribution_tables(table: ScoreTable, distribution: pl.DataFrame) -> list[T
     ]
     tables: list[Table] = []
     for (model, condition), rows in distribution.group_by("model", "condition", maintain_order=True):
-        under = "" if condition is None else f", {table.provenance.condition} {condition}"
         shown = [{**row, "label": label(table.metrics[row["metric"]])} for row in rows.to_dicts()]
-        tables.append(Table("distribution", f"{model}{under}", columns, shown, None if tables else distribution))
+        title = f"{model}{under_condition(table, condition)}"
+        tables.append(Table("distribution", title, columns, shown, None if tables else distribution))
     return tables

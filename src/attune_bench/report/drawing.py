@@ -8,6 +8,7 @@ Colours are of Okabe and Ito's palette, which colour-blind readers can tell apar
 shape too, and heat maps print their values. Every mark says its numbers where the pointer rests on it.
 """
 
+import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from os.path import commonprefix
@@ -358,7 +359,7 @@ def save(figure: "Chart", path: str | os.PathLike[str]) -> None:
         raise ValueError(f"{target.name!r} does not say its format; expected a name in .svg, .png, .pdf or .html")
     if ending == "html":
         require("vl_convert", "plots")
-        content = figure.to_html(inline=True).encode()
+        content = figure.to_html(inline=True, json_kwds={"cls": _ScriptEncoder}).encode()
     elif ending == "svg":
         content = svg(figure).encode()
     else:
@@ -369,6 +370,13 @@ def save(figure: "Chart", path: str | os.PathLike[str]) -> None:
         else:
             content = convert.vegalite_to_pdf(specification)
     write_whole(target, [content])
+
+
+class _ScriptEncoder(json.JSONEncoder):
+    """JSON within a script of HTML, which a name with ``</script>`` would end."""
+
+    def encode(self, o: Any) -> str:
+        return super().encode(o).replace("<", "\\u003c")
 
 
 def svg(figure: "Chart") -> str:

@@ -56,14 +56,13 @@ def settings_notes(table: ScoreTable) -> list[str]:
 def settings_table(table: ScoreTable) -> Table:
     """Return with which settings every model was run, a row a model and condition."""
     held = table.provenance
-    known = {(one.model, one.condition): one.settings for one in held.settings}
     names = [
         *held.decisive,
-        *dict.fromkeys(name for own in known.values() for name in own if name not in held.decisive),
+        *dict.fromkeys(name for own in table.settings.values() for name in own if name not in held.decisive),
     ]
     rows: list[dict[str, Any]] = []
     for model, condition in table.groups:
-        own = known.get((model, condition), {})
+        own = table.settings.get((model, condition), {})
         values = {name: ", ".join(map(setting_text, own[name])) if name in own else None for name in names}
         rows.append({"name": group_name(table, model, condition), "kind": kind_of_group(model), **values})
     columns = [text_column("row", "name", is_name=True), text_column("kind", "kind")]

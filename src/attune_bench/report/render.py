@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 import polars as pl
 
 from attune_bench.report.columns import Cell, Row, Table
+from attune_data.escaping import to_csv, to_markdown
 from attune_data.text import grid, printable, shortened, width
 
 __all__ = ["FORMATS", "WIDTH", "Document", "Format", "json_content", "render"]
@@ -65,7 +66,7 @@ def render(document: Document, *, format: Format = "table") -> str:  # noqa: A00
         frame = frame.rename(document.rename, strict=False)
         if document.signature:
             frame = frame.with_columns(signature=pl.lit(document.signature))
-        return frame.write_csv().rstrip("\n")
+        return to_csv(frame).rstrip("\n")
     return _markdown(document) if format == "markdown" else _text(document)
 
 
@@ -126,19 +127,14 @@ def _mark(row: Row, reasons: Sequence[str]) -> str:
 
 def _markdown(document: Document) -> str:
     grids, footnotes = _grids(document)
-    blocks = [_escaped(printable(document.head))] if document.head else []
+    blocks = [to_markdown(document.head)] if document.head else []
     for table in grids:
         lines = [table.head, ["---", *("---:" for _ in table.head[1:])], *table.rows] if table.head else []
-        cells = "\n".join(f"| {' | '.join(map(_escaped, line))} |" for line in lines)
-        title = f"**{_escaped(table.title)}**" if cells else _escaped(table.title)
-        blocks += [f"{title}\n\n{cells}".strip(), *map(_escaped, table.notes)]
+        cells = "\n".join(f"| {' | '.join(map(to_markdown, line))} |" for line in lines)
+        title = f"**{to_markdown(table.title)}**" if cells else to_markdown(table.title)
+        blocks += [f"{title}\n\n{cells}".strip(), *map(to_markdown, table.notes)]
     signature = [f"`{document.signature}`"] if document.signature else []
-    return "\n\n".join([*blocks, *map(_escaped, [*footnotes, *map(printable, document.notes)]), *signature])
-
-
-def _escaped(text: str) -> str:
-    """Return text that ends no cell of a table in Markdown."""
-    return text.replace("|", "\\|")
+    return "\n\n".join([*blocks, *map(to_markdown, [*footnotes, *document.notes]), *signature])
 
 
 def _text(document: Document) -> str:

@@ -194,9 +194,8 @@ def _listed(models: Sequence[str]) -> str:
 
 def _models(table: ScoreTable, groups: Iterable[Group] | None) -> Models:
     """Return the settings of every model and condition, None for one without; people and baselines are left out."""
-    known = {(one.model, one.condition): one.settings for one in table.provenance.settings}
     chosen = table.groups if groups is None else dict.fromkeys(groups)
-    return {group: known.get(group) for group in chosen if kind_of_group(group[0]) == "model"}
+    return {group: table.settings.get(group) for group in chosen if kind_of_group(group[0]) == "model"}
 
 
 def _by_reach(table: ScoreTable, metrics: Sequence[str] | None) -> tuple[list[str], dict[str, list[str]]]:

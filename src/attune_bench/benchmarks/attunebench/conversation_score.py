@@ -19,6 +19,7 @@ from attune_bench.benchmarks.attunebench.reference import (
     counts_key,
     panas_form,
 )
+from attune_bench.benchmarks.attunebench.values import Count, Number, OfCounts
 from attune_bench.stats.intervals import null
 from attune_data import Run, RunTurn
 from attune_data.attunebench.run import PostConversation
@@ -50,74 +51,74 @@ _OPEN = with_config(ConfigDict(extra="allow"))
 class CountScores(TypedDict):
     """Binary counts, and the scores that follow from them."""
 
-    tp: int
-    tn: int
-    fp: int
-    fn: int
-    accuracy: float
-    precision: float
-    recall: float
-    f1: float
-    mcc: float
+    tp: Count
+    tn: Count
+    fp: Count
+    fn: Count
+    accuracy: OfCounts
+    precision: OfCounts
+    recall: OfCounts
+    f1: OfCounts
+    mcc: OfCounts
 
 
 @_OPEN
 class TurnScore(TypedDict):
     """The metrics of one turn; null where undefined, or where the HP-facing phrasing was not asked."""
 
-    turnNumber: int
-    emotion_hit_rate: float
-    emotion_intensity_mae: float | None
-    emotion_precision: float
-    emotion_recall: float
-    emotion_f1: float
-    emotion_f1_intensity: float
-    emotion_va_score: float
-    emotion_va_intensity_score: float
-    binary_om_accuracy: float
-    binary_human_accuracy: float
+    turnNumber: Count
+    emotion_hit_rate: Number
+    emotion_intensity_mae: Number | None
+    emotion_precision: Number
+    emotion_recall: Number
+    emotion_f1: Number
+    emotion_f1_intensity: Number
+    emotion_va_score: Number
+    emotion_va_intensity_score: Number
+    binary_om_accuracy: Number
+    binary_human_accuracy: Number
     binary_om_metrics: CountScores
     binary_human_metrics: CountScores
-    binary_om_accuracy_hp: float | None
-    binary_human_accuracy_hp: float | None
+    binary_om_accuracy_hp: Number | None
+    binary_human_accuracy_hp: Number | None
     binary_om_metrics_hp: CountScores | None
     binary_human_metrics_hp: CountScores | None
-    pairwise_accuracy: float
-    pairwise_kendall_tau: float | None
-    response_similarity: float
-    response_similarity_original: float
-    response_similarity_llm_improved: float
-    response_similarity_human_edited: float
-    response_preference_alignment: float
-    draft_judge_score: float | None
-    draft_binary_alignment: float | None
+    pairwise_accuracy: Number
+    pairwise_kendall_tau: Number | None
+    response_similarity: Number
+    response_similarity_original: Number
+    response_similarity_llm_improved: Number
+    response_similarity_human_edited: Number
+    response_preference_alignment: Number
+    draft_judge_score: Number | None
+    draft_binary_alignment: Number | None
 
 
 @_OPEN
 class PostScore(TypedDict):
     """The metrics of what is predicted after the last turn."""
 
-    panas_mae: float | None
-    panas_normalized: float | None
-    panas_pa_mae: float | None
-    panas_na_mae: float | None
-    panas_pa_normalized: float | None
-    panas_na_normalized: float | None
-    panas_pa_baseline_adjusted: float | None
-    panas_na_baseline_adjusted: float | None
-    panas_baseline_adjusted: float | None
-    panas_item_baseline_adjusted: float | None
-    panas_item_mae: float | None
-    panas_item_normalized: float | None
-    panas_item_errors: dict[str, float]
-    q1_looking_for_score: float
-    q2_emotion_clarity_match: float
-    q3_model_fit_match: float
-    q3_model_fit_ordinal_distance: float
-    q3_follow_up_score: float
-    four_branch_mae: float
-    four_branch_normalized: float
-    four_branch_per_branch: dict[str, float]
+    panas_mae: Number | None
+    panas_normalized: Number | None
+    panas_pa_mae: Number | None
+    panas_na_mae: Number | None
+    panas_pa_normalized: Number | None
+    panas_na_normalized: Number | None
+    panas_pa_baseline_adjusted: Number | None
+    panas_na_baseline_adjusted: Number | None
+    panas_baseline_adjusted: Number | None
+    panas_item_baseline_adjusted: Number | None
+    panas_item_mae: Number | None
+    panas_item_normalized: Number | None
+    panas_item_errors: dict[str, Number]
+    q1_looking_for_score: Number
+    q2_emotion_clarity_match: Number
+    q3_model_fit_match: Number
+    q3_model_fit_ordinal_distance: Number
+    q3_follow_up_score: Number
+    four_branch_mae: Number
+    four_branch_normalized: Number
+    four_branch_per_branch: dict[str, Number]
 
 
 @_OPEN
@@ -134,39 +135,39 @@ class ConversationScore(TypedDict):
     source_file: NotRequired[str | None]
     turn_scores: list[TurnScore]
     post_score: PostScore | None
-    avg_emotion_hit_rate: float | None
-    avg_emotion_hit_rate_tagged_only: float | None
-    avg_emotion_intensity_mae: float | None
-    avg_emotion_f1: float | None
-    avg_emotion_f1_intensity: float | None
-    avg_emotion_va_score: float | None
-    avg_emotion_va_intensity_score: float | None
-    avg_binary_om_accuracy: float | None
-    avg_binary_human_accuracy: float | None
-    avg_binary_om_accuracy_hp: float | None
-    avg_binary_human_accuracy_hp: float | None
-    avg_pairwise_accuracy: float | None
-    avg_pairwise_kendall_tau: float | None
-    avg_response_similarity: float | None
-    avg_response_similarity_original: float | None
-    avg_response_similarity_llm_improved: float | None
-    avg_response_similarity_human_edited: float | None
-    avg_response_preference_alignment: float | None
-    avg_draft_judge_score: float | None
-    avg_draft_binary_alignment: float | None
-    avg_four_branch_mae: float | None
+    avg_emotion_hit_rate: Number | None
+    avg_emotion_hit_rate_tagged_only: Number | None
+    avg_emotion_intensity_mae: Number | None
+    avg_emotion_f1: Number | None
+    avg_emotion_f1_intensity: Number | None
+    avg_emotion_va_score: Number | None
+    avg_emotion_va_intensity_score: Number | None
+    avg_binary_om_accuracy: Number | None
+    avg_binary_human_accuracy: Number | None
+    avg_binary_om_accuracy_hp: Number | None
+    avg_binary_human_accuracy_hp: Number | None
+    avg_pairwise_accuracy: Number | None
+    avg_pairwise_kendall_tau: Number | None
+    avg_response_similarity: Number | None
+    avg_response_similarity_original: Number | None
+    avg_response_similarity_llm_improved: Number | None
+    avg_response_similarity_human_edited: Number | None
+    avg_response_preference_alignment: Number | None
+    avg_draft_judge_score: Number | None
+    avg_draft_binary_alignment: Number | None
+    avg_four_branch_mae: Number | None
     pooled_binary_om_metrics: CountScores
     pooled_binary_human_metrics: CountScores
     pooled_binary_om_metrics_hp: CountScores | None
     pooled_binary_human_metrics_hp: CountScores | None
-    hp_perspective_gap: float | None
-    hp_perspective_alignment: float | None
-    hp_perspective_gap_mcc: float | None
-    hp_perspective_alignment_mcc: float | None
-    turn_level_average: float | None
-    conversation_wide_average: float | None
-    composite_score: float | None
-    equal_weight_composite: float | None
+    hp_perspective_gap: Number | None
+    hp_perspective_alignment: Number | None
+    hp_perspective_gap_mcc: Number | None
+    hp_perspective_alignment_mcc: Number | None
+    turn_level_average: Number | None
+    conversation_wide_average: Number | None
+    composite_score: Number | None
+    equal_weight_composite: Number | None
     coverage: NotRequired[dict[str, Coverage]]
     calls: NotRequired[CallCounts]
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing_extensions import TypedDict
 
 from attune_bench.benchmarks.attunebench.reference import BINARY_TASKS, Truth
+from attune_bench.benchmarks.attunebench.values import Count
 from attune_data import Run, RunTurn
 from attune_metrics.attunebench.binary import Answers, PreparedAnswers
 from attune_metrics.attunebench.panas import PreparedPanas
@@ -17,17 +18,17 @@ TASKS = (*BINARY_TASKS, "pairwise", "panas")
 class Coverage(TypedDict):
     """Predictions present, of the ground-truth questions that count."""
 
-    present: int
-    expected: int
+    present: Count
+    expected: Count
 
 
 class CallCounts(TypedDict):
     """Calls by how the answer was read: at first, after repair of its text, after asking again, or not at all."""
 
-    parsed: int
-    repaired: int
-    retried: int
-    failed: int
+    parsed: Count
+    repaired: Count
+    retried: Count
+    failed: Count
 
 
 OUTCOMES = tuple(CallCounts.__annotations__)

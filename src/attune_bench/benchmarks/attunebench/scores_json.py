@@ -6,18 +6,20 @@ from errno import EINVAL
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_json
 from typing_extensions import TypedDict
 
 from attune_bench.benchmarks.attunebench.aggregates import aggregates
 from attune_bench.benchmarks.attunebench.conversation_score import ConversationScore
-from attune_bench.benchmarks.attunebench.detail import records_of
-from attune_bench.benchmarks.attunebench.records import Metadata
-from attune_bench.benchmarks.attunebench.table import chance_by_unit, provenance_of, scores_of
+from attune_bench.benchmarks.attunebench.detail import records_of, turn_frame
+from attune_bench.benchmarks.attunebench.records import IDENTITY, TURN_KEYS, Metadata
+from attune_bench.benchmarks.attunebench.table import METRICS, chance_by_unit, provenance_of, scores_of
+from attune_bench.score_checks import check_numbers, check_scores
 from attune_bench.scores import Scores
 from attune_data.io.files import read_input, write_whole
-from attune_data.issues import SourceError
+from attune_data.issues import SourceError, shown
 from attune_metrics.errors import MetricInputError
 
 __all__ = ["read_scores_json", "write_scores_json"]
@@ -80,7 +82,8 @@ def read_scores_json(path: str | os.PathLike[str]) -> Scores:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"]) or "the file"
-        raise SourceError(f"{path}: {place}: {first['msg']}; is it a file that `attune-bench score` wrote?") from None
+        why = f"{first['msg']}, not {shown(first['input'])}"
+        raise SourceError(f"{path}: {place}: {why}; is it a file that `attune-bench score` wrote?") from None
     metadata: Mapping[str, Any] = content["metadata"]
     known = {name: metadata[name] for name in ("protocol", "synthetic", *_HASHES) if name in metadata}
     known["library_version"] = metadata.get("library_version", "(version not recorded)")
@@ -89,6 +92,18 @@ def read_scores_json(path: str | os.PathLike[str]) -> Scores:
     try:
         listed = {name: tuple(metadata.get(name, ())) for name in ("issues", "notes", "settings")}
         held = provenance_of(**known, **listed)
-        return scores_of(content["conversations"], held, metadata.get("chance"))
+        scores = scores_of(content["conversations"], held, metadata.get("chance"))
+        check_scores(scores)
+        _check_turns(turn_frame(scores))
+        return scores
     except MetricInputError as error:
         raise SourceError(f"{path}: {error}") from None
+
+
+def _check_turns(turns: pl.DataFrame) -> None:
+    keys = [*IDENTITY, "turnNumber"]
+    for repeated in turns.filter(pl.struct(keys).is_duplicated()).select(keys).head(1).iter_rows():
+        raise MetricInputError(f"two turns are {', '.join(map(str, repeated))}; leave one of them out")
+    for name, key in TURN_KEYS.items():
+        if key in turns.columns:
+            check_numbers(turns, key, METRICS[name].low, METRICS[name].high)

@@ -72,7 +72,7 @@ def scores_of(
         "condition": [record["mode"] for record in records],
         "unit": [record["conversationId"] for record in records],
     }
-    values = [values_of(record) for record in records]
+    values = [_values(record) for record in records]
     terms: dict[str, list[Any]] = {name: [of_record.get(name) for of_record in values] for name in MEANS}
     for name in POOLED:
         for cell in CELLS:
@@ -98,6 +98,14 @@ def scores_of(
     )
     units = units.hstack(_chance(chance or {}, units["unit"]))
     return Scores(values=frame, units=units, metrics=METRICS, provenance=provenance, detail=tuple(records))
+
+
+def _values(record: ConversationScore) -> dict[str, Any]:
+    try:
+        return values_of(record)
+    except MetricInputError as error:
+        of = f"conversation {record['conversationId']!r}, model {record['em_model']!r}, mode {record['mode']!r}"
+        raise MetricInputError(f"{of}: {error}") from None
 
 
 def _chance(known: Mapping[str, Mapping[str, float | None]], units: Iterable[str]) -> pl.DataFrame:
