@@ -194,10 +194,11 @@ def _hub(text: str, choose: Choice | None, prefer: Sequence[str]) -> Iterator[Do
     found = listing(parse_address(text))
     if found.note:
         yield Document(text, b"", found.note, "note", rule="hub-cache", consequence="the cached files are read")
-    if found.names == [""]:
-        yield from documents(found.fetch(found.names)[""], choose, prefer=prefer)
+    if "" in found.files:
+        yield from documents(found.fetch([""])[""], choose, prefer=prefer)
         return
-    selection = select(text, found.names, prefer, may_be_empty=False)
+    yield from found.problems
+    selection = select(text, found.files, prefer, may_be_empty=bool(found.problems))
     yield from selection.notes
     yield from _files(found.fetch(selection.chosen_by(choose)))
 
