@@ -9,8 +9,8 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 from urllib.parse import quote
 
@@ -22,14 +22,19 @@ if TYPE_CHECKING:
     import httpx2
 
 __all__ = [
+    "ANSWER_LIMIT",
+    "NO_HUB",
     "GaveUpError",
     "Hub",
     "asking",
+    "bounded",
     "endpoint",
     "is_commit",
     "is_offline",
+    "is_token",
     "not_cached",
     "redacted",
+    "refuse_encoded",
     "shown_endpoint",
     "timeout",
 ]
@@ -55,7 +60,7 @@ REDIRECTS_LIMIT = 10
 _REDIRECT_LIMIT = 2**16
 _PAUSE = 0.5
 _LOG_IN = "log in with `hf auth login` or set HF_TOKEN"
-_NO_HUB = "does not answer as a Hub does; check HF_ENDPOINT and the proxy"
+NO_HUB = "does not answer as a Hub does; check HF_ENDPOINT and the proxy"
 
 T = TypeVar("T")
 
@@ -77,22 +82,24 @@ class Hub:
 
     def __init__(self, address: Address) -> None:
         import httpx2
+        from huggingface_hub import get_token
         from huggingface_hub.utils import build_hf_headers  # type: ignore[attr-defined]  # exported, but not by name
 
         self._address = address
         self._headers = build_hf_headers(headers={"accept-encoding": "identity"})
         self._authorization = self._headers.pop("authorization", None)
-        if not re.fullmatch("[ -~]*", self._authorization or ""):
-            raise SourceError(f"{address.text}: the token has characters that no token has; {_LOG_IN}")
+        if not is_token(get_token() or "-"):
+            raise SourceError(f"{address.text}: the token of the Hub has a character that no token has; {_LOG_IN}")
         try:
             self._origin = httpx2.URL(endpoint()).origin
         except (httpx2.InvalidURL, ValueError):
-            raise GaveUpError(_NO_HUB) from None
+            raise GaveUpError(NO_HUB) from None
         self._client = httpx2.Client(timeout=timeout())
-        self._is_late = False
+        self._is_late = self._is_closed = False
 
     def close(self) -> None:
         """Close every connection; what another thread reads from one fails."""
+        self._is_closed = True
         self._client.close()
 
     def commit(self) -> str:
@@ -101,7 +108,7 @@ class Hub:
         answer, _, _ = self._json(self._api("" if revision is None else f"/revision/{quote(revision, safe='')}"))
         commit = answer.get("sha") if isinstance(answer, dict) else None
         if not is_commit(commit):
-            raise GaveUpError(_NO_HUB)
+            raise GaveUpError(NO_HUB)
         return commit
 
     def tree(self, commit: str) -> Iterator[Any]:
@@ -111,7 +118,7 @@ class Hub:
         for _ in range(PAGES_LIMIT):
             entries, following, size = self._json(url)
             if not isinstance(entries, list):
-                raise GaveUpError(_NO_HUB)
+                raise GaveUpError(NO_HUB)
             left -= size
             if left < 0:
                 raise GaveUpError(f"sends a list of files of more than {LIST_LIMIT:,} bytes, the limit")
@@ -160,7 +167,7 @@ class Hub:
         try:
             return json.loads(data), following, len(data)
         except (ValueError, RecursionError):
-            raise GaveUpError(_NO_HUB) from None
+            raise GaveUpError(NO_HUB) from None
 
     def _following(self, response: "httpx2.Response") -> str | None:
         link = response.links.get("next", {}).get("url")
@@ -187,27 +194,23 @@ class Hub:
             with self._bounded(timeout()):
                 request = self._client.build_request("GET", url, headers=headers)
                 response = self._client.send(request, stream=True, follow_redirects=False)
-            with closing(response):
-                if response.has_redirect_location:
-                    for _ in self._body(response, _REDIRECT_LIMIT):
-                        pass
-                    url = _joined(url, response.headers["location"])
-                    continue
-                self._check(response)
-                yield response
-                return
+            try:
+                if not response.has_redirect_location:
+                    self._check(response)
+                    yield response
+                    return
+                for _ in self._body(response, _REDIRECT_LIMIT):
+                    pass
+                url = _joined(url, response.headers["location"])
+            finally:
+                response.close()
+                if self._is_closed:  # The client forgets a connection that is made while it is closed.
+                    response.extensions["network_stream"].close()
         raise GaveUpError(f"redirects more than {REDIRECTS_LIMIT} times, the limit")
 
     def _body(self, response: "httpx2.Response", limit: int, name: str = "the limit") -> Iterator[bytes]:
-        began, size = time.monotonic(), 0
         with self._bounded(timeout() + limit / SLOWEST):
-            for chunk in response.iter_raw():
-                size += len(chunk)
-                if size > limit:
-                    raise GaveUpError(f"sends an answer of more than {limit:,} bytes, {name}")
-                if time.monotonic() > began + timeout() + size / SLOWEST:
-                    raise GaveUpError(f"sends less than {SLOWEST:,} bytes a second", is_down=True)
-                yield chunk
+            yield from bounded(response.iter_raw(), limit, name)
 
     @contextmanager
     def _bounded(self, seconds: float) -> Iterator[None]:
@@ -224,7 +227,7 @@ class Hub:
             if self._is_late or isinstance(error, httpx2.TimeoutException):
                 raise GaveUpError(f"does not answer within {timeout():g} seconds", is_down=True) from None
             if not isinstance(error, httpx2.TransportError):
-                raise GaveUpError(_NO_HUB) from None
+                raise GaveUpError(NO_HUB) from None
             may_pass = isinstance(error, httpx2.NetworkError | httpx2.RemoteProtocolError)
             what = redacted(printable(error))[:200]
             raise GaveUpError(f"cannot be reached: {what}", is_down=True, may_pass=may_pass) from None
@@ -240,8 +243,7 @@ class Hub:
         status, code, text = response.status_code, response.headers.get("X-Error-Code"), self._address.text
         repo, revision = self._address.repo, self._address.revision
         if status == 200:
-            if response.headers.get("Content-Encoding", "identity") != "identity":
-                raise GaveUpError("sends an answer compressed, which it was asked not to do; check the proxy")
+            refuse_encoded(response)
             return
         if response.url.origin == self._origin and 400 <= status < 500:
             if code == "GatedRepo":
@@ -306,10 +308,34 @@ def not_cached(address: Address) -> SourceError:
 def _joined(url: "httpx2.URL", link: str) -> "httpx2.URL":
     import httpx2
 
-    try:
-        return url.join(link)
-    except (httpx2.InvalidURL, ValueError):
-        raise GaveUpError(_NO_HUB) from None
+    with suppress(httpx2.InvalidURL, ValueError):
+        joined = url.join(link)
+        if joined.is_absolute_url:
+            return joined
+    raise GaveUpError(NO_HUB)
+
+
+def bounded(chunks: Iterable[bytes], limit: int, name: str = "the limit") -> Iterator[bytes]:
+    """Yield the body of an answer; raise where it is too large or too slow."""
+    began, size = time.monotonic(), 0
+    for chunk in chunks:
+        size += len(chunk)
+        if size > limit:
+            raise GaveUpError(f"sends an answer of more than {limit:,} bytes, {name}")
+        if time.monotonic() > began + timeout() + size / SLOWEST:
+            raise GaveUpError(f"sends less than {SLOWEST:,} bytes a second, the limit", is_down=True)
+        yield chunk
+
+
+def refuse_encoded(response: "httpx2.Response") -> None:
+    """Raise where an answer is compressed, for it was asked not to be: what it unpacks to is not bounded."""
+    if response.headers.get("Content-Encoding", "identity") != "identity":
+        raise GaveUpError("compresses an answer, which it was asked not to do; check HF_ENDPOINT and the proxy")
+
+
+def is_token(text: str) -> bool:
+    """Tell whether a text can be a token; an error about a header that cannot be sent would show it."""
+    return re.fullmatch("[!-~]+", text) is not None
 
 
 def is_commit(text: object) -> TypeGuard[str]:
