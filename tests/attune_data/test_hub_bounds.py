@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hub_server import TOKEN, HubServer, answer, endless
+from hub_server import TOKEN, Failure, HubServer, answer, endless
 
 from attune_data import PublishError, SourceError, load, publish
 from attune_data.io import hub as hub_module
@@ -33,7 +33,7 @@ def data(hub: HubServer, record: Record) -> dict[str, bytes]:
 @pytest.fixture
 def other(hub: HubServer) -> Iterator[HubServer]:
     """Return another server, which is another origin than the Hub."""
-    assert hub
+    assert hub.url
     server = HubServer("127.0.0.2")
     yield server
     server.close()
@@ -42,7 +42,7 @@ def other(hub: HubServer) -> Iterator[HubServer]:
 @pytest.fixture
 def token(hub: HubServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Set the token that the Hub accepts."""
-    assert hub
+    assert hub.url
     monkeypatch.setenv("HF_TOKEN", TOKEN)
 
 
@@ -251,6 +251,9 @@ def test_more_than_one_source_may_have_is_not_downloaded(
         ("C:x.json", "leads out of the data set"),
         ("..\\x.json", "leads out of the data set"),
         ("\\x.json", "leads out of the data set"),
+        ("a//b.json", "not as git has names"),
+        ("./b.json", "not as git has names"),
+        ("b.json/", "not as git has names"),
         ("a\\b.json", "its name has '\\\\'"),
         ("a\0.json", "its name has '\\x00'"),
         ("a\n.json", "its name has '\\n'"),
@@ -330,9 +333,8 @@ def test_folders_and_what_else_git_has_are_no_issue(hub: HubServer, data: dict[s
         ("a.json", "a.json/b.json"),
         ("a.json/b.json", "a.json"),
         ("x" * 5_000 + ".json", "y/" * 2_500 + "z.json"),
-        ("a//b.json", "./c.json"),
     ],
-    ids=["case", "normalisation", "file-and-folder", "folder-and-file", "long", "unusual"],
+    ids=["case", "normalisation", "file-and-folder", "folder-and-file", "long"],
 )
 def test_names_that_a_disk_may_not_have_are_read(
     names: tuple[str, str], hub: HubServer, record: Record, monkeypatch: pytest.MonkeyPatch
@@ -424,8 +426,15 @@ def test_next_page_at_the_same_origin_has_the_token(link: str, hub: HubServer, r
     content = {f"conversation_{n}.json": record(str(n)) for n in range(2)}
     sha = hub.add("lab/data", content)
     entries = [listed(path=path, size=len(text), oid=git_hash(text)) for path, text in content.items()]
-    pages = [answer(json.dumps(entries[:1]).encode(), Link=f'<{link}>; rel="next"'), json.dumps(entries[1:]).encode()]
-    hub.fail = lambda _method, path: pages.pop(0) if "/tree/" in path else None
+    pages: list[Failure] = [
+        answer(json.dumps(entries[:1]).encode(), Link=f'<{link}>; rel="next"'),
+        json.dumps(entries[1:]).encode(),
+    ]
+
+    def fail(_method: str, path: str) -> Failure:
+        return pages.pop(0) if "/tree/" in path else None
+
+    hub.fail = fail
     assert [record.id for record in load(f"hf://lab/data@{sha}")] == ["0", "1"]
     assert set(hub.tokens) == {f"Bearer {TOKEN}"}
 

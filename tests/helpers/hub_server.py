@@ -104,6 +104,10 @@ class _Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
     failure: Failure = None
 
+    def handle(self) -> None:
+        with suppress(ConnectionError):  # A client that has read enough goes.
+            super().handle()
+
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
         pass
 

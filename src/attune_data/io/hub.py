@@ -102,7 +102,7 @@ def _download(address: Address, commit: str, files: Mapping[str, File], cache: C
             done = pool.map(download, paths.values())
             list(tqdm(done, desc=f"Fetching {address.repo}", total=len(paths), disable=None))  # type: ignore[no-untyped-call]
         except BaseException:
-            hub.close()  # Nobody waits for the other files.
+            hub.abort()  # Nobody waits for the other files.
             raise
         finally:
             pool.shutdown(cancel_futures=True)
@@ -219,6 +219,8 @@ def _problem(name: str) -> str | None:
     path = PurePosixPath(name.replace("\\", "/"))
     if PureWindowsPath(path).anchor or ".." in path.parts:
         return "its name leads out of the data set"
+    if str(PurePosixPath(name)) != name:
+        return "its name is not as git has names"
     if character := _NOT_IN_NAMES.search(name):
         return f"its name has {character[0]!r}, which not every system has in names"
     return None

@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import re
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -95,12 +96,20 @@ class Hub:
         except (httpx2.InvalidURL, ValueError):
             raise GaveUpError(NO_HUB) from None
         self._client = httpx2.Client(timeout=timeout())
-        self._is_late = self._is_closed = False
+        self._sockets: list[socket.socket] = []
+        self._is_aborted = self._is_late = False
 
     def close(self) -> None:
-        """Close every connection; what another thread reads from one fails."""
-        self._is_closed = True
+        """Close every connection, which no other thread may use then."""
         self._client.close()
+
+    def abort(self) -> None:
+        """Let everything fail at once that other threads ask or will ask."""
+        self._is_aborted = True
+        for each in self._sockets:
+            # To close it would not wake the thread that waits for it. That of a subclass would touch its TLS.
+            with suppress(OSError):
+                socket.socket.shutdown(each, socket.SHUT_RDWR)
 
     def commit(self) -> str:
         """Return the commit that the address means now."""
@@ -192,7 +201,7 @@ class Hub:
             if self._authorization and url.origin == self._origin:
                 headers["authorization"] = self._authorization
             with self._bounded(timeout()):
-                request = self._client.build_request("GET", url, headers=headers)
+                request = self._client.build_request("GET", url, headers=headers, extensions={"trace": self._note})
                 response = self._client.send(request, stream=True, follow_redirects=False)
             try:
                 if not response.has_redirect_location:
@@ -204,8 +213,6 @@ class Hub:
                 url = _joined(url, response.headers["location"])
             finally:
                 response.close()
-                if self._is_closed:  # The client forgets a connection that is made while it is closed.
-                    response.extensions["network_stream"].close()
         raise GaveUpError(f"redirects more than {REDIRECTS_LIMIT} times, the limit")
 
     def _body(self, response: "httpx2.Response", limit: int, name: str = "the limit") -> Iterator[bytes]:
@@ -222,13 +229,13 @@ class Hub:
         timer.start()
         try:
             yield
-        # RuntimeError is a client that was closed; ValueError is an address that the server made up.
-        except (httpx2.HTTPError, httpx2.InvalidURL, RuntimeError, ValueError) as error:
+        # ValueError is an address that the server made up.
+        except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
             if self._is_late or isinstance(error, httpx2.TimeoutException):
                 raise GaveUpError(f"does not answer within {timeout():g} seconds", is_down=True) from None
             if not isinstance(error, httpx2.TransportError):
                 raise GaveUpError(NO_HUB) from None
-            may_pass = isinstance(error, httpx2.NetworkError | httpx2.RemoteProtocolError)
+            may_pass = not self._is_aborted and isinstance(error, httpx2.NetworkError | httpx2.RemoteProtocolError)
             what = redacted(printable(error))[:200]
             raise GaveUpError(f"cannot be reached: {what}", is_down=True, may_pass=may_pass) from None
         finally:
@@ -236,7 +243,14 @@ class Hub:
 
     def _give_up(self) -> None:
         self._is_late = True
-        self.close()
+        self.abort()
+
+    def _note(self, event: str, info: dict[str, Any]) -> None:
+        """Take note of a connection that is made."""
+        if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
+            self._sockets.append(info["return_value"].get_extra_info("socket"))
+            if self._is_aborted:
+                self.abort()
 
     def _check(self, response: "httpx2.Response") -> None:
         """Raise where an answer is none; say what to do where access is refused."""
