@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Timer
 from typing import TYPE_CHECKING, Any, cast
 
 from attune_data.card import dataset_card
@@ -13,6 +14,8 @@ from attune_data.collection import Collection
 from attune_data.io.hub_client import (
     ANSWER_LIMIT,
     NO_HUB,
+    SLOWEST,
+    Connections,
     GaveUpError,
     bounded,
     endpoint,
@@ -38,7 +41,7 @@ __all__ = ["publish"]
 # In the order of the card. What was published before and is not written any more is deleted.
 _NAMES = [name for kind in KINDS if kind.tables for name in kind.tables.names]
 _OURS = [f"{name}.parquet" for name in dict.fromkeys((*_NAMES, "records"))]
-# Seconds. Only the first answer has to come as soon as where loading asks; a large commit takes its time.
+# Seconds. Only a connection has to come as soon as where loading asks; a large commit takes its time.
 _ANY_ANSWER = 300
 _LONGEST_WAIT = 60
 
@@ -106,7 +109,7 @@ def publish(collection: Collection[Any], repo_id: str, *, licence: str, private:
         paths = sorted(folder.iterdir(), key=lambda path: _OURS.index(path.name))
         frames = {path.stem: pl.scan_parquet(path) for path in paths}
         card = str(dataset_card(repo_id, collection.kind, collection, frames, chosen, benchmarks))
-        with _explained(repo_id), _bounded():
+        with _explained(repo_id), _bounded(sum(path.stat().st_size for path in paths)):
             before = _repository(api, repo_id, private=private)
             there = {file.rfilename for file in before.siblings or ()}
             gone = there.intersection(_OURS).difference(path.name for path in paths)
@@ -149,7 +152,7 @@ def _repository(api: "HfApi", repo_id: str, *, private: bool) -> "DatasetInfo":
 
 
 @contextmanager
-def _bounded() -> Iterator[None]:
+def _bounded(size: int) -> Iterator[None]:
     """Bound every answer that the client library waits for, and keep the token from other origins than the Hub's.
 
     Left alone it waits without end, reads without end, and sends the token wherever the Hub says uploads are verified.
@@ -158,9 +161,12 @@ def _bounded() -> Iterator[None]:
     from huggingface_hub import set_client_factory
     from huggingface_hub.utils import _http, parse_ratelimit_headers  # type: ignore[attr-defined]  # see below
 
-    hub = httpx2.URL(endpoint()).origin
+    hub, seconds, connections = httpx2.URL(endpoint()).origin, _ANY_ANSWER + size / SLOWEST, Connections()
 
     def request(request: httpx2.Request) -> None:
+        if connections.are_ended:
+            raise GaveUpError(f"does not take it within {seconds:,.0f} seconds")
+        request.extensions["trace"] = connections.note
         request.headers["accept-encoding"] = "identity"
         if request.url.origin != hub:
             request.headers.pop("authorization", None)
@@ -185,9 +191,13 @@ def _bounded() -> Iterator[None]:
     # Where a connection fails the library goes on with a new client. Nothing but this name tells how it makes one.
     before = _http._GLOBAL_CLIENT_FACTORY
     set_client_factory(client)
+    timer = Timer(seconds, connections.end)
+    timer.daemon = True
+    timer.start()
     try:
         yield
     finally:
+        timer.cancel()
         set_client_factory(before)
 
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 __all__ = [
     "ANSWER_LIMIT",
     "NO_HUB",
+    "SLOWEST",
+    "Connections",
     "GaveUpError",
     "Hub",
     "asking",
@@ -78,6 +80,29 @@ class GaveUpError(Exception):
         self.may_pass = may_pass
 
 
+class Connections:
+    """The connections that a client makes, told by the trace of its requests; another thread may end them all."""
+
+    def __init__(self) -> None:
+        self._sockets: list[socket.socket] = []
+        self.are_ended = False
+
+    def note(self, event: str, info: dict[str, Any]) -> None:
+        """Take note of a connection when it is made."""
+        if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
+            self._sockets.append(info["return_value"].get_extra_info("socket"))
+            if self.are_ended:
+                self.end()
+
+    def end(self) -> None:
+        """Let everything fail at once that waits for one of them or will."""
+        self.are_ended = True
+        for each in self._sockets:
+            # To close it would not wake the thread that waits for it; the method of a subclass would touch its TLS.
+            with suppress(OSError):
+                socket.socket.shutdown(each, socket.SHUT_RDWR)
+
+
 class Hub:
     """A client for one load of one data set; `asking` makes it and explains what it raises."""
 
@@ -96,8 +121,8 @@ class Hub:
         except (httpx2.InvalidURL, ValueError):
             raise GaveUpError(NO_HUB) from None
         self._client = httpx2.Client(timeout=timeout())
-        self._sockets: list[socket.socket] = []
-        self._is_aborted = self._is_late = False
+        self._connections = Connections()
+        self._is_late = False
 
     def close(self) -> None:
         """Close every connection, which no other thread may use then."""
@@ -105,11 +130,7 @@ class Hub:
 
     def abort(self) -> None:
         """Let everything fail at once that other threads ask or will ask."""
-        self._is_aborted = True
-        for each in self._sockets:
-            # To close it would not wake the thread that waits for it. That of a subclass would touch its TLS.
-            with suppress(OSError):
-                socket.socket.shutdown(each, socket.SHUT_RDWR)
+        self._connections.end()
 
     def commit(self) -> str:
         """Return the commit that the address means now."""
@@ -201,7 +222,9 @@ class Hub:
             if self._authorization and url.origin == self._origin:
                 headers["authorization"] = self._authorization
             with self._bounded(timeout()):
-                request = self._client.build_request("GET", url, headers=headers, extensions={"trace": self._note})
+                request = self._client.build_request(
+                    "GET", url, headers=headers, extensions={"trace": self._connections.note}
+                )
                 response = self._client.send(request, stream=True, follow_redirects=False)
             try:
                 if not response.has_redirect_location:
@@ -235,7 +258,9 @@ class Hub:
                 raise GaveUpError(f"does not answer within {timeout():g} seconds", is_down=True) from None
             if not isinstance(error, httpx2.TransportError):
                 raise GaveUpError(NO_HUB) from None
-            may_pass = not self._is_aborted and isinstance(error, httpx2.NetworkError | httpx2.RemoteProtocolError)
+            may_pass = not self._connections.are_ended and isinstance(
+                error, httpx2.NetworkError | httpx2.RemoteProtocolError
+            )
             what = redacted(printable(error))[:200]
             raise GaveUpError(f"cannot be reached: {what}", is_down=True, may_pass=may_pass) from None
         finally:
@@ -244,13 +269,6 @@ class Hub:
     def _give_up(self) -> None:
         self._is_late = True
         self.abort()
-
-    def _note(self, event: str, info: dict[str, Any]) -> None:
-        """Take note of a connection that is made."""
-        if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
-            self._sockets.append(info["return_value"].get_extra_info("socket"))
-            if self._is_aborted:
-                self.abort()
 
     def _check(self, response: "httpx2.Response") -> None:
         """Raise where an answer is none; say what to do where access is refused."""
