@@ -57,8 +57,10 @@ def documents(
 
         ``hf://owner/name[@revision][/path]`` is a data set on the Hugging Face Hub, read as a folder, or what lies in
         it at that path; only the files that are chosen are downloaded, into the cache that the ``hf`` tools share,
-        which serves where the Hub cannot be reached. A revision is a branch, a tag or a commit, with ``/`` written
-        ``%2F``. ``HF_TOKEN``, ``HF_ENDPOINT``, ``HF_HOME`` and ``HF_HUB_OFFLINE`` are honoured.
+        which serves where the Hub cannot be reached. Files have the size and hash that the Hub lists, and 2 GiB in all
+        may be downloaded; the token is sent to the origin of ``HF_ENDPOINT`` only. A revision is a branch, a tag or a
+        commit, with ``/`` written ``%2F``. ``HF_TOKEN``, ``HF_ENDPOINT``, ``HF_HOME`` and ``HF_HUB_OFFLINE`` are
+        honoured.
 
         A ``datasets.Dataset`` has one record a row: as JSON text in its column ``record``, or as its columns. In such
         columns Arrow has a null for every key that a row lacks, so that nulls count as absent.
