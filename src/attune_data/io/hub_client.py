@@ -8,10 +8,12 @@ import json
 import os
 import re
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 from urllib.parse import quote
 
@@ -120,7 +122,7 @@ class Hub:
             self._origin = httpx2.URL(endpoint()).origin
         except (httpx2.InvalidURL, ValueError):
             raise GaveUpError(NO_HUB) from None
-        self._client = httpx2.Client(timeout=timeout())
+        self._client = httpx2.Client(timeout=timeout(), verify=_certificates())
         self._connections = Connections()
         self._is_late = False
 
@@ -335,6 +337,14 @@ def not_cached(address: Address) -> SourceError:
         f"{address.text} is not in the cache {constants.HF_HUB_CACHE}, and HF_HUB_OFFLINE forbids to ask the Hub;"
         " unset it and load once"
     )
+
+
+@cache
+def _certificates() -> ssl.SSLContext:
+    """Read the certificates that are trusted, which takes longer than a small answer."""
+    import httpx2
+
+    return httpx2.create_ssl_context()
 
 
 def _joined(url: "httpx2.URL", link: str) -> "httpx2.URL":
