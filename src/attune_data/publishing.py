@@ -1,15 +1,32 @@
 """Publishing a collection as a data set of the Hub: its tables, its records, a card, in one commit."""
 
+import json
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from threading import Timer
+from typing import TYPE_CHECKING, Any, cast
 
 from attune_data.card import dataset_card
 from attune_data.collection import Collection
-from attune_data.io.hub_client import endpoint, is_offline, shown_endpoint, timeout
+from attune_data.io.hub_client import (
+    ANSWER_LIMIT,
+    NO_HUB,
+    SLOWEST,
+    Connections,
+    GaveUpError,
+    bounded,
+    endpoint,
+    is_commit,
+    is_offline,
+    is_token,
+    redacted,
+    refuse_encoded,
+    shown_endpoint,
+    timeout,
+)
 from attune_data.issues import PublishError, shown
 from attune_data.kinds import KINDS
 from attune_data.licences import permitted
@@ -24,8 +41,9 @@ __all__ = ["publish"]
 # In the order of the card. What was published before and is not written any more is deleted.
 _NAMES = [name for kind in KINDS if kind.tables for name in kind.tables.names]
 _OURS = [f"{name}.parquet" for name in dict.fromkeys((*_NAMES, "records"))]
-# Seconds. Only the first answer has to come as soon as where loading asks; a large commit takes its time.
+# Seconds. Only a connection has to come as soon as where loading asks; a large commit takes its time.
 _ANY_ANSWER = 300
+_LONGEST_WAIT = 60
 
 
 def publish(collection: Collection[Any], repo_id: str, *, licence: str, private: bool = True) -> str:
@@ -78,8 +96,10 @@ def publish(collection: Collection[Any], repo_id: str, *, licence: str, private:
     if not len(collection):
         raise PublishError(f"nothing to publish as {repo_id}: the collection is empty")
     chosen, benchmarks = permitted(collection, licence)
-    if get_token() is None:
-        raise PublishError(f"writing to {repo_id} needs a token of the Hub: hf auth login, or set HF_TOKEN")
+    token = get_token()
+    if token is None or not is_token(token):
+        what = "needs a token of the Hub" if token is None else "needs a token, and this has a character that none has"
+        raise PublishError(f"writing to {repo_id} {what}: hf auth login, or set HF_TOKEN")
     if is_offline():
         raise PublishError(f"writing to {repo_id} needs the network, and HF_HUB_OFFLINE is set")
     api = HfApi(endpoint=endpoint())
@@ -89,7 +109,7 @@ def publish(collection: Collection[Any], repo_id: str, *, licence: str, private:
         paths = sorted(folder.iterdir(), key=lambda path: _OURS.index(path.name))
         frames = {path.stem: pl.scan_parquet(path) for path in paths}
         card = str(dataset_card(repo_id, collection.kind, collection, frames, chosen, benchmarks))
-        with _explained(repo_id), _bounded():
+        with _explained(repo_id), _bounded(sum(path.stat().st_size for path in paths)):
             before = _repository(api, repo_id, private=private)
             there = {file.rfilename for file in before.siblings or ()}
             gone = there.intersection(_OURS).difference(path.name for path in paths)
@@ -104,6 +124,8 @@ def publish(collection: Collection[Any], repo_id: str, *, licence: str, private:
                 repo_type="dataset",
                 parent_commit=before.sha,
             )
+            if not is_commit(commit.oid):
+                raise GaveUpError(NO_HUB)
     return f"hf://{repo_id}@{commit.oid}"
 
 
@@ -130,18 +152,53 @@ def _repository(api: "HfApi", repo_id: str, *, private: bool) -> "DatasetInfo":
 
 
 @contextmanager
-def _bounded() -> Iterator[None]:
-    """Let every request of the client fail that is not answered; left alone it waits without end."""
-    import httpx2
-    from huggingface_hub import get_session
+def _bounded(size: int) -> Iterator[None]:
+    """Bound every answer that the client library waits for, and keep the token from other origins than the Hub's.
 
-    client = get_session()
-    before = client.timeout
-    client.timeout = httpx2.Timeout(_ANY_ANSWER, connect=timeout())
+    Left alone it waits without end, reads without end, and sends the token wherever the Hub says uploads are verified.
+    """
+    import httpx2
+    from huggingface_hub import set_client_factory
+    from huggingface_hub.utils import _http, parse_ratelimit_headers  # type: ignore[attr-defined]  # see below
+
+    hub, seconds, connections = httpx2.URL(endpoint()).origin, _ANY_ANSWER + size / SLOWEST, Connections()
+
+    def request(request: httpx2.Request) -> None:
+        if connections.are_ended:
+            raise GaveUpError(f"does not take it within {seconds:,.0f} seconds")
+        request.extensions["trace"] = connections.note
+        request.headers["accept-encoding"] = "identity"
+        if request.url.origin != hub:
+            request.headers.pop("authorization", None)
+
+    def response(response: httpx2.Response) -> None:
+        refuse_encoded(response)
+        rate, after = parse_ratelimit_headers(response.headers), response.headers.get("retry-after", "")
+        wait = max(rate.reset_in_seconds if rate else 0, int(after) if after.isdecimal() else 0)
+        if response.status_code >= 400 and wait > _LONGEST_WAIT:
+            raise GaveUpError(f"asks to wait {wait:,} seconds (status {response.status_code})")
+        stream = cast("httpx2.SyncByteStream", response.stream)
+        with closing(stream):
+            response.stream = httpx2.ByteStream(b"".join(bounded(stream, ANSWER_LIMIT)))
+
+    def client() -> httpx2.Client:
+        made = before()
+        made.timeout = httpx2.Timeout(_ANY_ANSWER, connect=timeout())
+        hooks = made.event_hooks
+        made.event_hooks = {"request": [*hooks["request"], request], "response": [*hooks["response"], response]}
+        return made
+
+    # Where a connection fails the library goes on with a new client. Nothing but this name tells how it makes one.
+    before = _http._GLOBAL_CLIENT_FACTORY
+    set_client_factory(client)
+    timer = Timer(seconds, connections.end)
+    timer.daemon = True
+    timer.start()
     try:
         yield
     finally:
-        client.timeout = before
+        timer.cancel()
+        set_client_factory(before)
 
 
 _ANSWERS = {
@@ -162,18 +219,31 @@ def _explained(repo_id: str) -> Iterator[None]:
         yield
     except PublishError:
         raise
-    except (OSError, RuntimeError, ValueError, httpx2.HTTPError) as error:
+    except (
+        *(GaveUpError, OSError, RuntimeError, ValueError, httpx2.HTTPError, httpx2.InvalidURL),
+        # What the client library raises where a server answers that is no Hub.
+        *(LookupError, TypeError, AttributeError, AssertionError),
+    ) as error:
         # Errors of an upload come wrapped.
         cause = error.__cause__ if type(error) is RuntimeError and error.__cause__ else error
+        hub = f"the Hub at {shown_endpoint()}"
         if isinstance(cause, HfHubHTTPError):
             status = cause.response.status_code
-            why = _ANSWERS.get(
-                status, f"the Hub answered {status} {printable(cause.server_message or '')[:200]}".strip()
-            )
+            said = f"the Hub answered {status} {_line(cause.server_message or '')[:200]}".strip()
+            why = _ANSWERS.get(status, said)
         elif isinstance(cause, httpx2.TimeoutException):
-            why = f"the Hub at {shown_endpoint()} does not answer"
+            why = f"{hub} does not answer"
+        elif isinstance(cause, GaveUpError):
+            why = f"{hub} {cause}"
         elif isinstance(cause, httpx2.HTTPError | OSError):
-            why = f"the Hub at {shown_endpoint()} cannot be reached: {printable(cause)}"
+            why = f"{hub} cannot be reached: {_line(cause)[:200]}"
+        elif isinstance(cause, ValueError) and not isinstance(cause, json.JSONDecodeError | UnicodeError):
+            why = _line(cause)[:300]
         else:
-            why = printable(" ".join(str(cause).split()))[:300]
+            why = f"{hub} {NO_HUB}"
         raise PublishError(f"{repo_id} was not published: {why}") from None
+
+
+def _line(text: object) -> str:
+    """Return a text in which the Hub may have a say as one line without the token."""
+    return printable(" ".join(redacted(str(text)).split()))

@@ -99,7 +99,7 @@ def test_one_file_of_lines_and_an_archive(hub: HubServer, record: Record) -> Non
 
 
 def test_hidden_files_are_passed_over(hub: HubServer, record: Record) -> None:
-    hidden = (".git/x.json", "_old/x.json", "a/_x.json", "../x.json", "/x.json")
+    hidden = (".git/x.json", "_old/x.json", "a/_x.json", ".x.json")
     hub.add("lab/data", {**dict.fromkeys(hidden, b"{"), "a/x.json": record("x")})
     assert brief(load("hf://lab/data").found) == []
     assert hub.downloaded == ["a/x.json"]
@@ -154,7 +154,7 @@ def test_second_load_asks_once_and_a_commit_never(hub: HubServer, record: Record
     expected = sorted(map(str, range(20)))
     first, requests = asked(hub, "hf://lab/data")
     assert sorted(first) == expected
-    assert requests == 1 + 2 + 2 * 20  # the commit, the list of files for us and for the cache, each file
+    assert requests == 1 + 1 + 20  # the commit, the list of files, each file
     assert asked(hub, "hf://lab/data") == (first, 1)
     assert asked(hub, f"hf://lab/data@{sha}") == (first, 0)
     assert asked(hub, f"hf://lab/data@{sha}/") == (first, 0)
@@ -202,9 +202,10 @@ def test_hub_down_and_cached_is_a_note(
 
     sha = hub.add("lab/data", {"conversation_1.json": record("one")})
     load("hf://lab/data")
-    monkeypatch.setattr(constants, "HF_HUB_ETAG_TIMEOUT", 0.3)
     if how == "closed":
         hub.close()
+    if how == "silent":
+        monkeypatch.setattr(constants, "HF_HUB_ETAG_TIMEOUT", 0.3)
     hub.fail = lambda _method, _path: 503 if how == "status" else "hang"
     loaded = load("hf://lab/data")
     assert ids(loaded) == ["one"]

@@ -6,13 +6,15 @@ import json
 import re
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 Files = Mapping[str, bytes]
-Failure = int | str | bytes | None
+# A function writes what it likes to the connection, which is closed then.
+Failure = int | str | bytes | None | Callable[["_Handler"], None]
 CUT, HANG = "cut", "hang"
 TOKEN = "hf_tokenofthetests"  # noqa: S105
 
@@ -43,19 +45,22 @@ class HubServer:
     """The server: `repositories` by name, `requests` as (method, path), `fail` to make requests go wrong.
 
     `fail` is asked for every request with its method and path and returns a status to answer with, ``CUT`` to close the
-    connection in the middle of the body, ``HANG`` to answer nothing for `hang_seconds`, bytes to answer with, or None.
+    connection in the middle of the body, ``HANG`` to answer nothing for `hang_seconds`, bytes to answer with, a
+    function of the handler that writes the answer, or None.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, host: str = "127.0.0.1") -> None:
         self.repositories: dict[str, Repository] = {}
         self.requests: list[tuple[str, str]] = []
         self.tokens: list[str | None] = []
         self.objects: dict[str, bytes] = {}
         self.fail: Callable[[str, str], Failure] = lambda _method, _path: None
         self.hang_seconds = 3.0
+        self.sent = 0  # Bytes of endless answers.
+        self.uploads = ""  # Where large files are sent to, if not here; to be told there that they came.
         self.released = threading.Event()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (_Handler,), {"hub": self}))
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        self._server = ThreadingHTTPServer((host, 0), type("Bound", (_Handler,), {"hub": self}))
+        self.url = f"http://{host}:{self._server.server_port}"
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
         self._thread.start()
 
@@ -99,6 +104,10 @@ class _Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
     failure: Failure = None
 
+    def handle(self) -> None:
+        with suppress(ConnectionError):  # A client that has read enough goes.
+            super().handle()
+
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
         pass
 
@@ -112,6 +121,11 @@ class _Handler(BaseHTTPRequestHandler):
         if self.failure == HANG:
             self.hub.released.wait(self.hub.hang_seconds)
             self.close_connection = True
+            return
+        if callable(self.failure):
+            self.close_connection = True
+            with suppress(OSError):
+                self.failure(self)
             return
         try:
             if isinstance(self.failure, bytes):
@@ -250,7 +264,11 @@ class _Handler(BaseHTTPRequestHandler):
         self._authorized()
         self._repository(name)
         asked = json.loads(body)["objects"]
-        objects = [{**o, "actions": {"upload": {"href": f"{self.hub.url}/objects/{o['oid']}"}}} for o in asked]
+        url = self.hub.uploads or self.hub.url
+        actions = [{"upload": {"href": f"{url}/objects/{o['oid']}"}} for o in asked]
+        if self.hub.uploads:
+            actions = [{**action, "verify": {"href": f"{url}/verify"}} for action in actions]
+        objects = [{**o, "actions": action} for o, action in zip(asked, actions, strict=True)]
         self._json({"transfer": "basic", "objects": objects})
 
     def _store(self, oid: str, body: bytes) -> None:
@@ -297,6 +315,31 @@ _ROUTES: tuple[tuple[str, Callable[..., None]], ...] = (
     (r"/objects/([0-9a-f]{64})", _Handler._store),
     (rf"/api/datasets/{_NAME}/commit/([^/]+)", _Handler._upload),
 )
+
+
+def answer(body: bytes = b"", status: int = 200, **headers: str) -> Callable[[_Handler], None]:
+    """Return a function that answers with a body and headers, ``_`` in their names meaning ``-``."""
+
+    def write(handler: _Handler) -> None:
+        handler.send_response(status)
+        for name, value in {"Content-Length": str(len(body)), **headers}.items():
+            handler.send_header(name.replace("_", "-"), value)
+        handler.end_headers()
+        handler.wfile.write(body)
+
+    return write
+
+
+def endless(part: bytes, start: bytes = b"HTTP/1.1 200 OK\r\n\r\n", pause: float = 0) -> Callable[[_Handler], None]:
+    """Return a function that sends a start, then a part again and again until the connection or the test ends."""
+
+    def write(handler: _Handler) -> None:
+        handler.connection.sendall(start)
+        while not handler.hub.released.wait(pause):
+            handler.connection.sendall(part)
+            handler.hub.sent += len(part)
+
+    return write
 
 
 def _oid(data: bytes) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
 from attune_data.issues import SourceError
+from attune_data.text import printable
 
 __all__ = ["Address", "is_address", "parse_address"]
 
@@ -12,6 +13,10 @@ _FORM = "hf://owner/name, hf://owner/name@revision or hf://owner/name@revision/f
 _ADDRESS = re.compile(
     r"hf://(?:datasets/)?(?!(?:datasets|models|spaces|kernels|buckets)/)(?P<repo>[\w.-]+/[\w.-]+)"
     r"(?:@(?P<revision>refs/(?:convert|pr)/[^/@]+|[^/@]+))?(?:/(?P<path>[^@]*))?"
+)
+# As git has it, which keeps the name of one within the folder of the cache.
+_REVISION = re.compile(
+    r"(?!.*(?:\.\.|//|/\.))[^./\x00-\x20\x7f\\:?*~^\[\ud800-\udfff][^\x00-\x20\x7f\\:?*~^\[\ud800-\udfff]*(?<!/)"
 )
 _PAGE = re.compile(
     r"https?:/+(?:huggingface\.co|hf\.co)/+(?:datasets/)?([^/]+/[^/?]+)(?:/(?:tree|blob|resolve)/([^/?]+)(/[^?]*)?)?/*(?:\?.*)?"
@@ -46,8 +51,10 @@ def parse_address(text: str) -> Address:
         near = _nearest(text.strip())
         hint = f"did you mean {near}?" if _ADDRESS.fullmatch(near) else f"the form is {_FORM}"
         raise SourceError(f"{text[:200]!r} is not the address of a data set on the Hub; {hint}")
-    revision = match["revision"]
-    return Address(text, match["repo"], revision and unquote(revision), (match["path"] or "").strip("/"))
+    revision = match["revision"] and unquote(match["revision"])
+    if revision and not _REVISION.fullmatch(revision):
+        raise SourceError(f"{printable(text[:200])!r}: no branch, tag or commit can have the name {revision[:200]!r}")
+    return Address(text, match["repo"], revision, (match["path"] or "").strip("/"))
 
 
 def _nearest(text: str) -> str:

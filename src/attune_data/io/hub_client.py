@@ -1,186 +1,396 @@
-"""The client of the Hugging Face Hub, bounded: no request takes or is repeated for minutes, a failure is one error."""
+"""Requests to the Hugging Face Hub, whose answers are not trusted: each is bounded in bytes, time and redirects.
 
-import logging
+The token goes to the origin of HF_ENDPOINT and to no other.
+"""
+
+import hashlib
+import json
 import os
 import re
+import socket
+import ssl
 import threading
-from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
+from urllib.parse import quote
 
 from attune_data.io.hub_address import Address
 from attune_data.issues import SourceError
+from attune_data.text import printable
 
 if TYPE_CHECKING:
     import httpx2
 
-__all__ = ["GaveUpError", "NotCachedError", "asking", "endpoint", "is_offline", "shown_endpoint", "timeout"]
+__all__ = [
+    "ANSWER_LIMIT",
+    "NO_HUB",
+    "SLOWEST",
+    "Connections",
+    "GaveUpError",
+    "Hub",
+    "asking",
+    "bounded",
+    "endpoint",
+    "is_commit",
+    "is_offline",
+    "is_token",
+    "not_cached",
+    "redacted",
+    "refuse_encoded",
+    "shown_endpoint",
+    "timeout",
+]
 
-_TRIES = 2
+ANSWER_LIMIT = 2**24
+"""Bytes of one answer of the API."""
+
+LIST_LIMIT = 2**26
+"""Bytes of a list of files, all its pages together."""
+
+PAGES_LIMIT = 1_000
+"""Pages of a list of files."""
+
+LIST_SECONDS = 300
+"""Seconds for a list of files."""
+
+SLOWEST = 2**14
+"""Bytes a second that an answer has at least, after the seconds within which it must begin."""
+
+REDIRECTS_LIMIT = 10
+"""Redirects of one request."""
+
+_REDIRECT_LIMIT = 2**16
+_PAUSE = 0.5
 _LOG_IN = "log in with `hf auth login` or set HF_TOKEN"
-_ONE_AT_A_TIME = threading.Lock()  # The hooks count the requests of one load.
+NO_HUB = "does not answer as a Hub does; check HF_ENDPOINT and the proxy"
 
-
-class NotCachedError(Exception):
-    """Nothing is in the cache, and the Hub may not be asked."""
+T = TypeVar("T")
 
 
 class GaveUpError(Exception):
-    """The Hub was asked often enough; the text says what it did."""
+    """The Hub did not give what was asked for; the text says what it did, a note names the file.
 
-
-class _Limits:
-    """Hooks of the client that bound the requests about one data set, in time and in number.
-
-    Left alone, the client waits without end for a list of files, and asks five times and more in growing intervals.
+    `is_down`: it cannot be reached or does not work, so that the cache may serve; `may_pass`: asking again may help.
     """
 
-    def __init__(self, repo: str) -> None:
-        self._repo = f"datasets/{repo}/"
-        self._tries: Counter[tuple[str, str, str | None]] = Counter()
-        self.answered = False
-        self.status: int | None = None
-
-    def _key(self, request: "httpx2.Request") -> tuple[str, str, str | None] | None:
-        if self._repo not in f"{request.url.path}/":
-            return None
-        # A download that goes on where it was cut is a new request.
-        return request.method, str(request.url), request.headers.get("Range")
-
-    def request(self, request: "httpx2.Request") -> None:
-        key = self._key(request)
-        if key is None:
-            return
-        self._tries[key] += 1
-        if self._tries[key] > _TRIES:
-            raise GaveUpError("does not answer")
-        request.extensions["timeout"] = dict.fromkeys(("connect", "read", "write", "pool"), timeout())
-
-    def response(self, response: "httpx2.Response") -> None:
-        key = self._key(response.request)
-        if key is None:
-            return
-        self.status = response.status_code
-        if self.status == 429:
-            raise GaveUpError("asks to wait (status 429, too many requests; a token raises the limit)")
-        if self.status < 400:
-            self.answered = True
-        elif self.status >= 500 and self._tries[key] >= _TRIES:
-            raise GaveUpError(f"answers with status {self.status}")
+    def __init__(self, what: str, *, is_down: bool = False, may_pass: bool = False) -> None:
+        super().__init__(what)
+        self.is_down = is_down
+        self.may_pass = may_pass
 
 
-@contextmanager
-def asking(address: Address) -> Iterator[_Limits]:
-    """Bound the client's requests, keep it from logging each of its tries, and turn its errors into one of ours."""
-    from huggingface_hub import get_session
+class Connections:
+    """The connections that a client makes, told by the trace of its requests; another thread may end them all."""
 
-    limits = _Limits(address.repo)
-    handlers = logging.getLogger("huggingface_hub").handlers
-    hooks: dict[str, Callable[..., object]] = {"request": limits.request, "response": limits.response}
+    def __init__(self) -> None:
+        self._sockets: list[socket.socket] = []
+        self.are_ended = False
 
-    def quiet(record: logging.LogRecord) -> bool:
-        return record.levelno >= logging.ERROR
+    def note(self, event: str, info: dict[str, Any]) -> None:
+        """Take note of a connection when it is made."""
+        if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
+            self._sockets.append(info["return_value"].get_extra_info("socket"))
+            if self.are_ended:
+                self.end()
 
-    with _ONE_AT_A_TIME:
-        client = get_session()
-        before = client.event_hooks
-        client.event_hooks = {name: [*before[name], hook] for name, hook in hooks.items()}
-        for handler in handlers:
-            handler.addFilter(quiet)
+    def end(self) -> None:
+        """Let everything fail at once that waits for one of them or will."""
+        self.are_ended = True
+        for each in self._sockets:
+            # To close it would not wake the thread that waits for it; the method of a subclass would touch its TLS.
+            with suppress(OSError):
+                socket.socket.shutdown(each, socket.SHUT_RDWR)
+
+
+class Hub:
+    """A client for one load of one data set; `asking` makes it and explains what it raises."""
+
+    def __init__(self, address: Address) -> None:
+        import httpx2
+        from huggingface_hub import get_token
+        from huggingface_hub.utils import build_hf_headers  # type: ignore[attr-defined]  # exported, but not by name
+
+        self._address = address
+        self._headers = build_hf_headers(headers={"accept-encoding": "identity"})
+        self._authorization = self._headers.pop("authorization", None)
+        if not is_token(get_token() or "-"):
+            raise SourceError(f"{address.text}: the token of the Hub has a character that no token has; {_LOG_IN}")
         try:
-            with _explained(address):
-                yield limits
+            self._origin = httpx2.URL(endpoint()).origin
+        except (httpx2.InvalidURL, ValueError):
+            raise GaveUpError(NO_HUB) from None
+        self._client = httpx2.Client(timeout=timeout(), verify=_certificates())
+        self._connections = Connections()
+        self._is_late = False
+
+    def close(self) -> None:
+        """Close every connection, which no other thread may use then."""
+        self._client.close()
+
+    def abort(self) -> None:
+        """Let everything fail at once that other threads ask or will ask."""
+        self._connections.end()
+
+    def commit(self) -> str:
+        """Return the commit that the address means now."""
+        revision = self._address.revision
+        answer, _, _ = self._json(self._api("" if revision is None else f"/revision/{quote(revision, safe='')}"))
+        commit = answer.get("sha") if isinstance(answer, dict) else None
+        if not is_commit(commit):
+            raise GaveUpError(NO_HUB)
+        return commit
+
+    def tree(self, commit: str) -> Iterator[Any]:
+        """Yield the entries of the list of a commit's files and folders, as they come."""
+        url = self._api(f"/tree/{commit}?recursive=true&expand=false")
+        left, ends = LIST_LIMIT, time.monotonic() + LIST_SECONDS
+        for _ in range(PAGES_LIMIT):
+            entries, following, size = self._json(url)
+            if not isinstance(entries, list):
+                raise GaveUpError(NO_HUB)
+            left -= size
+            if left < 0:
+                raise GaveUpError(f"sends a list of files of more than {LIST_LIMIT:,} bytes, the limit")
+            yield from entries
+            if following is None:
+                return
+            url = following
+            if time.monotonic() > ends:
+                raise GaveUpError(f"takes more than {LIST_SECONDS} seconds for the list of files, the limit")
+        raise GaveUpError(f"sends the list of files in more than {PAGES_LIMIT:,} pages, the limit")
+
+    def content(self, commit: str, path: str, size: int, blob: str) -> Iterator[bytes]:
+        """Yield the content of a file, and raise where it is not of this size and hash, as git or LFS has it."""
+        digest = hashlib.sha256() if len(blob) == 64 else hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
+        received = 0
+        with self._get(f"{endpoint()}/datasets/{self._address.repo}/resolve/{commit}/{quote(path)}") as response:
+            for chunk in self._body(response, size, "the size in its list of files"):
+                digest.update(chunk)
+                received += len(chunk)
+                yield chunk
+        if received < size or digest.hexdigest() != blob:
+            what = f"{received:,} of {size:,} bytes" if received < size else f"other content than {blob}"
+            raise GaveUpError(f"sends {what}, which its list of files states; load it again, or check HF_ENDPOINT")
+
+    def twice(self, ask: Callable[[], T]) -> T:
+        """Ask, and once more where that may help."""
+        try:
+            return ask()
+        except GaveUpError as error:
+            if not error.may_pass:
+                raise
+        time.sleep(_PAUSE)
+        return ask()
+
+    def _api(self, rest: str) -> str:
+        return f"{endpoint()}/api/datasets/{self._address.repo}{rest}"
+
+    def _json(self, url: str) -> tuple[Any, str | None, int]:
+        """Return an answer, the URL of the page that follows it, and how many bytes it has."""
+
+        def ask() -> tuple[bytes, str | None]:
+            with self._get(url) as response:
+                return b"".join(self._body(response, ANSWER_LIMIT)), self._following(response)
+
+        data, following = self.twice(ask)
+        try:
+            return json.loads(data), following, len(data)
+        except (ValueError, RecursionError):
+            raise GaveUpError(NO_HUB) from None
+
+    def _following(self, response: "httpx2.Response") -> str | None:
+        link = response.links.get("next", {}).get("url")
+        if link is None:
+            return None
+        url = _joined(response.url, link)
+        if url.origin != self._origin:
+            raise GaveUpError(
+                f"continues its list of files at another place, {url.scheme}://{printable(url.netloc.decode())}, which"
+                " is not asked"
+            )
+        return str(url)
+
+    @contextmanager
+    def _get(self, address: str) -> Iterator["httpx2.Response"]:
+        """Give the answer with status 200 to which redirects lead."""
+        import httpx2
+
+        url = httpx2.URL(address)
+        for _ in range(REDIRECTS_LIMIT + 1):
+            headers = dict(self._headers)
+            if self._authorization and url.origin == self._origin:
+                headers["authorization"] = self._authorization
+            with self._bounded(timeout()):
+                request = self._client.build_request(
+                    "GET", url, headers=headers, extensions={"trace": self._connections.note}
+                )
+                response = self._client.send(request, stream=True, follow_redirects=False)
+            try:
+                if not response.has_redirect_location:
+                    self._check(response)
+                    yield response
+                    return
+                for _ in self._body(response, _REDIRECT_LIMIT):
+                    pass
+                url = _joined(url, response.headers["location"])
+            finally:
+                response.close()
+        raise GaveUpError(f"redirects more than {REDIRECTS_LIMIT} times, the limit")
+
+    def _body(self, response: "httpx2.Response", limit: int, name: str = "the limit") -> Iterator[bytes]:
+        with self._bounded(timeout() + limit / SLOWEST):
+            yield from bounded(response.iter_raw(), limit, name)
+
+    @contextmanager
+    def _bounded(self, seconds: float) -> Iterator[None]:
+        """Let requests fail after so many seconds, also where each byte comes in time; explain why one fails."""
+        import httpx2
+
+        timer = threading.Timer(seconds, self._give_up)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        # ValueError is an address that the server made up.
+        except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
+            if self._is_late or isinstance(error, httpx2.TimeoutException):
+                raise GaveUpError(f"does not answer within {timeout():g} seconds", is_down=True) from None
+            if not isinstance(error, httpx2.TransportError):
+                raise GaveUpError(NO_HUB) from None
+            may_pass = not self._connections.are_ended and isinstance(
+                error, httpx2.NetworkError | httpx2.RemoteProtocolError
+            )
+            what = redacted(printable(error))[:200]
+            raise GaveUpError(f"cannot be reached: {what}", is_down=True, may_pass=may_pass) from None
         finally:
-            client.event_hooks = before
-            for handler in handlers:
-                handler.removeFilter(quiet)
+            timer.cancel()
+
+    def _give_up(self) -> None:
+        self._is_late = True
+        self.abort()
+
+    def _check(self, response: "httpx2.Response") -> None:
+        """Raise where an answer is none; say what to do where access is refused."""
+        status, code, text = response.status_code, response.headers.get("X-Error-Code"), self._address.text
+        repo, revision = self._address.repo, self._address.revision
+        if status == 200:
+            refuse_encoded(response)
+            return
+        if response.url.origin == self._origin and 400 <= status < 500:
+            if code == "GatedRepo":
+                page = f"{shown_endpoint()}/datasets/{repo}"
+                raise SourceError(
+                    f"{text}: access is granted on request; accept its conditions at {page}, then {_LOG_IN}"
+                )
+            if code == "RevisionNotFound":
+                hint = "; in a name / is written %2F" if self._address.path else ""
+                raise SourceError(f"{text}: {repo} has no branch, tag or commit {revision!r}{hint}")
+            # Without a token the Hub does not say which data sets it has.
+            if code == "RepoNotFound" or (status == 401 and self._authorization is None):
+                raise SourceError(
+                    f"{text}: the Hub has no data set {repo}, or it is private, which looks the same without its token;"
+                    f" check the spelling, or {_LOG_IN}"
+                )
+            if status in (401, 403):
+                raise GaveUpError(
+                    f"refuses access (status {status}); {_LOG_IN}, to a token that is valid and may read it"
+                )
+        if status == 429:
+            what = "asks to wait (status 429, too many requests; a token raises the limit)"
+            raise GaveUpError(what, is_down=True)
+        raise GaveUpError(f"answers with status {status}", is_down=status >= 500, may_pass=status >= 500)
 
 
 @contextmanager
-def _explained(address: Address) -> Iterator[None]:
-    import httpx2
-    from huggingface_hub import constants, errors
+def asking(address: Address) -> Iterator[Hub]:
+    """Give a client for one load, and turn what it and the cache raise into one error.
 
-    text, repo = address.text, address.repo
+    Raises
+    ------
+    SourceError
+        Where the Hub gives no usable answer, or what it gives cannot be written.
+    """
+    from huggingface_hub import constants
+
     try:
-        yield
-    except errors.GatedRepoError:
-        page = f"{shown_endpoint()}/datasets/{repo}"
-        raise SourceError(
-            f"{text}: access is granted on request; accept its conditions at {page}, then {_LOG_IN}"
-        ) from None
-    except errors.RepositoryNotFoundError:
-        raise SourceError(
-            f"{text}: the Hub has no data set {repo}, or it is private, which looks the same without its token;"
-            f" check the spelling, or {_LOG_IN}"
-        ) from None
-    except errors.RevisionNotFoundError:
-        hint = "; in a name / is written %2F" if address.path else ""
-        raise SourceError(f"{text}: {repo} has no branch, tag or commit {address.revision!r}{hint}") from None
-    except errors.HFValidationError as error:
-        raise SourceError(f"{text}: {repo} cannot be the name of a data set: {error}") from None
-    except NotCachedError:
-        raise _not_cached(address) from None
-    except (
-        GaveUpError,
-        errors.RevisionResolutionError,
-        errors.HfHubHTTPError,
-        errors.LocalEntryNotFoundError,
-    ) as error:
-        raise _unreachable(address, error) from None
-    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-        raise _unreachable(address, error) from None
+        with closing(Hub(address)) as hub:
+            yield hub
+    except GaveUpError as error:
+        asked = ", file ".join([address.text, *(path for path in getattr(error, "__notes__", ()))])
+        hint = "; it is not in the cache, so try again later" if error.is_down else ""
+        raise SourceError(f"{asked}: the Hub at {shown_endpoint()} {error}{hint}") from None
     except OSError as error:
-        if error.errno is None:
-            raise SourceError(f"{_what(address, error)}: it came incomplete; load it again") from None
         raise SourceError(
-            f"{text}: the cache {constants.HF_HUB_CACHE} cannot be written: {error.strerror};"
+            f"{address.text}: the cache {constants.HF_HUB_CACHE} cannot be written: {error.strerror};"
             " make room, or set HF_HOME to a folder elsewhere"
         ) from None
-    # What the client's code raises where a server answers that is no Hub.
-    except (ValueError, TypeError, KeyError, AssertionError) as error:
-        raise _unreachable(address, error) from None
 
 
-def _what(address: Address, error: BaseException | None) -> str:
-    """Return what was asked for: the address, and the file in it that the error's note names."""
-    return ", file ".join([address.text, *(path for path in getattr(error, "__notes__", ()) if path != address.path)])
-
-
-def _unreachable(address: Address, error: BaseException | None) -> SourceError:
-    """Say why the Hub did not give what was asked for, and what to do; never what was sent to it."""
-    import httpx2
-    from huggingface_hub import errors
-
-    asked, hub = _what(address, error), f"the Hub at {shown_endpoint()}"
-    if isinstance(error, errors.RevisionResolutionError | errors.LocalEntryNotFoundError):
-        error = error.__cause__
-        if error is None or isinstance(error, errors.OfflineModeIsEnabled):
-            return _not_cached(address)
-    if isinstance(error, errors.HfHubHTTPError) and error.response.status_code in (401, 403):
-        what = f"refuses access (status {error.response.status_code})"
-        return SourceError(f"{asked}: {hub} {what}; {_LOG_IN}, to a token that is valid and may read it")
-    if isinstance(error, errors.HfHubHTTPError):
-        what = f"answers with status {error.response.status_code}"
-    elif isinstance(error, httpx2.TimeoutException):
-        what = f"does not answer within {timeout():g} seconds"
-    elif isinstance(error, GaveUpError):
-        what = str(error)
-    elif isinstance(error, httpx2.HTTPError):
-        what = f"cannot be reached: {error}"
-    else:
-        what = "does not answer as a Hub does; check HF_ENDPOINT and the proxy"
-    return SourceError(f"{asked}: {hub} {what}; it is not in the cache, so try again later")
-
-
-def _not_cached(address: Address) -> SourceError:
+def not_cached(address: Address) -> SourceError:
+    """Return the error of a data set that is not in the cache where the Hub may not be asked."""
     from huggingface_hub import constants
 
     return SourceError(
         f"{address.text} is not in the cache {constants.HF_HUB_CACHE}, and HF_HUB_OFFLINE forbids to ask the Hub;"
         " unset it and load once"
     )
+
+
+@cache
+def _certificates() -> ssl.SSLContext:
+    """Read the certificates that are trusted, which takes longer than a small answer."""
+    import httpx2
+
+    return httpx2.create_ssl_context()
+
+
+def _joined(url: "httpx2.URL", link: str) -> "httpx2.URL":
+    import httpx2
+
+    with suppress(httpx2.InvalidURL, ValueError):
+        joined = url.join(link)
+        if joined.is_absolute_url:
+            return joined
+    raise GaveUpError(NO_HUB)
+
+
+def bounded(chunks: Iterable[bytes], limit: int, name: str = "the limit") -> Iterator[bytes]:
+    """Yield the body of an answer; raise where it is too large or too slow."""
+    began, size = time.monotonic(), 0
+    for chunk in chunks:
+        size += len(chunk)
+        if size > limit:
+            raise GaveUpError(f"sends an answer of more than {limit:,} bytes, {name}")
+        if time.monotonic() > began + timeout() + size / SLOWEST:
+            raise GaveUpError(f"sends less than {SLOWEST:,} bytes a second, the limit", is_down=True)
+        yield chunk
+
+
+def refuse_encoded(response: "httpx2.Response") -> None:
+    """Raise where an answer is compressed, for it was asked not to be: what it unpacks to is not bounded."""
+    if response.headers.get("Content-Encoding", "identity") != "identity":
+        raise GaveUpError("compresses an answer, which it was asked not to do; check HF_ENDPOINT and the proxy")
+
+
+def is_token(text: str) -> bool:
+    """Tell whether a text can be a token; an error about a header that cannot be sent would show it."""
+    return re.fullmatch("[!-~]+", text) is not None
+
+
+def is_commit(text: object) -> TypeGuard[str]:
+    """Tell whether a text is the full hash of a commit."""
+    return isinstance(text, str) and re.fullmatch(r"[0-9a-f]{40}", text) is not None
+
+
+def redacted(text: str) -> str:
+    """Return a text from the Hub, which may repeat what was sent to it, without the token."""
+    from huggingface_hub import get_token
+
+    token = get_token()
+    return text.replace(token, "[token]") if token else text
 
 
 def timeout() -> float:
@@ -190,16 +400,16 @@ def timeout() -> float:
     return float(constants.HF_HUB_ETAG_TIMEOUT)
 
 
-def endpoint() -> str | None:
-    """Return HF_ENDPOINT as it is now; the client reads it once, when it is imported."""
-    return os.environ.get("HF_ENDPOINT", "").rstrip("/") or None
+def endpoint() -> str:
+    """Return HF_ENDPOINT as it is now; the client library reads it once, when it is imported."""
+    from huggingface_hub import constants
+
+    return os.environ.get("HF_ENDPOINT", "").rstrip("/") or constants.ENDPOINT
 
 
 def shown_endpoint() -> str:
     """Return the Hub's address without a name and password in it."""
-    from huggingface_hub import constants
-
-    return re.sub(r"//[^/]*@", "//", endpoint() or constants.ENDPOINT)
+    return re.sub(r"//[^/]*@", "//", endpoint())
 
 
 def is_offline() -> bool:

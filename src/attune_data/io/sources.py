@@ -57,8 +57,10 @@ def documents(
 
         ``hf://owner/name[@revision][/path]`` is a data set on the Hugging Face Hub, read as a folder, or what lies in
         it at that path; only the files that are chosen are downloaded, into the cache that the ``hf`` tools share,
-        which serves where the Hub cannot be reached. A revision is a branch, a tag or a commit, with ``/`` written
-        ``%2F``. ``HF_TOKEN``, ``HF_ENDPOINT``, ``HF_HOME`` and ``HF_HUB_OFFLINE`` are honoured.
+        which serves where the Hub cannot be reached. Files have the size and hash that the Hub lists, and 2 GiB in all
+        may be downloaded; the token is sent to the origin of ``HF_ENDPOINT`` only. A revision is a branch, a tag or a
+        commit, with ``/`` written ``%2F``. ``HF_TOKEN``, ``HF_ENDPOINT``, ``HF_HOME`` and ``HF_HUB_OFFLINE`` are
+        honoured.
 
         A ``datasets.Dataset`` has one record a row: as JSON text in its column ``record``, or as its columns. In such
         columns Arrow has a null for every key that a row lacks, so that nulls count as absent.
@@ -194,10 +196,11 @@ def _hub(text: str, choose: Choice | None, prefer: Sequence[str]) -> Iterator[Do
     found = listing(parse_address(text))
     if found.note:
         yield Document(text, b"", found.note, "note", rule="hub-cache", consequence="the cached files are read")
-    if found.names == [""]:
-        yield from documents(found.fetch(found.names)[""], choose, prefer=prefer)
+    if "" in found.files:
+        yield from documents(found.fetch([""])[""], choose, prefer=prefer)
         return
-    selection = select(text, found.names, prefer, may_be_empty=False)
+    yield from found.problems
+    selection = select(text, found.files, prefer, may_be_empty=bool(found.problems))
     yield from selection.notes
     yield from _files(found.fetch(selection.chosen_by(choose)))
 
