@@ -15,6 +15,7 @@ beside the table says what its metrics and units are called:
     high = 1
 """
 
+import json
 import os
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -30,7 +31,7 @@ from attune_bench.entries import metric_entries
 from attune_bench.score_table import CHANCE, KEYS, UNIT_KEYS, Provenance
 from attune_data.escaping import from_csv_text
 from attune_data.io.files import check_input
-from attune_data.issues import SourceError
+from attune_data.issues import SourceError, shown
 from attune_data.text import meant, plural
 from attune_metrics.errors import MetricInputError
 from attune_metrics.metric import Metric
@@ -262,6 +263,7 @@ def read_table(path: str | os.PathLike[str]) -> tuple[pl.DataFrame, int]:
         if ending == ".csv":
             return _typed(pl.read_csv(target, infer_schema=False), path), 2
         if ending in {".jsonl", ".ndjson"}:
+            _check_flat(target)
             return pl.read_ndjson(target, infer_schema_length=None), 1
         if ending == ".parquet":
             return pl.read_parquet(target), 1
@@ -270,6 +272,24 @@ def read_table(path: str | os.PathLike[str]) -> tuple[pl.DataFrame, int]:
     except pl.exceptions.PolarsError as error:
         raise SourceError(f"{path} cannot be read as a table: {str(error).splitlines()[0]:.200}") from None
     raise SourceError(f"{path} is no table of scores; expected a name in .csv, .jsonl or .parquet")
+
+
+def _check_flat(target: Path) -> None:
+    """Refuse rows with lists or objects in them: polars would look for minutes for a type that has all of them."""
+    with target.open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            if line.count(b"{") < 2 and b"[" not in line:
+                continue
+            try:
+                row = json.loads(line)
+            except RecursionError:
+                raise SourceError(f"{target}, row {number}: nested deeply; a table has text and numbers only") from None
+            except ValueError:  # polars says what it is
+                continue
+            for column, cell in row.items() if isinstance(row, dict) else ():
+                if isinstance(cell, dict | list):
+                    found = f"{target}, row {number}: {column} is {shown(cell)}"
+                    raise SourceError(f"{found}; a table has text and numbers only")
 
 
 def _typed(table: pl.DataFrame, path: str | os.PathLike[str]) -> pl.DataFrame:

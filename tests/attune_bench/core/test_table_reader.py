@@ -243,6 +243,24 @@ def test_a_folder_in_place_of_a_table(tmp_path: Path) -> None:
         Scores.read(tmp_path / "results.csv")
 
 
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ('{"a": 1}', r'row 2: topic is \{"a": 1\};'),
+        ("[1]", r"row 2: topic is \[1\];"),
+        ('{"a":' * 190 + "1" + "}" * 190, r'row 2: topic is \{"a"'),  # polars looks for its type for minutes
+        ("[" * 10**5 + "]" * 10**5, "row 2: nested deeply|row 2: topic is"),
+    ],
+    ids=["object", "list", "nested objects", "nested lists"],
+)
+def test_rows_of_jsonl_have_texts_and_numbers(value: str, told: str, tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    row = '{"model": "a", "unit": "{q}", "metric": "[m]", "value": 1'
+    path.write_text(f'{row}}}\n{row}, "topic": {value}}}\n', encoding="utf-8")
+    with pytest.raises(SourceError, match=told):
+        Scores.read(path)
+
+
 @pytest.mark.parametrize("name", ["damaged.parquet", "damaged.jsonl"])
 def test_a_file_that_is_no_table(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(b"\x00nonsense{")
@@ -282,7 +300,7 @@ def test_two_columns_of_one_name(tmp_path: Path) -> None:
 def test_a_name_that_is_a_list(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     path.write_text('{"model": "a", "unit": [1], "metric": "hit", "value": 1}\n')
-    with pytest.raises(MetricInputError, match=re.escape("unit is of type List(Int64); expected text")):
+    with pytest.raises(SourceError, match=re.escape("row 1: unit is [1]; a table has text and numbers only")):
         Scores.from_table(path)
 
 
