@@ -140,16 +140,11 @@ def count_severities(issues: Iterable[Issue]) -> Counter[str]:
 
 def shown(value: Any) -> str:
     """Return a value as short JSON for an issue: one line, no more than 80 characters."""
-    if isinstance(value, str):
+    if isinstance(value, str):  # It may be a whole file.
         value = value[:_VALUE_LENGTH]
-    text = ""
     try:
-        # In parts, as a value may be a whole file.
-        for part in json.JSONEncoder(ensure_ascii=False, default=repr).iterencode(value):
-            text += part
-            if len(text) > _VALUE_LENGTH:
-                break
-    except ValueError:
+        text = json.dumps(value, ensure_ascii=False, default=repr)[: _VALUE_LENGTH + 1]
+    except (ValueError, RecursionError):
         text = repr(type(value))
     text = text.encode("utf-8", "backslashreplace").decode()
     return text if len(text) <= _VALUE_LENGTH else text[: _VALUE_LENGTH - 3] + "..."

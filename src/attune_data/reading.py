@@ -56,6 +56,10 @@ class Reader(Generic[R]):
     others: Counter[Kind[Any, Any] | OtherFile] = field(default_factory=Counter)
     own: int = 0
 
+    def __post_init__(self) -> None:
+        # A document without any of these is no record, which the second stage tells in less time.
+        self._keys = [key.encode() for key in self.kind.keys]
+
     def read(self, document: Document) -> R | None:
         """Return the record of a document, or None where it cannot be used."""
         kind = self.kind
@@ -69,7 +73,7 @@ class Reader(Generic[R]):
         findings = Findings(document.name, self.strict)
         record: R | None
         # The errors of the first stage have copies of what they are about.
-        old = may_be_deep = may_have_values(document.data, _MANY)
+        old = may_be_deep = may_have_values(document.data, _MANY) or not any(key in document.data for key in self._keys)
         if not old:
             try:
                 record = kind.model.model_validate_json(document.data, by_alias=True, by_name=False)

@@ -62,7 +62,7 @@ def may_have_values(data: bytes, count: int) -> bool:
 def is_nested_too_deeply(data: bytes) -> bool:
     """Tell whether a JSON document is nested more deeply than a record may be, without parsing it."""
     steps = (mark != _COMMA and (-1 if mark in _CLOSING else 1) for mark in _marks(data))
-    return any(depth > DEPTH_LIMIT for depth in accumulate(steps))
+    return may_have_values(data, DEPTH_LIMIT) and any(depth > DEPTH_LIMIT for depth in accumulate(steps))
 
 
 def _marks(data: bytes) -> Iterator[int]:
