@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from attune_data.fixes import Findings
 from attune_data.io.documents import Document
-from attune_data.io.limits import VALUES_LIMIT, is_nested_too_deeply, may_have_values
+from attune_data.io.limits import VALUES_LIMIT, check_json, may_have_values
 from attune_data.issues import LEFT_OUT, Issue, IssueLog, Severity, shown
 from attune_data.kind import Kind, OtherFile
 from attune_data.kinds import kind_of_document, other_file
@@ -28,7 +28,6 @@ R = TypeVar("R", bound=Record)
 _MOST_ERRORS = 20
 _TOO_MANY_ERRORS = 10_000
 _MANY = VALUES_LIMIT // 4
-_TOO_DEEP = "nested too deeply to be a record"
 _LIST = "a list; expected one {} a file, or one a line in a .jsonl file"
 
 
@@ -91,10 +90,9 @@ class Reader(Generic[R]):
     def _fixed(self, document: Document, findings: Findings, may_be_deep: bool) -> R | None:
         """Take a document through the second stage."""
         kind = self.kind
-        if may_be_deep and is_nested_too_deeply(document.data):
-            findings.add("$", "invalid-json", "error", None, _TOO_DEEP, LEFT_OUT)
-            return None
         try:
+            if may_be_deep:
+                check_json(document.data)
             parsed = _parse(document.data, findings)
             if not isinstance(parsed, dict) or not kind.reads(parsed):
                 # What lies beside records by its nature, such as a file of scores, is no fault of the data.
@@ -212,8 +210,7 @@ def parse_object(data: bytes) -> dict[str, Any]:
     ValueError
         Where it is none; says at which place, or what it is.
     """
-    if is_nested_too_deeply(data):
-        raise ValueError(_TOO_DEEP)
+    check_json(data)
     try:
         parsed = _parse(data, Findings(""))
     except json.JSONDecodeError as error:

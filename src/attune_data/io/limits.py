@@ -16,6 +16,7 @@ __all__ = [
     "VALUES_LIMIT",
     "Budget",
     "TooLargeError",
+    "check_json",
     "has_too_many_values",
     "is_nested_too_deeply",
     "may_have_values",
@@ -46,6 +47,20 @@ _CLOSING, _COMMA = b"]}", ord(",")
 
 class TooLargeError(ValueError):
     """Compressed data that unpacks to more than a limit."""
+
+
+def check_json(data: bytes) -> None:
+    """Check that a JSON document can be parsed in little time and memory.
+
+    Raises
+    ------
+    ValueError
+        Where it has too many values, or is nested too deeply.
+    """
+    if has_too_many_values(data):
+        raise ValueError(f"it has more than {VALUES_LIMIT:,} values, the limit of one record")
+    if is_nested_too_deeply(data):
+        raise ValueError("nested too deeply to be a record")
 
 
 def has_too_many_values(data: bytes) -> bool:
