@@ -2,7 +2,6 @@
 
 import os
 from abc import abstractmethod
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property
@@ -14,7 +13,7 @@ from attune_data.display.collection import collection_html
 from attune_data.export import Exportable
 from attune_data.frames import Frames
 from attune_data.io.files import write_whole
-from attune_data.issues import Issue
+from attune_data.issues import Issue, count_severities
 from attune_data.kind import Kind
 from attune_data.matching import Traits, count_people
 from attune_data.query import Queryable, either
@@ -248,7 +247,7 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
         kind = self.kind
         people = count_people(getattr(record, "participant_id", None) for record in self._records)
         participants = [plural(people, "participant")] if people else []
-        counts = Counter(issue.severity for issue in self._found)
+        counts = count_severities(self._found)
         listed = [plural(counts[severity], severity) for severity in ("error", "warning", "note") if counts[severity]]
         noted = listed or ["no issues"]
         return ", ".join([plural(len(self), kind.noun, kind.plural) + self._detail(), *participants, *noted])

@@ -1,16 +1,13 @@
 """Counts of a collection: of its records by trait, of their parts, of issues."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import nan
 from statistics import median
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
+from attune_data.issues import Issue, count_severities
 from attune_data.matching import NO_ANSWER
 from attune_data.text import grid, plural, printable, shortened, wrapped
-
-if TYPE_CHECKING:
-    from attune_data.issues import Issue
 
 __all__ = ["describe", "description", "description_text", "grouped"]
 
@@ -32,7 +29,7 @@ class Described(Protocol):
     @property
     def kind(self) -> Any: ...
     @property
-    def found(self) -> "tuple[Issue, ...]": ...
+    def found(self) -> tuple[Issue, ...]: ...
     def __iter__(self) -> Any: ...
     def __len__(self) -> int: ...
 
@@ -92,7 +89,7 @@ def description(
         kept = list(records)
         return {plural: len(kept), **{name: count(kept) for name, count in (of or {}).items()}}
 
-    issues: Counter[str] = Counter(issue.severity for issue in collection.found)
+    issues = count_severities(collection.found)
     return {
         **sizes(collection),
         "synthetic": sum(bool(getattr(record, "synthetic", False)) for record in collection),

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from attune_data.issues import Issue, Severity, shown
+from attune_data.issues import Issue, IssueLog, Severity, shown
 from attune_data.record import LARGEST
 
 __all__ = [
@@ -41,7 +41,7 @@ class Findings:
 
     file: str
     strict: bool = False
-    issues: list[Issue] = field(default_factory=list)
+    issues: IssueLog = field(default_factory=IssueLog)
 
     def add(self, path: str, rule: str, severity: Severity, value: Any, message: str, consequence: str) -> None:
         """Add an issue at a JSON path."""

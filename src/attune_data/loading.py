@@ -2,7 +2,6 @@
 
 import gc
 import os
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -14,7 +13,7 @@ from attune_data.fixes import Findings
 from attune_data.io.documents import FILES
 from attune_data.io.rows import is_dataset
 from attune_data.io.sources import Choice, Document, Source, documents
-from attune_data.issues import Issue, LoadError, SourceError
+from attune_data.issues import IssueLog, LoadError, SourceError, file_of
 from attune_data.kind import Kind, OtherFile, Place
 from attune_data.kinds import KINDS, kind_of_document, other_file
 from attune_data.reading import Reader, parse_object
@@ -160,7 +159,7 @@ def load_chosen(
     *,
     choose: Choice | None = None,
     keep: Keep[R] | None = None,
-    issues: list[Issue] | None = None,
+    issues: IssueLog | None = None,
     on_error: OnError = "report",
     progress: Progress = None,
 ) -> C:
@@ -174,12 +173,12 @@ def load_chosen(
         Picks among the names of a folder's files before any is read.
     keep : callable, optional
         Tells of a record and its document whether it is wanted.
-    issues : list of Issue, optional
+    issues : IssueLog, optional
         Where findings are added, those of `choose` and `keep` too.
     """
     if on_error not in ("report", "raise"):
         raise ValueError(f"on_error is {on_error!r}; expected 'report' or 'raise'")
-    reader = Reader(kind, [] if issues is None else issues, on_error == "raise")
+    reader = Reader(kind, IssueLog() if issues is None else issues, on_error == "raise")
     kept: dict[object, tuple[R, Document]] = {}
     with gc_paused():
         for record, document in records_of(source, reader, choose=choose, progress=progress):
@@ -192,11 +191,11 @@ def load_chosen(
     if kind.check_all is not None:
         findings = Findings(source_name(source))
         kind.check_all(records, len({_file(document) for _, document in kept.values()}), findings)
-        reader.issues += findings.issues
-    if on_error == "raise" and any(issue.severity == "error" for issue in reader.issues):
+        reader.issues.extend(findings.issues)
+    if on_error == "raise" and reader.issues.has_errors:
         raise LoadError(reader.issues)
     files = {_id(record): document.name for record, document in kept.values()}
-    return kind.collection(records, reader.issues, files=files)
+    return kind.collection(records, [*reader.issues], files=files)
 
 
 def records_of(
@@ -223,7 +222,7 @@ def records_of(
 
 
 def _counting(
-    kind: Kind[R, Any], first: tuple[R, Document], second: tuple[R, Document], issues: list[Issue]
+    kind: Kind[R, Any], first: tuple[R, Document], second: tuple[R, Document], issues: IssueLog
 ) -> tuple[R, Document]:
     """Return the record that counts, of two with one key read in this order; the other is an issue."""
     duplicate = kind.duplicate(first[0], second[0])
@@ -268,7 +267,7 @@ def _place(source: Source, document: Document) -> Place | None:
 
 def _file(document: Document) -> PurePosixPath:
     """Return the path of a record's file within the source, without the number of its line."""
-    return PurePosixPath(re.sub(r":\d+$", "", document.name))
+    return PurePosixPath(file_of(document.name))
 
 
 @contextmanager

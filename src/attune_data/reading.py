@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 from pydantic import ValidationError
-from pydantic_core import PydanticSerializationError
 
 from attune_data.fixes import Findings
 from attune_data.io.documents import Document
-from attune_data.issues import LEFT_OUT, Issue, Severity, shown
+from attune_data.io.limits import VALUES_LIMIT, check_json, may_have_values
+from attune_data.issues import LEFT_OUT, Issue, IssueLog, Severity, shown
 from attune_data.kind import Kind, OtherFile
 from attune_data.kinds import kind_of_document, other_file
 from attune_data.record import Record
@@ -26,8 +26,9 @@ __all__ = ["Reader", "parse_object"]
 R = TypeVar("R", bound=Record)
 
 _MOST_ERRORS = 20
+_TOO_MANY_ERRORS = 10_000
+_MANY = VALUES_LIMIT // 4
 _LIST = "a list; expected one {} a file, or one a line in a .jsonl file"
-_TOO_DEEP = "nested too deeply to be a record"
 
 
 @dataclass
@@ -38,7 +39,7 @@ class Reader(Generic[R]):
     ----------
     kind : Kind
         What the documents should be.
-    issues : list of Issue
+    issues : IssueLog
         What was noticed.
     strict : bool
         Whether a number outside its range costs the record.
@@ -49,10 +50,14 @@ class Reader(Generic[R]):
     """
 
     kind: Kind[R, Any]
-    issues: list[Issue] = field(default_factory=list)
+    issues: IssueLog = field(default_factory=IssueLog)
     strict: bool = False
     others: Counter[Kind[Any, Any] | OtherFile] = field(default_factory=Counter)
     own: int = 0
+
+    def __post_init__(self) -> None:
+        # A document without any of these is no record, which the second stage tells in less time.
+        self._keys = [key.encode() for key in self.kind.keys]
 
     def read(self, document: Document) -> R | None:
         """Return the record of a document, or None where it cannot be used."""
@@ -66,23 +71,28 @@ class Reader(Generic[R]):
             return None
         findings = Findings(document.name, self.strict)
         record: R | None
-        try:
-            record = kind.model.model_validate_json(document.data, by_alias=True, by_name=False)
-            old = kind.is_old(record)
-        except ValidationError:
-            old = True
+        # The errors of the first stage have copies of what they are about.
+        old = may_be_deep = may_have_values(document.data, _MANY) or not any(key in document.data for key in self._keys)
+        if not old:
+            try:
+                record = kind.model.model_validate_json(document.data, by_alias=True, by_name=False)
+                old = kind.is_old(record)
+            except ValidationError as error:
+                old, may_be_deep = True, _is_syntax(error)
         if old:
-            record = self._fixed(document, findings)
+            record = self._fixed(document, findings, may_be_deep)
         if record is not None:
             self.own += 1
             kind.check(record, findings)
-        self.issues += findings.issues
+        self.issues.extend(findings.issues)
         return record
 
-    def _fixed(self, document: Document, findings: Findings) -> R | None:
+    def _fixed(self, document: Document, findings: Findings, may_be_deep: bool) -> R | None:
         """Take a document through the second stage."""
         kind = self.kind
         try:
+            if may_be_deep:
+                check_json(document.data)
             parsed = _parse(document.data, findings)
             if not isinstance(parsed, dict) or not kind.reads(parsed):
                 # What lies beside records by its nature, such as a file of scores, is no fault of the data.
@@ -91,20 +101,18 @@ class Reader(Generic[R]):
                 consequence = "passed over" if beside else LEFT_OUT
                 findings.add("$", "not-a-record", severity, _outline(parsed), self._guess(parsed), consequence)
                 return None
-            record = kind.model.model_validate(kind.fix(parsed, "$", findings), by_alias=True, by_name=False)
-            record.to_json()  # The lenient parser takes deeper nesting than can be written.
+            parsed = kind.fix(parsed, "$", findings)
+            record = kind.model.model_validate(parsed, by_alias=True, by_name=False)
         except json.JSONDecodeError as error:
             found = error.doc[error.pos : error.pos + 20] or None
             findings.add("$", "invalid-json", "error", found, _syntax(error), LEFT_OUT)
         except ValidationError as error:
             self.own += 1
             _report_invalid(error, findings)
-        except (RecursionError, PydanticSerializationError):
-            findings.add("$", "invalid-json", "error", None, _TOO_DEEP, LEFT_OUT)
         except (ValueError, OverflowError) as error:
             findings.add("$", "invalid-json", "error", None, str(error), LEFT_OUT)
         else:
-            if not any(issue.severity == "error" for issue in findings.issues):
+            if not findings.issues.has_errors:
                 return record
             self.own += 1
         return None
@@ -121,6 +129,14 @@ class Reader(Generic[R]):
             self.others[other] += 1
             return f"not {noun}; is it {_with_article(other.noun)}, which {other.loader} reads?"
         return f"not {noun}: it has none of {', '.join(sorted(self.kind.keys))}"
+
+
+def _is_syntax(error: ValidationError) -> bool:
+    """Tell whether a document was refused for what is no JSON to pydantic, and not for its values."""
+    if error.error_count() > 1:
+        return False
+    (detail,) = error.errors(include_url=False, include_context=False, include_input=False)
+    return detail["type"] == "json_invalid"
 
 
 def _syntax(error: json.JSONDecodeError) -> str:
@@ -145,6 +161,12 @@ _EXPECTED = {
 
 def _report_invalid(error: ValidationError, findings: Findings) -> None:
     """Report what cannot be mended; a value that was first read as null is reported as it was."""
+    count = error.error_count()
+    if count > _TOO_MANY_ERRORS:  # Each would take a kilobyte.
+        findings.add(
+            "$", "invalid-value", "error", None, f"{count:,} values are missing or of the wrong kind", LEFT_OUT
+        )
+        return
     details = error.errors(include_url=False)
     for detail in details[:_MOST_ERRORS]:
         path = "$" + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in detail["loc"])
@@ -156,10 +178,10 @@ def _report_invalid(error: ValidationError, findings: Findings) -> None:
             value = None if detail["type"] == "missing" else detail["input"]
             findings.add(path, "invalid-value", "error", value, message, LEFT_OUT)
         else:
-            findings.issues.remove(before)
-            findings.issues.append(replace(before, rule="invalid-value", severity="error", consequence=LEFT_OUT))
-    if len(details) > _MOST_ERRORS:
-        more = f"{len(details) - _MOST_ERRORS} more values of this record are of the wrong kind"
+            after = replace(before, rule="invalid-value", severity="error", consequence=LEFT_OUT)
+            findings.issues.replace(before, after)
+    if count > _MOST_ERRORS:
+        more = f"{count - _MOST_ERRORS} more values of this record are of the wrong kind"
         findings.add("$", "invalid-value", "error", None, more, LEFT_OUT)
 
 
@@ -172,7 +194,7 @@ def _parse(data: bytes, findings: Findings) -> Any:
     elif text.count("\ufffd") > data.count("\ufffd".encode()):
         findings.add("$", "encoding", "warning", None, "bytes that are not UTF-8", "each replaced by U+FFFD")
     parsed = json.loads(text)
-    if "\\ud" in text.lower():
+    if "\\ud" in text or "\\uD" in text:
         clean = without_surrogates(parsed)
         if clean != parsed:
             findings.add("$", "lone-surrogate", "warning", None, "half of a surrogate pair", "replaced by U+FFFD")
@@ -188,12 +210,11 @@ def parse_object(data: bytes) -> dict[str, Any]:
     ValueError
         Where it is none; says at which place, or what it is.
     """
+    check_json(data)
     try:
         parsed = _parse(data, Findings(""))
     except json.JSONDecodeError as error:
         raise ValueError(_syntax(error)) from None
-    except RecursionError:
-        raise ValueError(_TOO_DEEP) from None
     if isinstance(parsed, list):
         raise ValueError(_LIST.format("record"))
     if not isinstance(parsed, dict):

@@ -361,7 +361,7 @@ def test_general_is_a_question_only_among_pairwise_ones(tmp_path: Path, book: Co
         ("", "Expecting value: line 1 column 1"),
         ("<html>", "b'<html>': Expecting value: line 1 column 1.*web page"),
         ('{"B1": "?"}\n{"B2": "?"}', "Extra data: line 2 column 1.*JSON Lines"),
-        ("[" * 100_000, "recursion"),
+        ("[" * 100_000, "nested too deeply"),
         ('{"a":' * 900 + "1" + "}" * 900, "nested too deeply|no questions"),
         ("9" * 10_000, "digits"),
         ("{}", r"\$ = \{\}: no questions or options"),

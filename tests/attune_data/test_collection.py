@@ -78,7 +78,7 @@ def test_later_changes_of_the_list_do_not_reach_it(records: list[Conversation]) 
 def test_issues_are_a_frame_of_their_fields(conversation: Json, save: Save) -> None:
     conversation["turns"][0]["moodShiftTags"] = [{"emotion": "Calm", "intensity": "2"}]
     issues = load(save(conversation, "a.json")).issues
-    assert issues.columns == ["file", "path", "rule", "severity", "value", "message", "consequence"]
+    assert issues.columns == ["file", "path", "rule", "severity", "value", "message", "consequence", "count"]
     assert issues.filter(pl.col("severity") == "warning").select("file", "path", "rule", "value").rows() == [
         ("a.json", "$.turns[0].moodShiftTags[0].emotion", "unknown-emotion", '"Calm"')
     ]
@@ -88,8 +88,8 @@ def test_issues_are_a_frame_of_their_fields(conversation: Json, save: Save) -> N
 def test_frame_without_issues_has_the_same_columns(conversation: Json, save: Save) -> None:
     issues = load(save(conversation, "a.json")).issues
     assert issues.height == 0
-    assert issues.schema == dict.fromkeys(issues.columns, pl.String)
-    assert len(issues.columns) == 7
+    assert issues.schema == dict.fromkeys(issues.columns, pl.String) | {"count": pl.Int64}
+    assert len(issues.columns) == 8
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from attune_data import Conversations, Issue, IssueReport
 from attune_data.issues import issues_frame
 
 LONG = "this message is longer than the 32 characters that polars shows of a text by default"
-COLUMNS = ["file", "path", "rule", "severity", "value", "message", "consequence"]
+COLUMNS = ["file", "path", "rule", "severity", "value", "message", "consequence", "count"]
 
 
 def _note(number: int, message: str = "is text") -> Issue:
@@ -123,7 +123,7 @@ def test_tables_report_alike(report: IssueReport) -> None:
 def test_the_frame_of_issues_is_one_of_polars() -> None:
     frame = Conversations((), FOUND).issues
     assert type(frame) is pl.DataFrame
-    assert frame.schema == dict.fromkeys(COLUMNS, pl.String)
+    assert frame.schema == dict.fromkeys(COLUMNS, pl.String) | {"count": pl.Int64}
     assert frame.rows() == [tuple(getattr(issue, name) for name in COLUMNS) for issue in FOUND]
     assert issues_frame([]).schema == frame.schema
 

@@ -28,6 +28,7 @@ from attune_bench.runner.prices import PriceError, read_prices
 from attune_bench.runner.providers import OPENAI_COMPATIBLE, Endpoint, ProviderError, endpoint, provider_name
 from attune_bench.runner.running import prepare
 from attune_data.collection import Collection
+from attune_data.issues import count_severities
 from attune_data.loading import load_records
 from attune_data.text import plural, printable
 
@@ -136,7 +137,7 @@ def load_units(source: str, benchmark: Benchmark, limit: int | None = None, **tr
     see = f"see: {validate_command([source], benchmark=benchmark)}"
     with progress() as phase:
         units: Collection[Any] = load_records(source, kind, progress=phase(f"reading {kind.plural}", None))
-    if left_out := sum(issue.severity == "error" for issue in units.found):
+    if left_out := count_severities(units.found)["error"]:
         warn(f"{plural(left_out, 'error')} in the files{first_issue(units.found)}; {see}")
     if traits:
         with mistakes():

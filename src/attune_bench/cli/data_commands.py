@@ -1,7 +1,6 @@
 """The commands about records: `show`, `describe`, `validate`, `schema`."""
 
 import json
-from collections import Counter
 from dataclasses import asdict
 from functools import reduce
 from operator import or_
@@ -19,6 +18,7 @@ from attune_bench.scoring import score
 from attune_data.description import describe as count
 from attune_data.description import description_text
 from attune_data.display.issues import IssueReport
+from attune_data.issues import count_severities
 from attune_data.kind import Kind
 from attune_data.loading import load_records
 from attune_data.schemas import json_schema, table_schema
@@ -103,7 +103,7 @@ def validate(
         if all(loaded):
             with mistakes():
                 found += score(*loaded, benchmark=of).provenance.issues
-    severities = Counter(issue.severity for issue in found)
+    severities = count_severities(found)
     if format == "json":
         counts = {records.kind.plural: len(records) for records in loaded}
         emit(json.dumps({**counts, "issues": [asdict(issue) for issue in found]}, indent=2))

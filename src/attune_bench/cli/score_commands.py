@@ -1,7 +1,6 @@
 """The commands `score` and `demo`."""
 
 import shlex
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from attune_bench.progress import progress
 from attune_bench.report.render import render
 from attune_bench.report.text import report_document
 from attune_bench.scoring import score as score_records
+from attune_data.issues import count_severities
 from attune_data.loading import load_records
 from attune_data.references import resolve
 from attune_data.text import plural
@@ -78,9 +78,7 @@ def score(
     if scores.conditions != (None,):
         models += f" in {plural(len(scores.conditions), scores.provenance.condition)}"
     emit(f"{target}: {plural(scores.values.height, made.noun, made.plural)} of {models}{said}")
-    problems = Counter(
-        issue.severity for issue in (*scores.provenance.issues, *(one for source in sources for one in source.found))
-    )
+    problems = count_severities((*scores.provenance.issues, *(one for source in sources for one in source.found)))
     if problems["error"] or problems["warning"]:
         counts = f"{plural(problems['error'], 'error')} and {plural(problems['warning'], 'warning')}"
         beside = (results, ()) if data is None else ([data], results)

@@ -6,11 +6,12 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from attune_bench.runner.cache import CacheError
 from attune_data.io.files import write_whole
 from attune_data.io.hub_address import is_address
+from attune_data.io.limits import check_json
 from attune_data.text import printable
 
 __all__ = [
@@ -103,10 +104,16 @@ def _is_path(source: str) -> bool:
     return source != "demo" and not is_address(source)
 
 
+def _read_json(path: Path) -> Any:
+    data = path.read_bytes()
+    check_json(data)
+    return json.loads(data)
+
+
 def _read_sources(folder: Path) -> list[str]:
     try:
-        noted = json.loads((folder / _SOURCES).read_bytes())
-    except (OSError, ValueError, RecursionError):
+        noted = _read_json(folder / _SOURCES)
+    except (OSError, ValueError):
         return []
     return [source for source in noted if isinstance(source, str)] if isinstance(noted, list) else []
 
@@ -147,12 +154,12 @@ def remove_refusal(folder: Path, served: Served) -> None:
 
 def _read_refusals(folder: Path) -> dict[Served, _Refusal]:
     try:
-        noted = json.loads((folder / _REFUSALS).read_bytes())
+        noted = _read_json(folder / _REFUSALS)
         return {
             (entry["provider"], entry["model"]): _Refusal(str(entry["reason"]), entry["confirmed"] is True)
             for entry in noted
         }
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+    except (OSError, ValueError, TypeError, KeyError):
         return {}
 
 

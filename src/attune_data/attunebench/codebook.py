@@ -12,6 +12,7 @@ from attune_data.attunebench.vocabulary import Codebook, Subset
 from attune_data.codebook import CodebookError, checked, codebook_folder, read_toml
 from attune_data.entries import Named
 from attune_data.io.files import read_input
+from attune_data.io.limits import check_json
 from attune_data.issues import shown
 
 __all__ = ["load_codebook"]
@@ -86,7 +87,8 @@ def _parse_json(file: Path) -> tuple[Any, list[str]]:
 
     raw = read_input(file)
     try:
+        check_json(raw)
         return json.loads(raw, object_pairs_hook=joined), repeated
-    except (RecursionError, ValueError) as error:
+    except ValueError as error:
         hint = "is this one JSON document, not a web page, JSON Lines or a Git LFS pointer?"
         raise CodebookError(f"{file}: {ascii(raw[:60])[:60]}: {error}; {hint}") from None

@@ -12,7 +12,7 @@ from attune_data.attunebench.tables import TABLES, Tables, build_table
 from attune_data.frames import Frames
 from attune_data.io.rows import is_dataset
 from attune_data.io.sources import Source, source_text
-from attune_data.issues import Issue, SourceError
+from attune_data.issues import IssueLog, SourceError
 from attune_data.kinds import KINDS
 from attune_data.loading import OnError, Progress, gc_paused, load_chosen, load_records, records_of
 from attune_data.reading import Reader
@@ -68,7 +68,7 @@ def load(
     """
     if subset is None:
         return load_records(source, CONVERSATION, on_error=on_error, progress=progress)
-    issues: list[Issue] = []
+    issues = IssueLog()
     choose = subset_choice(source, subset, issues)
     return load_chosen(source, CONVERSATION, choose=choose, issues=issues, on_error=on_error, progress=progress)
 
@@ -181,7 +181,7 @@ def _built(source: Source, chunk: int) -> Tables:
         if len(part) < chunk:
             break
     frames_of = {name: pl.concat(frames, rechunk=False) for name, frames in parts.items()}
-    return Tables(frames_of.__getitem__, reader.issues)
+    return Tables(frames_of.__getitem__, [*reader.issues])
 
 
 def _first_of_each(source: Source, reader: Reader[Conversation]) -> Iterator[Conversation]:
@@ -197,4 +197,5 @@ def _first_of_each(source: Source, reader: Reader[Conversation]) -> Iterator[Con
     if repeated:
         # What the others are compared with has gone by; read again, it gives these issues among the same ones.
         again = load_chosen(source, CONVERSATION, keep=lambda conversation, _: conversation.id in repeated)
-        reader.issues = list(again.found)
+        reader.issues = IssueLog()
+        reader.issues.extend(again.found)

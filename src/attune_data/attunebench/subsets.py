@@ -9,13 +9,13 @@ from attune_data.io.documents import FILES
 from attune_data.io.hub_address import is_address, parse_address
 from attune_data.io.rows import is_dataset
 from attune_data.io.sources import Choice, Source, archive_stem, source_text
-from attune_data.issues import Issue, SourceError, shown
+from attune_data.issues import Issue, IssueLog, SourceError, shown
 from attune_data.text import meant
 
 __all__ = ["subset_choice"]
 
 
-def subset_choice(source: Source, subset: str, found: list[Issue]) -> Choice:
+def subset_choice(source: Source, subset: str, found: IssueLog) -> Choice:
     """Return the choice of a subset's files among those of a source; missing and extra numbers go to `found`.
 
     Raises
@@ -56,7 +56,7 @@ def _named(source: Source) -> tuple[str, str] | None:
 
 
 def _choose(
-    names: list[str], *, source: str, folder: str, subset: str, wanted: frozenset[int], found: list[Issue]
+    names: list[str], *, source: str, folder: str, subset: str, wanted: frozenset[int], found: IssueLog
 ) -> list[str]:
     """Choose from the subset's own folder if it exists, else by file number from all; each number once."""
     own = [name for name in names if subset in PurePosixPath(folder, name).parts[:-1]]

@@ -1,11 +1,10 @@
 """What was noticed, as whole messages by rule, in a terminal and a notebook."""
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from attune_data.display.html import Html, details, page, tag
-from attune_data.issues import Issue
+from attune_data.issues import Issue, count_severities, file_of
 from attune_data.text import columns_of_terminal, plural, printable, wrapped
 
 __all__ = ["IssueReport"]
@@ -25,8 +24,7 @@ class _Rule:
 
     @property
     def heading(self) -> str:
-        files = len({issue.file for issue in self.issues})
-        return f"{self.name}, {len(self.issues)} in {plural(files, 'file')}"
+        return f"{self.name}, {_count(self.issues)} in {plural(_files(self.issues), 'file')}"
 
     @property
     def messages(self) -> dict[str, list[Issue]]:
@@ -83,12 +81,17 @@ class IssueReport:
 
 
 def _summary(rules: list[_Rule]) -> str:
-    counts = Counter({rule.severity: 0 for rule in rules})
-    for rule in rules:
-        counts[rule.severity] += len(rule.issues)
-    files = len({issue.file for rule in rules for issue in rule.issues})
-    listed = [plural(count, severity) for severity, count in counts.items()]
-    return f"{', '.join(listed)} in {plural(files, 'file')}" if rules else "no issues"
+    issues = [issue for rule in rules for issue in rule.issues]
+    listed = [plural(count, severity) for severity, count in count_severities(issues).items()]
+    return f"{', '.join(listed)} in {plural(_files(issues), 'file')}" if rules else "no issues"
+
+
+def _count(issues: Iterable[Issue]) -> int:
+    return sum(issue.count for issue in issues)
+
+
+def _files(issues: Iterable[Issue]) -> int:
+    return len({file_of(issue.file) for issue in issues})
 
 
 def _place(issue: Issue) -> str:
@@ -104,9 +107,9 @@ def _text(rule: _Rule, columns: int, most: int | None) -> str:
         # A place is copied, so it stays on one line.
         found += [f"    {_place(issue)}" for issue in issues[:most]]
         if left := issues[len(issues[:most]) :]:
-            found.append(f"    ... and {len(left)} more")
+            found.append(f"    ... and {_count(left)} more")
     if left := [issue for _, issues in messages[len(messages[:most]) :] for issue in issues]:
-        found.append(f"  ... and {len(left)} more of the rule {rule.name}")
+        found.append(f"  ... and {_count(left)} more of the rule {rule.name}")
     return "\n".join(map(printable, found))
 
 

@@ -7,7 +7,7 @@ from typing import Literal
 from attune_data.eibench.kinds import EPISODE, SCENARIO, SPLITS, Episodes, Scenarios
 from attune_data.eibench.scenario import Scenario
 from attune_data.io.sources import Document, Source
-from attune_data.issues import LEFT_OUT, Issue, shown
+from attune_data.issues import LEFT_OUT, Issue, IssueLog, shown
 from attune_data.loading import OnError, Progress, load_chosen, load_records, source_name
 
 __all__ = ["load_episodes", "load_scenarios"]
@@ -58,7 +58,7 @@ def load_scenarios(
         return load_records(source, SCENARIO, on_error=on_error, progress=progress)
     if split not in SPLITS:
         raise ValueError(f"split is {split!r}; expected 'test' or 'train'")
-    issues: list[Issue] = []
+    issues = IssueLog()
     counts: Counter[str] = Counter()
 
     def choose(names: list[str]) -> list[str]:

@@ -7,15 +7,16 @@ import bz2
 import gzip
 import io
 import lzma
+import math
 import os
 import stat
 import struct
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import IO, Generic, TypeVar, cast
+from typing import IO, Generic, NamedTuple, TypeVar, cast
 
 from attune_data.io import limits
 from attune_data.io.documents import (
@@ -176,7 +177,8 @@ def _each(names: list[str], read: Callable[[str], Iterator[Document]], budget: B
             return
 
 
-# Tar: a compressed one can only be read forwards, so it is read twice, for the names and for the chosen members.
+# Tar: a compressed one can only be read forwards, so it is read for the names first, then for the chosen members. Where
+# these are not in name order, as many as may be in memory are taken at a time, and it is read again for the others.
 
 
 def _tar(path: Path, choose: Choice | None, prefer: Sequence[str]) -> Iterator[Document]:
@@ -185,37 +187,60 @@ def _tar(path: Path, choose: Choice | None, prefer: Sequence[str]) -> Iterator[D
     selection = listing.select(prefer)
     yield from selection.notes
     chosen = selection.chosen_by(choose)
-    contents = _tar_contents(path, {listing.places[name]: name for name in chosen})
-    waiting: dict[str, bytes] = {}
+    places = {name: listing.places[name].offset for name in chosen}
+    contents: Iterator[tuple[str, IO[bytes]]] = iter(())
+    position = math.inf
+    kept: dict[str, bytes] = {}
     budget = Budget()
 
     def read(name: str) -> Iterator[Document]:
-        while name not in waiting:
+        nonlocal position
+        while name not in kept:
             try:
                 found, member = next(contents)
             except StopIteration:
                 raise OSError("the archive has changed since its members were listed") from None
+            position = places[found]
             if found == name:  # Where the archive is in name order no member is kept.
                 yield from records(shown_name(name), member, budget)
                 return
-            waiting[found] = member.read(
-                limits.RECORD_LIMIT + 1 if found.lower().endswith(".json") else limits.ALL_LIMIT
-            )
-        kept = io.BufferedReader(io.BytesIO(waiting.pop(name)))
-        yield from records(shown_name(name), kept, budget)
+            if found in group:
+                kept[found] = member.read()
+        yield from records(shown_name(name), io.BufferedReader(io.BytesIO(kept.pop(name))), budget)
 
-    yield from _each(chosen, read, budget)
+    for group in _groups(chosen, {name: listing.places[name].size for name in chosen}):
+        if min(places[name] for name in group) <= position:
+            contents, position = _tar_contents(path, {place: name for name, place in places.items()}), -1
+        yield from _each([*group], read, budget)
+        if budget.is_spent:
+            return
 
 
-def _tar_entries(path: Path) -> Iterator[tuple[str, str | None, int]]:
-    """Yield name, problem and offset of each member that is there to its end."""
+def _groups(names: list[str], sizes: Mapping[str, int]) -> Iterator[dict[str, int]]:
+    """Yield the names in this order with their sizes, as many at a time as may be in memory together, or one."""
+    group: dict[str, int] = {}
+    for name in names:
+        if group and sum(group.values()) + sizes[name] > limits.KEPT_LIMIT:
+            yield group
+            group = {}
+        group[name] = sizes[name]
+    yield group
+
+
+class _Place(NamedTuple):
+    offset: int
+    size: int
+
+
+def _tar_entries(path: Path) -> Iterator[tuple[str, str | None, _Place]]:
+    """Yield name, problem and place of each member that is there to its end."""
     with _unpacked(path) as unpacked:
         stream = _Forwards(unpacked)
         archive = tarfile.TarFile(fileobj=cast("IO[bytes]", stream))
         member = archive.next()
         while member is not None:
             following = archive.next()
-            yield member.name + "/" * member.isdir(), _tar_problem(member), member.offset
+            yield member.name + "/" * member.isdir(), _tar_problem(member), _Place(member.offset, member.size)
             member = following
         if stream.last_read != _END_MARK:
             raise EOFError("no end mark; is it cut off?")

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, cast
 
 from attune_data.io import limits
-from attune_data.io.limits import Budget
+from attune_data.io.limits import Budget, TooLargeError
 from attune_data.io.parquet import record_texts
 from attune_data.issues import Severity, SourceError
 from attune_data.text import listed, plural
@@ -21,6 +21,7 @@ __all__ = [
     "Choice",
     "Document",
     "Selection",
+    "document",
     "reason",
     "records",
     "select",
@@ -60,19 +61,34 @@ def records(name: str, stream: IO[bytes], budget: Budget) -> Iterator[Document]:
     lower = name.lower()
     if lower.endswith(".json"):
         data = stream.read(_USUAL)  # Room for the limit at once would cost more than reading.
-        yield _record(name, data if len(data) < _USUAL else data + stream.read(limits.RECORD_LIMIT + 1 - _USUAL))
+        yield document(name, data if len(data) < _USUAL else data + stream.read(limits.RECORD_LIMIT + 1 - _USUAL))
     elif lower.endswith(".gz"):
         with gzip.open(stream) as unpacked:
             yield from _lines(name, budget.bounded(cast("IO[bytes]", unpacked)), budget)
     elif lower.endswith(".parquet"):
-        yield from _rows(name, stream if stream.seekable() else io.BytesIO(stream.read()), budget)
+        yield from _rows(name, stream if stream.seekable() else _in_memory(stream), budget)
     else:
         yield from _lines(name, stream, budget)
 
 
-def _record(name: str, data: bytes) -> Document:
+def _in_memory(stream: IO[bytes]) -> IO[bytes]:
+    """Return a stream that can be read in any order, as Parquet is."""
+    parts, size = [], 0
+    while part := stream.read(_USUAL):
+        parts.append(part)
+        size += len(part)
+        if size > limits.KEPT_LIMIT:
+            what = f"Parquet of more than {limits.KEPT_LIMIT:,} bytes in an archive"
+            raise TooLargeError(f"{what}; unpack it and load the folder")
+    return io.BytesIO(b"".join(parts))
+
+
+def document(name: str, data: bytes) -> Document:
+    """Return the document of a record, or of what is too large to be one."""
     if len(data) > limits.RECORD_LIMIT:
         return Document(name, b"", f"larger than {limits.RECORD_LIMIT:,} bytes, the limit of one record")
+    if limits.has_too_many_values(data):
+        return Document(name, b"", f"it has more than {limits.VALUES_LIMIT:,} values, the limit of one record")
     return Document(name, data)
 
 
@@ -90,9 +106,8 @@ def _lines(name: str, stream: IO[bytes], budget: Budget) -> Iterator[Document]:
             continue
         is_empty = False
         budget.count_record()
-        document = _record(f"{name}:{number}", line.removesuffix(b"\n"))
-        yield document
-        while document.problem and line and not line.endswith(b"\n"):
+        yield document(f"{name}:{number}", line.removesuffix(b"\n"))
+        while line and not line.endswith(b"\n"):
             line = buffered.readline(limits.RECORD_LIMIT)
     if is_empty:
         yield Document(name, b"")
@@ -116,7 +131,7 @@ def _rows(name: str, stream: IO[bytes], budget: Budget) -> Iterator[Document]:
             yield Document(f"{name}:{number}", b"", "the record is null; expected its JSON")
         else:
             budget.spend(len(text))
-            yield _record(f"{name}:{number}", text)
+            yield document(f"{name}:{number}", text)
 
 
 @dataclass(frozen=True, slots=True)

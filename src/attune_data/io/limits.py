@@ -1,9 +1,26 @@
 """Limits on what one source may unpack to, so that no file fills the memory or takes forever."""
 
 import io
+import json
+import re
+from collections.abc import Iterator
+from itertools import accumulate, islice
 from typing import IO
 
-__all__ = ["ALL_LIMIT", "RECORDS_LIMIT", "RECORD_LIMIT", "Budget", "TooLargeError"]
+__all__ = [
+    "ALL_LIMIT",
+    "DEPTH_LIMIT",
+    "KEPT_LIMIT",
+    "RECORDS_LIMIT",
+    "RECORD_LIMIT",
+    "VALUES_LIMIT",
+    "Budget",
+    "TooLargeError",
+    "check_json",
+    "has_too_many_values",
+    "is_nested_too_deeply",
+    "may_have_values",
+]
 
 RECORD_LIMIT = 2**26
 """Bytes of one record."""
@@ -11,12 +28,68 @@ RECORD_LIMIT = 2**26
 ALL_LIMIT = 2**31
 """Bytes that the compressed files of one source unpack to."""
 
+KEPT_LIMIT = 2**28
+"""Bytes of an archive that are in memory because they cannot be read where they are."""
+
 RECORDS_LIMIT = 500_000
 """Records of one source."""
 
 
+VALUES_LIMIT = 200_000
+"""Values of one record: of two bytes in a file, each may take a kilobyte in memory."""
+
+DEPTH_LIMIT = 200
+"""Lists and objects within each other: as deep as pydantic reads JSON. Other parsers stop elsewhere."""
+
+_TOKENS = re.compile(rb'"[^"]*"?|\[[ \t\r\n]*+\]|\{[ \t\r\n]*+\}|[][{},]')
+_CLOSING, _COMMA = b"]}", ord(",")
+
+
 class TooLargeError(ValueError):
     """Compressed data that unpacks to more than a limit."""
+
+
+def check_json(data: bytes) -> None:
+    """Check that a JSON document can be parsed in little time and memory.
+
+    Raises
+    ------
+    ValueError
+        Where it has too many values, or is nested too deeply.
+    """
+    if has_too_many_values(data):
+        raise ValueError(f"it has more than {VALUES_LIMIT:,} values, the limit of one record")
+    if is_nested_too_deeply(data):
+        raise ValueError("nested too deeply to be a record")
+
+
+def has_too_many_values(data: bytes) -> bool:
+    """Tell whether a JSON document has more values than a record may have, without parsing it."""
+    return may_have_values(data, VALUES_LIMIT) and sum(mark not in _CLOSING for mark in _marks(data)) >= VALUES_LIMIT
+
+
+def may_have_values(data: bytes, count: int) -> bool:
+    """Tell whether a JSON document may have more than so many values, by what bounds their number."""
+    # A value takes two bytes, with its comma or closing bracket.
+    return len(data) >= 2 * count and sum(map(data.count, (b",", b"[", b"{"))) >= count
+
+
+def is_nested_too_deeply(data: bytes) -> bool:
+    """Tell whether a JSON document is nested more deeply than a record may be, without parsing it."""
+    steps = (mark != _COMMA and (-1 if mark in _CLOSING else 1) for mark in _marks(data))
+    return may_have_values(data, DEPTH_LIMIT) and any(depth > DEPTH_LIMIT for depth in accumulate(steps))
+
+
+def _marks(data: bytes) -> Iterator[int]:
+    """Yield the commas and brackets of a JSON document, but those of texts and of empty lists and objects."""
+    encoding = json.detect_encoding(data)
+    if not encoding.startswith("utf-8"):
+        data = data.decode(encoding, "replace").encode("utf-8", "surrogatepass")
+    data = data.replace(b"\\\\", b"").replace(b'\\"', b"")
+    # A record has no more tokens: of each value a comma, two brackets or texts, and its key.
+    for token in islice(_TOKENS.finditer(data), 4 * VALUES_LIMIT):
+        if token.end() - token.start() == 1:
+            yield data[token.start()]
 
 
 class Budget:

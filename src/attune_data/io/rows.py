@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from attune_data.io.documents import Document
+from attune_data.io.documents import Document, document
 from attune_data.issues import SourceError
 from attune_data.text import listed
 
@@ -53,9 +53,9 @@ def rows(source: Any, raw: Sequence[Sequence[str]]) -> Iterator[Document]:
     for number, row in enumerate(source.with_format(None)):
         name = f"row {number}"
         if not is_text:
-            yield Document(name, json.dumps(_without_nulls(row), default=str).encode())
+            yield document(name, json.dumps(_without_nulls(row), default=str).encode())
         elif isinstance(row[_RECORD], str):
-            yield Document(name, row[_RECORD].encode("utf-8", "surrogatepass"))
+            yield document(name, row[_RECORD].encode("utf-8", "surrogatepass"))
         else:
             kind = type(row[_RECORD]).__name__
             yield Document(name, b"", f"the column {_RECORD!r} has no text but {kind}")

@@ -52,7 +52,8 @@ def documents(
         archive (``.zip``, ``.tar``, ``.tar.gz``, ``.tgz``, ``.tar.bz2``, ``.tar.xz``), read as a folder and not
         unpacked to disk. Names that begin with ``.`` or ``_`` are passed over, and so are ``annotation_codebook.json``
         and the tables beside a ``records.parquet``. In a folder links are followed, each folder is read once; in an
-        archive links, devices and names that lead out of it are reported. One record may have 64 MiB, what is
+        archive links, devices and names that lead out of it are reported. One record may have 64 MiB and 200,000
+        values in 200 levels, what is
         compressed may unpack to 2 GiB in all, and JSONL and Parquet may have 500,000 records.
 
         ``hf://owner/name[@revision][/path]`` is a data set on the Hugging Face Hub, read as a folder, or what lies in

@@ -100,7 +100,7 @@ def test_json(call: Call, files: Files) -> None:
     content = strict_json(out)
     assert (content["conversations"], content["runs"]) == (2, 2)
     assert all(
-        list(issue) == ["file", "path", "rule", "severity", "value", "message", "consequence"]
+        list(issue) == ["file", "path", "rule", "severity", "value", "message", "consequence", "count"]
         for issue in content["issues"]
     )
     errors = [issue["rule"] for issue in content["issues"] if issue["severity"] == "error"]

@@ -1,0 +1,123 @@
+"""Damaged files of every format: each gives records and issues, or one of the declared errors, in bounded memory."""
+
+import gzip
+import json
+import random
+import resource
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from archive_files import pack
+
+from attune_data import LoadError, SourceError, load_records
+from attune_data.codebook import CodebookError, read_toml
+from attune_data.entries import Named
+from attune_data.kinds import KINDS
+
+CASES = 1000
+_MEMORY = 2**30
+_ENDINGS = ".json .jsonl .jsonl.gz .zip .tar .tar.gz .tar.bz2 .tar.xz .parquet .toml".split()
+_VALUES: tuple[Any, ...] = (None, True, -1, 1e308, 10**30, "", "\ud800", "\x1b[2J", [], {}, [[]], {"": None}, "1" * 999)
+_PIECES = (b"\0", b"\xff", b'"', b"{", b"[" * 300, b"\\ud800", b"\xef\xbb\xbf", b"NaN", b"1e999", b"\n", b":", b",")
+
+
+def _bent(value: Any, random_: random.Random) -> Any:
+    """Return a JSON value with one place of it changed, removed, repeated or nested."""
+    if not isinstance(value, dict | list) or not value or random_.random() < 0.1:
+        return random_.choice([*_VALUES, [value], {"a": value}, str(value)])
+    place: Any = random_.choice([*value] if isinstance(value, dict) else range(len(value)))
+    changed: Any = dict(value) if isinstance(value, dict) else list(value)
+    if random_.random() < 0.15:
+        del changed[place]
+    elif random_.random() < 0.1 and isinstance(changed, list):
+        changed.append(changed[place])
+    else:
+        changed[place] = _bent(value[place], random_)
+    return changed
+
+
+def _damaged(data: bytes, random_: random.Random) -> bytes:
+    """Return bytes with a few of them changed, cut out, repeated or put in."""
+    for _ in range(random_.choice([0, 1, 1, 3, 20])):
+        place = random_.randrange(len(data) + 1)
+        end = place + random_.choice([0, 1, 2, 50])
+        put = random_.choice([*_PIECES, random_.randbytes(4), data[place : place + 300]])
+        data = data[:place] + put + data[end:]
+    return data[: random_.randrange(len(data) + 1)] if random_.random() < 0.2 else data
+
+
+def _write(folder: Path, seed: int) -> tuple[Path, Any]:
+    """Write a damaged file, and return it with the kind that it is read as."""
+    random_ = random.Random(seed)
+    name, kind = f"a{random_.choice(_ENDINGS)}", random_.choice(KINDS)
+    lines = []
+    for record in list(load_records("demo", kind))[:3] if kind.demo else []:
+        content = json.loads(record.to_json())
+        for _ in range(random_.choice([0, 1, 5])):
+            content = _bent(content, random_)
+        lines.append(json.dumps(content, ensure_ascii=random_.random() < 0.5).encode("utf-8", "surrogatepass"))
+    first = lines[0] if lines else b"{}"
+    inner = [_damaged(line, random_) if random_.random() < 0.3 else line for line in lines]
+    path = folder / name
+    if name == "a.json":
+        text = first.decode("utf-8", "surrogatepass")
+        path.write_bytes(text.encode(random_.choice(["utf-8", "utf-16", "utf-32"]), "replace"))
+    elif name == "a.parquet":
+        pl.DataFrame({"record": inner}, schema={"record": pl.Binary}).write_parquet(path)
+    elif name == "a.toml":
+        path.write_text('red = "warm"\n[blue]\ntext = "cold"\nlist = [1, 2, {a = 1}]\n' * random_.choice([1, 2]))
+    elif "jsonl" in name:
+        path.write_bytes(gzip.compress(b"\n".join(inner)) if path.suffix == ".gz" else b"\n".join(inner))
+    else:
+        members = {f"{number}.json": line for number, line in enumerate(inner)} | {"x.jsonl": b"\n".join(inner)}
+        pack(path, dict(random_.sample([*members.items()], len(members))))
+    path.write_bytes(_damaged(path.read_bytes(), random_))
+    return path, kind
+
+
+def _try(folder: Path, seed: int) -> None:
+    path, kind = _write(folder, seed)
+    with suppress(SourceError, LoadError, CodebookError):
+        if path.suffix == ".toml":
+            read_toml(path, Named[str])
+        else:
+            loaded = load_records(path, kind)
+            assert loaded or loaded.found
+            assert all(record.to_json() for record in loaded)
+            assert all(str(issue).isprintable() or "\u200d" in str(issue) for issue in loaded.found)
+            load_records(path, kind, on_error="raise")
+
+
+def _child(folder: str, first: str, last: str) -> None:
+    """Try seeds, watching the memory, and write each, so that the last one is that at which it ends."""
+    # What loads late is loaded before memory is measured.
+    pl.DataFrame({"record": ["{}"]}).write_parquet(Path(folder, "a.parquet"))
+    pl.read_parquet(Path(folder, "a.parquet"))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    for seed in range(int(first), int(last)):
+        sys.stdout.write(f"{seed}\n")
+        sys.stdout.flush()
+        _try(Path(folder), seed)
+        grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before
+        assert grown < _MEMORY, f"{grown:,} bytes more than before"
+
+
+@pytest.mark.slow
+def test_damaged_files_are_read_or_reported(tmp_path: Path, scale: int) -> None:
+    # 600 s for what takes about 20 leave room on a loaded machine; a reader without an end takes all of them.
+    command = [sys.executable, __file__, str(tmp_path), "0", str(CASES * scale)]
+    environment = {"PYTHONPATH": str(Path(__file__).parents[1] / "helpers"), "PATH": ""}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False, timeout=600 * scale)
+    last = (done.stdout.split() or ["none"])[-1]
+    again = f"python {Path(__file__).name} FOLDER {last} {int(last) + 1}" if last.isdigit() else "it did not begin"
+    assert done.returncode == 0, f"seed {last}: {done.stderr[-3000:]}\nrepeat with: {again}"
+    assert last == str(CASES * scale - 1)
+
+
+if __name__ == "__main__":
+    _child(*sys.argv[1:])
