@@ -2,6 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
+# Hundreds of tests start Python: without bytecode each would compile the library anew.
+export PYTHONDONTWRITEBYTECODE =
+
 # pip of an older Python would look for minutes for versions that it can install.
 define new_environment
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \

@@ -21,7 +21,7 @@ FLAGS = doctest.ELLIPSIS
 
 BLOCK = re.compile(r"(?:`([\w.-]+)`:\n\n)?^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
-LONG = ("scores.md", "testing-a-metric.md")
+LONG = ("scores.md", "testing-a-metric.md", "testing-with-our-data.md")
 
 
 def blocks(page: Path, language: str) -> list[str]:

@@ -67,6 +67,7 @@ def test_published_runs_come_back(writer: HubServer) -> None:
     assert f"{len(runs)} runs" in card.text
 
 
+@pytest.mark.slow
 def test_plain_datasets_loads_every_config(writer: HubServer, tmp_path: Path) -> None:
     demo = load("demo")
     publish(demo, "lab/data", licence="cc-by-4.0")

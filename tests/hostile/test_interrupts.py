@@ -11,7 +11,7 @@ from model_server import ModelServer, answer_to, talk
 
 pytestmark = pytest.mark.slow
 
-# The issue is two seconds: 1.5 are the most that a command may clean up, the rest is for a machine under load.
+# Two seconds are promised: 1.5 are the most that a command may clean up, the rest is for a machine under load.
 SECONDS = 6.0
 
 

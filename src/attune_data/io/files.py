@@ -52,8 +52,8 @@ def write_whole(path: Path, parts: Iterable[bytes]) -> None:
             file.writelines(parts)
         temporary.replace(path)
     except OSError as error:
-        error.filename, error.filename2 = os.fspath(path), None  # Of a full disk there is none.
-        raise
+        # That of a full disk names no file, that of a rename two.
+        raise OSError(error.errno, error.strerror or str(error), os.fspath(path)) from None
     finally:
         temporary.unlink(missing_ok=True)
 

@@ -235,6 +235,7 @@ def test_bca_leaves_out_what_has_no_such_interval(scores: Scores) -> None:
     assert left_out(page)["Correlation of metrics across models"] == "a rank correlation has no BCa interval"
 
 
+@pytest.mark.slow
 def test_same_seed_same_bytes(scores: Scores) -> None:
     assert scores.report(format="html", resamples=50) == scores.report(format="html", resamples=50)
     assert scores.report(format="html", resamples=50) != scores.report(format="html", resamples=50, seed=1)

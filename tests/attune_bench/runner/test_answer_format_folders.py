@@ -91,8 +91,7 @@ main()
     ("benchmark", "at"),
     [
         ("attunebench", 1),
-        ("attunebench", 2),
-        *(pytest.param("attunebench", at, marks=pytest.mark.slow) for at in (3, 9)),
+        *(pytest.param("attunebench", at, marks=pytest.mark.slow) for at in (2, 3, 9)),
         *(pytest.param("eibench", at, marks=pytest.mark.slow) for at in (2, 3, 4, 5, 7)),
     ],
 )

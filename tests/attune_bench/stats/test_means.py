@@ -96,7 +96,7 @@ def test_the_composite_of_the_demo() -> None:
         assert set(found.values()) == {67.33675}, found
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [pytest.param(NAMES[0], marks=pytest.mark.slow), *NAMES[1:]])
 def test_every_mean_of_every_benchmark(name: str) -> None:
     scores = scores_named(name)
     if name == "table":
