@@ -232,6 +232,12 @@ def test_what_is_no_archive_is_one_error(name: str, save: Save) -> None:
 
 
 @every_archive
+def test_archive_of_which_nothing_may_be_read_has_issues_only(name: str, tmp_path: Path) -> None:
+    loaded = load(pack(tmp_path / name, {"README.md": b"# Data", "../x.json": b"{}"}))
+    assert (ids(loaded), brief(loaded.found)) == ([], [("../x.json", "unreadable", "error")])
+
+
+@every_archive
 def test_archive_cut_off_anywhere_is_reported_and_gives_no_wrong_record(
     name: str, record: Record, tmp_path: Path
 ) -> None:

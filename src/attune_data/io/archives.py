@@ -219,12 +219,15 @@ def _tar(path: Path, choose: Choice | None, prefer: Sequence[str]) -> Iterator[D
 def _groups(names: list[str], sizes: Mapping[str, int]) -> Iterator[dict[str, int]]:
     """Yield the names in this order with their sizes, as many at a time as may be in memory together, or one."""
     group: dict[str, int] = {}
+    together = 0
     for name in names:
-        if group and sum(group.values()) + sizes[name] > limits.KEPT_LIMIT:
+        if group and together + sizes[name] > limits.KEPT_LIMIT:
             yield group
-            group = {}
+            group, together = {}, 0
         group[name] = sizes[name]
-    yield group
+        together += sizes[name]
+    if group:
+        yield group
 
 
 class _Place(NamedTuple):
