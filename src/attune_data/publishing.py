@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from attune_data.card import dataset_card
 from attune_data.collection import Collection
+from attune_data.io.hub_address import is_commit
 from attune_data.io.hub_client import (
     ANSWER_LIMIT,
     NO_HUB,
@@ -18,15 +19,9 @@ from attune_data.io.hub_client import (
     Connections,
     GaveUpError,
     bounded,
-    endpoint,
-    is_commit,
-    is_offline,
-    is_token,
-    redacted,
     refuse_encoded,
-    shown_endpoint,
-    timeout,
 )
+from attune_data.io.hub_settings import endpoint, is_offline, is_token, redacted, shown_endpoint, timeout
 from attune_data.issues import PublishError, shown
 from attune_data.kinds import KINDS
 from attune_data.licences import permitted

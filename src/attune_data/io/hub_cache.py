@@ -11,7 +11,7 @@ from shutil import copyfile
 from typing import Any
 
 from attune_data.io.files import write_whole
-from attune_data.io.hub_client import is_commit
+from attune_data.io.hub_address import is_commit
 from attune_data.issues import shown
 
 __all__ = ["Cache", "File"]

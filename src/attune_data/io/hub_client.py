@@ -5,8 +5,6 @@ The token goes to the origin of HF_ENDPOINT and to no other.
 
 import hashlib
 import json
-import os
-import re
 import socket
 import ssl
 import threading
@@ -14,10 +12,11 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
-from attune_data.io.hub_address import Address
+from attune_data.io.hub_address import Address, is_commit
+from attune_data.io.hub_settings import endpoint, is_token, redacted, shown_endpoint, timeout
 from attune_data.issues import SourceError
 from attune_data.text import printable
 
@@ -33,15 +32,7 @@ __all__ = [
     "Hub",
     "asking",
     "bounded",
-    "endpoint",
-    "is_commit",
-    "is_offline",
-    "is_token",
-    "not_cached",
-    "redacted",
     "refuse_encoded",
-    "shown_endpoint",
-    "timeout",
 ]
 
 ANSWER_LIMIT = 2**24
@@ -329,16 +320,6 @@ def asking(address: Address) -> Iterator[Hub]:
         ) from None
 
 
-def not_cached(address: Address) -> SourceError:
-    """Return the error of a data set that is not in the cache where the Hub may not be asked."""
-    from huggingface_hub import constants
-
-    return SourceError(
-        f"{address.text} is not in the cache {constants.HF_HUB_CACHE}, and HF_HUB_OFFLINE forbids to ask the Hub;"
-        " unset it and load once"
-    )
-
-
 @cache
 def _certificates() -> ssl.SSLContext:
     """Read the certificates that are trusted, which takes longer than a small answer."""
@@ -373,47 +354,3 @@ def refuse_encoded(response: "httpx2.Response") -> None:
     """Raise where an answer is compressed, for it was asked not to be: what it unpacks to is not bounded."""
     if response.headers.get("Content-Encoding", "identity") != "identity":
         raise GaveUpError("compresses an answer, which it was asked not to do; check HF_ENDPOINT and the proxy")
-
-
-def is_token(text: str) -> bool:
-    """Tell whether a text can be a token; an error about a header that cannot be sent would show it."""
-    return re.fullmatch("[!-~]+", text) is not None
-
-
-def is_commit(text: object) -> TypeGuard[str]:
-    """Tell whether a text is the full hash of a commit."""
-    return isinstance(text, str) and re.fullmatch(r"[0-9a-f]{40}", text) is not None
-
-
-def redacted(text: str) -> str:
-    """Return a text from the Hub, which may repeat what was sent to it, without the token."""
-    from huggingface_hub import get_token
-
-    token = get_token()
-    return text.replace(token, "[token]") if token else text
-
-
-def timeout() -> float:
-    """Return the seconds within which the Hub must begin to answer."""
-    from huggingface_hub import constants
-
-    return float(constants.HF_HUB_ETAG_TIMEOUT)
-
-
-def endpoint() -> str:
-    """Return HF_ENDPOINT as it is now; the client library reads it once, when it is imported."""
-    from huggingface_hub import constants
-
-    return os.environ.get("HF_ENDPOINT", "").rstrip("/") or constants.ENDPOINT
-
-
-def shown_endpoint() -> str:
-    """Return the Hub's address without a name and password in it."""
-    return re.sub(r"//[^/]*@", "//", endpoint())
-
-
-def is_offline() -> bool:
-    """Tell whether the user forbids the network."""
-    from huggingface_hub import is_offline_mode
-
-    return is_offline_mode() or os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
