@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 from attune_data.io.hub_address import Address, is_commit
-from attune_data.io.hub_settings import endpoint, is_token, redacted, shown_endpoint, timeout
+from attune_data.io.hub_settings import endpoint, is_token, redacted, shown_endpoint, timeout, token
 from attune_data.issues import SourceError
 from attune_data.text import printable
 
@@ -101,19 +101,31 @@ class Hub:
 
     def __init__(self, address: Address) -> None:
         import httpx2
-        from huggingface_hub import get_token
-        from huggingface_hub.utils import build_hf_headers  # type: ignore[attr-defined]  # exported, but not by name
 
         self._address = address
-        self._headers = build_hf_headers(headers={"accept-encoding": "identity"})
-        self._authorization = self._headers.pop("authorization", None)
-        if not is_token(get_token() or "-"):
+        # Not the headers of the client library: to know what to say of itself it asks the Hub, without our bounds.
+        self._headers = {"accept-encoding": "identity", "user-agent": "attune-bench"}
+        secret = token()
+        self._authorization = f"Bearer {secret}" if secret else None
+        if not is_token(secret or "-"):
             raise SourceError(f"{address.text}: the token of the Hub has a character that no token has; {_LOG_IN}")
         try:
             self._origin = httpx2.URL(endpoint()).origin
         except (httpx2.InvalidURL, ValueError):
             raise GaveUpError(NO_HUB) from None
-        self._client = httpx2.Client(timeout=timeout(), verify=_certificates())
+        try:
+            certificates = _certificates()
+        except OSError as error:
+            raise SourceError(
+                f"{address.text}: the certificates that SSL_CERT_FILE or SSL_CERT_DIR names cannot be read: {error}"
+            ) from None
+        try:
+            self._client = httpx2.Client(timeout=timeout(), verify=certificates)
+        except (httpx2.InvalidURL, ValueError, ImportError):  # The text may have the password of the proxy.
+            raise SourceError(
+                f"{address.text}: a proxy that HTTP_PROXY, HTTPS_PROXY or ALL_PROXY names cannot be used; expected"
+                " http://host:port (one of SOCKS needs the package socksio)"
+            ) from None
         self._connections = Connections()
         self._is_late = False
 

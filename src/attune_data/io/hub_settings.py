@@ -3,7 +3,7 @@
 import os
 import re
 
-__all__ = ["endpoint", "is_offline", "is_token", "redacted", "shown_endpoint", "timeout"]
+__all__ = ["endpoint", "is_offline", "is_token", "redacted", "shown_endpoint", "timeout", "token"]
 
 
 def is_token(text: str) -> bool:
@@ -15,8 +15,15 @@ def redacted(text: str) -> str:
     """Return a text from the Hub, which may repeat what was sent to it, without the token."""
     from huggingface_hub import get_token
 
-    token = get_token()
-    return text.replace(token, "[token]") if token else text
+    secret = get_token()
+    return text.replace(secret, "[token]") if secret else text
+
+
+def token() -> str | None:
+    """Return the token to read with, unless there is none or HF_HUB_DISABLE_IMPLICIT_TOKEN forbids to send it."""
+    from huggingface_hub import constants, get_token
+
+    return None if constants.HF_HUB_DISABLE_IMPLICIT_TOKEN else get_token()
 
 
 def timeout() -> float:
