@@ -32,7 +32,7 @@ _LONG_KEY = re.compile(r"""(?<![\w-])(?:(?:"[^"\n]*"|'[^'\n]*'|[\w-]++)[ \t]*\.[
 
 
 class CodebookError(ValueError):
-    """A file that cannot be read as a codebook; the message lists every mistake."""
+    """A file that cannot be read as a codebook; the message lists the first 100 mistakes."""
 
 
 def codebook_folder() -> Traversable:
@@ -74,7 +74,7 @@ def read_toml(file: Traversable, kind: type[T]) -> T:
     Raises
     ------
     CodebookError
-        The file is not TOML, or does not say what the type asks for; every mistake with its table, key and value.
+        The file is not TOML, or does not say what the type asks for; each mistake with its table, key and value.
     OSError
         The file cannot be read.
 

@@ -151,5 +151,5 @@ def test_text_that_is_none_is_one_error() -> None:
 
     # Arrow does not check that texts are UTF-8.
     text = pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(b"\0\0\0\0\1\0\0\0"), pa.py_buffer(b"\xff")])
-    with pytest.raises(SourceError, match="the Dataset cannot be read from about row 0 on: .*0xff"):
+    with pytest.raises(SourceError, match=r"the Dataset cannot be read from about row 0 on: .*0xff"):
         load(datasets.Dataset(pa.table({"record": text})))
