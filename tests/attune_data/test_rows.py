@@ -147,7 +147,7 @@ def test_datasets_is_not_loaded_for_other_sources() -> None:
 
 def test_text_that_is_none_is_one_error() -> None:
     import datasets
-    import pyarrow as pa
+    import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
 
     # Arrow does not check that texts are UTF-8.
     text = pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(b"\0\0\0\0\1\0\0\0"), pa.py_buffer(b"\xff")])

@@ -54,7 +54,7 @@ def _damaged(data: bytes, random_: random.Random) -> bytes:
 def _dataset(lines: list[bytes], random_: random.Random) -> Any:
     """Return records as a Dataset: a column of texts, which may be none, or columns where Arrow can have them."""
     import datasets  # It takes a second, which collecting the quick tests does not have.
-    import pyarrow as pa
+    import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
 
     with suppress(ValueError, TypeError, OverflowError, AttributeError, LookupError, RecursionError):
         if random_.random() < 0.5:
