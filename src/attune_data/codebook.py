@@ -1,4 +1,4 @@
-"""Where a codebook is and how its files are read: one error lists every mistake of a file.
+"""Where a codebook is and how its files are read: one error lists the mistakes of a file.
 
 A codebook says in TOML what codes and labels mean. The model of each file belongs to its benchmark and is made of
 `attune_data.entries`.
@@ -25,9 +25,14 @@ __all__ = ["CodebookError", "checked", "codebook_folder", "read_toml"]
 
 T = TypeVar("T")
 
+_SIZE_LIMIT = 2**20
+_MOST_MISTAKES = 100
+# The time that tomllib takes grows with the square of the number of parts of a key.
+_LONG_KEY = re.compile(r"""(?<![\w-])(?:(?:"[^"\n]*"|'[^'\n]*'|[\w-]++)[ \t]*\.[ \t]*){100}""")
+
 
 class CodebookError(ValueError):
-    """A file that cannot be read as a codebook; the message lists every mistake."""
+    """A file that cannot be read as a codebook; the message lists the first 100 mistakes."""
 
 
 def codebook_folder() -> Traversable:
@@ -57,7 +62,7 @@ def read_toml(file: Traversable, kind: type[T]) -> T:
     Parameters
     ----------
     file : Traversable
-        A TOML file, UTF-8.
+        A TOML file, UTF-8, of 1 MiB at most.
     kind : type
         An `Entry`, or a `Named` of something.
 
@@ -69,7 +74,7 @@ def read_toml(file: Traversable, kind: type[T]) -> T:
     Raises
     ------
     CodebookError
-        The file is not TOML, or does not say what the type asks for; every mistake with its table, key and value.
+        The file is not TOML, or does not say what the type asks for; each mistake with its table, key and value.
     OSError
         The file cannot be read.
 
@@ -86,10 +91,18 @@ def read_toml(file: Traversable, kind: type[T]) -> T:
     """
     if isinstance(file, Path):  # no member of a package
         check_input(file)
-    raw = file.read_bytes()
+    with file.open("rb") as stream:
+        raw = stream.read(_SIZE_LIMIT + 1)
+    if len(raw) > _SIZE_LIMIT:
+        raise CodebookError(f"{file}: larger than {_SIZE_LIMIT:,} bytes, the limit of a codebook file")
     try:
-        document = tomllib.loads(raw.decode("utf-8-sig"))
-    except (RecursionError, ValueError) as error:
+        text = raw.decode("utf-8-sig")
+        if _LONG_KEY.search(text):
+            raise ValueError("a key of more than 100 parts")
+        document = tomllib.loads(text)
+    except RecursionError:
+        raise CodebookError(f"{file}: nested too deeply to be a codebook file") from None
+    except ValueError as error:
         hint = "; is it JSON? Then its name has to end in .json" if raw.lstrip()[:1] in (b"{", b"[") else ""
         raise CodebookError(f"{file}: not TOML in UTF-8: {error}{hint}") from None
     return checked(document, kind, str(file))
@@ -129,8 +142,11 @@ def checked(document: Any, kind: type[T], name: str) -> T:
     try:
         return adapter.validate_python(document, by_alias=True, by_name=False, context=document)
     except ValidationError as error:
-        findings = [_line(detail, adapter) for detail in error.errors(include_url=False)]
-    raise CodebookError("\n".join([f"{name}: {plural(len(findings), 'mistake')}", *findings]))
+        details = error.errors(include_url=False)
+    findings = [_line(detail, adapter) for detail in details[:_MOST_MISTAKES]]
+    if len(details) > _MOST_MISTAKES:
+        findings.append(f"... and {len(details) - _MOST_MISTAKES:,} more")
+    raise CodebookError("\n".join([f"{name}: {plural(len(details), 'mistake')}", *findings]))
 
 
 def _line(detail: ErrorDetails, adapter: TypeAdapter[Any]) -> str:

@@ -115,6 +115,8 @@ def _checked(tokens: Sequence[tuple[str, str]], columns: Collection[str]) -> Ite
             name = word[1:-1].replace('""', '"')
             if name not in columns:
                 raise ValueError(f"no trait {name!r}; {meant(name, columns)} ({_QUOTES})")
+            if after.startswith("("):
+                raise ValueError(f"the condition calls {word}; the name of a function is without quotes")
             yield word
         elif kind != "word" or (before == "as" and word.lower() in _TYPES):
             yield word

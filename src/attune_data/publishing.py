@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from attune_data.card import dataset_card
 from attune_data.collection import Collection
+from attune_data.io.hub_address import is_commit
 from attune_data.io.hub_client import (
     ANSWER_LIMIT,
     NO_HUB,
@@ -18,15 +19,9 @@ from attune_data.io.hub_client import (
     Connections,
     GaveUpError,
     bounded,
-    endpoint,
-    is_commit,
-    is_offline,
-    is_token,
-    redacted,
     refuse_encoded,
-    shown_endpoint,
-    timeout,
 )
+from attune_data.io.hub_settings import endpoint, is_offline, is_token, redacted, shown_endpoint, timeout
 from attune_data.issues import PublishError, shown
 from attune_data.kinds import KINDS
 from attune_data.licences import permitted
@@ -223,6 +218,7 @@ def _explained(repo_id: str) -> Iterator[None]:
         *(GaveUpError, OSError, RuntimeError, ValueError, httpx2.HTTPError, httpx2.InvalidURL),
         # What the client library raises where a server answers that is no Hub.
         *(LookupError, TypeError, AttributeError, AssertionError),
+        ImportError,  # A proxy of SOCKS needs a package.
     ) as error:
         # Errors of an upload come wrapped.
         cause = error.__cause__ if type(error) is RuntimeError and error.__cause__ else error
@@ -237,7 +233,9 @@ def _explained(repo_id: str) -> Iterator[None]:
             why = f"{hub} {cause}"
         elif isinstance(cause, httpx2.HTTPError | OSError):
             why = f"{hub} cannot be reached: {_line(cause)[:200]}"
-        elif isinstance(cause, ValueError) and not isinstance(cause, json.JSONDecodeError | UnicodeError):
+        elif isinstance(cause, ImportError) or (
+            isinstance(cause, ValueError) and not isinstance(cause, json.JSONDecodeError | UnicodeError)
+        ):
             why = _line(cause)[:300]
         else:
             why = f"{hub} {NO_HUB}"

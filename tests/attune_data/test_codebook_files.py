@@ -5,6 +5,7 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -322,3 +323,37 @@ def test_mistakes_of_several_kinds_are_in_one_error() -> None:
         f"[instruments] aq_50 = {shown(changed['instruments']['aq_50'])}".partition(":")[0],
         "[instruments] aq_10",
     ]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("#" * (2**20 + 1), "larger than 1,048,576 bytes, the limit of a codebook file"),
+        ("a = " + "[" * 100_000, "nested too deeply to be a codebook file"),
+        # Without a limit these take tomllib half a minute.
+        ("a." * 40_000 + "a = 1", "a key of more than 100 parts"),
+        ("[" + "'a b' . \"c\"." * 20_000 + "a]", "a key of more than 100 parts"),
+    ],
+    ids=lambda text: text[:20],
+)
+def test_a_file_that_would_take_time_or_memory_is_one_error(content: str, message: str, tmp_path: Path) -> None:
+    file = tmp_path / "a.toml"
+    file.write_text(content)
+    with pytest.raises(CodebookError, match=message) as caught:
+        read_toml(file, Named[str])
+    assert str(caught.value).startswith(f"{file}: ")
+
+
+def test_texts_with_many_dots_are_no_keys(tmp_path: Path) -> None:
+    texts = {"dots": "." * 10_000, "short": "a. b. " * 40, "word": "a" * 500_000}
+    file = tmp_path / "a.toml"
+    file.write_text("\n".join(f"{name} = {json.dumps(text)}" for name, text in texts.items()))
+    assert dict(read_toml(file, Named[str]).items()) == texts
+
+
+def test_of_many_mistakes_the_first_are_listed() -> None:
+    with pytest.raises(CodebookError) as caught:
+        checked({f"k{number}": number for number in range(5_000)}, Named[str], "a.toml")
+    first, *lines, last = str(caught.value).splitlines()
+    assert (first, len(lines), last) == ("a.toml: 5,000 mistakes", 100, "... and 4,900 more")
+    assert lines[99] == "k99 = 99: expected text; put it in quotes"

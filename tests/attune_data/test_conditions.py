@@ -11,7 +11,15 @@ from attune_data import load
 from attune_data.conditions import FUNCTIONS, sql_condition
 
 FRAME = pl.DataFrame(
-    {"n": [1, 2], "x": [0.5, None], "s": ["a", "it's"], "b": [True, False], "l": [["a"], []], 'od"d': [1, 1]}
+    {
+        "n": [1, 2],
+        "x": [0.5, None],
+        "s": ["a", "it's"],
+        "b": [True, False],
+        "l": [["a"], []],
+        'od"d': [1, 1],
+        "greatest": [0, 0],
+    }
 )
 
 
@@ -64,6 +72,8 @@ def test_a_condition_computes_with_columns(condition: str, expected: list[bool])
         ("CAST(n AS DECIMAL(99,99)) = 1", "calls 'DECIMAL', which it cannot call"),
         ("greatest() = 1", r"calls greatest\(\) with nothing"),
         ("least( ) = 1", r"calls least\(\) with nothing"),
+        ('"greatest"() = 1', 'calls "greatest"; the name of a function is without quotes'),
+        ('"greatest" (n) = 1', 'calls "greatest"'),
         ("sum(n) over (partition by s) = 1", "calls 'sum', which it cannot call"),
         ("n = 1e", "which it cannot have"),
         ("", "not an SQL expression: ''"),

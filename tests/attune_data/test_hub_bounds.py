@@ -542,3 +542,48 @@ def test_uploads_elsewhere_have_no_token(hub: HubServer, other: HubServer) -> No
     assert {method for method, _ in other.requests} == {"PUT", "POST"}
     assert set(other.tokens) == {None}
     assert set(hub.tokens) == {f"Bearer {TOKEN}"}
+
+
+def test_nothing_but_the_data_set_is_asked_for(
+    hub: HubServer, data: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To know what to say of itself, the client library asks the Hub for the names of programs, without bounds."""
+    from huggingface_hub import constants
+    from huggingface_hub.utils import _detect_agent
+
+    monkeypatch.setattr(constants, "HF_HUB_DISABLE_TELEMETRY", False)
+    monkeypatch.setattr(_detect_agent, "_registry", None)
+    assert len(load("hf://lab/data")) == len(data)
+    assert {path for _, path in hub.requests if "/datasets/lab/data" not in path} == set()
+
+
+@pytest.mark.usefixtures("token")
+def test_token_that_may_not_be_sent_unasked(
+    hub: HubServer, data: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "HF_HUB_DISABLE_IMPLICIT_TOKEN", True)
+    assert len(load("hf://lab/data")) == len(data)
+    assert set(hub.tokens) == {None}
+
+
+@pytest.mark.parametrize("may_link", [True, False])
+def test_what_an_interrupted_download_left_in_place_of_a_link_is_replaced(
+    may_link: bool, hub: HubServer, record: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not may_link:
+
+        def refuse(*_given: Any) -> None:
+            raise PermissionError
+
+        monkeypatch.setattr(Path, "symlink_to", refuse)
+    lines = b"".join(record(str(n)) + b"\n" for n in range(3))
+    commit = hub.add("lab/data", {"a.jsonl": lines})
+    link = Path(os.environ["HF_HOME"], "hub", "datasets--lab--data", "snapshots", commit, "a.jsonl")
+    link.parent.mkdir(parents=True)
+    link.write_bytes(lines[:-50])
+    assert len(load("hf://lab/data/a.jsonl")) == 3
+    assert link.read_bytes() == lines
+    assert link.is_symlink() == may_link
+    assert [path.name for path in link.parent.iterdir()] == ["a.jsonl"]

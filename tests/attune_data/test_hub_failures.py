@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from hub_server import CUT, HANG, TOKEN, HubServer
 
-from attune_data import SourceError, load
+from attune_data import PublishError, SourceError, load, publish
+from attune_data.io import hub_client
 
 Json = dict[str, Any]
 WHERE = ["/api/datasets/lab/data$", "/tree/", "/resolve/"]
@@ -332,3 +333,52 @@ def test_name_without_the_scheme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert "on the Hub is hf://lab/data" in failure("lab/data")
     (tmp_path / "lab").mkdir()
     assert "hf:" not in failure("lab/data")
+
+
+@pytest.fixture
+def any_host_by_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("NO_PROXY", "no_proxy", "http_proxy"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.usefixtures("any_host_by_proxy")
+@pytest.mark.parametrize(
+    "proxy",
+    [
+        "ftp://user:hf_secret@127.0.0.1:1",
+        "socks5://user:hf_secret@127.0.0.1:1",
+        "http://user:hf_secret@[::1",
+        "http://user:hf_sec/ret@x",
+    ],
+)
+def test_proxy_that_cannot_be_used(proxy: str, data: dict[str, bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert data
+    monkeypatch.setenv("HTTP_PROXY", proxy)
+    text = failure("hf://lab/data")
+    assert "a proxy that HTTP_PROXY, HTTPS_PROXY or ALL_PROXY names cannot be used" in text
+    assert "hf_sec" not in text
+    monkeypatch.setenv("HF_TOKEN", TOKEN)
+    with pytest.raises(PublishError, match="was not published") as caught:
+        publish(load("demo")[:1], "lab/new", licence="cc-by-4.0")
+    assert "hf_sec" not in str(caught.value)
+
+
+@pytest.mark.usefixtures("any_host_by_proxy")
+def test_proxy_is_asked(hub: HubServer, data: dict[str, bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server reads the path of a request only, so that it serves as a proxy too."""
+    monkeypatch.setenv("HTTP_PROXY", hub.url)
+    monkeypatch.setenv("HF_ENDPOINT", "http://hub.invalid")
+    assert len(load("hf://lab/data")) == len(data)
+
+
+@pytest.mark.parametrize("content", [None, "no certificate"])
+def test_certificates_that_cannot_be_read(
+    content: str | None, data: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert data
+    if content is not None:
+        (tmp_path / "own.pem").write_text(content)
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "own.pem"))
+    hub_client._certificates.cache_clear()
+    text = failure("hf://lab/data")
+    assert "the certificates that SSL_CERT_FILE or SSL_CERT_DIR names cannot be read" in text

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import random
 import subprocess
 import sys
@@ -162,22 +163,22 @@ def test_a_record_wrong_in_every_value_has_as_many_issues(conversation: Json, sa
 
 
 _PEAK = r"""
-import re, sys
-from pathlib import Path
+import sys
 from attune_data import load
+from memory import peak
 try:
     found = load(sys.argv[1]).found
 except ValueError as error:
     found = [error]
-# Not ru_maxrss, which begins with that of the process that started this one.
-print(len(found), int(re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())[1]) // 1024)
+print(len(found), peak() // 2**20)
 """
 
 
 def _peak(path: Path) -> int:
     """Return the MiB that loading takes at most, in a process of its own."""
     command = [sys.executable, "-c", _PEAK, str(path)]
-    return int(subprocess.run(command, capture_output=True, check=True, text=True).stdout.split()[1])
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1] / "helpers")}
+    return int(subprocess.run(command, capture_output=True, check=True, text=True, env=environment).stdout.split()[1])
 
 
 _TURN = b'{"conversationId":"a","turns":[{"turnNumber":"1","userMessage":"%s"}]}'

@@ -143,3 +143,13 @@ def test_subset(conversation: Json) -> None:
 def test_datasets_is_not_loaded_for_other_sources() -> None:
     code = "import sys; from attune_data import load; load('demo'); print('datasets' in sys.modules)"
     assert subprocess.check_output([sys.executable, "-c", code]) == b"False\n"
+
+
+def test_text_that_is_none_is_one_error() -> None:
+    import datasets
+    import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
+
+    # Arrow does not check that texts are UTF-8.
+    text = pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(b"\0\0\0\0\1\0\0\0"), pa.py_buffer(b"\xff")])
+    with pytest.raises(SourceError, match=r"the Dataset cannot be read from about row 0 on: .*0xff"):
+        load(datasets.Dataset(pa.table({"record": text})))

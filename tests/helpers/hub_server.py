@@ -322,7 +322,8 @@ def answer(body: bytes = b"", status: int = 200, **headers: str) -> Callable[[_H
 
     def write(handler: _Handler) -> None:
         handler.send_response(status)
-        for name, value in {"Content-Length": str(len(body)), **headers}.items():
+        # The server closes the connection after it; a client that is not told may ask again over the same.
+        for name, value in {"Content-Length": str(len(body)), "Connection": "close", **headers}.items():
             handler.send_header(name.replace("_", "-"), value)
         handler.end_headers()
         handler.wfile.write(body)

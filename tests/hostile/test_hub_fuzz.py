@@ -3,7 +3,6 @@
 import json
 import os
 import random
-import resource
 import shutil
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from typing import Any
 
 import pytest
 from hub_server import CUT, HANG, TOKEN, Failure, HubServer, answer, endless
+from memory import peak, start_peak
 
 from attune_data import PublishError, SourceError, load, publish, publishing
 from attune_data.io import hub_client
@@ -104,15 +104,10 @@ def other(hub: HubServer, monkeypatch: pytest.MonkeyPatch) -> Any:
     server.close()
 
 
-def grown(before: int) -> int:
-    """Return by how many megabytes the largest memory of this process grew."""
-    return (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024
-
-
 def test_loading(hub: HubServer, other: HubServer, record: Record, scale: int) -> None:
     hub.add("lab/data", {f"conversation_{n}.json": record(str(n)) for n in range(3)})
     home, outside = Path(os.environ["HF_HOME"]), set(Path(os.environ["HF_HOME"]).parent.iterdir())
-    results, before = [], resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    results, before = [], start_peak()
     for seed in range(100 * scale):
         draw = random.Random(seed)
         where, failing, odds = draw.choice(STEPS), fault(draw, other.url), draw.choice((0.4, 1, 1))
@@ -127,13 +122,13 @@ def test_loading(hub: HubServer, other: HubServer, record: Record, scale: int) -
         shutil.rmtree(home)
     assert set(results) == {True, False}
     assert set(other.tokens) <= {None}
-    assert grown(before) < 300
+    assert peak() - before < 300 * 2**20
 
 
 def test_publishing(hub: HubServer, other: HubServer, scale: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(publishing, "_ANY_ANSWER", 3)  # In earnest minutes, for a commit may take its time.
     demo = load("demo")[:3]
-    results, before = [], resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    results, before = [], start_peak()
     for seed in range(20 * scale):
         draw = random.Random(seed)
         where, failing = draw.choice(UPLOADS), fault(draw, other.url)
@@ -141,7 +136,7 @@ def test_publishing(hub: HubServer, other: HubServer, scale: int, monkeypatch: p
         results.append(ends(partial(publish, demo, f"lab/data{seed}", licence="cc-by-4.0"), PublishError))
     assert set(results) == {True, False}
     assert set(other.tokens) <= {None}
-    assert grown(before) < 300
+    assert peak() - before < 300 * 2**20
 
 
 def test_memory_of_the_largest_list(hub: HubServer, record: Record) -> None:
@@ -151,16 +146,19 @@ def test_memory_of_the_largest_list(hub: HubServer, record: Record) -> None:
     page = answer(json.dumps(entries).encode(), Link='<?page=next>; rel="next"')
     hub.fail = lambda _method, path: page if "/tree/" in path else None
     code = """
-import resource
 from attune_data import SourceError, load
+from memory import peak, start_peak
 load("demo")
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = start_peak()
 try:
     load("hf://lab/data")
 except SourceError as error:
     print(error)
-assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 400 * 1024
+assert peak() - before < 400 * 2**20
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=200)
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1] / "helpers")}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=200, env=environment
+    )
     assert "the limit" in done.stdout, done
     assert done.returncode == 0, done.stderr

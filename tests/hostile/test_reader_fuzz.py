@@ -3,7 +3,6 @@
 import gzip
 import json
 import random
-import resource
 import subprocess
 import sys
 from contextlib import suppress
@@ -13,6 +12,7 @@ from typing import Any
 import polars as pl
 import pytest
 from archive_files import pack
+from memory import peak, start_peak
 
 from attune_data import LoadError, SourceError, load_records
 from attune_data.codebook import CodebookError, read_toml
@@ -21,7 +21,7 @@ from attune_data.kinds import KINDS
 
 CASES = 1000
 _MEMORY = 2**30
-_ENDINGS = ".json .jsonl .jsonl.gz .zip .tar .tar.gz .tar.bz2 .tar.xz .parquet .toml".split()
+_ENDINGS = ".dataset .json .jsonl .jsonl.gz .zip .tar .tar.gz .tar.bz2 .tar.xz .parquet .toml".split()
 _VALUES: tuple[Any, ...] = (None, True, -1, 1e308, 10**30, "", "\ud800", "\x1b[2J", [], {}, [[]], {"": None}, "1" * 999)
 _PIECES = (b"\0", b"\xff", b'"', b"{", b"[" * 300, b"\\ud800", b"\xef\xbb\xbf", b"NaN", b"1e999", b"\n", b":", b",")
 
@@ -51,8 +51,19 @@ def _damaged(data: bytes, random_: random.Random) -> bytes:
     return data[: random_.randrange(len(data) + 1)] if random_.random() < 0.2 else data
 
 
-def _write(folder: Path, seed: int) -> tuple[Path, Any]:
-    """Write a damaged file, and return it with the kind that it is read as."""
+def _dataset(lines: list[bytes], random_: random.Random) -> Any:
+    """Return records as a Dataset: a column of texts, which may be none, or columns where Arrow can have them."""
+    import datasets  # It takes a second, which collecting the quick tests does not have.
+    import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
+
+    with suppress(ValueError, TypeError, OverflowError, AttributeError, LookupError, RecursionError):
+        if random_.random() < 0.5:
+            return datasets.Dataset.from_list([json.loads(line) for line in lines])
+    return datasets.Dataset(pa.table({"record": pa.array(lines, pa.binary()).view(pa.string())}))
+
+
+def _write(folder: Path, seed: int) -> tuple[Any, Any]:
+    """Write a damaged file, and return it, or a Dataset, with the kind that it is read as."""
     random_ = random.Random(seed)
     name, kind = f"a{random_.choice(_ENDINGS)}", random_.choice(KINDS)
     lines = []
@@ -64,6 +75,8 @@ def _write(folder: Path, seed: int) -> tuple[Path, Any]:
     first = lines[0] if lines else b"{}"
     inner = [_damaged(line, random_) if random_.random() < 0.3 else line for line in lines]
     path = folder / name
+    if name == "a.dataset":
+        return _dataset(inner, random_), kind
     if name == "a.json":
         text = first.decode("utf-8", "surrogatepass")
         path.write_bytes(text.encode(random_.choice(["utf-8", "utf-16", "utf-32"]), "replace"))
@@ -81,16 +94,16 @@ def _write(folder: Path, seed: int) -> tuple[Path, Any]:
 
 
 def _try(folder: Path, seed: int) -> None:
-    path, kind = _write(folder, seed)
+    source, kind = _write(folder, seed)
     with suppress(SourceError, LoadError, CodebookError):
-        if path.suffix == ".toml":
-            read_toml(path, Named[str])
+        if isinstance(source, Path) and source.suffix == ".toml":
+            read_toml(source, Named[str])
         else:
-            loaded = load_records(path, kind)
+            loaded = load_records(source, kind)
             assert loaded or loaded.found
             assert all(record.to_json() for record in loaded)
             assert all(str(issue).isprintable() or "\u200d" in str(issue) for issue in loaded.found)
-            load_records(path, kind, on_error="raise")
+            load_records(source, kind, on_error="raise")
 
 
 def _child(folder: str, first: str, last: str) -> None:
@@ -98,12 +111,12 @@ def _child(folder: str, first: str, last: str) -> None:
     # What loads late is loaded before memory is measured.
     pl.DataFrame({"record": ["{}"]}).write_parquet(Path(folder, "a.parquet"))
     pl.read_parquet(Path(folder, "a.parquet"))
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    before = start_peak()
     for seed in range(int(first), int(last)):
         sys.stdout.write(f"{seed}\n")
         sys.stdout.flush()
         _try(Path(folder), seed)
-        grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before
+        grown = peak() - before
         assert grown < _MEMORY, f"{grown:,} bytes more than before"
 
 

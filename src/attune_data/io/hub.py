@@ -9,9 +9,10 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from attune_data.io import limits
 from attune_data.io.documents import Document
-from attune_data.io.hub_address import Address
+from attune_data.io.hub_address import Address, is_commit
 from attune_data.io.hub_cache import Cache, File
-from attune_data.io.hub_client import GaveUpError, Hub, asking, is_commit, is_offline, not_cached
+from attune_data.io.hub_client import GaveUpError, Hub, asking
+from attune_data.io.hub_settings import is_offline
 from attune_data.issues import SourceError, shown
 from attune_data.text import listed, plural, printable
 
@@ -134,7 +135,7 @@ def _listing(address: Address, cache: Cache) -> Listing:
     if commit and files is not None and (commit == revision or is_offline()):
         return _below(address, commit, files, [], None)
     if is_offline():
-        raise not_cached(address)
+        raise _not_cached(address)
     problems: list[Problem] = []
     note = None
     with asking(address) as hub:
@@ -153,6 +154,16 @@ def _listing(address: Address, cache: Cache) -> Listing:
         if commit != revision:
             cache.keep_commit(revision, commit)
     return _below(address, commit, files, problems, note)
+
+
+def _not_cached(address: Address) -> SourceError:
+    """Return the error of a data set that is not in the cache where the Hub may not be asked."""
+    from huggingface_hub import constants
+
+    return SourceError(
+        f"{address.text} is not in the cache {constants.HF_HUB_CACHE}, and HF_HUB_OFFLINE forbids to ask the Hub;"
+        " unset it and load once"
+    )
 
 
 def _listed(hub: Hub, commit: str) -> tuple[dict[str, File], list[Problem]]:

@@ -2,12 +2,13 @@
 
 import re
 from dataclasses import dataclass
+from typing import TypeGuard
 from urllib.parse import quote, unquote
 
 from attune_data.issues import SourceError
 from attune_data.text import printable
 
-__all__ = ["Address", "is_address", "parse_address"]
+__all__ = ["Address", "is_address", "is_commit", "parse_address"]
 
 _FORM = "hf://owner/name, hf://owner/name@revision or hf://owner/name@revision/folder"
 _ADDRESS = re.compile(
@@ -36,6 +37,11 @@ class Address:
 def is_address(source: str) -> bool:
     """Tell whether a source is meant as an address on the Hub, well formed or not."""
     return re.match(r"\s*(?:hf:|https?:/)", source, re.IGNORECASE) is not None
+
+
+def is_commit(text: object) -> TypeGuard[str]:
+    """Tell whether a text is the full hash of a commit."""
+    return isinstance(text, str) and re.fullmatch(r"[0-9a-f]{40}", text) is not None
 
 
 def parse_address(text: str) -> Address:

@@ -6,17 +6,18 @@ import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from shutil import copyfile
 from typing import Any
 
 from attune_data.io.files import write_whole
-from attune_data.io.hub_client import is_commit
+from attune_data.io.hub_address import is_commit
 from attune_data.issues import shown
 
 __all__ = ["Cache", "File"]
 
 _FORMAT = 1  # Of the lists of files.
+_CHUNK = 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +120,16 @@ class Cache:
         link, content = self.link(commit, path), self._content(file)
         with suppress(OSError):
             link.parent.mkdir(parents=True, exist_ok=True)
+            if link.is_file() and link.stat().st_size == file.size:
+                return
+            link.unlink(missing_ok=True)
             try:
                 link.symlink_to(os.path.relpath(content, link.parent))
-            except FileExistsError:
+            except FileExistsError:  # Another process was faster.
                 pass
             except OSError:  # Not every user of Windows may make links.
-                copyfile(content, link)
+                with content.open("rb") as parts:
+                    _write(link, iter(partial(parts.read, _CHUNK), b""))
 
     def _content(self, file: File) -> Path:
         return self._folder / "blobs" / file.hash

@@ -5,8 +5,6 @@ The token goes to the origin of HF_ENDPOINT and to no other.
 
 import hashlib
 import json
-import os
-import re
 import socket
 import ssl
 import threading
@@ -14,10 +12,11 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
-from attune_data.io.hub_address import Address
+from attune_data.io.hub_address import Address, is_commit
+from attune_data.io.hub_settings import endpoint, is_token, redacted, shown_endpoint, timeout, token
 from attune_data.issues import SourceError
 from attune_data.text import printable
 
@@ -33,15 +32,7 @@ __all__ = [
     "Hub",
     "asking",
     "bounded",
-    "endpoint",
-    "is_commit",
-    "is_offline",
-    "is_token",
-    "not_cached",
-    "redacted",
     "refuse_encoded",
-    "shown_endpoint",
-    "timeout",
 ]
 
 ANSWER_LIMIT = 2**24
@@ -110,19 +101,31 @@ class Hub:
 
     def __init__(self, address: Address) -> None:
         import httpx2
-        from huggingface_hub import get_token
-        from huggingface_hub.utils import build_hf_headers  # type: ignore[attr-defined]  # exported, but not by name
 
         self._address = address
-        self._headers = build_hf_headers(headers={"accept-encoding": "identity"})
-        self._authorization = self._headers.pop("authorization", None)
-        if not is_token(get_token() or "-"):
+        # Not the headers of the client library: to know what to say of itself it asks the Hub, without our bounds.
+        self._headers = {"accept-encoding": "identity", "user-agent": "attune-bench"}
+        secret = token()
+        self._authorization = f"Bearer {secret}" if secret else None
+        if not is_token(secret or "-"):
             raise SourceError(f"{address.text}: the token of the Hub has a character that no token has; {_LOG_IN}")
         try:
             self._origin = httpx2.URL(endpoint()).origin
         except (httpx2.InvalidURL, ValueError):
             raise GaveUpError(NO_HUB) from None
-        self._client = httpx2.Client(timeout=timeout(), verify=_certificates())
+        try:
+            certificates = _certificates()
+        except OSError as error:
+            raise SourceError(
+                f"{address.text}: the certificates that SSL_CERT_FILE or SSL_CERT_DIR names cannot be read: {error}"
+            ) from None
+        try:
+            self._client = httpx2.Client(timeout=timeout(), verify=certificates)
+        except (httpx2.InvalidURL, ValueError, ImportError):  # The text may have the password of the proxy.
+            raise SourceError(
+                f"{address.text}: a proxy that HTTP_PROXY, HTTPS_PROXY or ALL_PROXY names cannot be used; expected"
+                " http://host:port (one of SOCKS needs the package socksio)"
+            ) from None
         self._connections = Connections()
         self._is_late = False
 
@@ -329,16 +332,6 @@ def asking(address: Address) -> Iterator[Hub]:
         ) from None
 
 
-def not_cached(address: Address) -> SourceError:
-    """Return the error of a data set that is not in the cache where the Hub may not be asked."""
-    from huggingface_hub import constants
-
-    return SourceError(
-        f"{address.text} is not in the cache {constants.HF_HUB_CACHE}, and HF_HUB_OFFLINE forbids to ask the Hub;"
-        " unset it and load once"
-    )
-
-
 @cache
 def _certificates() -> ssl.SSLContext:
     """Read the certificates that are trusted, which takes longer than a small answer."""
@@ -373,47 +366,3 @@ def refuse_encoded(response: "httpx2.Response") -> None:
     """Raise where an answer is compressed, for it was asked not to be: what it unpacks to is not bounded."""
     if response.headers.get("Content-Encoding", "identity") != "identity":
         raise GaveUpError("compresses an answer, which it was asked not to do; check HF_ENDPOINT and the proxy")
-
-
-def is_token(text: str) -> bool:
-    """Tell whether a text can be a token; an error about a header that cannot be sent would show it."""
-    return re.fullmatch("[!-~]+", text) is not None
-
-
-def is_commit(text: object) -> TypeGuard[str]:
-    """Tell whether a text is the full hash of a commit."""
-    return isinstance(text, str) and re.fullmatch(r"[0-9a-f]{40}", text) is not None
-
-
-def redacted(text: str) -> str:
-    """Return a text from the Hub, which may repeat what was sent to it, without the token."""
-    from huggingface_hub import get_token
-
-    token = get_token()
-    return text.replace(token, "[token]") if token else text
-
-
-def timeout() -> float:
-    """Return the seconds within which the Hub must begin to answer."""
-    from huggingface_hub import constants
-
-    return float(constants.HF_HUB_ETAG_TIMEOUT)
-
-
-def endpoint() -> str:
-    """Return HF_ENDPOINT as it is now; the client library reads it once, when it is imported."""
-    from huggingface_hub import constants
-
-    return os.environ.get("HF_ENDPOINT", "").rstrip("/") or constants.ENDPOINT
-
-
-def shown_endpoint() -> str:
-    """Return the Hub's address without a name and password in it."""
-    return re.sub(r"//[^/]*@", "//", endpoint())
-
-
-def is_offline() -> bool:
-    """Tell whether the user forbids the network."""
-    from huggingface_hub import is_offline_mode
-
-    return is_offline_mode() or os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")

@@ -50,15 +50,19 @@ def rows(source: Any, raw: Sequence[Sequence[str]]) -> Iterator[Document]:
         )
     if not len(source):
         raise SourceError("the Dataset has no row")
-    for number, row in enumerate(source.with_format(None)):
-        name = f"row {number}"
-        if not is_text:
-            yield document(name, json.dumps(_without_nulls(row), default=str).encode())
-        elif isinstance(row[_RECORD], str):
-            yield document(name, row[_RECORD].encode("utf-8", "surrogatepass"))
-        else:
-            kind = type(row[_RECORD]).__name__
-            yield Document(name, b"", f"the column {_RECORD!r} has no text but {kind}")
+    number = 0
+    try:
+        for number, row in enumerate(source.with_format(None)):
+            name = f"row {number}"
+            if not is_text:
+                yield document(name, json.dumps(_without_nulls(row), default=str).encode())
+            elif isinstance(row[_RECORD], str):
+                yield document(name, row[_RECORD].encode("utf-8", "surrogatepass"))
+            else:
+                kind = type(row[_RECORD]).__name__
+                yield Document(name, b"", f"the column {_RECORD!r} has no text but {kind}")
+    except ValueError as error:  # Arrow's own errors are of this class.
+        raise SourceError(f"the Dataset cannot be read from about row {number} on: {error}") from None
 
 
 _NULLS = "in the columns of a Dataset a key that a record lacks is a null, as is one that was null"
