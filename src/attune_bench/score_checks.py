@@ -1,6 +1,6 @@
 """What is checked of scores that come from a file: every number is one that its column can have."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import polars as pl
 
@@ -16,6 +16,9 @@ _COUNTED = ("coverage.", "calls.", "failed.")
 _OF_ONE = (*PER_UNIT, "z_score")
 _MOST = 2**53  # beyond it a float is no count
 _ROUNDING = 1e-9
+
+Range = tuple[str, float, float, bool]
+"""A column, its least and greatest value, and whether it counts."""
 
 
 def check_scores(table: ScoreTable) -> None:
@@ -41,20 +44,19 @@ def check_scores(table: ScoreTable) -> None:
     if table.provenance.variant.keys() != table.choices.keys():
         raise MetricInputError(f"provenance.variant: {table.provenance.variant}; the choices are {[*table.choices]}")
     _check_keys(table.units, ("unit",), "units")
-    for rows, keys in ((table.values, KEYS), (table.variants, (*KEYS, *table.choices))):
-        if rows is None:
-            continue
-        _check_keys(rows, keys, "rows")
-        for unit in rows.filter(~pl.col("unit").is_in(table.units["unit"].implode()))["unit"].head(1):
-            raise MetricInputError(f"unit {unit!r} of a row is none of the units")
-        for column, low, high, is_count in _ranges(table):
-            if column not in rows.columns:
-                raise MetricInputError(f"no column {column!r}; {meant(column, rows.columns)}")
-            check_numbers(rows, column, low, high, is_count=is_count)
-        _check_coverage(rows)
-    for name, metric in table.metrics.items():
-        if f"{CHANCE}{name}" in table.units.columns:
-            check_numbers(table.units, f"{CHANCE}{name}", metric.low, metric.high)
+    rows = table.values if table.variants is None else table.variants  # the values are among the variants
+    _check_keys(rows, (*KEYS, *table.choices), "rows")
+    for unit in rows.filter(~pl.col("unit").is_in(table.units["unit"].implode()))["unit"].head(1):
+        raise MetricInputError(f"unit {unit!r} of a row is none of the units")
+    ranges = list(_ranges(table))
+    for column, *_ in ranges:
+        if column not in rows.columns:
+            raise MetricInputError(f"no column {column!r}; {meant(column, rows.columns)}")
+    check_numbers(rows, ranges)
+    _check_coverage(rows)
+    chance = {f"{CHANCE}{name}": metric for name, metric in table.metrics.items()}
+    known = ((name, metric.low, metric.high, False) for name, metric in chance.items() if name in table.units.columns)
+    check_numbers(table.units, known)
 
 
 def _check_keys(rows: pl.DataFrame, keys: tuple[str, ...], what: str) -> None:
@@ -63,6 +65,8 @@ def _check_keys(rows: pl.DataFrame, keys: tuple[str, ...], what: str) -> None:
             raise MetricInputError(f"{key} is of type {rows.schema[key]}; expected text")
         if key not in {"condition", "cluster"} and rows[key].null_count():
             raise MetricInputError(f"{key} is empty in row {rows[key].is_null().arg_true()[0] + 1}")
+    if rows.select(keys).hash_rows().n_unique() == rows.height:
+        return
     for repeated in rows.filter(pl.struct(keys).is_duplicated()).select(keys).head(1).iter_rows(named=True):
         named = ", ".join(f"{key} {value!r}" for key, value in repeated.items() if value is not None)
         raise MetricInputError(f"two {what} are of {named}; leave one of them out")
@@ -79,8 +83,8 @@ def _check_coverage(rows: pl.DataFrame) -> None:
             raise MetricInputError(f"{present} of {of} is {row[present]:g}; expected {row[expected]:g} at most")
 
 
-def _ranges(table: ScoreTable) -> Iterator[tuple[str, float, float, bool]]:
-    """Yield every column of numbers with its range, and whether it counts."""
+def _ranges(table: ScoreTable) -> Iterator[Range]:
+    """Yield the range of every column of numbers."""
     for metric in table.metrics.values():
         columns = term_columns(metric)
         if metric.statistic in PER_UNIT:
@@ -93,22 +97,28 @@ def _ranges(table: ScoreTable) -> Iterator[tuple[str, float, float, bool]]:
     yield from ((column, 0, _MOST, True) for column in table.values.columns if column.startswith(_COUNTED))
 
 
-def _sums(metric: Metric) -> Iterator[tuple[str, float, float, bool]]:
+def _sums(metric: Metric) -> Iterator[Range]:
     for place, column in enumerate(metric.terms):
         yield column, -float("inf") if place % 2 == 0 else 0, float("inf"), place % 2 == 1
 
 
-def check_numbers(rows: pl.DataFrame, column: str, low: float, high: float, *, is_count: bool = False) -> None:
-    """Check that a column has numbers of a range, or counts; nan and null are undefined."""
-    dtype = rows.schema[column]
-    if not (dtype.is_numeric() or dtype == pl.Null):
-        raise MetricInputError(f"{column} is of type {dtype}; expected numbers")
-    value = pl.col(column).cast(pl.Float64)
-    value = value if is_count else value.fill_nan(None)
-    wrong = value.is_infinite() | (value < low - _ROUNDING) | (value > high + _ROUNDING)
-    expected = f"a number from {low:g} to {high:g}"
-    if is_count:
-        wrong, expected = wrong | (value != value.floor()) | (value > _MOST) | value.is_nan(), "a count"
-    for row in rows.filter(wrong).head(1).iter_rows(named=True):
-        of = ", ".join(f"{key} {value!r:.60}" for key, value in row.items() if isinstance(value, str))
-        raise MetricInputError(f"{column} of {of} is {row[column]!r:.40}; expected {expected}")
+def check_numbers(rows: pl.DataFrame, ranges: Iterable[Range]) -> None:
+    """Check that columns have numbers of their ranges, or counts; nan and null are undefined."""
+    checks: list[tuple[str, str, pl.Expr]] = []
+    for column, low, high, is_count in ranges:
+        dtype = rows.schema[column]
+        if not (dtype.is_numeric() or dtype == pl.Null):
+            raise MetricInputError(f"{column} is of type {dtype}; expected numbers")
+        value = pl.col(column).cast(pl.Float64)
+        value = value if is_count else value.fill_nan(None)
+        outside = value.is_infinite() | (value < low - _ROUNDING) | (value > high + _ROUNDING)
+        if is_count:
+            checks.append((column, "a count", outside | (value != value.floor()) | (value > _MOST) | value.is_nan()))
+        else:
+            checks.append((column, f"a number from {low:g} to {high:g}", outside))
+    found = rows.select(wrong.any().alias(str(place)) for place, (_, _, wrong) in enumerate(checks))
+    for (column, expected, wrong), is_wrong in zip(checks, found.row(0) if checks else (), strict=True):
+        if is_wrong:
+            row = rows.filter(wrong).row(0, named=True)
+            of = ", ".join(f"{key} {value!r:.60}" for key, value in row.items() if isinstance(value, str))
+            raise MetricInputError(f"{column} of {of} is {row[column]!r:.40}; expected {expected}")

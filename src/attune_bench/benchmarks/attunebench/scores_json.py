@@ -104,6 +104,5 @@ def _check_turns(turns: pl.DataFrame) -> None:
     keys = [*IDENTITY, "turnNumber"]
     for repeated in turns.filter(pl.struct(keys).is_duplicated()).select(keys).head(1).iter_rows():
         raise MetricInputError(f"two turns are {', '.join(map(str, repeated))}; leave one of them out")
-    for name, key in TURN_KEYS.items():
-        if key in turns.columns:
-            check_numbers(turns, key, METRICS[name].low, METRICS[name].high)
+    ranges = ((key, METRICS[name].low, METRICS[name].high, False) for name, key in TURN_KEYS.items())
+    check_numbers(turns, (one for one in ranges if one[0] in turns.columns))
