@@ -251,7 +251,7 @@ def test_a_table_gets_its_verbs(table: Scores) -> None:
     assert repr(bare) == "<ScoreTable of 6 models, 2 conditions, 48 units, 2 metrics>"
     scores = Scores.of(bare)
     assert scores.summary(resamples=20).equals(table.summary(resamples=20))
-    assert scores.issues.rows() == [("a.json", "$", "r", "error", "1", "m", "left out")]
+    assert scores.issues.rows() == [("a.json", "$", "r", "error", "1", "m", "left out", 1)]
     assert scores_named("sage").issues.height == 0
     # Every part and variant has verbs too.
     parts = scores.keep(units=["q01"]), scores.note("x"), scores_named("eibench").variant(failed="worst")
