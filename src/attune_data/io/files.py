@@ -52,7 +52,8 @@ def write_whole(path: Path, parts: Iterable[bytes]) -> None:
             file.writelines(parts)
         temporary.replace(path)
     except OSError as error:
-        error.filename, error.filename2 = os.fspath(path), None  # Of a full disk there is none.
+        error.filename = os.fspath(path)  # Of a full disk there is none.
+        del error.filename2  # None would be printed.
         raise
     finally:
         temporary.unlink(missing_ok=True)
