@@ -1,6 +1,8 @@
 """What is checked of scores that come from a file: every number is one that its column can have."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from math import inf
+from typing import Literal
 
 import polars as pl
 
@@ -10,12 +12,15 @@ from attune_metrics.errors import MetricInputError
 from attune_metrics.metric import Metric
 from attune_metrics.stats.statistics import PER_UNIT, STATISTICS
 
-__all__ = ["check_numbers", "check_scores"]
+__all__ = ["Range", "check_numbers", "check_scores"]
 
 _COUNTED = ("coverage.", "calls.", "failed.")
 _OF_ONE = (*PER_UNIT, "z_score")
 _MOST = 2**53  # beyond it a float is no count
 _ROUNDING = 1e-9
+
+Range = tuple[str, float, float, Literal["score", "trial", "count"]]
+"""A column, its least and greatest value, and what its numbers are; a trial is 0 or 1."""
 
 
 def check_scores(table: ScoreTable) -> None:
@@ -32,29 +37,33 @@ def check_scores(table: ScoreTable) -> None:
         if metric.statistic not in (*STATISTICS, "z_score"):
             known = meant(metric.statistic, STATISTICS)
             raise MetricInputError(f"metrics.{metric.name}.statistic: no {metric.statistic!r}; {known}")
-        terms = len(term_columns(metric))
+        terms = len(metric.terms) if metric.statistic == "z_score" else len(term_columns(metric))
         expected = 1 if metric.statistic in _OF_ONE else terms if metric.statistic == "mean_of_means" else 4
         if terms != expected or (metric.statistic == "mean_of_means" and terms % 2):
             raise MetricInputError(f"metrics.{metric.name}.terms: {metric.statistic} of {plural(terms, 'term')}")
     for name in filter(None, (*table.provenance.headline, table.provenance.primary)):
         table.metric(name)
-    if table.provenance.variant.keys() != table.choices.keys():
-        raise MetricInputError(f"provenance.variant: {table.provenance.variant}; the choices are {[*table.choices]}")
-    _check_keys(table.units, ("unit",), "units")
-    for rows, keys in ((table.values, KEYS), (table.variants, (*KEYS, *table.choices))):
-        if rows is None:
-            continue
-        _check_keys(rows, keys, "rows")
-        for unit in rows.filter(~pl.col("unit").is_in(table.units["unit"].implode()))["unit"].head(1):
-            raise MetricInputError(f"unit {unit!r} of a row is none of the units")
-        for column, low, high, is_count in _ranges(table):
-            if column not in rows.columns:
-                raise MetricInputError(f"no column {column!r}; {meant(column, rows.columns)}")
-            check_numbers(rows, column, low, high, is_count=is_count)
-        _check_coverage(rows)
-    for name, metric in table.metrics.items():
-        if f"{CHANCE}{name}" in table.units.columns:
-            check_numbers(table.units, f"{CHANCE}{name}", metric.low, metric.high)
+    choices, variant = table.choices, table.provenance.variant
+    if variant.keys() != choices.keys():
+        raise MetricInputError(f"provenance.variant: {variant}; the choices are {[*choices]}")
+    for name, option in variant.items():
+        if option not in choices[name]:
+            raise MetricInputError(f"provenance.variant.{name}: no {option!r}; {meant(option, choices[name])}")
+    if (table.provenance.expected or 0) < 0:
+        raise MetricInputError(f"provenance.expected is {table.provenance.expected}; expected a count")
+    _check_keys(table.units, ("unit",), "descriptions (cluster, traits, chance)")
+    rows = table.values if table.variants is None else table.variants  # the values are among the variants
+    _check_keys(rows, (*KEYS, *choices), "rows")
+    for unit in rows.filter(~pl.col("unit").is_in(table.units["unit"].implode()))["unit"].head(1):
+        raise MetricInputError(f"unit {unit!r} of a row is none of the units")
+    ranges = list(_ranges(table))
+    for column, *_ in ranges:
+        if column not in rows.columns:
+            raise MetricInputError(f"no column {column!r}; {meant(column, rows.columns)}")
+    check_numbers(rows, ranges)
+    _check_coverage(rows)
+    _check_means(table, rows)
+    check_numbers(table.units, _ranges_of_chance(table))
 
 
 def _check_keys(rows: pl.DataFrame, keys: tuple[str, ...], what: str) -> None:
@@ -63,6 +72,8 @@ def _check_keys(rows: pl.DataFrame, keys: tuple[str, ...], what: str) -> None:
             raise MetricInputError(f"{key} is of type {rows.schema[key]}; expected text")
         if key not in {"condition", "cluster"} and rows[key].null_count():
             raise MetricInputError(f"{key} is empty in row {rows[key].is_null().arg_true()[0] + 1}")
+    if rows.select(keys).hash_rows().n_unique() == rows.height:
+        return
     for repeated in rows.filter(pl.struct(keys).is_duplicated()).select(keys).head(1).iter_rows(named=True):
         named = ", ".join(f"{key} {value!r}" for key, value in repeated.items() if value is not None)
         raise MetricInputError(f"two {what} are of {named}; leave one of them out")
@@ -74,41 +85,76 @@ def _check_coverage(rows: pl.DataFrame) -> None:
         present, expected = f"{task}.present", f"{task}.expected"
         if not {present, expected} <= {*rows.columns}:
             raise MetricInputError(f"{task} needs the columns {present} and {expected}")
-        for row in rows.filter(pl.col(present) > pl.col(expected)).head(1).iter_rows(named=True):
+        wrong = (pl.col(present) > pl.col(expected)) | (pl.col(present).is_null() != pl.col(expected).is_null())
+        for row in rows.filter(wrong).head(1).iter_rows(named=True):
             of = f"model {row['model']!r}, unit {row['unit']!r}"
+            if row[present] is None or row[expected] is None:
+                raise MetricInputError(f"{present} of {of} is {row[present]}; {expected} is {row[expected]}")
             raise MetricInputError(f"{present} of {of} is {row[present]:g}; expected {row[expected]:g} at most")
 
 
-def _ranges(table: ScoreTable) -> Iterator[tuple[str, float, float, bool]]:
-    """Yield every column of numbers with its range, and whether it counts."""
+def _check_means(table: ScoreTable, rows: pl.DataFrame) -> None:
+    """Check that the sums of a mean of means fit their numbers of units."""
+    for metric in table.metrics.values():
+        if metric.statistic != "mean_of_means":
+            continue
+        for total, count in zip(metric.terms[::2], metric.terms[1::2], strict=True):
+            units, value = pl.col(count).cast(pl.Float64), pl.col(total).cast(pl.Float64).fill_nan(None)
+            room = _ROUNDING * units.clip(1)
+            # An infinite bound times 0 units would be nan.
+            wrong = pl.lit(metric.low > -inf) & (value < metric.low * units - room)
+            wrong |= pl.lit(metric.high < inf) & (value > metric.high * units + room)
+            wrong |= value.is_null() != units.is_null()
+            for row in rows.filter(wrong).head(1).iter_rows(named=True):
+                of = f"model {row['model']!r}, unit {row['unit']!r}"
+                of_units = f"{row[count]} of {count}, each from {metric.low:g} to {metric.high:g}"
+                raise MetricInputError(f"{total} of {of} is {row[total]}; expected the sum over {of_units}")
+
+
+def _ranges(table: ScoreTable) -> Iterator[Range]:
+    """Yield the range of every column of numbers."""
     for metric in table.metrics.values():
         columns = term_columns(metric)
         if metric.statistic in PER_UNIT:
-            yield columns[0], metric.low, metric.high, False
+            yield columns[0], metric.low, metric.high, "trial" if metric.statistic == "share" else "score"
         elif metric.statistic == "mean_of_means":
             yield from _sums(metric)
         else:
-            counts = metric.statistic in STATISTICS
-            yield from ((column, 0 if counts else -float("inf"), float("inf"), counts) for column in columns)
-    yield from ((column, 0, _MOST, True) for column in table.values.columns if column.startswith(_COUNTED))
+            of_column: Range = ("", 0, inf, "count") if metric.statistic in STATISTICS else ("", -inf, inf, "score")
+            yield from ((column, *of_column[1:]) for column in columns)
+    yield from ((column, 0, _MOST, "count") for column in table.values.columns if column.startswith(_COUNTED))
 
 
-def _sums(metric: Metric) -> Iterator[tuple[str, float, float, bool]]:
+def _ranges_of_chance(table: ScoreTable) -> Iterator[Range]:
+    for name, metric in table.metrics.items():
+        if f"{CHANCE}{name}" in table.units.columns:
+            yield f"{CHANCE}{name}", metric.low, metric.high, "score"
+
+
+def _sums(metric: Metric) -> Iterator[Range]:
     for place, column in enumerate(metric.terms):
-        yield column, -float("inf") if place % 2 == 0 else 0, float("inf"), place % 2 == 1
+        yield (column, 0, inf, "count") if place % 2 else (column, -inf, inf, "score")
 
 
-def check_numbers(rows: pl.DataFrame, column: str, low: float, high: float, *, is_count: bool = False) -> None:
-    """Check that a column has numbers of a range, or counts; nan and null are undefined."""
-    dtype = rows.schema[column]
-    if not (dtype.is_numeric() or dtype == pl.Null):
-        raise MetricInputError(f"{column} is of type {dtype}; expected numbers")
-    value = pl.col(column).cast(pl.Float64)
-    value = value if is_count else value.fill_nan(None)
-    wrong = value.is_infinite() | (value < low - _ROUNDING) | (value > high + _ROUNDING)
-    expected = f"a number from {low:g} to {high:g}"
-    if is_count:
-        wrong, expected = wrong | (value != value.floor()) | (value > _MOST) | value.is_nan(), "a count"
-    for row in rows.filter(wrong).head(1).iter_rows(named=True):
-        of = ", ".join(f"{key} {value!r:.60}" for key, value in row.items() if isinstance(value, str))
-        raise MetricInputError(f"{column} of {of} is {row[column]!r:.40}; expected {expected}")
+def check_numbers(rows: pl.DataFrame, ranges: Iterable[Range]) -> None:
+    """Check that columns have numbers of their ranges; null is undefined, and nan is where nothing is counted."""
+    checks: list[tuple[str, str, pl.Expr]] = []
+    for column, low, high, kind in ranges:
+        dtype = rows.schema[column]
+        if not (dtype.is_numeric() or dtype == pl.Null):
+            raise MetricInputError(f"{column} is of type {dtype}; expected numbers")
+        value = pl.col(column).cast(pl.Float64)
+        value = value if kind == "count" else value.fill_nan(None)
+        outside = value.is_infinite() | (value < low - _ROUNDING) | (value > high + _ROUNDING)
+        if kind == "count":
+            checks.append((column, "a count", outside | (value != value.floor()) | (value > _MOST) | value.is_nan()))
+        elif kind == "trial":
+            checks.append((column, "0 or 1", ~value.is_in([0.0, 1.0])))
+        else:
+            checks.append((column, f"a number from {low:g} to {high:g}", outside))
+    found = rows.select(wrong.any().alias(str(place)) for place, (_, _, wrong) in enumerate(checks))
+    for (column, expected, wrong), is_wrong in zip(checks, found.row(0) if checks else (), strict=True):
+        if is_wrong:
+            row = rows.filter(wrong).row(0, named=True)
+            of = ", ".join(f"{key} {value!r:.60}" for key, value in row.items() if isinstance(value, str))
+            raise MetricInputError(f"{column} of {of} is {row[column]!r:.40}; expected {expected}")

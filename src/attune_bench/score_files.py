@@ -10,17 +10,18 @@ import os
 from errno import EINVAL
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import polars as pl
-from pydantic import ValidationError
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, with_config
 from pydantic_core import from_json, to_json
+from typing_extensions import TypedDict
 
 from attune_bench.entries import entry_fields, metric_entries
 from attune_bench.score_checks import check_scores
 from attune_bench.score_table import CHANCE, KEYS, UNIT_KEYS, Provenance, ScoreTable
 from attune_data.io.files import check_input, write_whole
-from attune_data.issues import SourceError
+from attune_data.issues import SourceError, shown
 from attune_metrics.catalog import CATALOG
 from attune_metrics.errors import MetricInputError
 
@@ -28,6 +29,21 @@ __all__ = ["is_score_file", "read_score_file", "write_score_file"]
 
 _KEY = "attune-bench"
 _FORMAT = 1
+
+
+class _Format(TypedDict):
+    format: Annotated[int, Field(strict=True)]
+
+
+@with_config(ConfigDict(allow_inf_nan=False))
+class _About(_Format):
+    provenance: Provenance
+    metrics: dict[str, dict[str, Any]]
+    choices: list[str]
+    traits: list[str]
+
+
+_FORMAT_OF, _ABOUT = TypeAdapter(_Format), TypeAdapter(_About)
 
 
 def write_score_file(table: ScoreTable, path: str | os.PathLike[str]) -> None:
@@ -95,13 +111,13 @@ def read_score_file(path: str | os.PathLike[str]) -> ScoreTable:
     """
     target = Path(path)
     try:
-        about: dict[str, Any] = json.loads(pl.read_parquet_metadata(target)[_KEY])
-        if about["format"] != _FORMAT:
-            raise SourceError(f"{path} has format {about['format']}, of a later version of attune-bench; update it")
+        text = pl.read_parquet_metadata(target)[_KEY]
+        if (found := _FORMAT_OF.validate_json(text)["format"]) != _FORMAT:
+            raise SourceError(f"{path} has format {found}, of a later version of attune-bench; update it")
+        about = _ABOUT.validate_json(text)
         frame = pl.read_parquet(target)
-        choices, traits = about["choices"], about["traits"]
-        provenance = Provenance.model_validate_json(json.dumps(about["provenance"]))
-        metrics = metric_entries(about["metrics"], place=f"{path}: metrics")
+        choices, traits, provenance = about["choices"], about["traits"], about["provenance"]
+        metrics = metric_entries(about["metrics"], place="metrics")
         # The catalogue's own entry knows the function too.
         metrics |= {
             name: CATALOG[name]
@@ -110,8 +126,10 @@ def read_score_file(path: str | os.PathLike[str]) -> ScoreTable:
         }
         named = {f"variant.{name}": name for name in choices} | {f"trait.{name}": name for name in traits}
         own = {f"trait.{name}" for name in traits}
+        for name in sorted(own - {*frame.columns}):
+            raise MetricInputError(f"no column {name!r}")
         of_units = [name for name in frame.columns if name in own or name.startswith(CHANCE)]
-        units = frame.select(*UNIT_KEYS, *of_units).unique("unit").sort("unit")
+        units = frame.select(*UNIT_KEYS, *of_units).unique().sort("unit")
         beside = {"cluster", *of_units}
         rows = frame.select(name for name in frame.columns if name not in beside).rename(named, strict=False)
         values = rows.filter(**provenance.variant).drop(choices) if choices else rows
@@ -128,9 +146,14 @@ def read_score_file(path: str | os.PathLike[str]) -> ScoreTable:
         return read
     except OSError as error:
         raise SourceError(f"{path} cannot be read: {error.strerror or error}") from None
-    except (pl.exceptions.PolarsError, ValidationError, MetricInputError, KeyError, ValueError, TypeError) as error:
+    except (pl.exceptions.PolarsError, MetricInputError, KeyError, ValueError, TypeError) as error:
         if isinstance(error, SourceError):
             raise
-        raise SourceError(
-            f"{path} holds damaged scores ({str(error).splitlines()[0]:.200}); write them again"
-        ) from None
+        why = _first(error) if isinstance(error, ValidationError) else str(error).splitlines()[0]
+        raise SourceError(f"{path} contains damaged scores ({why:.200}); write them again") from None
+
+
+def _first(error: ValidationError) -> str:
+    """Return the place, the fault and the value of the first fault."""
+    first = error.errors(include_url=False)[0]
+    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}, not {shown(first['input'])}"

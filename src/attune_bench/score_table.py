@@ -78,7 +78,7 @@ class GroupSettings(BaseModel):
     (0.0,)
     """
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
 
     model: str
     condition: str | None = None

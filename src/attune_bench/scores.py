@@ -28,6 +28,7 @@ from attune_data.io.files import read_input
 from attune_data.issues import SourceError, issues_frame
 from attune_data.query import Queryable
 from attune_data.references import resolve
+from attune_metrics.errors import MetricInputError
 
 __all__ = ["ReportFormat", "Scores"]
 
@@ -131,7 +132,16 @@ class Scores(ScoreTable):
         """
         target = Path(path)
         if target.suffix.lower() != ".json":
-            return cls.of(read_score_file(target)) if is_score_file(target) else cls.from_table(target)
+            if not is_score_file(target):
+                return cls.from_table(target)
+            scores = cls.of(read_score_file(target))
+            used = benchmark_in_use(scores.provenance.benchmark)
+            if scores.detail is not None and used is not None and used.scores_format is not None:
+                try:
+                    resolve(used.scores_format.check)(scores)
+                except MetricInputError as error:
+                    raise SourceError(f"{path} contains damaged scores ({error}); write them again") from None
+            return scores
         try:
             content = json.loads(read_input(target))
         except OSError as error:

@@ -307,11 +307,8 @@ def _typed(table: pl.DataFrame, path: str | os.PathLike[str]) -> pl.DataFrame:
                 with suppress(pl.exceptions.InvalidOperationError):
                     table = table.with_columns(pl.col(column).cast(dtype))
     texts = [column for column in table.select(pl.col(pl.String)).columns if column != "value"]
-    return table.with_columns(pl.Series(name, list(map(_cell, table[name])), pl.String) for name in texts)
-
-
-def _cell(text: str | None) -> str | None:
-    return None if text is None else from_csv_text(text)
+    escaped = [column for column in texts if table[column].str.starts_with("'").any()]
+    return table.with_columns(pl.col(escaped).map_elements(from_csv_text, return_dtype=pl.String))
 
 
 def read_description(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 __all__ = ["from_csv_text", "to_csv", "to_csv_text", "to_markdown"]
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-_FORMULA = tuple("=+-@\t\r\n")
+_FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20")  # some spreadsheets take full-width signs for formulas too
 # A link, an image, a footnote and what one refers to need "](", "][" or "]:"; addresses become links of themselves.
 _MARKUP = re.compile(
     r"""[\\`*|~$] | (?<![^\W_])_ | _(?![^\W_]) | \](?=[(\[:]) | <(?=[A-Za-z/!?]) | &(?=\#?\w+;) | :(?=//) | (?<=www)\.
@@ -46,7 +46,11 @@ def from_csv_text(text: str) -> str:
 
 
 def _is_formula(text: str) -> bool:
-    return text.startswith(_FORMULA) and _NUMBER.fullmatch(text) is None
+    # Some spreadsheets leave out blanks before a formula.
+    if text.startswith(("\t", "\r", "\n")):
+        return True
+    shown = text.strip()
+    return shown.startswith(_FORMULA) and _NUMBER.fullmatch(shown) is None
 
 
 def to_csv(frame: "pl.DataFrame") -> str:

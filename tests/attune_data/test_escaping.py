@@ -17,7 +17,8 @@ from attune_data.escaping import from_csv_text, to_csv, to_csv_text, to_markdown
 from attune_data.text import printable
 
 FORMULAS = ["=1+1", "+a", "-a", "@SUM(1)", "\t=1", "\r=1", "=", "-", "--1", "+1-1", "-1e", "=cmd|' /C calc'!A0"]
-NOT_ONES = ["-1", "+2.5", "-1e-5", "-.5", "it's", "'quoted'", "a=b", "", " =1", "'-1"]
+FORMULAS += [" =1", "\uff1d1+1"]  # some spreadsheets leave out blanks, or take full-width signs
+NOT_ONES = ["-1", "+2.5", "-1e-5", "-.5", "it's", "'quoted'", "a=b", "", " -1", "'-1"]
 TEXTS = st.text(st.sampled_from("'=+-@\t\r\n1.ae,\" ") | st.characters(codec="utf-8"), max_size=8)
 
 

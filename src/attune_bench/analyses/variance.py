@@ -9,6 +9,7 @@ References
 .. [1] Searle, Casella, McCulloch (1992), Variance Components, chapter 4: method of moments, two-way crossed.
 """
 
+from math import isfinite, nan
 from typing import Any
 
 import numpy as np
@@ -146,7 +147,8 @@ def unit_difficulty(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> 
     -------
     polars.DataFrame
         ``condition, metric, unit, mean, sd, models``: mean and standard deviation (n - 1) over the models that have a
-        value on the unit; ``sd`` is null for one model. No row for a unit without a value.
+        value on the unit; ``sd`` is null for one model, and either where it is beyond the largest float. No row
+        for a unit without a value.
 
     Raises
     ------
@@ -172,8 +174,10 @@ def unit_difficulty(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> 
             for unit, column in zip(series.units, values.T, strict=True):
                 found = column[~np.isnan(column)]
                 if len(found):
-                    spread = float(found.std(ddof=1)) if len(found) > 1 else None
-                    rows.append((condition, metric, unit, float(found.mean()), spread, len(found)))
+                    with np.errstate(over="ignore", invalid="ignore"):
+                        both = float(found.mean()), float(found.std(ddof=1)) if len(found) > 1 else nan
+                    finite = (value if isfinite(value) else None for value in both)
+                    rows.append((condition, metric, unit, *finite, len(found)))
     schema: dict[str, Any] = {
         **dict.fromkeys(("condition", "metric", "unit"), str),
         **dict.fromkeys(("mean", "sd"), float),

@@ -112,6 +112,9 @@ class ScoresFormat:
         The keys of the JSON object by which it is recognised.
     read, write : Reference
         ``read(path) -> Scores`` and ``write(scores, path)``.
+    check : Reference
+        ``check(scores)`` raises `MetricInputError` where the detail of scores from a Parquet file is not as the
+        benchmark keeps it.
     default : str
         The name that it is written to.
     """
@@ -119,6 +122,7 @@ class ScoresFormat:
     keys: frozenset[str]
     read: Reference
     write: Reference
+    check: Reference
     default: str
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -141,3 +142,11 @@ def test_bca_of_the_residual_is_scipys(scores_of: Build) -> None:
     # Monte Carlo error; the plain percentile interval is lower by 0.15 and 0.5.
     assert rows.row(2, named=True)["low"] == pytest.approx(theirs.low, abs=0.03)
     assert rows.row(2, named=True)["high"] == pytest.approx(theirs.high, abs=0.05)
+
+
+def test_difficulty_beyond_the_largest_float_is_null() -> None:
+    rows = [("a", "q", "m", 1.5e308), ("b", "q", "m", 1.5e308), ("a", "r", "m", 1.0), ("b", "r", "m", 3.0)]
+    frame = pl.DataFrame(rows, schema=["model", "unit", "metric", "value"], orient="row")
+    found = unit_difficulty(Scores.from_table(frame)).sort("unit")
+    assert found["mean"].to_list() == [None, 2.0]
+    assert found["sd"].to_list() == [None, pytest.approx(2**0.5, abs=1e-12)]

@@ -197,8 +197,8 @@ def test_a_file_that_cannot_be_written_leaves_the_older_one(table: Scores, tmp_p
     ("about", "message"),
     [
         ({"format": 2}, r"format 2, of a later version of attune-bench"),
-        ({"format": 1}, r"holds damaged scores"),
-        ({}, r"holds damaged scores"),
+        ({"format": 1}, r"contains damaged scores"),
+        ({}, r"contains damaged scores"),
     ],
 )
 def test_a_file_of_another_version_or_damaged(about: dict[str, int], message: str, tmp_path: Path) -> None:

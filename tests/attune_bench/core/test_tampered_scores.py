@@ -3,6 +3,7 @@
 import copy
 import json
 from collections.abc import Callable
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,10 @@ def _provenance(**changes: Any) -> Change:
     return lambda frame, about: (frame, about | {"provenance": about["provenance"] | changes})
 
 
+def _metric(name: str, **fields: Any) -> Change:
+    return lambda frame, about: (frame, about | {"metrics": about["metrics"] | {name: fields}})
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -99,6 +104,20 @@ def _provenance(**changes: Any) -> Change:
         (_about(provenance=[]), "damaged scores"),
         (_about(choices=["rule"]), "damaged scores"),
         (_about(format=10**400), "later version"),
+        (_about(metrics=[]), r"metrics: Input should be an object, not \[\]"),
+        (_about(traits=["nothing"]), r"no column 'trait\.nothing'"),
+        (_metric("reward", statistic="z_score"), r"metrics\.reward\.terms: z_score of 0 terms"),
+        (_metric("reward", statistic="share"), r"reward of model .* is .*; expected 0 or 1"),
+        (_provenance(private="x"), r'provenance\.private: .*, not "x"'),
+        (_provenance(expected=-1), r"provenance\.expected is -1; expected a count"),
+        (_provenance(variant={"rule": "x", "failed": "exclude"}), r"provenance\.variant\.rule: no 'x'; expected one"),
+        (_provenance(settings=[{"model": "a", "settings": {"t": [float("nan")]}}]), r"settings\.t\.0.*not NaN"),
+        (_set("reward.support", 5.0), r"reward\.support of model .* is 5\.0; expected the sum over 0\.0 of n\.support"),
+        (_set("n.support", None), r"reward\.support of model .* expected the sum over None of n\.support"),
+        (
+            lambda frame, about: (frame.with_columns(pl.col("model").alias("trait.scene")), about),
+            r"two descriptions \(cluster, traits, chance\) are of unit",
+        ),
     ],
 )
 def test_a_wrong_value_of_a_file_of_scores(tmp_path: Path, change: Change, message: str) -> None:
@@ -109,3 +128,47 @@ def test_a_wrong_value_of_a_file_of_scores(tmp_path: Path, change: Change, messa
     frame.write_parquet(path, metadata={"attune-bench": json.dumps(about)})
     with pytest.raises(SourceError, match=message):
         Scores.read(path)
+
+
+def _of_first(**changes: Any) -> Callable[[Content], Content]:
+    return lambda record: record | changes
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda _: [], r"detail\.0: .*not \[\]"),
+        (_of_first(turn_scores="x"), r'detail\.0\.turn_scores: .*not "x"'),
+        (_of_first(composite_score=float("inf")), r"detail\.0\.composite_score: .*finite number"),
+        (_of_first(em_model="other"), "detail of '.*' is the record of another run"),
+        (lambda record: record | {"turn_scores": record["turn_scores"][:1] * 2}, "two turns are"),
+    ],
+)
+def test_a_wrong_record_beside_the_values(tmp_path: Path, change: Callable[[Content], Any], message: str) -> None:
+    path = tmp_path / "scores.parquet"
+    scores_named("attunebench").write(path)
+    about = pl.read_parquet_metadata(path)["attune-bench"]
+    frame = pl.read_parquet(path)
+    texts = frame["detail"].to_list()
+    texts[0] = json.dumps(change(json.loads(texts[0])))
+    frame.with_columns(pl.Series("detail", texts)).write_parquet(path, metadata={"attune-bench": about})
+    with pytest.raises(SourceError, match=message):
+        Scores.read(path)
+
+
+def test_coverage_of_which_a_part_is_missing(tmp_path: Path) -> None:
+    path = tmp_path / "scores.parquet"
+    scores_named("attunebench").write(path)
+    about = pl.read_parquet_metadata(path)["attune-bench"]
+    frame = pl.read_parquet(path).with_columns(pl.lit(None).alias("coverage.panas.present"))
+    frame.write_parquet(path, metadata={"attune-bench": about})
+    with pytest.raises(SourceError, match=r"coverage\.panas\.present of .* is None; coverage\.panas\.expected is"):
+        Scores.read(path)
+
+
+def test_undefined_values_of_a_record_as_python_writes_them(content: Content, tmp_path: Path) -> None:
+    changed = copy.deepcopy(content)
+    _first(changed)["avg_emotion_f1"] = float("nan")
+    path = tmp_path / "scores.json"
+    path.write_text(json.dumps(changed), encoding="utf-8")  # as NaN, which other parsers than Python's refuse
+    assert isnan(Scores.read(path).values["avg_emotion_f1"][0])

@@ -82,6 +82,7 @@ BENCHMARK = Benchmark(
         keys=frozenset(("conversations", "aggregates")),
         read=f"{_ROOM}.scores_json:read_scores_json",
         write=f"{_ROOM}.scores_json:write_scores_json",
+        check=f"{_ROOM}.scores_json:check_detail",
         default="scores.json",
     ),
 )

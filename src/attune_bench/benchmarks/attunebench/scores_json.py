@@ -1,7 +1,7 @@
 """``scores.json``, the benchmark's own file of scores: read and written with its official keys."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from errno import EINVAL
 from pathlib import Path
 from typing import Any
@@ -16,13 +16,14 @@ from attune_bench.benchmarks.attunebench.conversation_score import ConversationS
 from attune_bench.benchmarks.attunebench.detail import records_of, turn_frame
 from attune_bench.benchmarks.attunebench.records import IDENTITY, TURN_KEYS, Metadata
 from attune_bench.benchmarks.attunebench.table import METRICS, chance_by_unit, provenance_of, scores_of
-from attune_bench.score_checks import check_numbers, check_scores
+from attune_bench.score_checks import Range, check_numbers, check_scores
+from attune_bench.score_table import KEYS
 from attune_bench.scores import Scores
 from attune_data.io.files import read_input, write_whole
 from attune_data.issues import SourceError, shown
 from attune_metrics.errors import MetricInputError
 
-__all__ = ["read_scores_json", "write_scores_json"]
+__all__ = ["check_detail", "read_scores_json", "write_scores_json"]
 
 
 class _File(TypedDict):
@@ -32,6 +33,7 @@ class _File(TypedDict):
 
 
 _FILE = TypeAdapter(_File)
+_RECORDS = TypeAdapter(tuple[ConversationScore, ...])
 _HASHES = ("codebook", "data", "runs")
 
 
@@ -94,16 +96,39 @@ def read_scores_json(path: str | os.PathLike[str]) -> Scores:
         held = provenance_of(**known, **listed)
         scores = scores_of(content["conversations"], held, metadata.get("chance"))
         check_scores(scores)
-        _check_turns(turn_frame(scores))
+        _check_turns(scores)
         return scores
     except MetricInputError as error:
         raise SourceError(f"{path}: {error}") from None
 
 
-def _check_turns(turns: pl.DataFrame) -> None:
+def check_detail(scores: Scores) -> None:
+    """Check that scores have the record of each row, as ``scores.json`` has it.
+
+    Raises
+    ------
+    MetricInputError
+        Where a record lacks a key, has a value that it cannot have, or is of another row.
+    """
+    records = records_of(scores)
+    try:
+        _RECORDS.validate_python(records)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise MetricInputError(f"detail.{place}: {first['msg']}, not {shown(first['input'])}") from None
+    for row, record in zip(scores.values.select(KEYS).iter_rows(), records, strict=True):
+        if row != (record["em_model"], record["mode"], record["conversationId"]):
+            raise MetricInputError(f"detail of {', '.join(map(repr, row))} is the record of another run")
+    _check_turns(scores)
+
+
+def _check_turns(scores: Scores) -> None:
+    turns = turn_frame(scores)
     keys = [*IDENTITY, "turnNumber"]
     for repeated in turns.filter(pl.struct(keys).is_duplicated()).select(keys).head(1).iter_rows():
         raise MetricInputError(f"two turns are {', '.join(map(str, repeated))}; leave one of them out")
-    for name, key in TURN_KEYS.items():
-        if key in turns.columns:
-            check_numbers(turns, key, METRICS[name].low, METRICS[name].high)
+    ranges: Iterator[Range] = (
+        (key, METRICS[name].low, METRICS[name].high, "score") for name, key in TURN_KEYS.items() if key in turns.columns
+    )
+    check_numbers(turns, ranges)

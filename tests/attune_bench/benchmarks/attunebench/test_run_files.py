@@ -1,5 +1,6 @@
 """Run files on disk: safe names that stay apart, files that appear whole or not at all."""
 
+from errno import ENOSPC
 from pathlib import Path
 
 import pytest
@@ -41,7 +42,7 @@ def test_runs_are_written_whole_and_replaced(tmp_path: Path, monkeypatch: pytest
     assert text.startswith('{\n  "conversationId": "c1",\n')
 
     def fail(*_: object) -> None:
-        raise OSError("no space left")
+        raise OSError(ENOSPC, "no space left")
 
     monkeypatch.setattr(Path, "replace", fail)
     with pytest.raises(OSError, match="no space left"):

@@ -5,6 +5,7 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from errno import ENOSPC
 from math import isnan, nan
 from pathlib import Path
 from typing import Any, NoReturn
@@ -162,10 +163,10 @@ def test_a_failing_write_leaves_the_old_file(
     target.write_text("old")
 
     def fail(_self: Path, _target: Path) -> NoReturn:
-        raise OSError("disk full")
+        raise OSError(ENOSPC, "disk full")
 
     monkeypatch.setattr(Path, "replace", fail)
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(OSError, match=r"disk full: '.*scores\.json'$"):
         make_scores().write(target)
     assert [path.name for path in tmp_path.iterdir()] == ["scores.json"]
     assert target.read_text() == "old"
