@@ -6,13 +6,14 @@ be repeated by its seed.
 
 import faulthandler
 import os
-import re
 import subprocess
 import sys
 import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+from memory import peak, start_peak
 
 __all__ = ["failures", "main"]
 
@@ -53,20 +54,13 @@ def main(case: Callable[[int, Path], Iterator[str]], *, most_bytes: int) -> None
     for seed in range(first, last):
         report.write(f"began {seed}\n")
         faulthandler.dump_traceback_later(_MOST_SECONDS, exit=True, file=said)
-        before = _peak()
+        before = start_peak()
         try:
             problems = list(case(seed, folder))
         except Exception:
             problems = [traceback.format_exc()]
         faulthandler.cancel_dump_traceback_later()
-        if (taken := _peak() - before) > most_bytes:
+        if (taken := peak() - before) > most_bytes:
             problems.append(f"it took {taken / 2**20:.0f} MiB")
         for problem in problems:
             report.write(f"seed {seed}: {problem!r}\n")
-
-
-def _peak() -> int:
-    """Return the most bytes that this process has had; getrusage would tell those of its parent too."""
-    found = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text(encoding="utf-8"))
-    assert found is not None
-    return int(found[1]) * 1024
