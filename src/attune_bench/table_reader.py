@@ -17,7 +17,6 @@ beside the table says what its metrics and units are called:
 
 import json
 import os
-import tomllib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
@@ -30,7 +29,8 @@ import polars as pl
 from attune_bench.entries import metric_entries
 from attune_bench.score_table import CHANCE, KEYS, UNIT_KEYS, Provenance
 from attune_data.escaping import from_csv_text
-from attune_data.io.files import check_input
+from attune_data.io.files import check_input, read_input
+from attune_data.io.toml import parse_toml
 from attune_data.issues import SourceError, shown
 from attune_data.text import meant, plural
 from attune_metrics.errors import MetricInputError
@@ -320,8 +320,7 @@ def read_description(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict
         Where the file cannot be read.
     """
     try:
-        check_input(path)
-        content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        content = parse_toml(read_input(path))
     except OSError as error:
         raise SourceError(f"{path} cannot be read: {error.strerror}") from None
     except ValueError as error:

@@ -5,7 +5,6 @@ A codebook says in TOML what codes and labels mean. The model of each file belon
 """
 
 import re
-import tomllib
 from collections.abc import Collection, Iterable
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -18,6 +17,7 @@ from pydantic_core import ErrorDetails
 
 from attune_data.entries import ABSENT, unknown
 from attune_data.io.files import check_input
+from attune_data.io.toml import SIZE_LIMIT, parse_toml
 from attune_data.issues import shown
 from attune_data.text import meant, plural
 
@@ -25,10 +25,7 @@ __all__ = ["CodebookError", "checked", "codebook_folder", "read_toml"]
 
 T = TypeVar("T")
 
-_SIZE_LIMIT = 2**20
 _MOST_MISTAKES = 100
-# The time that tomllib takes grows with the square of the number of parts of a key.
-_LONG_KEY = re.compile(r"""(?<![\w-])(?:(?:"[^"\n]*"|'[^'\n]*'|[\w-]++)[ \t]*\.[ \t]*){100}""")
 
 
 class CodebookError(ValueError):
@@ -92,16 +89,9 @@ def read_toml(file: Traversable, kind: type[T]) -> T:
     if isinstance(file, Path):  # no member of a package
         check_input(file)
     with file.open("rb") as stream:
-        raw = stream.read(_SIZE_LIMIT + 1)
-    if len(raw) > _SIZE_LIMIT:
-        raise CodebookError(f"{file}: larger than {_SIZE_LIMIT:,} bytes, the limit of a codebook file")
+        raw = stream.read(SIZE_LIMIT + 1)
     try:
-        text = raw.decode("utf-8-sig")
-        if _LONG_KEY.search(text):
-            raise ValueError("a key of more than 100 parts")
-        document = tomllib.loads(text)
-    except RecursionError:
-        raise CodebookError(f"{file}: nested too deeply to be a codebook file") from None
+        document = parse_toml(raw)
     except ValueError as error:
         hint = "; is it JSON? Then its name has to end in .json" if raw.lstrip()[:1] in (b"{", b"[") else ""
         raise CodebookError(f"{file}: not TOML in UTF-8: {error}{hint}") from None

@@ -328,8 +328,8 @@ def test_mistakes_of_several_kinds_are_in_one_error() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("#" * (2**20 + 1), "larger than 1,048,576 bytes, the limit of a codebook file"),
-        ("a = " + "[" * 100_000, "nested too deeply to be a codebook file"),
+        ("#" * (2**20 + 1), "larger than 1,048,576 bytes, the limit of a TOML file"),
+        ("a = " + "[" * 100_000, "nested too deeply"),
         # Without a limit these take tomllib half a minute.
         ("a." * 40_000 + "a = 1", "a key of more than 100 parts"),
         ("[" + "'a b' . \"c\"." * 20_000 + "a]", "a key of more than 100 parts"),

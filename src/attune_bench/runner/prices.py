@@ -3,11 +3,12 @@
 import json
 import math
 import os
-import tomllib
 from dataclasses import dataclass
 
 from attune_bench.runner.calls import Call
 from attune_data.io.files import read_input
+from attune_data.io.limits import check_json
+from attune_data.io.toml import parse_toml
 
 __all__ = ["Price", "PriceError", "dollars", "most_tokens", "read_prices"]
 
@@ -65,7 +66,10 @@ def read_prices(path: str | os.PathLike[str]) -> dict[str, Price]:
     """
     try:
         data = read_input(path)
-        content = json.loads(data) if os.fspath(path).lower().endswith(".json") else tomllib.loads(data.decode())
+        is_json = os.fspath(path).lower().endswith(".json")
+        if is_json:
+            check_json(data)
+        content = json.loads(data) if is_json else parse_toml(data)
     except OSError as error:
         raise PriceError(f"{path}: cannot be read: {error.strerror}") from None
     except ValueError as error:

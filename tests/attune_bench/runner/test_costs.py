@@ -396,3 +396,20 @@ def test_a_dry_run_says_where_the_limit_stops_the_run(request: pytest.FixtureReq
     # One that is not reached, and one without a price, change nothing.
     assert cli(*given, "--prices", "prices.toml", "--max-cost", 1000)[1] == plain
     assert "--max-cost" not in cli(*given, "--max-cost", 1000)[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("prices.toml", "a." * 40_000 + "a = 1", "a key of more than 100 parts"),
+        ("prices.toml", "a = " + "[" * 100_000, "nested too deeply"),
+        ("prices.toml", "#" * 2**20 + "\n", "larger than 1,048,576 bytes"),
+        ("prices.json", "[" * 100_000, "nested too deeply"),
+    ],
+)
+def test_a_file_of_prices_that_takes_long_to_parse_is_refused(
+    name: str, content: str, told: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    with pytest.raises(PriceError, match=told):
+        read_prices(tmp_path / name)
