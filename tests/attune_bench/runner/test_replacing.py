@@ -173,7 +173,7 @@ def test_what_is_no_file_in_place_of_a_result_is_one_error(
 ) -> None:
     with ModelServer() as server:
         make(tmp_path / f"{short[0].id}_vendor_model_default.json")
-        with pytest.raises(RunError, match="vendor_model_default.json: "):
+        with pytest.raises(RunError, match=r"vendor_model_default\.json: "):
             run(server, short[:1], tmp_path)
         assert server.calls == 0
 
