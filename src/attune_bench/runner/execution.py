@@ -14,7 +14,7 @@ from attune_bench.runner.cached_client import CachedClient
 from attune_bench.runner.calls import Call, CallFailedError, FinishReason, IncompleteAnswerError, Role, attempt_id
 from attune_bench.runner.client import Client
 from attune_bench.runner.file_names import safe_part
-from attune_bench.runner.folder import ReplaceError, RunError, disk_errors, locked, noted_refusals
+from attune_bench.runner.folder import ReplaceError, RunError, disk_errors, locked, noted_refusals, read_json
 from attune_bench.runner.jobs import Job, RunOptions, RunOutcome, Skipped, Watch
 from attune_bench.runner.meter import Meter
 from attune_bench.runner.prices import PriceError
@@ -29,7 +29,7 @@ _CACHE = ".cache.jsonl"
 _TICK = 0.5
 _DURATION = "duration_seconds"
 _NAMED = 5  # of the settings that differ
-_SWITCHED = ("answer_format", "schema", "free")
+_SWITCHED = ("schema", "free")
 _COSTS: dict[Role, str] = {"model": "api_cost", "judge": "judge_cost", "simulator": "simulator_cost"}
 
 
@@ -109,7 +109,7 @@ class _Execution:
         for name, (_, key) in self._jobs.items():
             path = self._folder / name
             try:
-                content = json.loads(path.read_bytes())
+                content = read_json(path)
             except FileNotFoundError:
                 continue
             except (ValueError, RecursionError):
@@ -127,19 +127,23 @@ class _Execution:
 
     def _check_settings(self) -> None:
         """Refuse to replace files of other settings."""
-        found = [_differences(content, self._jobs[name][0].recorded) for name, content in self._outdated.items()]
-        if noted_refusals(self._folder):
-            # The run goes on without the schemas that its server refused.
-            found = [{name: both for name, both in one.items() if (name, *both) != _SWITCHED} for one in found]
-        if differing := [one for one in found if one]:
+        refused = {model for _, model in noted_refusals(self._folder)}
+        found = []
+        for name, content in self._outdated.items():
+            job, _ = self._jobs[name]
+            differing = _differences(content, job.recorded)
+            if differing.get("answer_format") == _SWITCHED and refused.intersection(job.models):
+                del differing["answer_format"]  # The run goes on without the schemas that its server refused.
+            found.append(differing)
+        if found := [one for one in found if one]:
             said = [
                 f"{name} {shortened(repr(then), 40)}, here {shortened(repr(now), 40)}"
-                for one in differing
+                for one in found
                 for name, (then, now) in one.items()
             ]
             said = list(dict.fromkeys(said))
             raise ReplaceError(
-                f"{plural(len(differing), 'finished result')} in {self._folder} would be replaced by results of other "
+                f"{plural(len(found), 'finished result')} in {self._folder} would be replaced by results of other "
                 f"settings ({', '.join(said[:_NAMED])}{', ...' if len(said) > _NAMED else ''})"
             )
 
@@ -295,13 +299,17 @@ class _Execution:
                 path.unlink(missing_ok=True)
 
 
-def _differences(content: object, recorded: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
-    """Return what a file says otherwise of its settings, and what was expected, by name; not what it does not say."""
-    said = content if isinstance(content, Mapping) else {}
+def _differences(said: Mapping[str, Any], recorded: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """Return what a file says otherwise of its settings, and what was expected, by name.
+
+    A value that it does not say is not compared; values below a name, of which it has none, are another setting.
+    """
     found: dict[str, tuple[Any, Any]] = {}
     for name, value in recorded.items():
-        if isinstance(value, Mapping):
-            found |= _differences(said.get(name), value)
+        if isinstance(value, Mapping) and isinstance(said.get(name), Mapping):
+            found |= _differences(said[name], value)
+        elif isinstance(value, Mapping):
+            found[name] = None, dict(value)  # Made in another way, such as a run in place of a rejudged one.
         elif name in said and said[name] != value:
             found[name] = said[name], value
     return found

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from attune_bench.runner.cache import CacheError
-from attune_data.io.files import write_whole
+from attune_data.io.files import read_input, write_whole
 from attune_data.io.hub_address import is_address
 from attune_data.io.limits import check_json
 from attune_data.text import printable
@@ -25,6 +25,7 @@ __all__ = [
     "noted_refusals",
     "noted_servers",
     "noted_sources",
+    "read_json",
     "remove_refusal",
 ]
 
@@ -104,15 +105,24 @@ def _is_path(source: str) -> bool:
     return source != "demo" and not is_address(source)
 
 
-def _read_json(path: Path) -> Any:
-    data = path.read_bytes()
+def read_json(path: Path) -> Any:
+    """Read a file of a folder that may come from somebody else.
+
+    Raises
+    ------
+    OSError
+        It cannot be read, or is a pipe or a device.
+    ValueError
+        It is no JSON, or too much of it.
+    """
+    data = read_input(path)
     check_json(data)
     return json.loads(data)
 
 
 def _read_sources(folder: Path) -> list[str]:
     try:
-        noted = _read_json(folder / _SOURCES)
+        noted = read_json(folder / _SOURCES)
     except (OSError, ValueError):
         return []
     return [source for source in noted if isinstance(source, str)] if isinstance(noted, list) else []
@@ -128,9 +138,9 @@ def note_server(folder: Path, provider: str, url: str) -> None:
 def noted_servers(folder: Path) -> dict[str, str]:
     """Return the URLs that served the judges of a folder, by provider; empty where nothing says it."""
     try:
-        noted = json.loads((folder / _SERVERS).read_bytes())
+        noted = read_json(folder / _SERVERS)
         return {provider: str(url) for provider, url in noted.items()}
-    except (OSError, ValueError, AttributeError, RecursionError):
+    except (OSError, ValueError, AttributeError):
         return {}
 
 
@@ -154,7 +164,7 @@ def remove_refusal(folder: Path, served: Served) -> None:
 
 def _read_refusals(folder: Path) -> dict[Served, _Refusal]:
     try:
-        noted = _read_json(folder / _REFUSALS)
+        noted = read_json(folder / _REFUSALS)
         return {
             (entry["provider"], entry["model"]): _Refusal(str(entry["reason"]), entry["confirmed"] is True)
             for entry in noted

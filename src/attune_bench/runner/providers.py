@@ -35,7 +35,9 @@ _VARIABLES = {
 }
 _PRIME_CONFIG = Path(".prime", "config.json")
 # Each level of JSON within JSON doubles them. So few that a text of nothing else costs linear time.
-_BACKSLASHES = r"\\(?:\\|u005[cC]){0,15}"
+_DOUBLED = 16
+_BACKSLASHES = rf"\\(?:\\|u005[cC]){{0,{_DOUBLED - 1}}}"
+_PARTS = re.compile(r"\\+|[^\\]")
 
 
 class ProviderError(ValueError):
@@ -187,15 +189,18 @@ def _spellings(secret: str) -> tuple[str, ...]:
 @lru_cache
 def _pattern(secrets: tuple[str, ...]) -> re.Pattern[str]:
     """Return the pattern of secrets in which any character may be escaped, as in JSON within texts of JSON."""
-    return re.compile("|".join("".join(map(_escapable, secret)) for secret in secrets))
+    return re.compile("|".join("".join(map(_escapable, _PARTS.findall(secret))) for secret in secrets))
 
 
-def _escapable(character: str) -> str:
-    """Return the pattern of a character in JSON: as it is, or escaped."""
-    units = character.encode("utf-16-be", "surrogatepass").hex()
+def _escapable(part: str) -> str:
+    """Return the pattern of a character in JSON, as it is or escaped; of backslashes in a row, that of any number."""
+    if part.startswith("\\"):
+        # Each for itself could match the others too, in exponentially many ways.
+        return rf"\\(?:\\|u005[cC]){{0,{_DOUBLED * len(part) - 1}}}"
+    units = part.encode("utf-16-be", "surrogatepass").hex()
     escaped = "".join(rf"(?>{_BACKSLASHES})u(?i:{units[at : at + 4]})" for at in range(0, len(units), 4))
-    before = f"(?:{_BACKSLASHES})?" if character in '"\\/' else ""
-    return f"(?:{before}{re.escape(character)}|{escaped})"
+    before = f"(?:{_BACKSLASHES})?" if part in '"/' else ""
+    return f"(?:{before}{re.escape(part)}|{escaped})"
 
 
 def _split(given: str, *, is_given: bool) -> tuple[str, str, str]:

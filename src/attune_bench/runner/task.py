@@ -176,8 +176,8 @@ class Task(Generic[U, S]):
         ``fields(unit, settings, source)`` returns fields that are added to the record, see `Source`.
     recorded : callable
         ``recorded(settings, source)`` returns what the file of a unit says of its settings, by name, as JSON; by
-        default their provenance. A finished file that says otherwise is replaced only where that is wanted; what it
-        does not say is not compared.
+        default their provenance. A finished file that says otherwise is replaced only where that is wanted; a value
+        that it does not say is not compared, but a mapping that it lacks differs.
     tries : callable
         ``tries(settings)`` returns how often an answer is asked for that cannot be read, by default as `TRIES` says.
     unusable : callable

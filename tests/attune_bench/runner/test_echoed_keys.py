@@ -129,3 +129,14 @@ def test_no_error_tells_an_escaped_key(
     assert (status, "no such key: [redacted]" in err) == (1, True)
     files = [path.read_text() for path in (tmp_path / "results").iterdir() if path.is_file()]
     assert KEY not in bare("".join([out, err, *files]))
+
+
+@pytest.mark.parametrize("key", ["word" + "\\" * 40 + "word", r"C:\\keys\"mine\"", "sk-.*+?()[]{}|^$-key"])
+def test_a_key_of_odd_characters_is_redacted_in_little_time(key: str) -> None:
+    server = endpoint("local", base_url="http://example.org/v1", api_key=key)
+    for said in (key, nested(key), nested(nested(key)), escaped(key)):
+        assert "word" not in server.redact(f"It is {said}.")
+        assert server.redact(f"It is {said}.").startswith("It is [redacted]")
+        assert server.redact(f"It is {said}.").endswith("].")
+    # It would take years if each backslash could match in many ways.
+    assert "[redacted]" not in server.redact(f"{'a' * 99}word{chr(92) * 99}")

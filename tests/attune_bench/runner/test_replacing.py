@@ -1,5 +1,6 @@
 """Finished results of other settings: they are replaced only where that is wanted, by whatever command."""
 
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,7 +15,8 @@ from attune_bench.benchmarks.attunebench.profile.asking import PROFILE, ProfileS
 from attune_bench.benchmarks.attunebench.rejudging import REJUDGE, drafted_runs
 from attune_bench.benchmarks.attunebench.settings import AttuneBenchSettings
 from attune_bench.benchmarks.attunebench.task import TASK
-from attune_bench.runner import ReplaceError, RunOptions, RunOutcome, endpoint, run_sync
+from attune_bench.runner import ReplaceError, RunError, RunOptions, RunOutcome, endpoint, run_sync
+from attune_bench.runner.folder import note_refusal
 from attune_data import Conversation, load_runs
 
 Invoke = Callable[..., tuple[int, str, str]]
@@ -120,6 +122,60 @@ def test_judgements_and_profiles_of_other_settings(short: list[Conversation], tm
                 run(server, units, tmp_path / name, replace(settings, seed=3), task=task)
             assert (content(tmp_path / name), server.calls) == (before, sent)
             assert run(server, units, tmp_path / name, settings, task=task).earlier == 3
+
+
+def test_another_model_of_the_same_file_name(short: list[Conversation], tmp_path: Path) -> None:
+    other = replace_model(SETTINGS, "vendor_model")
+    profile = ProfileSettings("vendor/model", profile_options(short))
+    with ModelServer() as server:
+        run(server, short[:1], tmp_path / "runs")
+        run(server, short[:1], tmp_path / "profiles", profile, task=PROFILE)
+        run(server, short[:1], tmp_path / "others", other)
+        said = r"\(em_model 'vendor/model', here 'vendor_model'\)$"
+        with pytest.raises(ReplaceError, match=said):
+            run(server, short[:1], tmp_path / "runs", other)
+        with pytest.raises(ReplaceError, match=said):
+            run(server, short[:1], tmp_path / "profiles", replace(profile, model="vendor_model"), task=PROFILE)
+        for name in ("runs", "others"):
+            drafted = drafted_runs(load_runs(tmp_path / name), short)
+            if name == "runs":
+                run(server, drafted, tmp_path / "judged", task=REJUDGE)
+            else:
+                with pytest.raises(ReplaceError, match=said):
+                    run(server, drafted, tmp_path / "judged", task=REJUDGE)
+
+
+def test_runs_and_rejudged_runs_do_not_replace_each_other(short: list[Conversation], tmp_path: Path) -> None:
+    with ModelServer() as server:
+        run(server, short[:1], tmp_path / "runs")
+        drafted = drafted_runs(load_runs(tmp_path / "runs"), short)
+        run(server, drafted, tmp_path / "judged", task=REJUDGE)
+        before = content(tmp_path)
+        # The judges are the same, and how they are asked.
+        with pytest.raises(ReplaceError, match=r"\(judge_settings None, here \{'provider'"):
+            run(server, drafted, tmp_path / "runs", task=REJUDGE)
+        with pytest.raises(ReplaceError, match=r"\(judge_settings \{.*, here None\)$"):
+            run(server, short[:1], tmp_path / "judged")
+        assert content(tmp_path) == before
+
+
+def test_schemas_that_another_model_was_refused_replace_nothing(short: list[Conversation], tmp_path: Path) -> None:
+    with ModelServer() as server:
+        run(server, short[:1], tmp_path)
+        note_refusal(tmp_path, ("openai-compatible", "vendor/other"), "status 400", confirmed=True)
+        with pytest.raises(ReplaceError, match="answer_format 'schema', here 'free'"):
+            run(server, short[:1], tmp_path, replace(SETTINGS, answer_format="free"))
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, Path.mkdir])
+def test_what_is_no_file_in_place_of_a_result_is_one_error(
+    make: Callable[[Path], object], short: list[Conversation], tmp_path: Path
+) -> None:
+    with ModelServer() as server:
+        make(tmp_path / f"{short[0].id}_vendor_model_default.json")
+        with pytest.raises(RunError, match=r"vendor_model_default\.json: "):
+            run(server, short[:1], tmp_path)
+        assert server.calls == 0
 
 
 # The command line.

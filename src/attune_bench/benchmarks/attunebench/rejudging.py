@@ -111,7 +111,7 @@ def _of_the_model(by_call: object) -> Fields:
     return {name: entry for name, entry in entries if "/judge/" not in name}
 
 
-def _recorded(settings: AttuneBenchSettings, source: Source) -> Mapping[str, Any]:
+def _judged_by(settings: AttuneBenchSettings, source: Source) -> Mapping[str, Any]:
     """Return what a run file says of its judges."""
     return {
         "judge_models": list(settings.judges),
@@ -130,8 +130,8 @@ REJUDGE: Task[DraftedRun, AttuneBenchSettings] = Task(
     calls=_calls,
     assemble=_assemble,
     unit="run",
-    fields=lambda _drafted, settings, source: _recorded(settings, source),
-    recorded=_recorded,
+    fields=lambda _drafted, settings, source: _judged_by(settings, source),
+    recorded=lambda settings, source: {"em_model": settings.model, **_judged_by(settings, source)},
     unit_settings=_unit_settings,
 )
 """Runs with drafts, and the same runs with other judgements; model and mode of the settings are those of each run."""

@@ -54,6 +54,8 @@ def _fields(_conversation: Conversation, settings: AttuneBenchSettings, source: 
 def _recorded(settings: AttuneBenchSettings, source: Source) -> Mapping[str, Any]:
     """Return what a run file says of its settings."""
     return settings.provenance() | {
+        "em_model": settings.model,  # Names that differ in "/" and "_" only have one file name.
+        "judge_settings": None,  # A rejudged run has them.
         "provider": source.providers["model"],
         "panas_strategy": settings.panas_strategy,
         "judge_models": list(settings.judges),

@@ -45,7 +45,7 @@ from attune_bench.fingerprint import fingerprint
 from attune_bench.runner.cache import cache_key
 from attune_bench.runner.calls import Role
 from attune_bench.runner.file_names import safe_name
-from attune_bench.runner.folder import RunError, noted_refusals
+from attune_bench.runner.folder import RunError, noted_refusals, read_json
 from attune_bench.runner.prompts import read_prompts
 from attune_bench.runner.providers import Endpoint
 from attune_bench.runner.task import Source, Task
@@ -135,7 +135,7 @@ def _check_configuration(folder: Path, configuration: Mapping[str, Any]) -> None
         return
     path = folder / _CONFIGURATION
     try:
-        before = json.loads(path.read_bytes())["configuration"]
+        before = read_json(path)["configuration"]
         differ = {name: (before.get(name), now) for name, now in configuration.items() if before.get(name) != now}
     except (FileNotFoundError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise RunError(f"{path} does not say how the episodes of its folder were made; choose another folder") from None
@@ -165,7 +165,7 @@ def _write_results(folder: Path, scenarios: Sequence[Scenario], settings: EIBenc
 def _complete(path: Path, scenario: Scenario, config_hash: str) -> tuple[bytes, Episode] | None:
     """Return an episode and its line, None where it is missing, or of an older content of its scenario or settings."""
     try:
-        made: dict[str, Any] = json.loads(path.read_bytes())
+        made: dict[str, Any] = read_json(path)
         if made["scenario_hash"] != fingerprint([scenario]) or made.get("config_hash", config_hash) != config_hash:
             return None
         del made["run_key"]

@@ -173,7 +173,9 @@ PROFILE: Task[Conversation, ProfileSettings] = Task(
     # Hidden from loading: it is no run file.
     file_name=lambda conversation, settings: f"_profile_{unit_file_name(conversation.id, settings.model)}",
     fields=lambda _conversation, _settings, source: {"provider": source.providers["model"]},
-    recorded=lambda settings, source: settings.provenance() | {"provider": source.providers["model"]},
+    recorded=lambda settings, source: (
+        settings.provenance() | {"em_model": settings.model, "provider": source.providers["model"]}
+    ),
 )
 """Conversations, and what a model takes their participants to be from nothing but the conversation."""
 

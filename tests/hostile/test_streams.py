@@ -1,0 +1,56 @@
+"""Every command with standard streams that are closed, full or read by nobody: one error at most, and an end."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click import Context
+from interrupts import SCRIPT, finish, start
+
+from attune_bench.cli.verbs import app
+
+pytestmark = pytest.mark.slow
+
+LIMIT = 120  # seconds of a command that takes two
+SERVER = "--base-url http://127.0.0.1:9/v1 -o runs"
+COMMANDS = {
+    "demo": "",
+    "show": "demo 4efd4f90-903b-4d76-96bd-e0f73f874014",
+    "describe": "demo",
+    "validate": "demo",
+    "schema": "run",
+    "score": "--results demo --data demo --output again.json",
+    **dict.fromkeys(("report", "compare", "rank", "stats"), "--scores scores.json"),
+    "subset": "--scores scores.json --by gender",
+    "analyze": "--scores scores.json",
+    "run": f"local m demo {SERVER} --limit 1 --dry-run",
+    "profile": f"local m demo {SERVER} --limit 1 --call-timeout 0.1",
+    "rejudge": f"runs --judge-model j --data demo {SERVER}",
+}
+STREAMS = ("2>&-", "<&- >&- 2>&-", ">/dev/full", "2>&1 | true")
+
+
+def test_every_command_is_tried() -> None:
+    assert COMMANDS.keys() == {*app.list_commands(Context(app))}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_streams_that_are_closed_or_full(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("runs").mkdir()
+    assert finish(start("score", "--results", "demo", "--data", "demo", "--output", "scores.json")) == (0, b"")
+    env = {**os.environ, "PYTHONWARNINGS": "error", "A": f"{sys.executable} {SCRIPT} {command} {COMMANDS[command]}"}
+    for streams in STREAMS:
+        # The status of the command, not that of the reader of its pipe.
+        line = f"{{ $A; echo $? >status; }} {streams}"
+        done = subprocess.run(
+            ["/bin/sh", "-c", line], capture_output=True, env=env, check=False, stdin=subprocess.DEVNULL, timeout=LIMIT
+        )
+        said = streams, done.stderr.decode()
+        assert Path("status").read_text().strip() in ("0", "1", "2"), said
+        assert "Traceback" not in said[1], said
+        assert "Exception ignored" not in said[1], said
+        if "/dev/full" in streams and done.stderr:
+            assert said[1].count("standard output cannot be written") <= 1, said
