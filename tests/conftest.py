@@ -12,15 +12,16 @@ from typing import Any
 
 import pytest
 from hub_server import HubServer
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from attune_data import Collection, Conversations, Runs, load, load_runs
 
 Json = dict[str, Any]
 
 
-# Properties are tried on fewer examples than by default: there are several hundred of them.
-settings.register_profile("quick", max_examples=30)
+# Properties are tried on fewer examples than by default: there are several hundred of them. How long one takes says
+# more of the machine than of the code.
+settings.register_profile("quick", max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("quick")
 
 

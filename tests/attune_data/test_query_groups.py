@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from attune_data import Conversation, Conversations, load, none_of
@@ -75,7 +75,6 @@ collections = st.lists(
 ).map(build)
 
 
-@settings(deadline=None)
 @given(collections, st.lists(st.sampled_from(sorted(POSITIVE)), min_size=1, max_size=3, unique=True))
 def test_screens_are_right_row_by_row(records: Records, names: list[str]) -> None:
     sides = {c.id: [side(name, getattr(scores_of(c), name)) for name in names] for c in records}
@@ -90,7 +89,6 @@ def test_screens_are_right_row_by_row(records: Records, names: list[str]) -> Non
             assert records.tables.where(**conditions).conversations["conversation_id"].to_list() == everybody
 
 
-@settings(deadline=None)
 @given(collections, st.sampled_from(BANDS), st.sampled_from(BANDS))
 def test_bands_are_right_row_by_row(records: Records, name: str, other: str) -> None:
     found = {c.id: band(scores_of(c).promis_anxiety_t) for c in records}
@@ -107,7 +105,6 @@ def test_bands_are_right_row_by_row(records: Records, name: str, other: str) -> 
     assert ids(records.filter(f"promis_anxiety_t_band >= '{name}'")) == more
 
 
-@settings(deadline=None)
 @given(collections, st.sampled_from(["who_5_screen", "asrs_6_screen", "aq_10_screen", "promis_anxiety_t_band"]))
 def test_strata_of_groups(records: Records, trait: str) -> None:
     name = trait.rpartition("_")[0]
@@ -119,7 +116,6 @@ def test_strata_of_groups(records: Records, trait: str) -> None:
     assert {group: ids(part) for group, part in records.stratify(trait).items()} == expected
 
 
-@settings(deadline=None)
 @given(collections, st.sampled_from(["median", "tertile"]))
 def test_bins_are_right_row_by_row(records: Records, bins: Any) -> None:
     values = {c.id: scores_of(c).tipi_openness for c in records}

@@ -278,7 +278,13 @@ def ask(
         keeps = "another --output keeps both"
         if not _is_terminal():
             raise UserError(f"{error}; --replace lets it do so, {keeps}") from None
-        if not click.confirm(f"attune-bench: {printable(str(error))}; {keeps}. Replace?", err=True):
+        try:
+            agreed = click.confirm(f"attune-bench: {printable(str(error))}; {keeps}. Replace?", err=True)
+        except click.Abort:  # of a signal, or of an end of input, which is no answer
+            if process.stopped:
+                raise
+            agreed = False
+        if not agreed:
             raise UserError(f"nothing was replaced; {keeps}") from None
         outcome = execution(replace(options, replace=True))
     if outcome.finished:

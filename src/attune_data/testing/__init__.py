@@ -118,9 +118,9 @@ def broken(kind: Kind[Any, Any]) -> "SearchStrategy[bytes]":
 
     Examples
     --------
-    >>> from hypothesis import HealthCheck, given, settings
+    >>> from hypothesis import given, settings
     >>> from attune_data.kinds import DIALOGUE
-    >>> @settings(max_examples=5, suppress_health_check=[HealthCheck.too_slow])  # The first one loads what they need.
+    >>> @settings(max_examples=5)
     ... @given(broken(DIALOGUE))
     ... def test_what_is_written_in_its_place_are_bytes(data):
     ...     assert isinstance(data, bytes)

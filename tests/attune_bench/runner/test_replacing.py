@@ -208,10 +208,11 @@ def test_a_command_asks_on_a_terminal_and_needs_an_option_elsewhere(
         told = "1 finished result in made would be replaced by results of other settings (seed None, here 7)"
         assert err == f"attune-bench: {told}; --replace lets it do so, another --output keeps both\n"
 
-        typed(monkeypatch, "n\n")
-        status, out, err = call(*given, "--seed", 7)
-        assert (status, f"{told}; another --output keeps both. Replace? [y/N]" in out + err) == (2, True)
-        assert err.endswith("nothing was replaced; another --output keeps both\n")
+        for answer in ("n\n", ""):
+            typed(monkeypatch, answer)
+            status, out, err = call(*given, "--seed", 7)
+            assert (status, f"{told}; another --output keeps both. Replace? [y/N]" in out + err) == (2, True)
+            assert err.endswith("nothing was replaced; another --output keeps both\n")
         assert (content(Path("made")), server.calls) == (before, sent)
 
         typed(monkeypatch, "y\n")

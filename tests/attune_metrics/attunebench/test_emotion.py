@@ -5,7 +5,7 @@ from math import isnan, sqrt
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
@@ -178,7 +178,6 @@ def test_bad_tags_raise(tags: Any, message: str) -> None:
         )
     )
 )
-@settings(deadline=None)
 def test_assignment_equals_scipy_and_exhaustive_search(values: list[list[float]]) -> None:
     rows, columns = linear_sum_assignment(values, maximize=True)
     best = sum(values[row][column] for row, column in zip(rows, columns, strict=True))

@@ -111,9 +111,9 @@ def _judge_servers(runs: Path, provider: str | None, given: Mapping[str, Any]) -
     is_url_noted = chosen == OPENAI_COMPATIBLE and base_url is None and chosen in noted
     servers = servers_of(chosen, {**given, "base_url": noted[chosen] if is_url_noted else base_url}, ["model"], {})
     server = servers["model"]
-    if is_url_noted and not server.is_loopback:
+    if is_url_noted and server.headers and not server.is_loopback:
         # The folder may be another person's, and so may the server that it names.
-        raise UserError(f"{runs} names the server {server.url}; to send it conversations, give it with --base-url")
+        raise UserError(f"{runs} names the server {server.url}; to send it a key, give it with --base-url")
     if noted and (provider is None or is_url_noted):
         warn(f"the judges are served by {chosen} at {server.url}, as {runs} notes")
     return servers

@@ -262,14 +262,13 @@ def test_runs_of_two_providers_need_a_name_and_a_server_that_has_moved_does_not(
         assert f"{said}; name one with --judge-provider" in err
 
 
-def test_nothing_is_sent_to_a_server_of_another_machine_that_a_folder_names(
+def test_a_key_is_sent_to_no_server_that_a_folder_names(
     call: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with ModelServer() as server:
         call(*of_the_test("--base-url", server.url))
     url = "http://collector.invalid/v1"
     (tmp_path / "results" / ".servers.json").write_text(json.dumps({"openai-compatible": url}))
-    said = f"attune-bench: results names the server {url}; to send it conversations, give it with --base-url\n"
-    assert call(*JUDGING)[::2] == (2, said)
     monkeypatch.setenv("OPENAI_COMPATIBLE_API_KEY", "key-of-mine")
+    said = f"attune-bench: results names the server {url}; to send it a key, give it with --base-url\n"
     assert call(*JUDGING)[::2] == (2, said)
