@@ -1,5 +1,6 @@
 """Whole runs of episodes against a server on this machine: results, going on, costs, faults, other configurations."""
 
+import asyncio
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 from model_server import Fault, Json, ModelServer, answer_to, reply, said, talk
 
-from attune_bench import score
+from attune_bench import runner, score
 from attune_bench.benchmarks.eibench.settings import EIBenchSettings
 from attune_bench.benchmarks.eibench.summary import model_summary
 from attune_bench.benchmarks.eibench.task import TASK
@@ -65,6 +66,24 @@ def test_results_do_not_depend_on_concurrency(tmp_path: Path) -> None:
     # The server stops, is silent and talks no JSON now and then.
     episodes = load_episodes(tmp_path / "one" / "vendor_model")
     assert len({episode.outcome for episode in episodes}) >= 3
+
+
+def test_a_run_that_is_cancelled_leaves_what_is_finished_in_the_results(tmp_path: Path) -> None:
+    episodes = tmp_path / "vendor_model" / "_episodes"
+
+    async def cancelled(where: Endpoint) -> None:
+        running = asyncio.create_task(runner.run(TASK, DEMO, SETTINGS, where, output=tmp_path))
+        while not list(episodes.glob("[!.]*.json")):
+            await asyncio.sleep(0.001)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+
+    with ModelServer(latency=0.02, answer=talk) as server:
+        asyncio.run(cancelled(endpoint("local", base_url=server.url)))
+    found = [line["profile_id"] for line in lines(tmp_path)]
+    assert found == [scenario.id for scenario in DEMO if (episodes / f"{scenario.id}.json").exists()]
+    assert 0 < len(found) < len(DEMO)
 
 
 def test_results_load_without_a_fault_and_score_as_they_say(tmp_path: Path) -> None:
