@@ -46,8 +46,7 @@ def _fast_tests(name: str, python: str, resolution: Sequence[str] = ()) -> str:
         for command in ([python, "-m", "venv", folder], [*uv, *resolution, "-e", ".[dev]"]):
             if subprocess.run(command, cwd=ROOT, check=False).returncode:
                 return f"FAILED     {name}: the environment could not be made"
-        processes = (os.cpu_count() or 1) + 1
-        return _tests(name, own, "-n", str(processes), "--dist", "worksteal")
+        return _tests(name, own)
 
 
 def _tests(name: str, python: str, *arguments: str) -> str:
@@ -55,7 +54,8 @@ def _tests(name: str, python: str, *arguments: str) -> str:
     sys.stdout.write(f"\n=== {name}\n")
     sys.stdout.flush()
     began = time.monotonic()
-    command = [python, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
+    processes = str((os.cpu_count() or 1) + 1)
+    command = [python, "-m", "pytest", "-p", "no:cacheprovider", "-n", processes, "--dist", "worksteal", *arguments]
     status = subprocess.run(command, cwd=ROOT, check=False).returncode
     return f"{'FAILED' if status else 'passed'}     {name}, {time.monotonic() - began:.0f} s"
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from errno import EINVAL
 from pathlib import Path
+from secrets import token_hex
 from tempfile import TemporaryDirectory
 
 __all__ = ["check_input", "read_input", "whole_folder", "write_whole"]
@@ -44,9 +45,10 @@ def write_whole(path: Path, parts: Iterable[bytes]) -> None:
     FileNotFoundError
         Where there is no such folder.
     """
-    # In a hidden name, so that loading the folder passes over what a killed process leaves.
+    # In a hidden name, so that loading the folder passes over what a killed process leaves. Processes in containers
+    # may have one number and one folder.
     _check_parent(path)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = path.with_name(f".{path.name}.{token_hex(4)}.tmp")
     try:
         with temporary.open("wb") as file:
             file.writelines(parts)
