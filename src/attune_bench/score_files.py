@@ -22,6 +22,7 @@ from attune_bench.score_checks import check_scores
 from attune_bench.score_table import CHANCE, KEYS, UNIT_KEYS, Provenance, ScoreTable
 from attune_data.io.files import check_input, write_whole
 from attune_data.issues import SourceError, shown
+from attune_data.panics import panics_as_errors
 from attune_metrics.catalog import CATALOG
 from attune_metrics.errors import MetricInputError
 
@@ -96,7 +97,8 @@ def is_score_file(path: str | os.PathLike[str]) -> bool:
         check_input(target)
         with target.open("rb") as file:
             is_parquet = file.read(4) == b"PAR1"
-        return is_parquet and _KEY in pl.read_parquet_metadata(target)
+        with panics_as_errors():
+            return is_parquet and _KEY in pl.read_parquet_metadata(target)
     except (OSError, pl.exceptions.PolarsError):
         return False
 
@@ -111,11 +113,13 @@ def read_score_file(path: str | os.PathLike[str]) -> ScoreTable:
     """
     target = Path(path)
     try:
-        text = pl.read_parquet_metadata(target)[_KEY]
+        with panics_as_errors():
+            text = pl.read_parquet_metadata(target)[_KEY]
         if (found := _FORMAT_OF.validate_json(text)["format"]) != _FORMAT:
             raise SourceError(f"{path} has format {found}, of a later version of attune-bench; update it")
         about = _ABOUT.validate_json(text)
-        frame = pl.read_parquet(target)
+        with panics_as_errors():
+            frame = pl.read_parquet(target)
         choices, traits, provenance = about["choices"], about["traits"], about["provenance"]
         metrics = metric_entries(about["metrics"], place="metrics")
         # The catalogue's own entry knows the function too.

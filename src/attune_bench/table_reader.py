@@ -32,6 +32,7 @@ from attune_data.escaping import from_csv_text
 from attune_data.io.files import check_input, read_input
 from attune_data.io.toml import parse_toml
 from attune_data.issues import SourceError, shown
+from attune_data.panics import panics_as_errors
 from attune_data.text import meant, plural
 from attune_metrics.errors import MetricInputError
 from attune_metrics.metric import Metric
@@ -261,12 +262,16 @@ def read_table(path: str | os.PathLike[str]) -> tuple[pl.DataFrame, int]:
         with target.open("rb"):  # polars has no message of its own for a folder
             pass
         if ending == ".csv":
-            return _typed(pl.read_csv(target, infer_schema=False), path), 2
+            with panics_as_errors():
+                table = pl.read_csv(target, infer_schema=False)
+            return _typed(table, path), 2
         if ending in {".jsonl", ".ndjson"}:
             _check_flat(target)
-            return pl.read_ndjson(target, infer_schema_length=None), 1
+            with panics_as_errors():
+                return pl.read_ndjson(target, infer_schema_length=None), 1
         if ending == ".parquet":
-            return pl.read_parquet(target), 1
+            with panics_as_errors():
+                return pl.read_parquet(target), 1
     except OSError as error:
         raise SourceError(f"{path} cannot be read: {error.strerror or error}") from None
     except pl.exceptions.PolarsError as error:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from attune_data.panics import panics_as_errors
 from attune_data.text import meant
 
 if TYPE_CHECKING:
@@ -76,8 +77,9 @@ def sql_condition(text: str, columns: Collection[str]) -> "pl.Expr":
         raise ValueError(f"the condition has {len(text):,} characters; expected {_LONGEST:,} at most")
     checked = " ".join(_checked(_tokens(text), columns))
     try:
-        return pl.sql_expr(checked)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        with panics_as_errors():
+            return pl.sql_expr(checked)
+    except pl.exceptions.PolarsError as error:
         raise ValueError(f"not an SQL expression: {text!r:.200} ({error!s:.200})") from None
 
 

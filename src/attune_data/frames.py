@@ -11,6 +11,7 @@ from attune_data.io.files import check_input
 from attune_data.issues import LEFT_OUT, Issue, SourceError, shown
 from attune_data.matching import Traits
 from attune_data.meanings import Column
+from attune_data.panics import panics_as_errors
 from attune_data.query import Queryable, either
 from attune_data.text import plural
 from attune_data.traits import Trait, Unit
@@ -84,7 +85,8 @@ class Frames(Queryable, Exportable):
         for name, schema in cls.schemas().items():
             try:
                 check_input(folder / f"{name}.parquet")
-                found = pl.read_parquet_schema(folder / f"{name}.parquet")
+                with panics_as_errors():
+                    found = pl.read_parquet_schema(folder / f"{name}.parquet")
             except (OSError, pl.exceptions.PolarsError):
                 return False
             if found != schema:
@@ -183,6 +185,7 @@ def _read(folder: Path, name: str) -> "pl.DataFrame":
     path = folder / f"{name}.parquet"
     try:
         check_input(path)
-        return pl.read_parquet(path, glob=False, hive_partitioning=False)
+        with panics_as_errors():
+            return pl.read_parquet(path, glob=False, hive_partitioning=False)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise SourceError(f"{path} cannot be read: {str(error).partition(chr(10))[0]}") from None

@@ -20,6 +20,7 @@ from attune_data.conditions import sql_condition
 from attune_data.display.issues import IssueReport
 from attune_data.issues import Issue, issues_frame
 from attune_data.matching import Match, Traits, Value, matching, shares, strata
+from attune_data.panics import panics_as_errors
 from attune_data.text import meant, plural, printable
 
 if TYPE_CHECKING:
@@ -213,9 +214,10 @@ class Queryable(ABC):
                 raise ValueError(f"no trait {name!r}; {meant(name, traits.columns)}")
         try:
             # Unlike select, this refuses an answer of another length; unlike filter, it gives positions.
-            answers = traits.with_columns(condition=expression)["condition"]
+            with panics_as_errors():
+                answers = traits.with_columns(condition=expression)["condition"]
             reason = "" if answers.dtype == pl.Boolean else f"it gives {answers.dtype}"
-        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        except pl.exceptions.PolarsError as error:
             reason = str(error).partition("\n")[0][:200]
         if reason:
             expected = f"expected one answer, true or false, for each {table.unit.noun}"

@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING
 
 from attune_data.io import limits
 from attune_data.io.limits import Budget
+from attune_data.panics import panics_as_errors
 from attune_data.text import listed
 
 if TYPE_CHECKING:
@@ -36,20 +37,22 @@ def record_texts(stream: IO[bytes], budget: Budget) -> Iterator[bytes | None]:
     start = 0
     try:
         file = pl.scan_parquet(stream, glob=False, hive_partitioning=False)
-        _check(file.collect_schema())
+        with panics_as_errors():
+            _check(file.collect_schema())
+            stated = file.select(pl.len()).collect().item()
         column = file.select(pl.col(_COLUMN).cast(pl.Binary))
         groups = _groups(stream)
-        for rows, size, step in [(file.select(pl.len()).collect().item(), 0, _ROWS)] if groups is None else groups:
+        for rows, size, step in [(stated, 0, _ROWS)] if groups is None else groups:
             budget.allow(size)
             end = start + rows
             while start < end:
-                texts = column.slice(start, min(step, end - start)).collect().to_series()
+                with panics_as_errors():
+                    texts = column.slice(start, min(step, end - start)).collect().to_series()
                 if not texts.len():
                     raise ValueError("it has fewer rows than it states")
                 yield from (texts[row] for row in range(texts.len()))
                 start += texts.len()
-    # A panic of polars, which damaged bytes can cause, is not an Exception.
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+    except pl.exceptions.PolarsError as error:
         place = f" beyond row {start}" if start else ""
         message = next(iter(str(error).splitlines()), type(error).__name__)
         raise ValueError(f"not whole Parquet{place}: {message}; is the file cut off?") from None
