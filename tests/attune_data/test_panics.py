@@ -31,6 +31,7 @@ def test_what_is_written_meanwhile_is_written_where_there_was_no_panic(capfd: py
 
 
 def test_it_works_where_standard_error_is_closed() -> None:
-    code = "import os\nfrom attune_data.panics import panics_as_errors\nos.close(2)\nwith panics_as_errors(): print('done')"
+    lines = ("import os", "from attune_data.panics import panics_as_errors", "os.close(2)")
+    code = "\n".join([*lines, "with panics_as_errors(): print('done')"])
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "done\n")
