@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from model_server import Json, ModelServer, answer_to, reply, said, talk
 
+from attune_bench import score
 from attune_bench.benchmarks.attunebench.profile.asking import PROFILE, ProfileSettings, profile_options
 from attune_bench.benchmarks.attunebench.rejudging import REJUDGE, drafted_runs
 from attune_bench.benchmarks.attunebench.settings import AttuneBenchSettings
@@ -235,16 +236,31 @@ def test_both_sides_of_an_episode_are_asked_again(reason: str, tmp_path: Path) -
     assert len(load_episodes(tmp_path / "vendor_model")) == 1
 
 
-@pytest.mark.parametrize("reason", REASONS)
+@pytest.mark.parametrize("reason", ["length", "content_filter"])
 @pytest.mark.parametrize("text", ["I hear you, and", "", None, "<think>Now what"])
-def test_a_reply_that_ends_early_again_is_no_episode(text: str | None, reason: str, tmp_path: Path) -> None:
+def test_a_reply_that_ends_early_again_fails_the_episode(text: str | None, reason: str, tmp_path: Path) -> None:
     def of_the_model(_number: int, body: Json) -> bytes | None:
         return ended(text, reason) if body["model"] == "vendor/model" else None
 
     with ModelServer(of_the_model, answer=talk) as server:
-        (skipped,) = run(server, EPISODES, [SCENARIO], PLAYED, tmp_path).skipped
+        assert run(server, EPISODES, [SCENARIO], PLAYED, tmp_path).skipped == ()
+        # What is finished is not asked again.
+        assert run(server, EPISODES, [SCENARIO], PLAYED, tmp_path).earlier == 1
         assert [body["model"] for body in server.bodies] == ["vendor/model"] * 2
-    assert skipped.reason == f"reply-1#2: the answer ended early (finish_reason {reason})"
+    (episode,) = load_episodes(tmp_path / "vendor_model")
+    assert (episode.outcome, episode.error) == ("error", f"reply-1#2: the answer ended early (finish_reason {reason})")
+    assert (episode.reward, episode.anger_score, episode.trust_score) == (None, None, None)
+    scores = score([SCENARIO], [episode])
+    assert scores.values.select("reward", "failed.error").rows() == [(None, 1)]
+
+
+def test_a_reply_that_breaks_off_again_is_no_episode(tmp_path: Path) -> None:
+    def of_the_model(_number: int, body: Json) -> bytes | None:
+        return ended("I hear", "error") if body["model"] == "vendor/model" else None
+
+    with ModelServer(of_the_model, answer=talk) as server:
+        (skipped,) = run(server, EPISODES, [SCENARIO], PLAYED, tmp_path).skipped
+    assert skipped.reason == "reply-1#2: the answer ended early (finish_reason error)"
     assert not (tmp_path / "vendor_model" / "results.jsonl").exists()
 
 

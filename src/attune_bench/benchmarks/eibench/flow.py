@@ -93,6 +93,8 @@ async def run_episode(scenario: Scenario, complete: Complete, settings: EIBenchS
                 call, attempt = steps.send(answer)
     except StopIteration as end:
         return episode.record(end.value)
+    except IncompleteAnswerError as error:
+        return episode.record("error", error=str(error))
 
 
 def planned_calls(scenario: Scenario, settings: EIBenchSettings) -> list[Call]:
@@ -250,11 +252,16 @@ class _Episode:
         quadrant = {"quadrant": self._scenario.scene.title()} if meta else {}
         self._history.append({"role": "aggressor", "content": words, "meta": {**state, **meta, **quadrant}})
 
-    def record(self, ended_by: str) -> Episode:
-        """Return the record of what was played."""
+    def record(self, ended_by: str, *, error: str | None = None) -> Episode:
+        """Return the record of what was played; one with an error has no scores."""
         scenario, settings = self._scenario, self._settings
         anger, trust = (Anchors(*anchors) for anchors in self._anchors)
         licence = (scenario.model_extra or {}).get("licence")
+        scores = {
+            "reward": anchor_reward(anger, trust, self._anger, self._trust),
+            "anger_score": anchor_score(anger, self._anger, axis="anger"),
+            "trust_score": anchor_score(trust, self._trust, axis="trust"),
+        }
         return Episode.model_validate(
             {
                 "model": settings.model,
@@ -265,9 +272,7 @@ class _Episode:
                 "final_anger": self._anger,
                 "final_trust": self._trust,
                 "goal_score": None,
-                "reward": anchor_reward(anger, trust, self._anger, self._trust),
-                "anger_score": anchor_score(anger, self._anger, axis="anger"),
-                "trust_score": anchor_score(trust, self._trust, axis="trust"),
+                **(scores if error is None else {**dict.fromkeys(scores), "error": error}),
                 "goal_reason": None,
                 "stop_reason": None,
                 "history": self._history,
