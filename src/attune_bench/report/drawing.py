@@ -37,6 +37,7 @@ __all__ = [
     "MUTED",
     "ORANGE",
     "PAPER",
+    "RATIO",
     "SKY",
     "STEP",
     "WIDTH",
@@ -67,6 +68,9 @@ __all__ = [
 
 INK, MUTED, GRID, PAPER, SKY, ORANGE = "#1b1f24", "#5f6872", "#e2e5e9", "#ffffff", "#0072b2", "#d55e00"
 WIDTH, STEP = 300, 26
+RATIO = Metric(name="", label="", digits=3)
+"""How a share or a correlation is written, which is of no metric."""
+
 _NAME_WIDTH = 34
 
 Rows = list[dict[str, Any]]

@@ -10,6 +10,7 @@ import polars as pl
 
 from attune_bench.report.columns import number, p_value
 from attune_bench.report.drawing import (
+    RATIO,
     Rows,
     heatmap,
     labels,
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from attune_bench.report.drawing import Chart
 
 __all__ = ["condition_differences", "metric_correlation", "win_rates"]
-
-_RATIO = Metric(name="", label="", digits=3)
 
 
 def win_rates(
@@ -65,7 +64,7 @@ def win_rates(
     for row in rows:
         row["shown"] = f"{row['rate']:.2f}"
         against = f"{row['model_a']} against {row['model_b']}"
-        row["text"] = f"{against}: {shown(row, 'rate', _RATIO)}, {sizes(table, row)}"
+        row["text"] = f"{against}: {shown(row, 'rate', RATIO)}, {sizes(table, row)}"
     rows = named(rows, "model_a", "model_b")
     won = {model: fmean(row["rate"] for row in rows if row["model_a"] == model) for model in unique(rows, "model_a")}
     order = sorted(won, key=lambda model: (-won[model], model))
@@ -109,7 +108,7 @@ def metric_correlation(table: ScoreTable, correlations: pl.DataFrame, *, conditi
     for row in rows:
         row["first"], row["second"] = places[row["metric_a"]], places[row["metric_b"]]
         row["shown"] = f"{round(row['rho'], 2) + 0.0:.2f}"
-        row["text"] = f"{row['second']} and {row['first']}: {shown(row, 'rho', _RATIO)}, {row['models']} models"
+        row["text"] = f"{row['second']} and {row['first']}: {shown(row, 'rho', RATIO)}, {row['models']} models"
     # Each pair once: the triangle below the diagonal.
     columns, lines = unique(rows, "first"), unique(rows, "second")
     return heatmap(rows, "rho", ("first", columns), ("second", lines), middle=0, reach=1)

@@ -8,6 +8,7 @@ from attune_bench.report.columns import number, p_value
 from attune_bench.report.drawing import (
     MUTED,
     PAPER,
+    RATIO,
     SKY,
     STEP,
     WIDTH,
@@ -33,14 +34,12 @@ from attune_bench.report.drawing import (
 from attune_bench.report.tables import label
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.options import FEW, MIN_CLUSTERS
-from attune_metrics.metric import Metric
 
 if TYPE_CHECKING:
     from attune_bench.report.drawing import Chart
 
 __all__ = ["diagnosis_groups", "perspective_gap", "question_agreement", "turn_drift"]
 
-_RATIO = Metric(name="", label="", digits=3)
 _SIZES = {
     "": f"{FEW} participants or more",
     "few": f"fewer than {FEW} participants",
@@ -79,8 +78,8 @@ def perspective_gap(table: ScoreTable, gaps: pl.DataFrame, *, condition: str | N
     rows = sorted(rows_of(gaps, "gap", condition=condition), key=lambda row: (-row["gap"], row["model"]))
     for row in rows:
         row["text"] = (
-            f"{row['model']}: OM {number(row['om'], _RATIO)}, HP {number(row['hp'], _RATIO)}, gap "
-            f"{shown(row, 'gap', _RATIO, signed=True)}, Holm p {p_value(row['p_holm'])}, {sizes(table, row)}"
+            f"{row['model']}: OM {number(row['om'], RATIO)}, HP {number(row['hp'], RATIO)}, gap "
+            f"{shown(row, 'gap', RATIO, signed=True)}, Holm p {p_value(row['p_holm'])}, {sizes(table, row)}"
         )
     rows = named(rows, "model")
     kinds = {"om": "OM: what the model did", "hp": "HP: what was wanted"}
@@ -251,7 +250,7 @@ def question_agreement(
     for row in rows:
         row["shown"] = f"{row['agreement']:.2f}"
         row["text"] = (
-            f"{row['model']}, {row['question']}: {shown(row, 'agreement', _RATIO)}, {row['answers']} answers, "
+            f"{row['model']}, {row['question']}: {shown(row, 'agreement', RATIO)}, {row['answers']} answers, "
             f"{sizes(table, row)}"
         )
     rows = named(rows, "model")
