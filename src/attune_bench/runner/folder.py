@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from attune_bench.runner.cache import CacheError
 from attune_data.io.files import read_input, write_whole
 from attune_data.io.hub_address import is_address
-from attune_data.io.limits import check_json
+from attune_data.io.limits import parse_json
 from attune_data.text import printable
 
 __all__ = [
@@ -115,9 +115,7 @@ def read_json(path: Path) -> Any:
     ValueError
         It is no JSON, or too much of it.
     """
-    data = read_input(path)
-    check_json(data)
-    return json.loads(data)
+    return parse_json(read_input(path))
 
 
 def _read_sources(folder: Path) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from attune_bench.runner.calls import Call
 from attune_data.io.files import read_input
-from attune_data.io.limits import check_json
+from attune_data.io.limits import parse_json
 from attune_data.io.toml import parse_toml
 
 __all__ = ["Price", "PriceError", "dollars", "most_tokens", "read_prices"]
@@ -65,11 +65,8 @@ def read_prices(path: str | os.PathLike[str]) -> dict[str, Price]:
     {'vendor/model': Price(input=0.15, output=0.6)}
     """
     try:
-        data = read_input(path)
-        is_json = os.fspath(path).lower().endswith(".json")
-        if is_json:
-            check_json(data)
-        content = json.loads(data) if is_json else parse_toml(data)
+        parse = parse_json if os.fspath(path).lower().endswith(".json") else parse_toml
+        content = parse(read_input(path))
     except OSError as error:
         raise PriceError(f"{path}: cannot be read: {error.strerror}") from None
     except ValueError as error:

@@ -1,7 +1,6 @@
 """The codebook of AttuneBench: the bundled one, somebody's own in the same layout, or that of a data set."""
 
 import functools
-import json
 import os
 from collections import Counter
 from pathlib import Path
@@ -12,7 +11,7 @@ from attune_data.attunebench.vocabulary import Codebook, Subset
 from attune_data.codebook import CodebookError, checked, codebook_folder, read_toml
 from attune_data.entries import Named
 from attune_data.io.files import read_input
-from attune_data.io.limits import check_json
+from attune_data.io.limits import parse_json
 from attune_data.issues import shown
 
 __all__ = ["load_codebook"]
@@ -87,8 +86,7 @@ def _parse_json(file: Path) -> tuple[Any, list[str]]:
 
     raw = read_input(file)
     try:
-        check_json(raw)
-        return json.loads(raw, object_pairs_hook=joined), repeated
+        return parse_json(raw, object_pairs_hook=joined), repeated
     except ValueError as error:
         hint = "is this one JSON document, not a web page, JSON Lines or a Git LFS pointer?"
         raise CodebookError(f"{file}: {ascii(raw[:60])[:60]}: {error}; {hint}") from None

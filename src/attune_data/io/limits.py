@@ -3,9 +3,9 @@
 import io
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import accumulate, islice
-from typing import IO
+from typing import IO, Any
 
 __all__ = [
     "ALL_LIMIT",
@@ -20,6 +20,7 @@ __all__ = [
     "has_too_many_values",
     "is_nested_too_deeply",
     "may_have_values",
+    "parse_json",
 ]
 
 RECORD_LIMIT = 2**26
@@ -61,6 +62,18 @@ def check_json(data: bytes) -> None:
         raise ValueError(f"it has more than {VALUES_LIMIT:,} values, the limit of one record")
     if is_nested_too_deeply(data):
         raise ValueError("nested too deeply to be a record")
+
+
+def parse_json(data: bytes, object_pairs_hook: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
+    """Parse a JSON document, see `check_json`; the hook is that of `json.loads`.
+
+    Raises
+    ------
+    ValueError
+        Where it is no JSON, has too many values, or is nested too deeply.
+    """
+    check_json(data)
+    return json.loads(data, object_pairs_hook=object_pairs_hook)
 
 
 def has_too_many_values(data: bytes) -> bool:
