@@ -135,11 +135,15 @@ class NullAs:
         return core_schema.json_or_python_schema(
             json_schema=core_schema.union_schema([inner, null], mode="left_to_right"),
             python_schema=core_schema.no_info_after_validator_function(self._read, core_schema.nullable_schema(inner)),
-            serialization=core_schema.wrap_serializer_function_ser_schema(_write),
+            serialization=core_schema.plain_serializer_function_ser_schema(
+                _null_as_none, return_schema=core_schema.nullable_schema(inner)
+            ),
         )
 
     def _read(self, value: Any) -> Any:
-        return deepcopy(self.empty) if value is None else value
+        if value is not None:
+            return value
+        return self.empty if isinstance(self.empty, str | tuple) else deepcopy(self.empty)
 
 
 def is_null(value: Any) -> bool:
@@ -150,8 +154,8 @@ def is_null(value: Any) -> bool:
     return isinstance(value, Record) and value.model_fields_set == _NULL and not value.model_extra
 
 
-def _write(value: Any, handler: Any) -> Any:
-    return None if is_null(value) else handler(value)
+def _null_as_none(value: Any) -> Any:
+    return None if is_null(value) else value
 
 
 Text = Annotated[str, NullAs(_NullText())]

@@ -130,7 +130,9 @@ class Panas(Record):
 
     total_positive_affect: Total | None = Field(None, description="Recorded total of the ten positive items, 10-70.")
     total_negative_affect: Total | None = Field(None, description="Recorded total of the ten negative items, 10-70.")
-    responses: ByKey[Rating | None] = Field({}, description="Rating of each PANAS word in lower case, 1-7.")
+    responses: ByKey[Rating | None] = Field(
+        default_factory=dict, description="Rating of each PANAS word in lower case, 1-7."
+    )
 
 
 class FourBranchScores(Record):

@@ -82,30 +82,32 @@ class RunTurn(Record):
         "", alias="emotion_reasoning", description="Why it predicted these emotions; verbose modes only."
     )
     em_binary_om_assessment: Answers = Field(
-        {}, alias="em_binary_om_assessment", description="By question: did the response do it? Asked as of an observer."
+        default_factory=dict,
+        alias="em_binary_om_assessment",
+        description="By question: did the response do it? Asked as of an observer.",
     )
     em_binary_human_prediction: Answers = Field(
-        {},
+        default_factory=dict,
         alias="em_binary_human_prediction",
         description="By question: would the person have wanted it? Asked as of an observer.",
     )
     em_binary_om_assessment_hp: Answers = Field(
-        {},
+        default_factory=dict,
         alias="em_binary_om_assessment_hp",
         description="By question: did the response do it? Asked as of the person.",
     )
     em_binary_human_prediction_hp: Answers = Field(
-        {},
+        default_factory=dict,
         alias="em_binary_human_prediction_hp",
         description="By question: would the person have wanted it? Asked as of the person.",
     )
     em_pairwise_selections: ByKey[Winner | None] = Field(
-        {},
+        default_factory=dict,
         alias="em_pairwise_selections",
         description="Position of the comparison, from 0, to the predicted choice.",
     )
     pairwise_assignment: ByKey[ByKey[Label | None]] = Field(
-        {},
+        default_factory=dict,
         alias="pairwise_assignment",
         description="By position of the comparison, the response shown as A and as B; not scored.",
     )
@@ -113,16 +115,20 @@ class RunTurn(Record):
         JudgeScores(), alias="em_draft_judge_scores", description="The judges' mean ratings of the draft."
     )
     em_draft_judge_scores_by_model: ByKey[Any] = Field(
-        {}, alias="em_draft_judge_scores_by_model", description="Each judge's ratings by its name; not scored."
+        default_factory=dict,
+        alias="em_draft_judge_scores_by_model",
+        description="Each judge's ratings by its name; not scored.",
     )
-    em_four_branch_scores: ByKey[Any] = Field({}, alias="em_four_branch_scores", description="Not used.")
+    em_four_branch_scores: ByKey[Any] = Field(
+        default_factory=dict, alias="em_four_branch_scores", description="Not used."
+    )
     em_draft_binary_assessment: Answers = Field(
-        {},
+        default_factory=dict,
         alias="em_draft_binary_assessment",
         description="By question: did the draft do it? Answered by the judges.",
     )
     em_draft_binary_assessment_by_model: ByKey[Any] = Field(
-        {},
+        default_factory=dict,
         alias="em_draft_binary_assessment_by_model",
         description="Each judge's answers by its name; not scored.",
     )
@@ -133,7 +139,9 @@ class PredictedPanas(Record):
 
     total_positive_affect: Total | None = Field(None, description="Predicted positive total, 10-70.")
     total_negative_affect: Total | None = Field(None, description="Predicted negative total, 10-70.")
-    items: ByKey[Rating | None] = Field({}, description="Predicted rating of each PANAS word in title case, 1-7.")
+    items: ByKey[Rating | None] = Field(
+        default_factory=dict, description="Predicted rating of each PANAS word in title case, 1-7."
+    )
 
 
 class PredictedConversationWide(Record):
@@ -165,7 +173,7 @@ class PostConversation(Record):
         PredictedPanas(), alias="predicted_post_panas", description="The predicted PANAS after the conversation."
     )
     predicted_panas_delta: ByKey[Any] = Field(
-        {},
+        default_factory=dict,
         alias="predicted_panas_delta",
         description="Predicted change of each item; delta strategies only; not scored.",
     )

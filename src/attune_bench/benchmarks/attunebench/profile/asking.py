@@ -53,7 +53,9 @@ class ProfilePrediction(Record):
 
     conversation_id: str = Field(description="The conversation that was read.")
     em_model: str = Field(alias="em_model", description="The model that read it.")
-    predicted: ByKey[Any] = Field({}, description="Trait to value; one without a usable answer is absent.")
+    predicted: ByKey[Any] = Field(
+        default_factory=dict, description="Trait to value; one without a usable answer is absent."
+    )
 
     @property
     def id(self) -> str:
