@@ -14,12 +14,12 @@ from typing import Annotated, Any
 
 import polars as pl
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, with_config
-from pydantic_core import from_json, to_json
 from typing_extensions import TypedDict
 
 from attune_bench.entries import entry_fields, metric_entries
 from attune_bench.score_checks import check_scores
 from attune_bench.score_table import CHANCE, KEYS, UNIT_KEYS, Provenance, ScoreTable
+from attune_bench.texts import Texts
 from attune_data.io.files import check_input, write_whole
 from attune_data.issues import SourceError, shown
 from attune_data.panics import panics_as_errors
@@ -75,8 +75,7 @@ def write_score_file(table: ScoreTable, path: str | os.PathLike[str]) -> None:
     frame = rows.rename({name: f"variant.{name}" for name in choices})
     frame = frame.join(units, on="unit", how="left", maintain_order="left")
     if table.detail is not None:
-        texts = [to_json(record, inf_nan_mode="constants").decode() for record in table.detail]
-        of_row = table.values.select(*KEYS, pl.Series("detail", texts, pl.String))
+        of_row = table.values.select(*KEYS, table.detail.texts)
         frame = frame.join(of_row, on=KEYS, how="left", nulls_equal=True, maintain_order="left")
     about = {
         "format": _FORMAT,
@@ -137,7 +136,7 @@ def read_score_file(path: str | os.PathLike[str]) -> ScoreTable:
         beside = {"cluster", *of_units}
         rows = frame.select(name for name in frame.columns if name not in beside).rename(named, strict=False)
         values = rows.filter(**provenance.variant).drop(choices) if choices else rows
-        detail = tuple(from_json(text) for text in values["detail"]) if "detail" in values.columns else None
+        detail = Texts(values["detail"]) if "detail" in values.columns else None
         read = ScoreTable(
             values=values.select(*KEYS, pl.exclude(*KEYS, "detail")),
             units=units.rename(named, strict=False),

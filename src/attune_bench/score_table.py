@@ -8,15 +8,16 @@ asked; most benchmarks have none. What a metric's value is made of are its terms
 pooled counts; a unit without a value is null in all of them.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import polars as pl
 from pydantic import BaseModel, ConfigDict
 
 from attune_bench._version import __version__
+from attune_bench.texts import Texts
 from attune_data.issues import Issue
 from attune_data.text import meant, plural
 from attune_metrics.errors import MetricInputError
@@ -173,8 +174,8 @@ class ScoreTable:
         Where the scores come from.
     variants : polars.DataFrame, optional
         `values` under every choice, with a column for each choice, where the terms depend on one.
-    detail : sequence of mapping, optional
-        What the benchmark keeps of each row of `values` beyond this, as JSON objects.
+    detail : Texts, optional
+        What the benchmark keeps of each row of `values` beyond this: a sequence of JSON objects.
     """
 
     values: pl.DataFrame
@@ -182,7 +183,7 @@ class ScoreTable:
     metrics: Mapping[str, Metric]
     provenance: Provenance
     variants: pl.DataFrame | None = field(default=None, repr=False)
-    detail: Sequence[Mapping[str, Any]] | None = field(default=None, repr=False)
+    detail: Texts | None = field(default=None, repr=False)
 
     @cached_property
     def groups(self) -> tuple[tuple[str, str | None], ...]:
@@ -300,7 +301,7 @@ class ScoreTable:
             units=self.units.filter(pl.col("unit").is_in(values["unit"].implode())),
             provenance=provenance,
             variants=variants,
-            detail=None if self.detail is None else tuple(self.detail[place] for place in places),
+            detail=None if self.detail is None else self.detail.at(places),
         )
 
     def note(self, *sentences: str) -> Self:

@@ -2,7 +2,7 @@
 
 import gc
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import PurePosixPath
@@ -24,6 +24,7 @@ __all__ = [
     "Keep",
     "OnError",
     "Progress",
+    "collect",
     "gc_paused",
     "load_chosen",
     "load_records",
@@ -179,23 +180,42 @@ def load_chosen(
     if on_error not in ("report", "raise"):
         raise ValueError(f"on_error is {on_error!r}; expected 'report' or 'raise'")
     reader = Reader(kind, IssueLog() if issues is None else issues, on_error == "raise")
-    kept: dict[object, tuple[R, Document]] = {}
+    found = (
+        (record, document.name)
+        for record, document in records_of(source, reader, choose=choose, progress=progress)
+        if keep is None or keep(record, document)
+    )
+    return collect(source, kind, found, reader.issues, on_error=on_error)
+
+
+def collect(
+    source: Source, kind: Kind[R, C], found: Iterable[tuple[R, str]], issues: IssueLog, *, on_error: OnError = "report"
+) -> C:
+    """Return the collection of the records of a source: of two with one key that which counts, and all issues.
+
+    Parameters
+    ----------
+    source, kind, on_error
+        As for `load_records`.
+    found : iterable of (Record, str)
+        Every good record with the name of its document, in the order of the source.
+    issues : IssueLog
+        What was noticed while they were read, by the time that the last one is; findings are added.
+    """
+    kept: dict[object, tuple[R, str]] = {}
     with gc_paused():
-        for record, document in records_of(source, reader, choose=choose, progress=progress):
-            if keep is not None and not keep(record, document):
-                continue
-            first = kept.setdefault(kind.key(record), (record, document))
-            if first[1] is not document:
-                kept[kind.key(record)] = _counting(kind, first, (record, document), reader.issues)
+        for pair in found:
+            first = kept.setdefault(kind.key(pair[0]), pair)
+            if first is not pair:
+                kept[kind.key(pair[0])] = _counting(kind, first, pair, issues)
     records = [record for record, _ in kept.values()]
     if kind.check_all is not None:
         findings = Findings(source_name(source))
-        kind.check_all(records, len({_file(document) for _, document in kept.values()}), findings)
-        reader.issues.extend(findings.issues)
-    if on_error == "raise" and reader.issues.has_errors:
-        raise LoadError(reader.issues)
-    files = {_id(record): document.name for record, document in kept.values()}
-    return kind.collection(records, [*reader.issues], files=files)
+        kind.check_all(records, len({file_of(name) for _, name in kept.values()}), findings)
+        issues.extend(findings.issues)
+    if on_error == "raise" and issues.has_errors:
+        raise LoadError(issues)
+    return kind.collection(records, [*issues], files={_id(record): name for record, name in kept.values()})
 
 
 def records_of(
@@ -221,13 +241,11 @@ def records_of(
         raise SourceError(_of_another_kind(source, reader))
 
 
-def _counting(
-    kind: Kind[R, Any], first: tuple[R, Document], second: tuple[R, Document], issues: IssueLog
-) -> tuple[R, Document]:
+def _counting(kind: Kind[R, Any], first: tuple[R, str], second: tuple[R, str], issues: IssueLog) -> tuple[R, str]:
     """Return the record that counts, of two with one key read in this order; the other is an issue."""
     duplicate = kind.duplicate(first[0], second[0])
     counts, other = (second, first) if duplicate.second_counts else (first, second)
-    issues.append(kind.left_out(duplicate, other[0], other[1].name, counts[1].name))
+    issues.append(kind.left_out(duplicate, *other, counts[1]))
     return counts
 
 
@@ -258,16 +276,11 @@ def _place(source: Source, document: Document) -> Place | None:
     """Return where a record's file is; its folder may be known by the source only."""
     if is_dataset(source):
         return None
-    file = _file(document)
+    file = PurePosixPath(file_of(document.name))
     if len(file.parts) > 1:
         return Place(file, file.parts[-2])
     path = PurePosixPath(os.fspath(source).replace(os.sep, "/"))
     return Place(file, path.parent.name if path.name.lower().endswith(FILES) else path.name)
-
-
-def _file(document: Document) -> PurePosixPath:
-    """Return the path of a record's file within the source, without the number of its line."""
-    return PurePosixPath(file_of(document.name))
 
 
 @contextmanager

@@ -13,10 +13,11 @@ from typing_extensions import Unpack
 from attune_bench.analyses.units import per_unit
 from attune_bench.score_table import ScoreTable, kind_of_group
 from attune_bench.stats.comparability import check_within_conditions
-from attune_bench.stats.intervals import distribution_ends, interval_ends, null
+from attune_bench.stats.intervals import distribution_ends, interval_ends
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
 from attune_bench.stats.ranking import direction
 from attune_bench.stats.series import Draws, ScoreSeries, group_by_mask
+from attune_bench.undefined import null
 from attune_metrics.stats.correlation import spearman_rho_rows
 from attune_metrics.stats.resampling import bootstrap, bootstrap_distribution
 from attune_metrics.stats.statistics import point_estimate

@@ -1,24 +1,18 @@
 """Ends of intervals as reports state them: two numbers, or none and the reason."""
 
-from math import isnan
-
 import numpy as np
 
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.options import MIN_CLUSTERS, AnalysisOptions
+from attune_bench.undefined import null
 from attune_metrics.errors import MetricInputError
 from attune_metrics.stats.arrays import Floats
 from attune_metrics.stats.resampling import Interval, symmetric_levels
 from attune_metrics.stats.sums import ROUNDING
 
-__all__ = ["Ends", "distribution_ends", "interval_ends", "null", "too_few"]
+__all__ = ["Ends", "distribution_ends", "interval_ends", "too_few"]
 
 Ends = tuple[float | None, float | None, str | None]
-
-
-def null(value: float | None) -> float | None:
-    """Return the value, None for nan."""
-    return None if value is None or isnan(value) else value
 
 
 def too_few(table: ScoreTable) -> str:

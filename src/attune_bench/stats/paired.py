@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from attune_bench.stats.intervals import interval_ends, null
+from attune_bench.stats.intervals import interval_ends
 from attune_bench.stats.options import ALPHA, AnalysisOptions
 from attune_bench.stats.remarks import warn_out_of_reach
 from attune_bench.stats.series import Draws, Mask, ScoreSeries, group_by_mask
+from attune_bench.undefined import null
 from attune_data.text import plural
 from attune_metrics.errors import UndefinedMetricWarning
 from attune_metrics.stats.arrays import Floats

@@ -11,9 +11,10 @@ from typing_extensions import Unpack
 
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.comparability import check_within_conditions
-from attune_bench.stats.intervals import distribution_ends, null
+from attune_bench.stats.intervals import distribution_ends
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
 from attune_bench.stats.series import Draws, Mask, ScoreSeries
+from attune_bench.undefined import null
 from attune_metrics.errors import MetricInputError
 from attune_metrics.metric import Metric
 from attune_metrics.stats.arrays import average_ranks

@@ -24,12 +24,13 @@ import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.score_table import ScoreTable
-from attune_bench.stats.intervals import null, too_few
+from attune_bench.stats.intervals import too_few
 from attune_bench.stats.options import ALPHA, FEW, MIN_CLUSTERS, AnalysisKeywords, AnalysisOptions
 from attune_bench.stats.remarks import warn_out_of_reach
 from attune_bench.stats.series import Draws, Mask, ScoreSeries, group_by_mask
 from attune_bench.stats.summary import intervals_of
 from attune_bench.stats.traits import UNKNOWN, strata_of, unit_traits
+from attune_bench.undefined import null
 from attune_data.query import Queryable
 from attune_data.text import plural
 from attune_metrics.errors import MetricInputError

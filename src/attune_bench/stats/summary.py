@@ -9,9 +9,10 @@ import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.score_table import ScoreTable
-from attune_bench.stats.intervals import interval_ends, null
+from attune_bench.stats.intervals import interval_ends
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
 from attune_bench.stats.series import Draws, Mask, ScoreSeries, group_by_mask
+from attune_bench.undefined import null
 from attune_metrics.metric import Metric
 from attune_metrics.stats.arrays import Floats
 from attune_metrics.stats.proportions import wilson_interval

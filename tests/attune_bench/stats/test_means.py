@@ -80,7 +80,7 @@ def compare_with_zero(scores: Scores, metric: str, model: str) -> Scores:
 def shuffled(scores: Scores, seed: int) -> Scores:
     """Return the same scores in another order of rows."""
     order = Random(seed).sample(range(scores.values.height), scores.values.height)
-    detail = None if scores.detail is None else tuple(scores.detail[place] for place in order)
+    detail = None if scores.detail is None else scores.detail.at(order)
     return replace(scores, values=scores.values[order], units=scores.units.reverse(), detail=detail)
 
 

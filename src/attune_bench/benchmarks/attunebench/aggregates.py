@@ -1,6 +1,6 @@
 """The aggregates of ``scores.json``: one row per evaluated model and mode, means over its conversations."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import fsum, sqrt
 from statistics import fmean
 from typing import Any
@@ -8,42 +8,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from attune_bench.benchmarks.attunebench.conversation_score import ConversationScore, PostScore, wide_parts
 from attune_bench.benchmarks.attunebench.coverage import OUTCOMES, TASKS
-from attune_bench.benchmarks.attunebench.records import CELLS, COUNTS, IDENTITY
-from attune_bench.benchmarks.attunebench.reference import BINARY_TASKS, counts_key
+from attune_bench.benchmarks.attunebench.terms import CELLS, COUNTS, IN_COMPOSITE, MEANS, POOLED
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.series import ScoreSeries
 from attune_bench.stats.summary import coverage, points, z_scores
-from attune_metrics.attunebench import composite
 from attune_metrics.attunebench.binary import BinaryCounts
-from attune_metrics.attunebench.holistic import BRANCHES
 
-__all__ = ["IN_COMPOSITE", "MEANS", "POOLED", "aggregates", "pillars", "values_of"]
-
-POOLED = tuple(f"pooled_{counts_key(task)}" for task in BINARY_TASKS)
-IN_COMPOSITE = (
-    "avg_emotion_f1",
-    "avg_emotion_va_score",
-    "avg_binary_om_accuracy",
-    "avg_binary_human_accuracy",
-    "avg_pairwise_accuracy",
-    "panas_baseline_adjusted",
-    "q1_looking_for_score",
-    "q2_emotion_clarity_match",
-    "q3_model_fit_match",
-    "q3_follow_up_score",
-    "four_branch_normalized",
-    "composite_score",
-)
-_PILLARS = ("emotion_blend", "evaluation_quality", "holistic")
-_NOT_MEANS = (*IDENTITY, "source_file", "turn_scores", "post_score", "coverage", "calls", *POOLED)
-MEANS = (
-    *(name for name in ConversationScore.__annotations__ if name not in _NOT_MEANS),
-    *_PILLARS,
-    *(name for name in PostScore.__annotations__ if name not in ("panas_item_errors", "four_branch_per_branch")),
-    *(f"four_branch_{branch}_mae" for branch in BRANCHES),
-)
+__all__ = ["aggregates"]
 
 
 def aggregates(scores: ScoreTable) -> list[dict[str, Any]]:
@@ -97,28 +69,6 @@ def aggregates(scores: ScoreTable) -> list[dict[str, Any]]:
         row["composite_z"] = z[place]
         rows.append(row)
     return rows
-
-
-def pillars(record: Mapping[str, Any]) -> dict[str, float | None]:
-    """Return the three pillars of a conversation's composite, each 0 to 1; null where the composite is."""
-    post = record["post_score"]
-    values: dict[str, float | None] = {
-        "emotion_blend": composite.emotion_blend(record["avg_emotion_f1"], record["avg_emotion_va_score"]),
-        "evaluation_quality": composite.evaluation_quality(
-            om_accuracy=record["avg_binary_om_accuracy"],
-            human_accuracy=record["avg_binary_human_accuracy"],
-            pairwise_accuracy=record["avg_pairwise_accuracy"],
-        ),
-        "holistic": post and composite.holistic(**wide_parts(post)),
-    }
-    return values
-
-
-def values_of(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return every number of a conversation that has a mean over conversations, under the names of `MEANS`."""
-    post = record["post_score"] or {}
-    errors = post.get("four_branch_per_branch", {})
-    return {**record, **pillars(record), **post, **{f"four_branch_{name}_mae": error for name, error in errors.items()}}
 
 
 def _pool(counts: pl.DataFrame) -> dict[str, Any] | None:

@@ -20,7 +20,7 @@ from attune_bench.benchmarks.attunebench.reference import (
     panas_form,
 )
 from attune_bench.benchmarks.attunebench.values import Count, Number, OfCounts
-from attune_bench.stats.intervals import null
+from attune_bench.undefined import null
 from attune_data import Run, RunTurn
 from attune_data.attunebench.run import PostConversation
 from attune_metrics.attunebench import composite, holistic, phrasing

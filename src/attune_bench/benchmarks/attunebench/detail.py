@@ -1,14 +1,16 @@
 """What scores of this benchmark keep beyond their values: the record of every run, turn by turn."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
 
 from attune_bench.benchmarks.attunebench.conversation_score import TurnScore
-from attune_bench.benchmarks.attunebench.records import CELLS, COUNTED, COUNTS, IDENTITY
+from attune_bench.benchmarks.attunebench.records import COUNTED
+from attune_bench.benchmarks.attunebench.terms import CELLS, COUNTS, IDENTITY
 from attune_bench.score_table import KEYS, ScoreTable
 from attune_bench.stats.series import ScoreSeries
+from attune_bench.texts import Texts
 from attune_metrics.errors import MetricInputError
 
 __all__ = ["record_grid", "records_of", "turn_frame"]
@@ -16,7 +18,7 @@ __all__ = ["record_grid", "records_of", "turn_frame"]
 Record = Mapping[str, Any]
 
 
-def records_of(scores: ScoreTable) -> Sequence[Record]:
+def records_of(scores: ScoreTable) -> Texts:
     """Return the record of every run, with the keys of ``scores.json``.
 
     Raises

@@ -13,7 +13,7 @@ from typing import Any
 
 from attune_bench.benchmarks.attunebench.conversation_score import wide_parts
 from attune_bench.benchmarks.attunebench.reference import Truth, TurnTruth
-from attune_bench.stats.intervals import null
+from attune_bench.undefined import null
 from attune_data import load_codebook
 from attune_metrics.attunebench import composite, holistic
 from attune_metrics.attunebench.binary import PreparedAnswers

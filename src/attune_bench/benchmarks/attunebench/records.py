@@ -6,17 +6,13 @@ from typing import NotRequired
 from pydantic import ConfigDict, with_config
 from typing_extensions import TypedDict
 
-from attune_bench.benchmarks.attunebench.conversation_score import (
-    AVERAGED,
-    CountScores,
-)
+from attune_bench.benchmarks.attunebench.conversation_score import AVERAGED
 from attune_bench.benchmarks.attunebench.reference import BINARY_TASKS, counts_key
+from attune_bench.benchmarks.attunebench.terms import CELLS, COUNTS
 from attune_bench.score_table import GroupSettings
 from attune_data import Issue
 
-__all__ = ["CELLS", "COUNTED", "COUNTS", "IDENTITY", "TURN_KEYS", "Metadata"]
-
-IDENTITY = ("conversationId", "participant_id", "em_model", "mode")
+__all__ = ["COUNTED", "TURN_KEYS", "Metadata"]
 
 
 @with_config(ConfigDict(extra="allow"))
@@ -41,8 +37,6 @@ class Metadata(TypedDict):
     runs: NotRequired[str]
 
 
-COUNTS = tuple(CountScores.__annotations__)
-CELLS = ("tp", "tn", "fp", "fn")
 COUNTED = tuple(map(counts_key, BINARY_TASKS))
 TURN_KEYS: Mapping[str, str] = {
     **{f"avg_{name}": name for name in AVERAGED},

@@ -8,14 +8,15 @@ from typing import Any
 
 import polars as pl
 from pydantic import TypeAdapter, ValidationError
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 from typing_extensions import TypedDict
 
 from attune_bench.benchmarks.attunebench.aggregates import aggregates
 from attune_bench.benchmarks.attunebench.conversation_score import ConversationScore
 from attune_bench.benchmarks.attunebench.detail import records_of, turn_frame
-from attune_bench.benchmarks.attunebench.records import IDENTITY, TURN_KEYS, Metadata
+from attune_bench.benchmarks.attunebench.records import TURN_KEYS, Metadata
 from attune_bench.benchmarks.attunebench.table import METRICS, chance_by_unit, provenance_of, scores_of
+from attune_bench.benchmarks.attunebench.terms import IDENTITY
 from attune_bench.score_checks import Range, check_numbers, check_scores
 from attune_bench.score_table import KEYS
 from attune_bench.scores import Scores
@@ -63,8 +64,17 @@ def write_scores_json(scores: Scores, path: str | os.PathLike[str]) -> None:
         **{name: value for name in _HASHES if (value := getattr(held, name)) is not None},
         **(held.model_extra or {}).get("metadata", {}),
     }
-    content = {"metadata": metadata, "conversations": records_of(scores), "aggregates": aggregates(scores)}
-    write_whole(target, [to_json(content, inf_nan_mode="strings")])
+    write_whole(target, _parts(metadata, scores))
+
+
+def _parts(metadata: Mapping[str, Any], scores: Scores) -> Iterator[bytes]:
+    """Yield the file in parts: the records of runs are text already, and may be most of the memory."""
+    yield b'{"metadata":' + to_json(metadata, inf_nan_mode="strings") + b',"conversations":['
+    for place, text in enumerate(records_of(scores).texts):
+        # A text has nan as NaN, for which JSON has no number.
+        own = to_json(from_json(text), inf_nan_mode="strings") if "NaN" in text else text.encode()
+        yield b"," * (place > 0) + own
+    yield b'],"aggregates":' + to_json(aggregates(scores), inf_nan_mode="strings") + b"}"
 
 
 def read_scores_json(path: str | os.PathLike[str]) -> Scores:

@@ -5,20 +5,19 @@ from typing import Any
 
 import polars as pl
 
-from attune_bench.benchmarks.attunebench.aggregates import MEANS, POOLED, values_of
 from attune_bench.benchmarks.attunebench.conversation_score import ConversationScore
-from attune_bench.benchmarks.attunebench.coverage import OUTCOMES, TASKS
 from attune_bench.benchmarks.attunebench.expected import EXPECTED
-from attune_bench.benchmarks.attunebench.records import CELLS, COUNTS
 from attune_bench.benchmarks.attunebench.run_settings import DECISIVE
+from attune_bench.benchmarks.attunebench.terms import CELLS, COUNTS, MEANS, POOLED, columns_of
 from attune_bench.score_table import CHANCE, KEYS, Provenance, ScoreTable
 from attune_bench.scores import Scores
+from attune_bench.texts import Texts
 from attune_data.matching import text_key
 from attune_metrics.catalog import CATALOG
 from attune_metrics.errors import MetricInputError
 from attune_metrics.metric import Metric
 
-__all__ = ["METRICS", "chance_by_unit", "provenance_of", "scores_of"]
+__all__ = ["METRICS", "chance_by_unit", "frame_of", "provenance_of", "scores_from", "scores_of"]
 
 _SCORED = {*MEANS, *(f"{name}.{score}" for name in POOLED for score in COUNTS if score not in CELLS), "composite_z"}
 
@@ -66,46 +65,49 @@ def scores_of(
     MetricInputError
         Where two records are of one conversation, model and mode, or one conversation is by two participants.
     """
-    participants = _participants(records)
-    columns = {
-        "model": [record["em_model"] for record in records],
-        "condition": [record["mode"] for record in records],
-        "unit": [record["conversationId"] for record in records],
-    }
-    values = [_values(record) for record in records]
-    terms: dict[str, list[Any]] = {name: [of_record.get(name) for of_record in values] for name in MEANS}
-    for name in POOLED:
-        for cell in CELLS:
-            terms[f"{name}.{cell}"] = [counts and counts[cell] for counts in (of.get(name) for of in values)]
-    for task in TASKS:
-        for part in ("present", "expected"):
-            counts = [record.get("coverage", {}).get(task) for record in records]
-            terms[f"coverage.{task}.{part}"] = [count and count[part] for count in counts]
-    calls: list[Mapping[str, Any] | None] = [record.get("calls") for record in records]
-    for outcome in OUTCOMES:
-        terms[f"calls.{outcome}"] = [of_record and of_record[outcome] for of_record in calls]
-    frame = pl.DataFrame(
-        columns | terms, schema={**dict.fromkeys(KEYS, pl.String), **dict.fromkeys(terms, pl.Float64)}, strict=False
-    )
+    frame = frame_of(columns_of(records))
     repeated = frame.filter(pl.struct(KEYS).is_duplicated())
     for model, mode, unit in repeated.select(KEYS).head(1).iter_rows():
         raise MetricInputError(
             f"two records of conversation {unit!r}, model {model!r}, mode {mode!r}; leave one of them out"
         )
+    return scores_from(frame, Texts.of(records), _participants(records), provenance, chance or {})
+
+
+def frame_of(columns: Mapping[str, Sequence[Any]]) -> pl.DataFrame:
+    """Return the columns that `attune_bench.benchmarks.attunebench.terms.columns_of` gives as a frame of scores."""
+    schema = {name: pl.String if name in KEYS else pl.Float64 for name in columns}
+    return pl.DataFrame(columns, schema=schema, strict=False)
+
+
+def scores_from(
+    values: pl.DataFrame,
+    detail: Texts,
+    participants: Mapping[str, str | None],
+    provenance: Provenance,
+    chance: Mapping[str, Mapping[str, float | None]],
+) -> Scores:
+    """Return scores from their parts.
+
+    Parameters
+    ----------
+    values : polars.DataFrame
+        As in `Scores`.
+    detail : Texts
+        The record of each row.
+    participants : mapping of str to (str or None)
+        The participant of each conversation that is in `values`, by its id.
+    provenance : Provenance
+        Where the scores come from.
+    chance : mapping of str to mapping
+        What random answers score, by conversation and metric.
+    """
     units = pl.DataFrame(
         {"unit": sorted(participants), "cluster": [participants[unit] for unit in sorted(participants)]},
         schema={"unit": pl.String, "cluster": pl.String},
     )
-    units = units.hstack(_chance(chance or {}, units["unit"]))
-    return Scores(values=frame, units=units, metrics=METRICS, provenance=provenance, detail=tuple(records))
-
-
-def _values(record: ConversationScore) -> dict[str, Any]:
-    try:
-        return values_of(record)
-    except MetricInputError as error:
-        of = f"conversation {record['conversationId']!r}, model {record['em_model']!r}, mode {record['mode']!r}"
-        raise MetricInputError(f"{of}: {error}") from None
+    units = units.hstack(_chance(chance, units["unit"]))
+    return Scores(values=values, units=units, metrics=METRICS, provenance=provenance, detail=detail)
 
 
 def _chance(known: Mapping[str, Mapping[str, float | None]], units: Iterable[str]) -> pl.DataFrame:

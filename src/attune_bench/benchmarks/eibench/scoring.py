@@ -24,7 +24,7 @@ from attune_bench.fingerprint import fingerprint
 from attune_bench.score_table import KEYS, GroupSettings, Provenance
 from attune_bench.scores import Scores
 from attune_bench.stats.comparability import group_settings
-from attune_bench.stats.intervals import null
+from attune_bench.undefined import null
 from attune_data.eibench.scenario import SCENES, Episode, Scenario
 from attune_data.text import plural
 from attune_metrics.catalog import CATALOG

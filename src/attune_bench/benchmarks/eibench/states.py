@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 
 from attune_bench.benchmarks.eibench.scoring import check_episodes, failure_of
-from attune_bench.stats.intervals import null
 from attune_bench.stats.options import MIN_CLUSTERS, AnalysisOptions
 from attune_bench.stats.remarks import OneWarning
+from attune_bench.undefined import null
 from attune_data.eibench.scenario import SCENES, Episode, Scenario
 from attune_data.eibench.tables import episode_builder
 from attune_metrics.stats.resampling import Method, bootstrap, draw_resamples

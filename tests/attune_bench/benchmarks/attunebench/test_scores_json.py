@@ -16,6 +16,7 @@ from attune_bench import Scores, score
 from attune_bench._version import __version__
 from attune_bench.benchmarks.attunebench.aggregates import aggregates
 from attune_bench.benchmarks.attunebench.detail import records_of
+from attune_bench.benchmarks.attunebench.table import provenance_of
 from attune_data import Conversation, Run, SourceError, load, load_runs
 from attune_metrics import MetricInputError
 
@@ -177,7 +178,7 @@ def test_content_that_is_no_json_leaves_the_old_file(make_scores: Make, tmp_path
     target.write_text("old")
     scores = make_scores()
     with pytest.raises(ValueError, match="serialize"):
-        replace(scores, detail=[{"em_model": object()}]).write(target)
+        replace(scores, provenance=provenance_of(protocol="documented", metadata={"own": object()})).write(target)
     assert [path.name for path in tmp_path.iterdir()] == ["scores.json"]
     assert target.read_text() == "old"
 

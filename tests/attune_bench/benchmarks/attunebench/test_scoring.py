@@ -308,7 +308,7 @@ def test_a_run_that_cannot_be_scored_is_an_issue(
 
 def test_nothing_to_score(make_conversation: MakeConversation) -> None:
     scores = score([make_conversation()], [])
-    assert (records_of(scores), aggregates(scores), scores.provenance.issues) == ((), [], ())
+    assert (list(records_of(scores)), aggregates(scores), scores.provenance.issues) == ([], [], ())
     assert scores.summary(resamples=1).is_empty()
 
 

@@ -6,11 +6,11 @@ from types import MappingProxyType
 
 from attune_bench.analyses import ANALYSES as GENERAL
 from attune_bench.analyses.analysis import Analysis
-from attune_bench.benchmarks.attunebench.aggregates import IN_COMPOSITE
 from attune_bench.benchmarks.attunebench.analyses.drift import DRIFTING, turn_drift
 from attune_bench.benchmarks.attunebench.analyses.gaps import branch_errors, perspective_gap, phrasing_gap
 from attune_bench.benchmarks.attunebench.analyses.groups import diagnosis_groups
 from attune_bench.benchmarks.attunebench.analyses.questions import question_agreement
+from attune_bench.benchmarks.attunebench.terms import IN_COMPOSITE
 
 __all__ = [
     "ANALYSES",

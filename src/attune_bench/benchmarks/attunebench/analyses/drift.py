@@ -13,12 +13,13 @@ import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.benchmarks.attunebench.detail import record_grid
-from attune_bench.benchmarks.attunebench.records import CELLS, TURN_KEYS
+from attune_bench.benchmarks.attunebench.records import TURN_KEYS
+from attune_bench.benchmarks.attunebench.terms import CELLS
 from attune_bench.score_table import ScoreTable
-from attune_bench.stats.intervals import null
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
 from attune_bench.stats.paired import TESTED, paired, tested
 from attune_bench.stats.series import Draws, ScoreSeries
+from attune_bench.undefined import null
 from attune_metrics.errors import MetricInputError
 from attune_metrics.stats.arrays import Floats
 from attune_metrics.stats.statistics import point_estimate

@@ -7,7 +7,7 @@ neither side. A participant with two diagnoses is in both groups, so that groups
 import polars as pl
 from typing_extensions import Unpack
 
-from attune_bench.benchmarks.attunebench.aggregates import IN_COMPOSITE
+from attune_bench.benchmarks.attunebench.terms import IN_COMPOSITE
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
 from attune_bench.stats.subgroups import subgroups

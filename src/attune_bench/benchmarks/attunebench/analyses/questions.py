@@ -13,9 +13,10 @@ from typing_extensions import Unpack
 from attune_bench.benchmarks.attunebench.conversation_score import hp_asked
 from attune_bench.benchmarks.attunebench.reference import BINARY_TASKS, Truth, prepare_truth
 from attune_bench.score_table import KEYS, ScoreTable
-from attune_bench.stats.intervals import interval_ends, null
+from attune_bench.stats.intervals import interval_ends
 from attune_bench.stats.options import AnalysisOptions, SamplingKeywords
 from attune_bench.stats.series import Draws, ScoreSeries
+from attune_bench.undefined import null
 from attune_data import Conversation, Run
 from attune_data.attunebench.codebook import load_codebook
 from attune_metrics.attunebench.protocol import DOCUMENTED, get_protocol
