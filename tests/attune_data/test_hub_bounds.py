@@ -145,6 +145,17 @@ def test_large_pages_are_bounded_together(
     assert len(hub.requests) == 1 + 4
 
 
+@pytest.mark.parametrize("entries", [[], [listed()], [listed(path="x.txt")], [listed(size=10**12)]])
+def test_a_wrong_list_is_not_kept(entries: list[Json], hub: HubServer, data: dict[str, bytes]) -> None:
+    wrong(hub, TREE, answer(json.dumps(entries).encode()))
+    assert failure()
+    hub.fail = lambda _method, _path: None
+    assert len(load("hf://lab/data")) == len(data)
+    hub.requests.clear()
+    assert len(load("hf://lab/data")) == len(data)
+    assert not any("/tree/" in path for _, path in hub.requests)
+
+
 def test_many_files(hub: HubServer, data: dict[str, bytes], monkeypatch: pytest.MonkeyPatch) -> None:
     assert data
     monkeypatch.setattr(hub_module, "FILES_LIMIT", 10)

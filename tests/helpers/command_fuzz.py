@@ -152,8 +152,9 @@ def _value(parameter: click.Parameter, benchmark: str, rng: Random, files: Path)
         return str(rng.choice(parameter.type.choices))
     if name == "benchmark":
         return benchmark or rng.choice(_ODD)
-    value = rng.choice(_BENCHMARKS[benchmark].get(name) or _OTHERS.get(name) or ("1", "2"))
-    return str(files / value) if name in _FILES else value
+    known = _BENCHMARKS[benchmark].get(name) or _OTHERS.get(name)
+    value = rng.choice(known or ("1", "2"))
+    return str(files / value) if known and name in _FILES else value
 
 
 def _wrong(value: str, rng: Random, files: Path) -> str:

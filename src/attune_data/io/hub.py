@@ -4,7 +4,7 @@ import re
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from attune_data.io import limits
@@ -32,7 +32,8 @@ _NOT_IN_NAMES = re.compile(r"[\\\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 class Listing:
     """The files of a commit at or below an address, by their paths from there; `note` says where it is not current.
 
-    Of a file the one path is ``""``. The `problems` are those files that cannot be read.
+    Of a file the one path is ``""``. The `problems` are those files that cannot be read. The list of the whole commit
+    is `unproven` while it is not in the cache: it is kept once files have come as it states them.
     """
 
     address: Address
@@ -40,6 +41,7 @@ class Listing:
     files: Mapping[str, File]
     problems: list[Document]
     note: str | None
+    unproven: Mapping[str, File] | None = None
 
     def fetch(self, names: Sequence[str]) -> dict[str, Path]:
         """Bring files into the cache, those that are there already excepted; return where each is, by name.
@@ -72,6 +74,8 @@ class Listing:
             )
         if missing:
             _download(self.address, self.commit, missing, cache)
+        if self.unproven is not None:
+            cache.keep_files(self.commit, self.unproven)
         found = {}
         for name, path in paths.items():
             cache.make_link(self.commit, path, self.files[name])
@@ -137,7 +141,7 @@ def _listing(address: Address, cache: Cache) -> Listing:
     if is_offline():
         raise _not_cached(address)
     problems: list[Problem] = []
-    note = None
+    note = unproven = None
     with asking(address) as hub:
         if commit is None or commit != revision:
             try:
@@ -149,11 +153,10 @@ def _listing(address: Address, cache: Cache) -> Listing:
                 note = f"the Hub {error}; read from the cache as it was when last asked for, commit {commit}"
         if files is None:
             files, problems = _listed(hub, commit)
-            if not problems:
-                cache.keep_files(commit, files)
+            unproven = None if problems else files
         if commit != revision:
             cache.keep_commit(revision, commit)
-    return _below(address, commit, files, problems, note)
+    return replace(_below(address, commit, files, problems, note), unproven=unproven)
 
 
 def _not_cached(address: Address) -> SourceError:
