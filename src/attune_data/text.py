@@ -163,7 +163,7 @@ def labelled(rows: Iterable[tuple[str, str]], columns: int, *, hanging: Collecti
 def without_surrogates(value: Any) -> Any:
     """Replace halves of surrogate pairs in the texts of a parsed JSON value by U+FFFD."""
     if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, list):
         return [without_surrogates(item) for item in value]
     if isinstance(value, dict):

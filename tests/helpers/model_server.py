@@ -103,6 +103,7 @@ class ModelServer:
         self.bodies: list[Json] = []
         self.headers = b""
         self.calls = 0
+        self.connections = 0
         self.under_way = 0
         self.most_under_way = 0
         self._keeps = True
@@ -148,6 +149,7 @@ class ModelServer:
     def _accept(self, listener: socket.socket) -> None:
         with suppress(OSError):  # A client that is gone already.
             connection, _ = listener.accept()
+            self.connections += 1
             task = self._loop.create_task(self._connected(connection))
             self._connections.add(task)
             task.add_done_callback(self._connections.discard)

@@ -60,6 +60,7 @@ class Cache:
         self._paid: list[Response] = []
         self._reserved: list[float] = []
         self._waiting: list[bytes] = []
+        self._next: asyncio.Task[None] | None = None
         self._turn = asyncio.Lock()
         self._damage: CacheError | None = None
         try:
@@ -110,16 +111,17 @@ class Cache:
 
     async def _put(self, entry: dict[str, Any]) -> None:
         self._waiting.append(json.dumps(entry).encode() + b"\n")
-        await asyncio.shield(self._write())
+        if self._next is None:
+            self._next = asyncio.create_task(self._write())
+        await asyncio.shield(self._next)
 
     async def _write(self) -> None:
         """Write what waits; responses that arrive during one fsync share the next."""
         async with self._turn:
+            self._next = None
             if self._damage is not None:
                 raise self._damage
             lines, self._waiting = b"".join(self._waiting), []
-            if not lines:
-                return
             try:
                 await asyncio.to_thread(self._append, lines)
             except OSError as error:

@@ -52,10 +52,12 @@ class CachedClient:
         if decoding.seed is not None:  # The same seed would give the same answer again.
             decoding = replace(decoding, seed=decoding.seed + attempt)
 
-        async def record(sent: Call, response: Response) -> None:
-            await self._cache.add(self._key(sent, attempt, job, decoding), response)
+        key = self._key(call, attempt, job, decoding)
 
-        cached = self._cache.get(self._key(call, attempt, job, decoding))
+        async def record(sent: Call, response: Response) -> None:
+            await self._cache.add(key if sent is call else self._key(sent, attempt, job, decoding), response)
+
+        cached = self._cache.get(key)
         if cached is not None and cached.finish_reason == "error" and attempt:
             cached = None  # The job failed for it; the server may be well again.
         response = cached

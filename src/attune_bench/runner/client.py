@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -102,17 +103,23 @@ class Client:
         self._refusal = ""
         self._failures = 0
         self._answered = False
-        self._http = httpx2.AsyncClient(
+        is_remote = not endpoint.is_loopback  # A proxy does not reach this machine's own servers.
+        # A connection each, as a pool of several looks at all of them, twice for each request.
+        self._connect = partial(
+            httpx2.AsyncClient,
             headers={"Content-Type": "application/json", "Accept-Encoding": "identity", **dict(endpoint.headers)},
-            timeout=httpx2.Timeout(call_timeout),
-            limits=httpx2.Limits(max_connections=concurrency, max_keepalive_connections=concurrency),
+            timeout=httpx2.Timeout(None, connect=call_timeout),  # A try has a timeout of its own.
+            limits=httpx2.Limits(max_connections=1),
             follow_redirects=False,
-            trust_env=not endpoint.is_loopback,  # A proxy does not reach this machine's own servers.
+            trust_env=is_remote,
+            verify=httpx2.create_ssl_context(trust_env=is_remote),
         )
+        self._idle = [self._connect()]  # One at once: a proxy that cannot be used is an error before any call.
         self._error = httpx2.HTTPError
-        self._url = f"{endpoint.url}/chat/completions"
+        url = f"{endpoint.url}/chat/completions"
+        self._url = httpx2.URL(url)
         # The query may contain a secret; as a part of the URL it would be in httpx2's log.
-        target = urlsplit(self._url).path + (f"?{endpoint.query}" if endpoint.query else "")
+        target = urlsplit(url).path + (f"?{endpoint.query}" if endpoint.query else "")
         self._extensions = {"target": target.encode()}
 
     async def __aenter__(self) -> Self:
@@ -129,7 +136,8 @@ class Client:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            await self._http.aclose()
+            for http in self._idle:
+                await http.aclose()
         finally:
             for name in _LOGGERS:
                 logging.getLogger(name).removeFilter(self._redact)
@@ -276,11 +284,12 @@ class Client:
         """Send a request once and read what comes."""
         body = json.dumps(self._body(call, decoding)).encode()
         data, loop = bytearray(), asyncio.get_running_loop()
+        http = self._idle.pop() if self._idle else self._connect()
         began = loop.time()
         try:
             async with (
                 asyncio.timeout(self._timeout),
-                self._http.stream("POST", self._url, content=body, extensions=dict(self._extensions)) as response,
+                http.stream("POST", self._url, content=body, extensions=dict(self._extensions)) as response,
             ):
                 async for piece in response.aiter_bytes():
                     data += piece
@@ -294,6 +303,8 @@ class Client:
             unsent = name in ("ConnectError", "ConnectTimeout")
             reason = "no connection" if unsent else f"the connection broke ({name})"
             return Fault(reason, retried=True, charged=not unsent)
+        finally:
+            self._idle.append(http)
         seconds = round(loop.time() - began, 3)
         found = read_response(
             data,

@@ -118,6 +118,30 @@ def test_a_response_is_on_disk_before_add_returns(tmp_path: Path, monkeypatch: p
     asyncio.run(add())
 
 
+def test_a_response_waits_for_the_sync_that_it_shares_with_others_and_for_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, synced, fsync = tmp_path / "cache", [], os.fsync
+
+    def note(file: int) -> None:
+        fsync(file)
+        synced.append(len(path.read_bytes().splitlines()))
+
+    async def add() -> None:
+        async with Cache(path) as cache:
+
+            async def one_after_another(name: str) -> None:
+                for n in range(5):
+                    await cache.add(f"{name}{n}", ONE)
+
+            await asyncio.gather(*map(one_after_another, "abcdefgh"))
+
+    monkeypatch.setattr(os, "fsync", note)
+    asyncio.run(add())
+    # The eight go on together, each time that what all of them added is on disk.
+    assert synced == [8, 16, 24, 32, 40]
+
+
 def test_a_response_is_kept_though_the_caller_is_cancelled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, write_all = tmp_path / "cache", os.write
 

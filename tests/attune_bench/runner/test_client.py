@@ -94,6 +94,30 @@ def test_eight_failures_in_a_row_are_the_end_and_an_answer_between_them_is_not()
     assert "gave up on this server" in came[8]
 
 
+@pytest.mark.parametrize(("concurrency", "connections"), [(1, 1), (4, 4), (50, 10)])
+def test_as_many_connections_are_made_as_calls_are_under_way_at_once(concurrency: int, connections: int) -> None:
+    async def keep(_sent: Call, _answer: Response) -> None:
+        pass
+
+    async def ask_in_waves(server: ModelServer) -> None:
+        async with Client(Endpoint("openai-compatible", server.url), concurrency=concurrency) as asked:
+            for _ in range(3):
+                calls = (asked.request(call(str(n)), Decoding(None, None, 10), keep) for n in range(10))
+                await asyncio.gather(*calls)
+
+    # The calls of a wave begin together, as far as there are places; those after them need no further connection.
+    with ModelServer() as server:
+        asyncio.run(ask_in_waves(server))
+        assert (server.calls, server.connections) == (30, connections)
+
+
+@pytest.mark.usefixtures("waits")
+def test_a_connection_that_broke_is_made_anew() -> None:
+    with ModelServer(lambda number, _body: "reset" if number == 2 else None) as server:
+        assert all(isinstance(answer, Response) for answer in ask(server, *"abcd"))
+        assert (server.calls, server.connections) == (5, 2)
+
+
 def test_a_proxy_is_not_asked_for_a_server_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:1")
