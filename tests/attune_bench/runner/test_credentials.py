@@ -99,7 +99,8 @@ def test_a_proxy_of_the_environment_is_used_for_other_machines(call: Invoke, mon
     tunnels = [one for one in sent if one.startswith(b"CONNECT models.invalid:443")]
     assert plain
     assert tunnels
-    assert len(plain) + len(tunnels) == len(sent)
+    # A call whose time was up before anything was sent leaves a connection without a request.
+    assert len(plain) + len(tunnels) == len([one for one in sent if one])
     assert not any(KEY.encode() in one for one in tunnels), "with TLS the proxy sees the name of the server alone"
 
 
