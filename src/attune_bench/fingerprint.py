@@ -3,12 +3,13 @@
 import json
 from collections.abc import Iterable
 from functools import cache
+from hashlib import sha256
 
 from attune_data.codebook import codebook_folder
 from attune_data.record import Record
-from attune_metrics.signature import hash_records
+from attune_metrics.signature import hash_digests, hash_records
 
-__all__ = ["canonical", "codebook_hash", "fingerprint"]
+__all__ = ["canonical", "codebook_hash", "digest", "fingerprint"]
 
 
 def fingerprint(records: Iterable[Record]) -> str:
@@ -21,8 +22,12 @@ def fingerprint(records: Iterable[Record]) -> str:
     >>> fingerprint(conversations) == fingerprint(reversed(conversations))
     True
     """
-    contents = (record.model_dump(mode="json", by_alias=True, exclude_unset=True) for record in records)
-    return hash_records(map(canonical, contents))
+    return hash_digests(map(digest, records))
+
+
+def digest(record: Record) -> bytes:
+    """Return the hash of a record, whatever the order of the keys in its file."""
+    return sha256(canonical(record.model_dump(mode="json", by_alias=True, exclude_unset=True))).digest()
 
 
 def canonical(value: object) -> bytes:

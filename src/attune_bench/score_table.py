@@ -11,12 +11,13 @@ pooled counts; a unit without a value is null in all of them.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal, Self
+from typing import Self
 
 import polars as pl
 from pydantic import BaseModel, ConfigDict
 
 from attune_bench._version import __version__
+from attune_bench.group_settings import GroupSettings
 from attune_bench.texts import Texts
 from attune_data.issues import Issue
 from attune_data.text import meant, plural
@@ -28,10 +29,8 @@ __all__ = [
     "CHANCE",
     "KEYS",
     "UNIT_KEYS",
-    "GroupSettings",
     "Provenance",
     "ScoreTable",
-    "kind_of_group",
     "term_columns",
 ]
 
@@ -43,47 +42,6 @@ UNIT_KEYS = ("unit", "cluster")
 
 CHANCE = "chance."
 """How columns of `ScoreTable.units` begin that have what random answers score on average, by metric."""
-
-
-GroupKind = Literal["model", "person", "baseline"]
-
-
-def kind_of_group(model: str) -> GroupKind:
-    """Return what a row of scores is of, as the name tells: ``baseline/...``, ``human/...``, or else a model.
-
-    Examples
-    --------
-    >>> [kind_of_group(name) for name in ("vendor/model", "human/ann", "baseline/prior")]
-    ['model', 'person', 'baseline']
-    """
-    kinds: dict[str, GroupKind] = {"baseline": "baseline", "human": "person"}
-    return kinds.get(model.partition("/")[0], "model")
-
-
-class GroupSettings(BaseModel):
-    """The settings of the runs of one model under one condition, as their files record them.
-
-    Attributes
-    ----------
-    model : str
-        The model.
-    condition : str, optional
-        The condition.
-    settings : dict of str to tuple
-        By the name of a setting, the values found, sorted; None where a file does not record it. A setting that does
-        not apply to any of the files is left out.
-
-    Examples
-    --------
-    >>> GroupSettings(model="vendor/model", settings={"temperature": (0.0,)}).settings["temperature"]
-    (0.0,)
-    """
-
-    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
-
-    model: str
-    condition: str | None = None
-    settings: dict[str, tuple[str | int | float | None, ...]] = {}
 
 
 class Provenance(BaseModel):

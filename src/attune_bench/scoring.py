@@ -34,7 +34,7 @@ def score(
         Whose scoring: a name in the registry, ``module:NAME`` of somebody else's, or its entry; by default that of the
         benchmark whose records these are.
     progress : callable, optional
-        Called with the number of results scored so far.
+        Called with the number of results scored so far, after some at a time.
     **options
         What the benchmark's own scoring takes, such as ``protocol``.
 

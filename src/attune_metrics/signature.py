@@ -21,7 +21,7 @@ from urllib.parse import quote, unquote
 
 from attune_metrics.errors import MetricInputError
 
-__all__ = ["Signature", "hash_records"]
+__all__ = ["Signature", "hash_digests", "hash_records"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,4 +219,15 @@ def hash_records(records: Iterable[bytes]) -> str:
             guess = "; encode it as UTF-8" if isinstance(record, str) else ""
             raise MetricInputError(f"record {position} is {type(record).__name__}, not bytes{guess}")
         digests.append(sha256(record).digest())
+    return hash_digests(digests)
+
+
+def hash_digests(digests: Iterable[bytes]) -> str:
+    """Return what `hash_records` does, from the SHA-256 digest of each record.
+
+    Examples
+    --------
+    >>> hash_digests([sha256(b"{}").digest()]) == hash_records([b"{}"])
+    True
+    """
     return sha256(b"".join(sorted(digests))).hexdigest()[:32]

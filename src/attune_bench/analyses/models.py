@@ -11,7 +11,8 @@ import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.analyses.units import per_unit
-from attune_bench.score_table import ScoreTable, kind_of_group
+from attune_bench.group_settings import kind_of_group
+from attune_bench.score_table import ScoreTable
 from attune_bench.stats.comparability import check_within_conditions
 from attune_bench.stats.intervals import distribution_ends, interval_ends
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
@@ -31,7 +32,7 @@ _MIN_MODELS = 6
 def metric_correlation(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
     """Return Spearman's correlation between every two metrics, across the models of a condition.
 
-    Baselines and people, see `attune_bench.score_table.kind_of_group`, are no models and left out.
+    Baselines and people, see `attune_bench.group_settings.kind_of_group`, are no models and left out.
 
     Parameters
     ----------

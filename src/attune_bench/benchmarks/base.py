@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from attune_data.references import Reference
 
-__all__ = ["PROMPTS_OPTION", "Benchmark", "Choice", "Command", "Option", "ScoresFormat", "temperature"]
+__all__ = ["PROMPTS_OPTION", "Benchmark", "Choice", "Command", "Option", "ScoresFormat", "Streaming", "temperature"]
 
 Verb = Literal["score", "run"]
 
@@ -127,6 +127,28 @@ class ScoresFormat:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Streaming:
+    """How results are scored some at a time, for a benchmark that scores each by itself.
+
+    Attributes
+    ----------
+    scorer : Reference
+        ``scorer(data, **options)`` from records by id; its ``score(results, digests)`` gives what is kept of some
+        results and their hashes, which is small and can be pickled.
+    kept_data, kept_result : Reference
+        ``kept(record, digest)``: a record with only what its kind needs to tell which of two with one key counts.
+    join : Reference
+        ``join(scorer, results, scored) -> Scores``: `results` as `kept_result` gives them, `scored` for each what
+        ``score`` gave and its place in it.
+    """
+
+    scorer: Reference
+    kept_data: Reference
+    kept_result: Reference
+    join: Reference
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Benchmark:
     """A benchmark.
 
@@ -144,6 +166,8 @@ class Benchmark:
         The kind of record that is scored.
     score : Reference
         ``score(data, results, *, progress=None, **options) -> Scores``; without `data`, ``score(results, ...)``.
+    streaming : Streaming, optional
+        The same for results that are scored while they are read.
     options : tuple of Option
         What its commands take beside those of all benchmarks.
     choices : tuple of Choice
@@ -174,6 +198,7 @@ class Benchmark:
     data: Reference = None
     results: Reference
     score: Reference
+    streaming: Streaming | None = None
     options: tuple[Option, ...] = ()
     choices: tuple[Choice, ...] = ()
     task: Reference = None

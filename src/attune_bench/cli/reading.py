@@ -23,6 +23,7 @@ from attune_metrics.errors import MetricInputError
 __all__ = [
     "benchmark_of",
     "benchmarks_by_kind",
+    "check_usable",
     "first_issue",
     "kind_of",
     "kind_of_source",
@@ -125,11 +126,16 @@ def read_all(kind: Kind[Any, Any], sources: Sequence[str], progress: Callable[[i
         Where no source holds a usable record.
     """
     found = load_all(kind, sources, progress)
+    check_usable(kind, sources, found)
+    return found
+
+
+def check_usable(kind: Kind[Any, Any], sources: Sequence[str], found: Collection[Any]) -> None:
+    """Raise a UserError where sources have no usable record."""
     if not found:
         of_kind = (benchmarks_by_kind("data") | benchmarks_by_kind("results")).get(kind)
         see = validate_command(sources[:1], benchmark=of_kind)
         raise UserError(f"no usable {kind.noun} in {', '.join(sources)}{first_issue(found.found)}; see: {see}")
-    return found
 
 
 def validate_command(

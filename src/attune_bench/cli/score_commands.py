@@ -10,11 +10,13 @@ from attune_bench.benchmarks import BENCHMARKS, benchmark_named
 from attune_bench.benchmarks.base import Benchmark
 from attune_bench.cli.options import benchmark_option, data_option, own_options, results_option, verb
 from attune_bench.cli.output import UserError, check_page, emit, mistakes, write_page
-from attune_bench.cli.reading import benchmark_of, kind_of, read_all, validate_command
+from attune_bench.cli.reading import benchmark_of, check_usable, kind_of, read_all, validate_command
 from attune_bench.progress import progress
 from attune_bench.report.render import render
 from attune_bench.report.text import report_document
 from attune_bench.scoring import score as score_records
+from attune_bench.streaming import stream
+from attune_data.collection import Collection
 from attune_data.issues import count_severities
 from attune_data.loading import load_records
 from attune_data.references import resolve
@@ -34,6 +36,11 @@ __all__ = ["demo", "score"]
     "scores.json of these, else scores.parquet.",
 )
 @benchmark_option("A benchmark, or module:NAME; by default the results tell.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    help="How many processes score; by default as many as there are processors, where there is enough to do.",
+)
 @click.pass_context
 def score(
     ctx: click.Context,
@@ -42,6 +49,7 @@ def score(
     data: str | None,
     output: Path | None,
     benchmark: str | None,
+    jobs: int | None,
     **given: Any,
 ) -> None:
     """Score results against the data they are of, and write the scores to a file."""
@@ -54,16 +62,27 @@ def score(
     if chosen.data is not None and data is None:
         raise UserError(f"which {kind_of(chosen.data).plural} are these results of? Name them with --data")
     with progress() as phase:
-        sources: list[Any] = []
-        if chosen.data is not None and data is not None:
-            kind = kind_of(chosen.data)
-            sources.append(read_all(kind, [data], phase(f"reading {kind.plural}", None)))
-        made = kind_of(chosen.results)
-        sources.append(read_all(made, results, phase(f"reading {made.plural}", None)))
-        with mistakes():
-            scores = score_records(
-                *sources, benchmark=benchmark or chosen, progress=phase("scoring", len(sources[-1])), **options
-            )
+        sources: list[Collection[Any]] = []
+        if chosen.streaming is not None and data is not None:
+            kinds = kind_of(chosen.data), kind_of(chosen.results)
+            phases = phase(f"reading {kinds[0].plural}", None), phase(f"scoring {kinds[1].plural}", None)
+            named = benchmark or chosen.name
+            with mistakes():
+                streamed = stream(
+                    chosen, data, results, name=named, jobs=jobs, check=check_usable, progress=phases, **options
+                )
+            sources, scores = [streamed.data, streamed.results], streamed.scores
+        else:
+            if chosen.data is not None and data is not None:
+                kind = kind_of(chosen.data)
+                sources.append(read_all(kind, [data], phase(f"reading {kind.plural}", None)))
+            made = kind_of(chosen.results)
+            sources.append(read_all(made, results, phase(f"reading {made.plural}", None)))
+            with mistakes():
+                scores = score_records(
+                    *sources, benchmark=benchmark or chosen, progress=phase("scoring", len(sources[-1])), **options
+                )
+    made = kind_of(chosen.results)
     if scores.values.is_empty():
         raise UserError(
             f"none of the {plural(len(sources[-1]), made.noun, made.plural)} in {', '.join(results)} belongs to the "

@@ -4,11 +4,12 @@ from typing import Any
 
 import polars as pl
 
+from attune_bench.group_settings import kind_of_group, setting_text
 from attune_bench.report.columns import Table, number, text_column
 from attune_bench.report.tables import group_name, label
 from attune_bench.report.words import under_condition
-from attune_bench.score_table import ScoreTable, kind_of_group
-from attune_bench.stats.comparability import common_settings, differences, in_words, setting_text
+from attune_bench.score_table import ScoreTable
+from attune_bench.stats.comparability import common_settings, differences, in_words
 from attune_data.text import plural, printable
 
 __all__ = ["chance_notes", "provenance_line", "settings_notes", "settings_table", "standing_notes"]

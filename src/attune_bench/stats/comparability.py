@@ -13,7 +13,8 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from attune_bench.score_table import GroupSettings, ScoreTable, kind_of_group, term_columns
+from attune_bench.group_settings import NOT_RECORDED, kind_of_group, setting_text
+from attune_bench.score_table import ScoreTable, term_columns
 from attune_data.text import plural
 
 __all__ = [
@@ -23,9 +24,7 @@ __all__ = [
     "check_within_conditions",
     "common_settings",
     "differences",
-    "group_settings",
     "in_words",
-    "setting_text",
     "settings_mark",
 ]
 
@@ -34,8 +33,7 @@ Group = tuple[str, str | None]
 Differences = Mapping[str, Mapping[str, Sequence[str]]]
 Models = Mapping[Group, Mapping[str, tuple[Any, ...]] | None]
 
-_NOT_RECORDED = "not recorded"
-_SHORT, _MOST_NAMED = 12, 3
+_MOST_NAMED = 3
 
 
 class MixedSettingsError(ValueError):
@@ -138,7 +136,7 @@ def common_settings(table: ScoreTable) -> tuple[dict[str, str], list[str]]:
     of_all, of_some = _by_reach(table, None)
     for name in (*of_all, *of_some):
         values = list(_values(models, name))
-        if values == [_NOT_RECORDED]:
+        if values == [NOT_RECORDED]:
             unknown += [table.provenance.decisive[name]] if name in of_all else []
         elif len(values) == 1:
             common[table.provenance.decisive[name]] = values[0]
@@ -156,11 +154,11 @@ def settings_mark(table: ScoreTable, metrics: Sequence[str], *, groups: Iterable
     values = {name: sorted(_values(models, name)) for name in (*of_all, *of_some)}
     if not models or not values:
         return None
-    if all(found in ([], [_NOT_RECORDED]) for found in values.values()):
+    if all(found in ([], [NOT_RECORDED]) for found in values.values()):
         return "unknown"
     first = "mixed" if differences(table, groups=models, metrics=metrics) else "".join(next(iter(values.values())))
     digest = sha256(json.dumps(values).encode()).hexdigest()[:8]
-    return f"{'unknown' if first == _NOT_RECORDED else first}.{digest}"
+    return f"{'unknown' if first == NOT_RECORDED else first}.{digest}"
 
 
 def in_words(found: Differences) -> str:
@@ -177,10 +175,10 @@ def in_words(found: Differences) -> str:
     # What one side records and the other does not is said once.
     said: dict[str, list[str]] = {}
     for what, values in found.items():
-        unknown = _NOT_RECORDED in values and len(values) == 2
+        unknown = NOT_RECORDED in values and len(values) == 2
         parts = (
-            f"{'recorded' if unknown and value != _NOT_RECORDED else value} (of {_listed(models)})"
-            for value, models in sorted(values.items(), key=lambda item: item[0] == _NOT_RECORDED)
+            f"{'recorded' if unknown and value != NOT_RECORDED else value} (of {_listed(models)})"
+            for value, models in sorted(values.items(), key=lambda item: item[0] == NOT_RECORDED)
         )
         said.setdefault(", ".join(parts), []).append(what)
     return "; ".join(f"{', '.join(names)} {values}" for values, names in said.items())
@@ -241,56 +239,3 @@ def _named(values: Mapping[str, Sequence[Group]]) -> dict[str, list[str]]:
         )
         for value, groups in values.items()
     }
-
-
-def setting_text(value: str | float | None) -> str:
-    """Return the value of a setting as a text; a hash is cut to 12 digits.
-
-    Examples
-    --------
-    >>> setting_text(0.0), setting_text("vendor/judge"), setting_text(None)
-    ('0', 'vendor/judge', 'not recorded')
-    """
-    if value is None:
-        return _NOT_RECORDED
-    text = str(value).removesuffix(".0")
-    is_hash = len(text) > _SHORT and set(text) <= set("0123456789abcdef")
-    return text[:_SHORT] if is_hash else text
-
-
-def group_settings(
-    runs: Iterable[tuple[str, str | None, Mapping[str, Any]]],
-) -> tuple[GroupSettings, ...]:
-    """Return the settings of the runs of models, by model and condition; people and baselines have none.
-
-    Parameters
-    ----------
-    runs : iterable of (str, str or None, mapping)
-        Of each run its model, its condition and its settings; one that is None is not recorded, one that is left out
-        does not apply to the run.
-
-    Examples
-    --------
-    >>> runs = [("m", None, {"temperature": 0.0}), ("m", None, {"temperature": 0.7}), ("n", None, {})]
-    >>> [(group.model, group.settings) for group in group_settings(runs)]
-    [('m', {'temperature': (0.0, 0.7)}), ('n', {})]
-    """
-    found: dict[Group, dict[str, set[Any]]] = {}
-    for model, condition, settings in runs:
-        if kind_of_group(model) != "model":
-            continue
-        own = found.setdefault((model, condition), {})
-        for name, value in settings.items():
-            own.setdefault(name, set()).add(value)
-    return tuple(
-        GroupSettings(
-            model=model,
-            condition=condition,
-            settings={name: tuple(sorted(values, key=_order)) for name, values in own.items()},
-        )
-        for (model, condition), own in sorted(found.items(), key=lambda item: (item[0][0], item[0][1] or ""))
-    )
-
-
-def _order(value: Any) -> tuple[bool, str]:
-    return value is None, str(value)

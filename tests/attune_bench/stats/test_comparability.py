@@ -16,7 +16,8 @@ from attune_bench.analyses.conditions import condition_differences
 from attune_bench.analyses.models import metric_correlation, win_rates
 from attune_bench.analyses.variance import variance_split
 from attune_bench.benchmarks.attunebench.baselines import prior
-from attune_bench.stats.comparability import MixedSettingsError, differences, group_settings, setting_text
+from attune_bench.group_settings import group_settings, setting_text
+from attune_bench.stats.comparability import MixedSettingsError, differences
 from attune_data import Run, load, load_runs
 from attune_metrics.signature import Signature
 

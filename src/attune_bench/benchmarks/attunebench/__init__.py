@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from attune_bench.benchmarks.base import PROMPTS_OPTION, Benchmark, Command, Option, ScoresFormat
+from attune_bench.benchmarks.base import PROMPTS_OPTION, Benchmark, Command, Option, ScoresFormat, Streaming
 
 __all__ = ["BENCHMARK"]
 
@@ -15,6 +15,12 @@ BENCHMARK = Benchmark(
     data="attune_data.kinds:CONVERSATION",
     results="attune_data.kinds:RUN",
     score=f"{_ROOM}.scoring:score",
+    streaming=Streaming(
+        scorer=f"{_ROOM}.batch:RunScorer",
+        kept_data=f"{_ROOM}.batch:kept_conversation",
+        kept_result=f"{_ROOM}.batch:kept_run",
+        join=f"{_ROOM}.scoring:join",
+    ),
     options=(
         Option(
             name="protocol",

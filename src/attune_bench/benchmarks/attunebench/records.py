@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 from attune_bench.benchmarks.attunebench.conversation_score import AVERAGED
 from attune_bench.benchmarks.attunebench.reference import BINARY_TASKS, counts_key
 from attune_bench.benchmarks.attunebench.terms import CELLS, COUNTS
-from attune_bench.score_table import GroupSettings
+from attune_bench.group_settings import GroupSettings
 from attune_data import Issue
 
 __all__ = ["COUNTED", "TURN_KEYS", "Metadata"]

@@ -1,13 +1,13 @@
 """The settings of run files: what each records of how it was made."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from attune_bench.score_table import GroupSettings
-from attune_bench.stats.comparability import group_settings, setting_text
+from attune_bench.group_settings import GroupSettings, group_settings, setting_text
 from attune_data import Run
 
-__all__ = ["DECISIVE", "settings_of_runs"]
+__all__ = ["DECISIVE", "RunSettings", "settings_of_groups", "settings_of_run"]
 
 DECISIVE: Mapping[str, str] = {
     "prompt_version": "version of the prompts",
@@ -24,24 +24,28 @@ metrics that rest on a judge."""
 _JUDGED = ("em_draft_judge_scores", "em_draft_binary_assessment")
 
 
-def settings_of_runs(runs: Iterable[Run]) -> tuple[GroupSettings, ...]:
-    """Return the settings of run files by model and mode; of their dates the first and the last."""
-    given = list(runs)
-    # A judge whose answer could not be read is not in the file: files that do not list their judges tell them together.
-    judges: dict[tuple[str, str], set[str]] = {}
-    for run in given:
-        judges.setdefault((run.em_model, run.mode), set()).update(_judges_named(run))
-    settings = ((run.em_model, run.mode, _settings(run, judges[run.em_model, run.mode])) for run in given)
-    return tuple(one.model_copy(update={"settings": one.settings | _dates(one)}) for one in group_settings(settings))
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """The settings of one run file.
+
+    Attributes
+    ----------
+    recorded : dict
+        By name; None for one that it does not record. ``judges`` is there where drafts were judged, None where the file
+        does not list who did.
+    judges : frozenset of str
+        The judges whose answers the file has.
+    judged_otherwise : str
+        The settings in which the judges were asked otherwise than the model.
+    """
+
+    recorded: dict[str, Any]
+    judges: frozenset[str]
+    judged_otherwise: str
 
 
-def _dates(group: GroupSettings) -> dict[str, tuple[Any, ...]]:
-    days = group.settings["date"]
-    return {"date": tuple(dict.fromkeys((days[0], days[-1])))}
-
-
-def _settings(run: Run, judges: Iterable[str]) -> dict[str, Any]:
-    """Return the settings of one run file: None for one it does not record."""
+def settings_of_run(run: Run) -> RunSettings:
+    """Return the settings that a run file records."""
     given = run.model_extra or {}
     settings = {name: _plain(given.get(name)) for name in ("prompt_version", "prompt_hash", "codebook_hash")}
     settings["temperature"] = _value(given, "temperature")
@@ -52,20 +56,45 @@ def _settings(run: Run, judges: Iterable[str]) -> dict[str, Any]:
     elif run.post_conversation is not None:
         settings["panas_strategy"] = run.post_conversation.panas_strategy
     if any(turn.em_draft_judge_scores.model_fields_set or turn.em_draft_binary_assessment for turn in run.turns):
-        settings["judges"] = _judges(given, judges)
+        listed = given.get("judge_models")
+        settings["judges"] = _joined(map(str, listed)) if isinstance(listed, list) and listed else None
     settings |= {name: _plain(given.get(name)) for name in ("provider", "max_tokens", "seed")}
     settings["date"] = run.run_timestamp and run.run_timestamp[:10]
-    return settings
+    return RunSettings(settings, frozenset(_judges_named(run)), _judged_otherwise(given))
+
+
+def settings_of_groups(runs: Sequence[tuple[str, str, RunSettings]]) -> tuple[GroupSettings, ...]:
+    """Return the settings of models and modes from those of their runs; of the dates the first and the last."""
+    # A judge whose answer could not be read is not in the file: files that do not list their judges tell them together.
+    judges: dict[tuple[str, str], set[str]] = {}
+    for model, mode, run in runs:
+        judges.setdefault((model, mode), set()).update(run.judges)
+    settings = ((model, mode, _complete(run, judges[model, mode])) for model, mode, run in runs)
+    return tuple(one.model_copy(update={"settings": one.settings | _dates(one)}) for one in group_settings(settings))
+
+
+def _complete(run: RunSettings, judges: Iterable[str]) -> dict[str, Any]:
+    """Return the settings of a run with its judges, where its file does not list them those of its model and mode."""
+    if "judges" not in run.recorded:
+        return run.recorded
+    named = run.recorded["judges"] or _joined(judges)
+    return run.recorded | {"judges": named and named + run.judged_otherwise}
+
+
+def _dates(group: GroupSettings) -> dict[str, tuple[Any, ...]]:
+    days = group.settings["date"]
+    return {"date": tuple(dict.fromkeys((days[0], days[-1])))}
+
+
+def _joined(judges: Iterable[str]) -> str | None:
+    return " + ".join(sorted(judges)) or None
 
 
 def _judges_named(run: Run) -> set[str]:
     return {judge for turn in run.turns for field in _JUDGED for judge in getattr(turn, f"{field}_by_model")}
 
 
-def _judges(given: Mapping[str, Any], named: Iterable[str]) -> str | None:
-    """Return the judges of a run, with the settings in which they were asked otherwise than the model."""
-    listed = given.get("judge_models")
-    names = sorted(map(str, listed if isinstance(listed, list) and listed else named))
+def _judged_otherwise(given: Mapping[str, Any]) -> str:
     own = given.get("judge_settings")
     asked = own if isinstance(own, Mapping) else {}
     others = [
@@ -73,9 +102,7 @@ def _judges(given: Mapping[str, Any], named: Iterable[str]) -> str | None:
         for name in ("prompt_hash", "codebook_hash", "temperature", "answer_format")
         if name in asked and asked[name] != given.get(name)
     ]
-    if not names:
-        return None
-    return " + ".join(names) + (f" ({', '.join(others)})" if others else "")
+    return f" ({', '.join(others)})" if others else ""
 
 
 def _value(given: Mapping[str, Any], name: str) -> str | int | float | None:

@@ -21,9 +21,9 @@ import numpy as np
 import polars as pl
 
 from attune_bench.fingerprint import fingerprint
-from attune_bench.score_table import KEYS, GroupSettings, Provenance
+from attune_bench.group_settings import GroupSettings, group_settings
+from attune_bench.score_table import KEYS, Provenance
 from attune_bench.scores import Scores
-from attune_bench.stats.comparability import group_settings
 from attune_bench.undefined import null
 from attune_data.eibench.scenario import SCENES, Episode, Scenario
 from attune_data.text import plural

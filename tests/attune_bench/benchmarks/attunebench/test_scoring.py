@@ -320,8 +320,9 @@ def test_an_unknown_protocol_is_refused(make_conversation: MakeConversation, pro
 
 def test_progress_counts_every_run(make_conversation: MakeConversation, make_run: MakeRun) -> None:
     told: list[int] = []
-    score([make_conversation()], [make_run(conversationId="c9"), make_run()], progress=told.append)
-    assert told == [1, 2]
+    runs = [make_run(conversationId="c9"), *(make_run(em_model=f"vendor/{number}") for number in range(69))]
+    score([make_conversation()], runs, progress=told.append)
+    assert told == [64, 70]
 
 
 @pytest.mark.parametrize("synthetic", [True, False])

@@ -1,0 +1,253 @@
+"""Scoring results while they are read: none is kept, and several processes may score them."""
+
+import os
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import reduce
+from itertools import count, groupby
+from operator import itemgetter, or_
+from pathlib import Path
+from typing import Any
+
+from attune_bench.benchmarks import benchmark_named
+from attune_bench.benchmarks.base import Benchmark, Streaming
+from attune_bench.fingerprint import digest
+from attune_bench.workers import Workers, processors
+from attune_data.collection import Collection
+from attune_data.io.rows import is_dataset
+from attune_data.io.sources import Document, Source, documents
+from attune_data.issues import Issue, IssueLog
+from attune_data.kind import Kind
+from attune_data.loading import collect, gc_paused, load_records, records_of
+from attune_data.reading import Reader
+from attune_data.record import Record
+from attune_data.references import resolve
+
+__all__ = ["PackedRecords", "Streamed", "part_scorer", "stream"]
+
+_PART = 64
+_PART_BYTES = 2**22
+_WORTH_PROCESSES = 2**24
+"""Bytes of results whose scoring takes longer than to start other processes."""
+
+Progress = Callable[[int], object]
+
+
+class PackedRecords(Mapping[str, Any]):
+    """Records by id, in a tenth of the memory: each is unpacked when it is asked for.
+
+    Examples
+    --------
+    >>> from attune_data import Conversation, load
+    >>> packed = PackedRecords(Conversation)
+    >>> first = load("demo")[0]
+    >>> packed.add(first)
+    >>> packed[first.id] == first, len(packed)
+    (True, 1)
+    """
+
+    def __init__(self, model: type[Record]) -> None:
+        self._model = model
+        self._packed: dict[str, bytes] = {}
+
+    def add(self, record: Any) -> None:
+        """Add a record, unless there is one with its id."""
+        if record.id not in self._packed:
+            self._packed[record.id] = zlib.compress(record.to_line(), 1)
+
+    def __getitem__(self, key: str) -> Any:
+        return self._model.model_validate_json(zlib.decompress(self._packed[key]), by_alias=True, by_name=False)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._packed
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._packed)
+
+    def __len__(self) -> int:
+        return len(self._packed)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What was found in some documents: of each its name, its issues, and its record without the content, if any.
+
+    `own` counts those of the kind of results, `scored` is what is kept of the scores of the records.
+    """
+
+    read: list[tuple[str, list[Issue], Record | None]]
+    own: int
+    scored: Any
+
+
+class _PartScorer:
+    """Reads and scores documents."""
+
+    def __init__(self, kind: Kind[Any, Any], streaming: Streaming, scorer: Any) -> None:
+        self.kind = kind
+        self.scorer = scorer
+        self._kept = resolve(streaming.kept_result)
+
+    def __call__(self, found: tuple[int, list[Document]]) -> tuple[int, _Part]:
+        """Return what is in documents of a source, whose number is given and returned with it."""
+        place, part = found
+        own, records, digests = 0, [], []
+        read: list[tuple[str, list[Issue], Record | None]] = []
+        with gc_paused():
+            for document in part:
+                reader, kept = Reader(self.kind), None
+                record = reader.read(document)
+                own += reader.own
+                if record is not None:
+                    records.append(record)
+                    digests.append(digest(record))
+                    kept = self._kept(record, digests[-1].hex())
+                read.append((document.name, [*reader.issues], kept))
+            scored = self.scorer.score(records, digests)
+        return place, _Part(read, own, scored)
+
+
+def part_scorer(benchmark: str, data: Mapping[str, Any], options: Mapping[str, Any]) -> _PartScorer:
+    """Return what reads and scores documents of a benchmark's results, in whatever process."""
+    return _scorer_of(benchmark_named(benchmark), data, options)
+
+
+def _scorer_of(benchmark: Benchmark, data: Mapping[str, Any], options: Mapping[str, Any]) -> _PartScorer:
+    streaming = benchmark.streaming
+    assert streaming is not None  # noqa: S101 - the caller looked
+    return _PartScorer(resolve(benchmark.results), streaming, resolve(streaming.scorer)(data, **options))
+
+
+@dataclass(frozen=True, slots=True)
+class Streamed:
+    """Scores, and what was read for them: records without their content, and every issue."""
+
+    scores: Any
+    data: Collection[Any]
+    results: Collection[Any]
+
+
+def stream(
+    benchmark: Benchmark,
+    data: Source,
+    results: Sequence[Source],
+    *,
+    name: str | None = None,
+    jobs: int | None = None,
+    check: Callable[[Kind[Any, Any], Sequence[Any], Collection[Any]], object],
+    progress: tuple[Progress, Progress],
+    **options: Any,
+) -> Streamed:
+    """Score the results in sources against data, of a benchmark that has `Streaming`.
+
+    Parameters
+    ----------
+    benchmark : Benchmark
+        Whose scoring.
+    data : str, path-like or datasets.Dataset
+        Where the reference is.
+    results : sequence of such
+        Where the results are.
+    name : str, optional
+        What `benchmark_named` finds the benchmark by; without it, this process works alone.
+    jobs : int, optional
+        How many processes score; by default as many as there are processors, where there is enough to do.
+    check : callable
+        Is given a kind, its sources and what was read of them, before that is scored; may raise.
+    progress : tuple of callable
+        Called with the number of records read so far, of data and of results.
+    **options
+        What the benchmark's own scoring takes.
+    """
+    streaming = benchmark.streaming
+    assert streaming is not None  # noqa: S101 - the caller looked
+    kind, of_data = resolve(benchmark.results), resolve(benchmark.data)
+    own_jobs = processors() if sum(map(_size, results)) >= _WORTH_PROCESSES else 1
+    with Workers[Any, Any]((jobs or own_jobs) if name else 1, "attune_bench.streaming:part_scorer") as workers:
+        packed = PackedRecords(of_data.model)
+        given = _pack(data, of_data, packed, resolve(streaming.kept_data), progress[0])
+        check(of_data, [data], given)
+        work = _scorer_of(benchmark, packed, options)
+        scored: dict[int, tuple[Any, int]] = {}
+        parts = workers.map(work, (name, packed, options), _tasks(kind, results, progress[1]))
+        made = [_collected(results[place], kind, found, scored) for place, found in groupby(parts, itemgetter(0))]
+    joined = reduce(or_, made)
+    check(kind, results, joined)
+    scores = resolve(streaming.join)(work.scorer, joined, [scored[id(record)] for record in joined])
+    return Streamed(scores, given, joined)
+
+
+def _size(source: Source) -> int:
+    """Return the bytes of a source, as far as they can be told without reading it."""
+    if is_dataset(source):
+        return 0
+    path, size = Path(os.fspath(source)), 0
+    for file in path.rglob("*") if path.is_dir() else [path]:
+        with suppress(OSError):
+            size += file.stat().st_size
+    return size
+
+
+def _pack(
+    source: Source,
+    kind: Kind[Any, Any],
+    packed: PackedRecords,
+    kept: Callable[[Record, str], Record],
+    progress: Progress,
+) -> Collection[Any]:
+    """Read the data into `packed`; return what is kept of it besides."""
+    reader = Reader(kind)
+
+    def found() -> Iterator[tuple[Record, str]]:
+        for record, document in records_of(source, reader, progress=progress):
+            packed.add(record)
+            yield kept(record, digest(record).hex()), document.name
+
+    collection: Collection[Any] = collect(source, kind, found(), reader.issues)
+    return collection
+
+
+def _tasks(kind: Kind[Any, Any], sources: Sequence[Source], progress: Progress) -> Iterator[tuple[int, list[Document]]]:
+    """Yield some documents at a time, with the number of their source."""
+    done = 0
+    for place, source in enumerate(sources):
+        prefer = (kind.prefer,) if kind.prefer else ()
+        found = documents(source, prefer=prefer, demo=kind.demo, columns=[kind.columns])
+        part: list[Document] = []
+        size = 0
+        for document in found:
+            part.append(document)
+            size += len(document.data)
+            if len(part) == _PART or size > _PART_BYTES:
+                done += len(part)
+                progress(done)
+                yield place, part
+                part, size = [], 0
+        if part:
+            done += len(part)
+            progress(done)
+            yield place, part
+
+
+def _collected(
+    source: Source, kind: Kind[Any, Any], parts: Iterable[tuple[int, _Part]], scored: dict[int, tuple[Any, int]]
+) -> Collection[Any]:
+    """Return the collection of what is kept of a source's results; add where each is scored, by its `id`."""
+    log, own = IssueLog(), 0
+
+    def found() -> Iterator[tuple[Record, str]]:
+        nonlocal own
+        for _, part in parts:
+            own += part.own
+            places = count()
+            for name, issues, record in part.read:
+                log.extend(issues)
+                if record is not None:
+                    scored[id(record)] = (part.scored, next(places))
+                    yield record, name
+
+    collection: Collection[Any] = collect(source, kind, found(), log)
+    # Where nothing is of this kind, loading says what it is.
+    return collection if own else load_records(source, kind)

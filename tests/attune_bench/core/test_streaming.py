@@ -1,0 +1,200 @@
+"""Scoring while reading: the scores and issues of reading all and then scoring, in one process or several."""
+
+import json
+import os
+import signal
+from collections.abc import Callable, Sequence
+from functools import reduce
+from operator import or_
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from attune_bench import Scores, score
+from attune_bench.benchmarks import BENCHMARKS, benchmark_named
+from attune_bench.streaming import PackedRecords, Streamed, stream
+from attune_bench.workers import Workers
+from attune_data import Conversation, Run, SourceError, load, load_runs
+from attune_data.kind import first_counts
+from attune_data.references import resolve
+
+Json = dict[str, Any]
+ATTUNEBENCH = benchmark_named("attunebench")
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Path]]:
+    """Return a file of conversations, one of them twice, and sources of runs with every kind of mistake."""
+    folder = tmp_path_factory.mktemp("sources")
+    conversations, runs = load("demo")[:6], load_runs("demo")
+    lines = [one.to_line() for one in (*conversations, conversations[2])]
+    (folder / "data.jsonl").write_bytes(b"\n".join(lines))
+    ids = {conversation.id for conversation in conversations}
+    known = [json.loads(run.to_line()) for run in runs if run.conversation_id in ids]
+    later = {**known[0], "run_timestamp": "2027-01-01T00:00:00Z", "turns": known[0]["turns"][:2]}
+    odd = [
+        {**known[1], "conversationId": "nobody"},
+        {**known[2], "em_model": "vendor/strangers", "turns": [{**known[2]["turns"][0], "turnNumber": 99}]},
+        {**known[3], "em_model": "vendor/old", "mode": "Verbose"},
+        {**known[4], "em_model": "vendor/broken", "turns": 5},
+        {"of": "another kind"},
+    ]
+    # More than the documents that are read at a time, and from another source some of them again.
+    (folder / "many.jsonl").write_bytes(b"\n".join(json.dumps(one).encode() for one in (known * 12)[:140] + odd))
+    again = folder / "again"
+    again.mkdir()
+    for place, one in enumerate((later, known[1], {**known[5], "mode": "omniscient"})):
+        (again / f"run_{place}.json").write_text(json.dumps(one))
+    (again / "cut.json").write_text(json.dumps(known[6])[:-10])
+    return folder / "data.jsonl", [folder / "many.jsonl", again]
+
+
+def streamed(data: Path, results: Sequence[Path], **options: Any) -> Streamed:
+    return stream(ATTUNEBENCH, data, results, name="attunebench", check=lambda *_: None, progress=(int, int), **options)
+
+
+def written(scores: Scores, folder: Path) -> tuple[bytes, bytes]:
+    scores.write(folder / "scores.json")
+    scores.write(folder / "scores.parquet")
+    return (folder / "scores.json").read_bytes(), (folder / "scores.parquet").read_bytes()
+
+
+@pytest.mark.parametrize("jobs", [1, 2, None])
+@pytest.mark.parametrize("protocol", ["documented", "released"])
+def test_the_scores_are_those_of_reading_all_first(
+    sources: tuple[Path, list[Path]], tmp_path: Path, protocol: str, jobs: int | None
+) -> None:
+    data, results = sources
+    conversations, runs = load(data), reduce(or_, map(load_runs, results))
+    found = streamed(data, results, jobs=jobs, protocol=protocol)
+    assert written(found.scores, tmp_path) == written(score(conversations, runs, protocol=protocol), tmp_path)
+    assert found.data.found == conversations.found
+    assert found.results.found == runs.found
+    assert found.results.files == runs.files
+    assert [run.key for run in found.results] == [run.key for run in runs]
+    rules = {issue.rule for issue in (*found.results.found, *found.scores.provenance.issues)}
+    assert {"duplicate-run", "invalid-json", "not-a-record", "run-without-conversation", "no-shared-turn"} <= rules
+
+
+def test_what_is_kept_has_no_content(sources: tuple[Path, list[Path]]) -> None:
+    found = streamed(*sources, jobs=1)
+    assert not any(run.turns or run.post_conversation for run in found.results)
+    assert not any(conversation.turns for conversation in found.data)
+
+
+def test_a_source_of_another_kind_is_refused_as_in_loading(sources: tuple[Path, list[Path]]) -> None:
+    data, results = sources
+    with pytest.raises(SourceError) as plain:
+        load_runs(data)
+    with pytest.raises(SourceError) as found:
+        streamed(data, [*results, data], jobs=2)
+    assert str(found.value) == str(plain.value)
+    with pytest.raises(SourceError) as plain:
+        load(results[1])
+    with pytest.raises(SourceError) as found:
+        streamed(results[1], results)
+    assert str(found.value) == str(plain.value)
+
+
+def test_progress_counts_the_documents(sources: tuple[Path, list[Path]]) -> None:
+    data, results = sources
+    counts: tuple[list[int], list[int]] = ([], [])
+    progress = (counts[0].append, counts[1].append)
+    stream(ATTUNEBENCH, data, results, jobs=1, check=lambda *_: None, progress=progress)
+    assert counts == ([1, 2, 3, 4, 5, 6, 7], [64, 128, 145, 149])
+
+
+def test_a_check_comes_before_the_work(sources: tuple[Path, list[Path]]) -> None:
+    data, results = sources
+    seen = []
+
+    def check(kind: Any, names: Any, found: Any) -> None:
+        seen.append((kind.plural, list(names), len(found)))
+        raise SourceError("no")
+
+    with pytest.raises(SourceError, match=r"^no$"):
+        stream(ATTUNEBENCH, data, results, check=check, progress=(int, int))
+    assert seen == [("conversations", [data], 6)]
+
+
+def test_packed_records_are_equal_and_the_first_of_an_id_counts() -> None:
+    conversations = load("demo")
+    packed = PackedRecords(Conversation)
+    for conversation in conversations:
+        packed.add(conversation)
+    packed.add(conversations[0].model_copy(update={"turns": ()}))
+    assert list(packed) == [conversation.id for conversation in conversations]
+    assert [packed[conversation.id] for conversation in conversations] == list(conversations)
+    assert "nobody" not in packed
+
+
+@pytest.mark.parametrize("benchmark", [one for one in BENCHMARKS if one.streaming], ids=lambda one: one.name)
+def test_what_a_benchmark_that_streams_leaves_out_is_not_needed(benchmark: Any) -> None:
+    """Records without content cannot be placed, or checked together; of data the first of a key counts."""
+    data, results = resolve(benchmark.data), resolve(benchmark.results)
+    for kind in (data, results):
+        assert kind.place is None
+        assert kind.check_all is None
+    assert data.duplicate is first_counts
+
+
+# Other processes.
+
+
+def killing(folder: str) -> Callable[[int], int]:
+    """Return a function that ends its process at the task 3, the first time it comes."""
+    mark = Path(folder, "killed")
+
+    def work(task: int) -> int:
+        if task == 3 and not mark.exists():
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return task * task
+
+    return work
+
+
+def failing(message: str) -> Callable[[int], int]:
+    def work(task: int) -> int:
+        if task == 3:
+            raise ValueError(message)
+        return task * task
+
+    return work
+
+
+def test_a_process_that_is_killed_changes_nothing(tmp_path: Path) -> None:
+    def work(task: int) -> int:
+        return task * task
+
+    with Workers[int, int](2, f"{__name__}:killing") as workers:
+        assert list(workers.map(work, (str(tmp_path),), range(20))) == [task * task for task in range(20)]
+    assert (tmp_path / "killed").exists()
+
+
+@pytest.mark.parametrize("reference", [f"{__name__}:killing", "no_such_module:name"])
+def test_without_a_process_that_works_this_one_does(reference: str) -> None:
+    with Workers[int, int](2, reference) as workers:
+        assert list(workers.map(abs, ("/no/such/folder", "too many"), range(5))) == [0, 1, 2, 3, 4]
+
+
+def test_an_error_is_raised_here() -> None:
+    with Workers[int, int](2, f"{__name__}:failing") as workers, pytest.raises(ValueError, match=r"^four and three$"):
+        list(workers.map(failing("four and three"), ("four and three",), range(9)))
+
+
+def test_tasks_are_read_a_few_ahead(tmp_path: Path) -> None:
+    tasks = iter(range(100))
+    with Workers[int, int](2, f"{__name__}:killing") as workers:
+        results = workers.map(abs, (str(tmp_path),), tasks)
+        assert next(results) == 0
+        assert next(tasks) < 10
+
+
+def test_a_run_is_kept_by_what_tells_it_from_others() -> None:
+    run = load_runs("demo")[0]
+    kept = resolve(ATTUNEBENCH.streaming and ATTUNEBENCH.streaming.kept_result)
+    assert isinstance(kept(run, "a"), Run)
+    assert kept(run, "a") == kept(run, "a") != kept(run, "b")
+    assert (kept(run, "a").key, kept(run, "a").run_timestamp) == (run.key, run.run_timestamp)

@@ -1,0 +1,28 @@
+"""JSON objects kept as text: a sequence of them, equal where they are."""
+
+from math import isnan, nan
+from typing import Any
+
+import polars as pl
+import pytest
+
+from attune_bench.texts import Texts
+
+OBJECTS: list[dict[str, Any]] = [{"a": 1, "b": 0.1 + 0.2}, {"b": None, "c": [5e-324, {"d": "é\u2028"}]}, {}]
+
+
+def test_the_objects_are_the_same() -> None:
+    found = Texts.of(OBJECTS)
+    assert (len(found), list(found), found[-1]) == (3, OBJECTS, {})
+    assert list(found[1:]) == OBJECTS[1:]
+    assert list(found.at([2, 0])) == [OBJECTS[2], OBJECTS[0]]
+    assert isnan(Texts.of([{"a": nan}])[0]["a"])
+    with pytest.raises(IndexError):
+        found[3]
+
+
+def test_equal_objects_are_equal_in_whatever_order_their_keys_are() -> None:
+    assert Texts.of([{"a": 1, "b": 2}]) == Texts.of([{"b": 2, "a": 1}])
+    assert Texts.of([{"a": 1}]) != Texts.of([{"a": 2}])
+    assert Texts.of([{"a": 1}]) != [{"a": 1}]
+    assert Texts(pl.Series([], dtype=pl.String)) == Texts.of([])
