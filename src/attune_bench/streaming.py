@@ -102,8 +102,8 @@ class _PartScorer:
                 own += reader.own
                 if record is not None:
                     records.append(record)
-                    digests.append(digest(record))
-                    kept = self._kept(record, digests[-1].hex())
+                    digests.append(digest(record).hex())
+                    kept = self._kept(record, digests[-1])
                 read.append((document.name, [*reader.issues], kept))
             scored = self.scorer.score(records, digests)
         return place, _Part(read, own, scored)

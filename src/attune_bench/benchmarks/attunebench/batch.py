@@ -10,39 +10,20 @@ from pydantic_core import to_json
 from attune_bench.benchmarks.attunebench.conversation_score import ConversationScore, score_conversation
 from attune_bench.benchmarks.attunebench.expected import expected_scores
 from attune_bench.benchmarks.attunebench.reference import Truth, prepare_truth
-from attune_bench.benchmarks.attunebench.run_settings import RunSettings, settings_of_run
+from attune_bench.benchmarks.attunebench.run_settings import settings_of_run
 from attune_bench.benchmarks.attunebench.terms import columns_of
 from attune_bench.fingerprint import digest
 from attune_data import Conversation, Run
 from attune_data.matching import text_key
 from attune_metrics.attunebench.protocol import DOCUMENTED, Protocol, get_protocol
 
-__all__ = ["Batch", "RunScorer", "ScoredConversation", "ScoredRun", "kept_conversation", "kept_run"]
+__all__ = ["Batch", "RunScorer", "ScoredConversation", "kept_conversation", "kept_run"]
 
-# Each takes about 0.1 MB.
-_PREPARED = 2_000
+Batch = dict[str, list[Any]]
 
-
-@dataclass(frozen=True, slots=True)
-class ScoredRun:
-    """What scores keep of a run beside its record.
-
-    Attributes
-    ----------
-    digest : bytes
-        The hash of the run.
-    settings : RunSettings
-        How it was made.
-    row : int, optional
-        Which of its batch's records it has.
-    problem : tuple of str, optional
-        Why it has none: the JSON path, the rule and the message of an issue.
-    """
-
-    digest: bytes
-    settings: RunSettings
-    row: int | None
-    problem: tuple[str, str, str] | None
+_PREPARED = 2_000  # each in about 0.1 MB
+_NO_CONVERSATION = ("$.conversationId", "run-without-conversation", "no conversation with this id; is the data right?")
+_NO_SHARED_TURN = ("$.turns", "no-shared-turn", "the run shares no turn number with its conversation")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +32,8 @@ class ScoredConversation:
 
     Attributes
     ----------
-    digest : bytes
-        The hash of the conversation.
+    digest : str
+        The hash of the conversation, as hexadecimal digits.
     participant : str, optional
         Whose it is.
     synthetic : bool
@@ -61,29 +42,10 @@ class ScoredConversation:
         What random answers score, by metric.
     """
 
-    digest: bytes
+    digest: str
     participant: str | None
     synthetic: bool
     chance: dict[str, float | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Some runs, scored.
-
-    Attributes
-    ----------
-    runs : list of ScoredRun
-        In the order in which they were given.
-    columns : dict of str to list
-        See `attune_bench.benchmarks.attunebench.terms.columns_of`; of those that have a record.
-    records : list of str
-        Their records as JSON.
-    """
-
-    runs: list[ScoredRun]
-    columns: dict[str, list[Any]]
-    records: list[str]
 
 
 class RunScorer:
@@ -110,31 +72,44 @@ class RunScorer:
     def _prepare(self, conversation_id: str) -> Truth:
         return prepare_truth(self.conversations[conversation_id], self.protocol)
 
-    def score(self, runs: Sequence[Run], digests: Sequence[bytes]) -> Batch:
-        """Score some runs; `digests` are their hashes."""
-        scored: list[ScoredRun] = []
-        records: list[ConversationScore] = []
-        for run, own in zip(runs, digests, strict=True):
-            row = problem = None
+    def score(self, runs: Sequence[Run], digests: Sequence[str]) -> Batch:
+        """Score some runs; `digests` are their hashes.
+
+        Returns
+        -------
+        dict of str to list
+            Columns, a row a run: model, condition and unit, the terms of `columns_of` and as ``detail`` the record of
+            the run as JSON; ``digest`` and ``settings``, the hash of the run and how it was made; ``problem``, a JSON
+            list of path, rule and message where the run has no record, null otherwise.
+        """
+        records: list[ConversationScore | None] = []
+        problems: list[str | None] = []
+        for run in runs:
+            record = problem = None
             if run.conversation_id not in self.conversations:
-                message = "no conversation with this id; is the data right?"
-                problem = ("$.conversationId", "run-without-conversation", message)
-            elif (record := score_conversation(self._truth(run.conversation_id), run, self.protocol)) is None:
-                message = "the run shares no turn number with its conversation"
-                problem = ("$.turns", "no-shared-turn", message)
+                problem = _NO_CONVERSATION
             else:
-                row = len(records)
-                records.append(record)
-            scored.append(ScoredRun(own, settings_of_run(run), row, problem))
-        texts = [to_json(record, inf_nan_mode="constants").decode() for record in records]
-        return Batch(scored, columns_of(records), texts)
+                record = score_conversation(self._truth(run.conversation_id), run, self.protocol)
+                problem = _NO_SHARED_TURN if record is None else None
+            records.append(record)
+            problems.append(problem and to_json(problem).decode())
+        return {
+            "model": [run.em_model for run in runs],
+            "condition": [run.mode for run in runs],
+            "unit": [run.conversation_id for run in runs],
+            **columns_of(records),
+            "detail": [record and to_json(record, inf_nan_mode="constants").decode() for record in records],
+            "digest": list(digests),
+            "settings": [settings_of_run(run).to_json() for run in runs],
+            "problem": problems,
+        }
 
     def about(self, conversation_id: str) -> ScoredConversation:
         """Return what scores keep of a conversation."""
         truth = self._truth(conversation_id)
         conversation = truth.conversation
         return ScoredConversation(
-            digest(conversation),
+            digest(conversation).hex(),
             text_key(conversation.participant_id),
             conversation.synthetic,
             expected_scores(truth, self.protocol),

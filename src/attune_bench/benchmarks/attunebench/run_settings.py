@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
+
+from pydantic_core import from_json, to_json
 
 from attune_bench.group_settings import GroupSettings, group_settings, setting_text
 from attune_data import Run
@@ -33,15 +35,24 @@ class RunSettings:
     recorded : dict
         By name; None for one that it does not record. ``judges`` is there where drafts were judged, None where the file
         does not list who did.
-    judges : frozenset of str
+    judges : list of str
         The judges whose answers the file has.
     judged_otherwise : str
         The settings in which the judges were asked otherwise than the model.
     """
 
     recorded: dict[str, Any]
-    judges: frozenset[str]
+    judges: list[str]
     judged_otherwise: str
+
+    def to_json(self) -> str:
+        """Return the settings as JSON."""
+        return to_json(self).decode()
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Return what was written by `to_json`."""
+        return cls(**from_json(text))
 
 
 def settings_of_run(run: Run) -> RunSettings:
@@ -60,7 +71,7 @@ def settings_of_run(run: Run) -> RunSettings:
         settings["judges"] = _joined(map(str, listed)) if isinstance(listed, list) and listed else None
     settings |= {name: _plain(given.get(name)) for name in ("provider", "max_tokens", "seed")}
     settings["date"] = run.run_timestamp and run.run_timestamp[:10]
-    return RunSettings(settings, frozenset(_judges_named(run)), _judged_otherwise(given))
+    return RunSettings(settings, sorted(_judges_named(run)), _judged_otherwise(given))
 
 
 def settings_of_groups(runs: Sequence[tuple[str, str, RunSettings]]) -> tuple[GroupSettings, ...]:

@@ -1,14 +1,17 @@
 """Scoring: runs matched with their conversations, every metric of each, and what was not scored."""
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate
 
 import polars as pl
+from pydantic_core import from_json
 
 from attune_bench.benchmarks.attunebench.batch import Batch, RunScorer
 from attune_bench.benchmarks.attunebench.run_settings import RunSettings, settings_of_groups
 from attune_bench.benchmarks.attunebench.table import frame_of, provenance_of, scores_from
 from attune_bench.benchmarks.attunebench.terms import columns_of
 from attune_bench.fingerprint import codebook_hash, digest
+from attune_bench.score_table import KEYS
 from attune_bench.scores import Scores
 from attune_bench.texts import Texts
 from attune_data import Collection, Conversation, Issue, Run
@@ -70,7 +73,7 @@ def score(
     for start in range(0, len(given), _BATCH):
         part = given[start : start + _BATCH]
         with gc_paused():
-            batch = scorer.score(part, [*map(digest, part)])
+            batch = scorer.score(part, [digest(run).hex() for run in part])
         scored += [(batch, place) for place in range(len(part))]
         if progress:
             progress(start + len(part))
@@ -86,67 +89,55 @@ def join(scorer: RunScorer, runs: Sequence[Run], scored: Sequence[tuple[Batch, i
         What scored them.
     runs : sequence of Run
         The runs that count, at least what tells one from another.
-    scored : sequence of (Batch, int)
-        For each run its batch and its place in it.
+    scored : sequence of (dict of str to list, int)
+        For each run the columns of its batch, see `RunScorer.score`, and its row in them.
     """
     files = runs.files if isinstance(runs, Collection) else {}
+    frame = _gathered(scored)
     seen: set[tuple[str, str, str]] = set()
-    settings: list[tuple[str, str, RunSettings]] = []
+    rows: list[int] = []
     issues: list[Issue] = []
-    rows = _Rows()
-    for run, (batch, place) in zip(runs, scored, strict=True):
-        of_run = batch.runs[place]
-        problem = of_run.problem
+    for row, (run, text) in enumerate(zip(runs, frame["problem"], strict=True)):
+        problem = None if text is None else from_json(text)
         if run.key in seen:
             problem = ("$", "duplicate-run", "another run of the same conversation, model and mode came before it")
         if problem:
             path, rule, message = problem
             value = shown(run.conversation_id)
             issues.append(Issue(files.get(run.id, run.id), path, rule, "error", value, message, "run not scored"))
-            continue
-        seen.add(run.key)
-        settings.append((run.em_model, run.mode, of_run.settings))
-        rows.add(batch, place)
-    values = rows.values()
-    truth = {unit: scorer.about(unit) for unit in values["unit"].unique().sort()}
+        else:
+            seen.add(run.key)
+            rows.append(row)
+    counting = frame[rows]
+    truth = {unit: scorer.about(unit) for unit in counting["unit"].unique().sort()}
+    settings = {text: RunSettings.from_json(text) for text in counting["settings"].unique()}
     held = provenance_of(
         protocol=scorer.protocol.name,
         synthetic=any(one.synthetic for one in truth.values()),
         issues=tuple(issues),
         codebook=codebook_hash(),
-        data=hash_digests(one.digest for one in truth.values()),
-        runs=hash_digests(batch.runs[place].digest for batch, place in scored),
-        settings=settings_of_groups(settings),
+        data=hash_digests(bytes.fromhex(one.digest) for one in truth.values()),
+        runs=hash_digests(map(bytes.fromhex, frame["digest"])),
+        settings=settings_of_groups(
+            [
+                (model, mode, settings[text])
+                for model, mode, text in counting.select("model", "condition", "settings").unique().iter_rows()
+            ]
+        ),
     )
-    participants = {unit: one.participant for unit, one in truth.items()}
-    return scores_from(values, rows.detail(), participants, held, {unit: one.chance for unit, one in truth.items()})
+    return scores_from(
+        counting.select(*KEYS, *columns_of([])),
+        Texts(counting["detail"]),
+        {unit: one.participant for unit, one in truth.items()},
+        held,
+        {unit: one.chance for unit, one in truth.items()},
+    )
 
 
-class _Rows:
-    """The records of runs, chosen among those of batches."""
-
-    def __init__(self) -> None:
-        self._first: dict[int, int] = {}
-        self._frames = [frame_of(columns_of([]))]
-        self._texts = [pl.Series(dtype=pl.String)]
-        self._size = 0
-        self._places: list[int] = []
-
-    def add(self, batch: Batch, place: int) -> None:
-        """Add the record of a run."""
-        if id(batch) not in self._first:
-            self._first[id(batch)] = self._size
-            self._size += len(batch.records)
-            self._frames.append(frame_of(batch.columns))
-            self._texts.append(pl.Series(batch.records, dtype=pl.String))
-        row = batch.runs[place].row
-        assert row is not None  # noqa: S101 - the run has no problem
-        self._places.append(self._first[id(batch)] + row)
-
-    def values(self) -> pl.DataFrame:
-        """Return the terms, a row a record."""
-        return pl.concat(self._frames)[self._places]
-
-    def detail(self) -> Texts:
-        """Return the records."""
-        return Texts(pl.concat(self._texts).gather(self._places))
+def _gathered(scored: Sequence[tuple[Batch, int]]) -> pl.DataFrame:
+    """Return the rows of the runs that count, in their order."""
+    batches = {id(batch): batch for batch, _ in scored}
+    frames = {name: frame_of(batch) for name, batch in batches.items()}
+    first = dict(zip(frames, accumulate((frame.height for frame in frames.values()), initial=0), strict=False))
+    empty = frame_of(RunScorer({}).score([], []))
+    return pl.concat([empty, *frames.values()])[[first[id(batch)] + row for batch, row in scored]]

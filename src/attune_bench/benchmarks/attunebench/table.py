@@ -8,7 +8,7 @@ import polars as pl
 from attune_bench.benchmarks.attunebench.conversation_score import ConversationScore
 from attune_bench.benchmarks.attunebench.expected import EXPECTED
 from attune_bench.benchmarks.attunebench.run_settings import DECISIVE
-from attune_bench.benchmarks.attunebench.terms import CELLS, COUNTS, MEANS, POOLED, columns_of
+from attune_bench.benchmarks.attunebench.terms import CELLS, COUNTS, MEANS, POOLED, TERMS, columns_of
 from attune_bench.score_table import CHANCE, KEYS, Provenance, ScoreTable
 from attune_bench.scores import Scores
 from attune_bench.texts import Texts
@@ -65,7 +65,12 @@ def scores_of(
     MetricInputError
         Where two records are of one conversation, model and mode, or one conversation is by two participants.
     """
-    frame = frame_of(columns_of(records))
+    keys = {
+        "model": [record["em_model"] for record in records],
+        "condition": [record["mode"] for record in records],
+        "unit": [record["conversationId"] for record in records],
+    }
+    frame = frame_of(keys | columns_of(records))
     repeated = frame.filter(pl.struct(KEYS).is_duplicated())
     for model, mode, unit in repeated.select(KEYS).head(1).iter_rows():
         raise MetricInputError(
@@ -75,8 +80,8 @@ def scores_of(
 
 
 def frame_of(columns: Mapping[str, Sequence[Any]]) -> pl.DataFrame:
-    """Return the columns that `attune_bench.benchmarks.attunebench.terms.columns_of` gives as a frame of scores."""
-    schema = {name: pl.String if name in KEYS else pl.Float64 for name in columns}
+    """Return columns as a frame: numbers of the terms, all others texts."""
+    schema = {name: pl.Float64 if name in TERMS else pl.String for name in columns}
     return pl.DataFrame(columns, schema=schema, strict=False)
 
 

@@ -17,6 +17,7 @@ __all__ = [
     "IN_COMPOSITE",
     "MEANS",
     "POOLED",
+    "TERMS",
     "columns_of",
     "pillars",
     "values_of",
@@ -50,20 +51,16 @@ MEANS = (
 )
 
 
-def columns_of(records: Sequence[ConversationScore]) -> dict[str, list[Any]]:
-    """Return the records of runs as columns: model, condition and unit, then a column for each term.
+def columns_of(records: Sequence[ConversationScore | None]) -> dict[str, list[Any]]:
+    """Return the records of runs as columns, one for each term; of a run without a record all terms are None.
 
     Raises
     ------
     MetricInputError
         Where a composite cannot be computed from a record; the text names it.
     """
-    columns: dict[str, list[Any]] = {
-        "model": [record["em_model"] for record in records],
-        "condition": [record["mode"] for record in records],
-        "unit": [record["conversationId"] for record in records],
-    }
-    values = [_values(record) for record in records]
+    columns: dict[str, list[Any]] = {}
+    values = [{} if record is None else _values(record) for record in records]
     for name in MEANS:
         columns[name] = [of_record.get(name) for of_record in values]
     for name in POOLED:
@@ -71,12 +68,16 @@ def columns_of(records: Sequence[ConversationScore]) -> dict[str, list[Any]]:
             columns[f"{name}.{cell}"] = [counts and counts[cell] for counts in (of.get(name) for of in values)]
     for task in TASKS:
         for part in ("present", "expected"):
-            counts = [record.get("coverage", {}).get(task) for record in records]
+            counts = [of_record.get("coverage", {}).get(task) for of_record in values]
             columns[f"coverage.{task}.{part}"] = [count and count[part] for count in counts]
-    calls: list[Mapping[str, Any] | None] = [record.get("calls") for record in records]
+    calls = [of_record.get("calls") for of_record in values]
     for outcome in OUTCOMES:
         columns[f"calls.{outcome}"] = [of_record and of_record[outcome] for of_record in calls]
     return columns
+
+
+TERMS = frozenset(columns_of([]))
+"""The names of the columns of `columns_of`."""
 
 
 def _values(record: ConversationScore) -> dict[str, Any]:
