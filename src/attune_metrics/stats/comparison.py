@@ -192,7 +192,7 @@ def bootstrap_of_pairs(
         interval
         if np.isnan(interval.estimate) or differ
         else replace(interval, estimate=0.0, low=0.0, high=0.0, reason=None)
-        for interval, differ in zip(intervals, pairs.differ.any(axis=0).tolist(), strict=True)
+        for interval, differ in zip(intervals, np.logical_or.reduce(pairs.differ, axis=0).tolist(), strict=True)
     ]
 
 

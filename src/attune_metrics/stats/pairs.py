@@ -1,7 +1,8 @@
 """Pairs of series on the units that both have, where the work is that of the series and not of the pairs.
 
 A side of a pair is a series on the units that its partner has too. Pairs whose series lack the same units share their
-sides, so that all pairs of k complete series need the sums of k sides.
+sides, so that all pairs of k complete series need the sums of k sides. Small inputs keep the sides of every pair apart:
+a matrix product rounds a column by its place among the columns, and published ends of intervals keep their last digit.
 """
 
 from collections.abc import Hashable, Iterable
@@ -24,6 +25,8 @@ from attune_metrics.stats.sums import (
 )
 
 __all__ = ["Pairs"]
+
+_MOST_APART = 10_000_000  # numbers of all sides; beyond, sides are shared
 
 
 class Pairs:
@@ -53,26 +56,28 @@ class Pairs:
 
     Examples
     --------
-    Three series, of which the last lacks a unit: it and its partners are sides of their own.
+    >>> from math import nan
+    The second pair is compared on the unit that both of its series have.
 
     >>> from math import nan
-    >>> pairs = Pairs([[1, 2], [3, 4], [5, nan]], [(0, 1), (0, 2), (1, 2)], ["ann", "bob"])
+    >>> pairs = Pairs([[1, 2], [3, 4], [5, nan]], [(0, 1), (0, 2)], ["ann", "bob"])
     >>> pairs.first.tolist(), pairs.second.tolist(), pairs.sums[..., 0].tolist()
-    ([0, 2, 4], [1, 3, 3], [[1.0, 3.0, 1.0, 5.0, 3.0], [2.0, 4.0, 0.0, 0.0, 0.0]])
+    ([0, 2], [1, 3], [[1.0, 3.0, 1.0, 5.0], [2.0, 4.0, 0.0, 0.0]])
     """
 
     def __init__(self, values: ArrayLike, pairs: ArrayLike, clusters: Iterable[Hashable]) -> None:
         index = cluster_index(clusters)
         terms = as_terms(values, len(index))
         series = _positions(pairs, len(terms))
-        present = ~np.isnan(terms).any(axis=1)
-        places: dict[tuple[int, bytes], int] = {}
+        present = np.logical_and.reduce(~np.isnan(terms), axis=1)
+        apart = 2 * len(series) * (terms.shape[1] + 1) * len(index) <= _MOST_APART
+        places: dict[tuple[int, int | bytes], int] = {}
         of_side: list[int] = []
         masks: list[NDArray[np.bool_]] = []
         sides = np.empty(series.shape, dtype=np.intp)
         for pair, both in enumerate(series.tolist()):
             common = present[both[0]] & present[both[1]]
-            key = np.packbits(common).tobytes()
+            key = pair if apart else np.packbits(common).tobytes()
             for side, one_series in enumerate(both):
                 place = places.setdefault((one_series, key), len(places))
                 if place == len(of_side):

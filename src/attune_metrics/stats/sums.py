@@ -52,6 +52,9 @@ class Streamed:
     def __len__(self) -> int:
         return self.shape[0]
 
+    def __array__(self, dtype: None = None, copy: bool | None = None) -> NDArray[np.uint8]:
+        return np.concatenate(list(self.draw()))
+
 
 Weights = NDArray[np.uint8] | Streamed
 """How often each cluster counts (columns) in each resample or exchange (rows)."""
@@ -137,7 +140,7 @@ def _fsum(values: list[float]) -> float:
 
 
 def row_blocks(rows: int, clusters: int) -> Iterator[slice]:
-    """Yield the slices in which so many rows of weights are drawn and multiplied: fewer rows where clusters are many."""
+    """Yield the slices in which rows of weights are drawn and multiplied: fewer rows where clusters are many."""
     # Multiples of four: numpy draws bits by four, so that the rows are the same whatever the size of the blocks.
     step = max(4, min(_BLOCK, _CELLS // max(clusters, 1) // 4 * 4))
     for start in range(0, rows, step):
@@ -153,9 +156,9 @@ def series_blocks(series: int, terms: int, units: int) -> Iterator[slice]:
 
 def products(weights: Weights, *parts: Floats) -> Iterator[tuple[slice, list[Floats]]]:
     """Yield rows of `weights` and the weighted sums of each part (clusters, ...), block by block."""
-    blocks = row_blocks(*weights.shape)
-    drawn = weights.draw() if isinstance(weights, Streamed) else (weights[rows] for rows in row_blocks(*weights.shape))
-    for rows, block in zip(blocks, drawn, strict=True):
+    source = weights.draw() if isinstance(weights, Streamed) else weights
+    for rows in row_blocks(*weights.shape):
+        block = next(source) if isinstance(source, Iterator) else source[rows]
         numbers = block.astype(np.float64)
         yield rows, [np.tensordot(numbers, part, axes=1) for part in parts]
 
