@@ -137,7 +137,7 @@ def distribution_of_pairs(pairs: Pairs, resamples: Resamples, *, statistic: Stat
     >>> from attune_metrics.stats.resampling import draw_resamples
     >>> pairs = Pairs([[3, 5, 2, 4], [2, 5, 1, 4], [4, 4, 4, 4]], [(0, 1), (0, 2), (1, 2)], range(4))
     >>> distribution_of_pairs(pairs, draw_resamples(range(4), n_resamples=2, seed=1)).tolist()
-    [[0.75, 0.75], [-1.0, -1.0], [-1.75, -1.75]]
+    [[0.25, 0.5], [-0.25, -0.5], [-0.5, -1.0]]
     """
     return pairs.differences(distribution_of_sums(pairs.sums, resamples, statistic).T).T
 

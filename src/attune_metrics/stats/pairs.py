@@ -57,12 +57,12 @@ class Pairs:
     Examples
     --------
     >>> from math import nan
-    The second pair is compared on the unit that both of its series have.
-
     >>> from math import nan
     >>> pairs = Pairs([[1, 2], [3, 4], [5, nan]], [(0, 1), (0, 2)], ["ann", "bob"])
     >>> pairs.first.tolist(), pairs.second.tolist(), pairs.sums[..., 0].tolist()
     ([0, 2], [1, 3], [[1.0, 3.0, 1.0, 5.0], [2.0, 4.0, 0.0, 0.0]])
+
+    The second pair is compared on the one unit that both of its series have.
     """
 
     def __init__(self, values: ArrayLike, pairs: ArrayLike, clusters: Iterable[Hashable]) -> None:

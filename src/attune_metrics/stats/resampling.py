@@ -66,6 +66,7 @@ MAX_MULTINOMIAL_CLUSTERS = 20_000
 """With more clusters a resample draws a Poisson number of them."""
 
 _MOST_KEPT = 2**27  # bytes of counts that are kept; more are drawn again whenever they are read
+_AT_ONCE = 2**18  # counts that are drawn at one time: as many as a processor has near
 _NORMAL = NormalDist()
 _DOMINANT = 0.2  # of the units; see docs/intervals.md
 
@@ -161,12 +162,18 @@ def _draw(resamples: int, clusters: int, seed: int) -> Iterator[NDArray[np.uint8
         sizes = generator.poisson(clusters, size=resamples)
     else:
         sizes = np.full(resamples, clusters)
+    step = max(1, _AT_ONCE // max(clusters, 1))
     for rows in row_blocks(resamples, clusters):
-        drawn = generator.integers(clusters, size=sizes[rows].sum()) if clusters else np.zeros(0, dtype=np.intp)
-        drawn += np.repeat(clusters * np.arange(len(sizes[rows])), sizes[rows])
-        counts = np.bincount(drawn, minlength=clusters * len(sizes[rows])).reshape(len(sizes[rows]), clusters)
-        # A byte is enough for a count: one cluster is drawn 256 times with a chance below 1 in 256!.
-        yield counts.astype(np.uint8)
+        block = np.empty((rows.stop - rows.start, clusters), dtype=np.uint8)
+        for start in range(0, len(block), step):
+            part = block[start : start + step]
+            first = rows.start + start
+            own = sizes[first : first + len(part)]
+            drawn = generator.integers(clusters, size=own.sum()) if clusters else np.zeros(0, dtype=np.intp)
+            drawn += np.repeat(clusters * np.arange(len(part)), own)
+            # A byte is enough for a count: one cluster is drawn 256 times with a chance below 1 in 256!.
+            part[:] = np.bincount(drawn, minlength=part.size).reshape(part.shape)
+        yield block
 
 
 def bootstrap_distribution(

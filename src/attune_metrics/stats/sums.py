@@ -109,7 +109,7 @@ def cluster_sums(terms: Floats, clusters: NDArray[np.intp]) -> Floats:
 
     A unit that misses any term of a series counts for nothing in that series.
     """
-    starts = np.unique(np.sort(clusters), return_index=True)[1]
+    starts = np.flatnonzero(np.diff(np.sort(clusters), prepend=-1))
     sums = np.empty((len(starts), len(terms), terms.shape[1] + 1))
     for block in series_blocks(*terms.shape):
         columns = _columns(terms[block])
