@@ -136,8 +136,10 @@ def group_by_mask(rows: Mask) -> list[tuple[Mask, NDArray[np.intp]]]:
 
     Series on the same units share their resamples.
     """
-    masks, position = np.unique(rows, axis=0, return_inverse=True)
-    return [(mask, np.flatnonzero(position.ravel() == place)) for place, mask in enumerate(masks)]
+    found: dict[bytes, list[int]] = {}
+    for place, bits in enumerate(np.packbits(rows, axis=1)):
+        found.setdefault(bits.tobytes(), []).append(place)
+    return [(rows[places[0]], np.array(places)) for _, places in sorted(found.items())]
 
 
 class Draws:
