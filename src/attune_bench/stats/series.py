@@ -4,7 +4,7 @@ Units are in the order of their names, series in the order of model, then condit
 shows in a result. A unit without a value is nan.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import polars as pl
@@ -20,7 +20,7 @@ from attune_metrics.stats.resampling import MAX_MULTINOMIAL_CLUSTERS, Resamples,
 from attune_metrics.stats.statistics import STATISTICS
 from attune_metrics.stats.sums import Statistic, cluster_index
 
-__all__ = ["Draws", "Mask", "ScoreSeries", "group_by_mask"]
+__all__ = ["Draws", "Mask", "ScoreSeries", "draws_poisson", "group_by_mask"]
 
 _MOST_KEPT = 2**27  # bytes of resamples that are kept for other metrics
 
@@ -140,6 +140,25 @@ def group_by_mask(rows: Mask) -> list[tuple[Mask, NDArray[np.intp]]]:
     for place, bits in enumerate(np.packbits(rows, axis=1)):
         found.setdefault(bits.tobytes(), []).append(place)
     return [(rows[places[0]], np.array(places)) for _, places in sorted(found.items())]
+
+
+def draws_poisson(table: ScoreTable, options: AnalysisOptions, *, within: Collection[str] | None = None) -> bool:
+    """Tell whether the resamples of all units that models were run on, or of those among them, are Poisson draws.
+
+    Examples
+    --------
+    >>> from attune_bench import Scores
+    >>> units = [str(unit) for unit in range(20_001)]
+    >>> frame = pl.DataFrame({"model": "a", "unit": units, "metric": "hit", "value": 1.0})
+    >>> draws_poisson(Scores.from_table(frame), AnalysisOptions())
+    True
+    """
+    units = table.units.join(table.values.select("unit").unique(), on="unit", how="semi")
+    if within is not None:
+        units = units.filter(pl.col("unit").is_in(list(within)))
+    clusters = units["cluster"]
+    drawn = clusters.drop_nulls().n_unique() + clusters.null_count()
+    return (drawn if options.draws_clusters(table) else len(clusters)) > MAX_MULTINOMIAL_CLUSTERS
 
 
 class Draws:
