@@ -220,11 +220,12 @@ def bootstrap_distribution(
 def distribution_of_sums(sums: Floats, resamples: Resamples, statistic: Statistic) -> Floats:
     """Return `bootstrap_distribution` of sums over clusters (clusters, series, terms + 1)."""
     terms, n = np.ascontiguousarray(sums[..., :-1]), sums[..., -1]
-    if (n == n[:, :1]).all():
-        n = n[:, :1]  # one column for all series: half of the work for means
+    # Neighbours on the same units share their number of units: half of the work for means.
+    kinds = np.append(0, np.cumsum((n[:, 1:] != n[:, :-1]).any(axis=0)))[: n.shape[1]]
+    n = np.ascontiguousarray(n[:, np.flatnonzero(np.diff(kinds, prepend=-1))])
     distribution = np.empty((sums.shape[1], len(resamples.counts)))
-    for rows, (drawn, sizes) in products(resamples.counts, terms, np.ascontiguousarray(n)):
-        distribution[:, rows] = evaluate(statistic, drawn, np.broadcast_to(sizes, drawn.shape[:2])).T
+    for rows, (drawn, sizes) in products(resamples.counts, terms, n):
+        distribution[:, rows] = evaluate(statistic, drawn, sizes[:, kinds]).T
     return distribution
 
 
