@@ -50,8 +50,9 @@ class Signature:
         The question that chose the records.
     n, clusters, excluded : int, optional
         Units scored, their clusters, units left out.
-    unit, interval : str, optional
-        What is resampled (``participant``), and the method of the interval (``percentile-expanded``).
+    unit, draw, interval : str, optional
+        What is resampled (``participant``), how if not multinomially (``poisson``: each a Poisson number of times, with
+        more than 20,000 of them), and the method of the interval (``percentile-expanded``).
     level : float, optional
         Confidence level, between 0 and 1.
     boot, seed : int, optional
@@ -87,6 +88,7 @@ class Signature:
     clusters: int | None = None
     excluded: int | None = None
     unit: str | None = None
+    draw: str | None = None
     interval: str | None = None
     level: float | None = None
     boot: int | None = None

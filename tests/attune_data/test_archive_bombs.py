@@ -4,7 +4,7 @@ import gzip
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
-from time import monotonic
+from time import process_time
 from typing import Any
 
 import pytest
@@ -37,9 +37,9 @@ def test_header_that_claims_a_huge_name_is_not_read(tmp_path: Path) -> None:
 @both_loaders
 def test_tar_bomb_is_reported_at_once(loader: Loader, name: str, record: Record, tmp_path: Path) -> None:
     path = tar_bomb(tmp_path / name, record("a"))
-    began = monotonic()
+    began = process_time()
     loaded = loader(path)
-    assert monotonic() - began < 5
+    assert process_time() - began < 5
     assert list(tmp_path.iterdir()) == [path]
     assert ids(loaded) == ["a"]
     assert brief(loaded.found) == [(name, "unreadable", "error")]
@@ -50,9 +50,9 @@ def test_tar_bomb_is_reported_at_once(loader: Loader, name: str, record: Record,
 def test_zip_bomb_is_reported_at_once(loader: Loader, record: Record, tmp_path: Path) -> None:
     path = zip_bomb(tmp_path / "a.zip", record("a"))
     assert path.stat().st_size < 2**24
-    began = monotonic()
+    began = process_time()
     loaded = loader(path)
-    assert monotonic() - began < 5
+    assert process_time() - began < 5
     assert list(tmp_path.iterdir()) == [path]
     assert ids(loaded) == ["a"]
     assert brief(loaded.found) == [("1.json", "unreadable", "error")]

@@ -15,7 +15,7 @@ from attune_metrics.signature import Signature, hash_records
 FULL = Signature(
     attune="0.1", metric="composite_score", protocol="released", mode="with history", codebook="1", data="d41d8c",
     runs="0cc175", scores="92eb5f", filter="", n=200, clusters=120, excluded=0, unit="participant",
-    interval="percentile-expanded", level=0.95, boot=10000, seed=7,
+    draw="poisson", interval="percentile-expanded", level=0.95, boot=10000, seed=7,
 )  # fmt: skip
 # Any code point, lone surrogates too, and often what the format itself is made of.
 texts = st.text(st.characters(exclude_categories=[]) | st.sampled_from("|:%+ 2C\n"), max_size=12)
@@ -34,7 +34,7 @@ quick = settings(deadline=None)
 def test_the_line() -> None:
     assert str(FULL) == (
         "attune:0.1|metric:composite_score|protocol:released|mode:with%20history|codebook:1|data:d41d8c|runs:0cc175|"
-        "scores:92eb5f|filter:|n:200|clusters:120|excluded:0|unit:participant|interval:percentile-expanded|level:0.95|boot:10000|seed:7"
+        "scores:92eb5f|filter:|n:200|clusters:120|excluded:0|unit:participant|draw:poisson|interval:percentile-expanded|level:0.95|boot:10000|seed:7"
     )
 
 

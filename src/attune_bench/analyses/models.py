@@ -17,7 +17,7 @@ from attune_bench.stats.comparability import check_within_conditions
 from attune_bench.stats.intervals import distribution_ends, interval_ends
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
 from attune_bench.stats.ranking import direction
-from attune_bench.stats.series import Draws, ScoreSeries, group_by_mask
+from attune_bench.stats.series import Draws, ScoreSeries
 from attune_bench.undefined import null
 from attune_metrics.stats.correlation import spearman_rho_rows
 from attune_metrics.stats.resampling import bootstrap, bootstrap_distribution
@@ -154,7 +154,7 @@ def win_rates(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.Dat
     for metric in metrics:
         values = direction(scores.metrics[metric]) * series.values(per_unit(scores, metric, "win_rates"))[:, 0]
         found: dict[int, tuple[Any, ...]] = {}
-        for mask, places in group_by_mask(series.scored[first] & series.scored[second]):
+        for mask, places in draws.parts(series.scored[first] & series.scored[second]):
             one, other = values[first[places]][:, mask], values[second[places]][:, mask]
             won = np.where(np.isnan(one + other), np.nan, (one > other) + (one == other) / 2)
             with draws.warning.of_all():

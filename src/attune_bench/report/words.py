@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.options import AnalysisOptions
+from attune_bench.stats.series import draws_poisson
 
 __all__ = ["INTERVALS", "RANDOM_ANSWERS", "drawn", "has_clusters", "in_words", "interval_words", "under_condition"]
 
@@ -41,7 +42,7 @@ def interval_words(table: ScoreTable, options: AnalysisOptions) -> str:
     >>> interval_words(score(load("demo"), load_runs("demo")), AnalysisOptions(level=0.9))
     '90% intervals by resampling participants (expanded percentile)'
     """
-    kind = INTERVALS[options.interval]
+    kind = INTERVALS[options.interval] + (", Poisson draws" if draws_poisson(table, options) else "")
     return f"{100 * options.level:g}% intervals by resampling {drawn(table, options)}s ({kind})"
 
 

@@ -205,8 +205,9 @@ def _compare(table: ScoreTable, pairs: Sequence[Pair], options: AnalysisOptions,
     """
     series = ScoreSeries(table)
     draws = Draws(series, options)
-    first = np.array([series.groups.index((a, condition)) for a, _, condition in pairs], dtype=np.intp)
-    second = np.array([series.groups.index((b, condition)) for _, b, condition in pairs], dtype=np.intp)
+    place = {group: place for place, group in enumerate(series.groups)}
+    sides = np.array([(place[a, one], place[b, one]) for a, b, one in pairs], dtype=np.intp).reshape(-1, 2)
+    scored = series.scored[sides[:, 0]] & series.scored[sides[:, 1]]
     families = [f"all pairs of models{_under(table, condition)}{within}" for *_, condition in pairs]
     rows: dict[tuple[str | None, str], list[tuple[Any, ...]]] = {}
     # A metric that depends on all models' results has no units to compare on; asked for by name it is refused.
@@ -215,8 +216,7 @@ def _compare(table: ScoreTable, pairs: Sequence[Pair], options: AnalysisOptions,
     compared = [(model, condition) for *both, condition in pairs for model in both]
     check_within_conditions(table, names, groups=compared)
     for name in names:
-        values, scored = series.values(name), series.scored[first] & series.scored[second]
-        found = paired(series, values[first], values[second], scored, draws, options, series.statistic(name))
+        found = paired(series, series.values(name), sides, scored, draws, options, series.statistic(name))
         for pair, one, columns in zip(pairs, found, tested(found, families, draws, options), strict=True):
             rows.setdefault((pair[2], name), []).append((*pair, name, one.difference, *columns))
     ordered = [rows[condition, name] for condition in table.conditions for name in names if (condition, name) in rows]

@@ -1,18 +1,19 @@
 """Pairs of series on the same units: their difference, its interval, p-values and minimum detectable effect."""
 
 import warnings
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from itertools import count
 from math import sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
+from numpy.typing import ArrayLike, NDArray
 
 from attune_bench.stats.intervals import interval_ends
 from attune_bench.stats.options import ALPHA, AnalysisOptions
 from attune_bench.stats.remarks import warn_out_of_reach
-from attune_bench.stats.series import Draws, Mask, ScoreSeries, group_by_mask
+from attune_bench.stats.series import Draws, Mask, ScoreSeries
 from attune_bench.undefined import null
 from attune_data.text import plural
 from attune_metrics.errors import UndefinedMetricWarning
@@ -20,13 +21,15 @@ from attune_metrics.stats.arrays import Floats
 from attune_metrics.stats.comparison import (
     MAX_EXACT_CLUSTERS,
     PermutationTest,
-    paired_bootstrap,
-    paired_permutation_test,
+    bootstrap_of_pairs,
+    distribution_of_pairs,
+    permutation_test_of_pairs,
 )
 from attune_metrics.stats.multiplicity import holm
+from attune_metrics.stats.pairs import Pairs
 from attune_metrics.stats.power import MDE_MIN_CLUSTERS, mde_factor, minimum_detectable_effect
-from attune_metrics.stats.resampling import Resamples, bootstrap_distribution
-from attune_metrics.stats.statistics import mean_of_sums, point_estimate
+from attune_metrics.stats.resampling import Interval
+from attune_metrics.stats.statistics import mean_of_sums
 from attune_metrics.stats.sums import Statistic
 
 __all__ = ["TESTED", "Paired", "paired", "tested"]
@@ -63,45 +66,44 @@ class Paired(NamedTuple):
 
 def paired(
     series: ScoreSeries,
-    one: Floats,
-    other: Floats,
+    values: Floats,
+    places: ArrayLike,
     scored: Mask,
     draws: Draws,
     options: AnalysisOptions,
     statistic: Statistic = mean_of_sums,
 ) -> list[Paired]:
-    """Compare `one` with `other` (pairs, terms, units), pair by pair, each on its units `scored` (pairs, units)."""
+    """Compare two of `values` (series, terms, units) for each pair of places, on its units `scored` (pairs, units)."""
     found: dict[int, Paired] = {}
-    both = np.logical_and.reduce(~np.isnan(one + other), axis=1)
-    for mask, places in group_by_mask(scored):
-        first, second = one[places][:, :, mask], other[places][:, :, mask]
-        resamples, distribution = draws.of(mask), None
-        if statistic is not mean_of_sums:
-            distribution = _differences(first, second, resamples, statistic)
+    both = np.asarray(places, dtype=np.intp).reshape(-1, 2)
+    present: Mask = np.logical_and.reduce(~np.isnan(values), axis=1)
+    for mask, rows in draws.parts(scored):
+        compared, own = np.unique(both[rows], return_inverse=True)
+        part, labels, resamples = values[compared][:, :, mask], draws.labels(mask), draws.of(mask)
+        pairs = Pairs(part, own.reshape(-1, 2), labels)
+        distribution = distribution_of_pairs(pairs, resamples, statistic=statistic)
         with draws.warning.of_all():
-            intervals = paired_bootstrap(
-                first,
-                second,
+            intervals = bootstrap_of_pairs(
+                pairs,
                 resamples,
                 statistic=statistic,
                 method=options.interval,
                 level=options.level,
                 distribution=distribution,
             )
-        tests = paired_permutation_test(
-            first,
-            second,
-            draws.labels(mask),
-            statistic=statistic,
-            n_permutations=options.resamples,
-            seed=options.seed,
+        tests = permutation_test_of_pairs(
+            pairs, statistic=statistic, n_permutations=options.resamples, seed=options.seed
         )
-        effects = _detectable(first, second, draws.labels(mask), distribution)
-        for place, interval, test, mde in zip(places.tolist(), intervals, tests, effects, strict=True):
-            common = both[place] & mask
-            sides = np.where(common, [one[place], other[place]], np.nan)
-            former, latter = map(null, point_estimate(sides, statistic=statistic).tolist())
-            clusters = series.count(common)
+        if statistic is mean_of_sums:
+            effects = [_detectable(part[a, 0], part[b, 0], labels) for a, b in own.reshape(-1, 2)]
+        else:
+            effects = [_detectable_of_counts(*one) for one in zip(intervals, distribution, strict=True)]
+        points = pairs.estimates(statistic)
+        former, latter = points[pairs.first].tolist(), points[pairs.second].tolist()
+        for place, first, second, interval, test, mde in zip(
+            rows.tolist(), former, latter, intervals, tests, effects, strict=True
+        ):
+            clusters = series.count(present[both[place]].all(axis=0) & mask)
             low, high, reason = interval_ends(interval, clusters, series.table)
             undetectable = _undetectable(test, draws.drawn)
             if test.exact and test.differing == 0:
@@ -109,8 +111,8 @@ def paired(
             elif undetectable and reason is None:
                 reason = f"no minimum detectable effect with {undetectable}"
             found[place] = Paired(
-                former,
-                latter,
+                null(first),
+                null(second),
                 null(test.difference),
                 low,
                 high,
@@ -123,7 +125,7 @@ def paired(
                 test.differing,
                 test.exact,
             )
-    return [found[place] for place in range(len(one))]
+    return [found[place] for place in range(len(both))]
 
 
 def _undetectable(test: PermutationTest, drawn: str) -> str | None:
@@ -180,32 +182,19 @@ def _warn(found: Sequence[Paired], family: str, draws: Draws, options: AnalysisO
     warn_out_of_reach(limit, len(made), family, smallest, advice, stacklevel=5)
 
 
-def _differences(one: Floats, other: Floats, resamples: Resamples, statistic: Statistic) -> Floats:
-    """Return the difference of each pair of series in every resample."""
-    terms = one.shape[1]
-    return bootstrap_distribution(
-        np.concatenate([one, other], axis=1),
-        resamples,
-        statistic=lambda sums, n: statistic(sums[..., :terms], n) - statistic(sums[..., terms:], n),
-    )
+def _detectable(one: Floats, other: Floats, labels: NDArray[np.intp]) -> float | None:
+    """Return the minimum detectable effect of the means of two series, None where it is undefined."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndefinedMetricWarning)
+        return null(minimum_detectable_effect(one, other, labels))
 
 
-def _detectable(
-    one: Floats, other: Floats, labels: Sequence[Hashable], distribution: Floats | None
-) -> list[float | None]:
-    """Return the minimum detectable effect of each pair of series, None where it is undefined.
+def _detectable_of_counts(interval: Interval, distribution: Floats) -> float | None:
+    """Return the minimum detectable effect of scores of pooled counts, None where it is undefined.
 
-    Scores of pooled counts have no units whose variance could be taken: their standard error is that of the bootstrap
-    `distribution`.
+    They have no units whose variance could be taken: the standard error is that of the bootstrap distribution.
     """
-    if distribution is None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UndefinedMetricWarning)
-            return [null(minimum_detectable_effect(a[0], b[0], labels)) for a, b in zip(one, other, strict=True)]
-    effects: list[float | None] = []
-    for both, row in zip(~np.isnan(one[:, 0] + other[:, 0]), distribution, strict=True):
-        known, clusters = row[~np.isnan(row)], len({label for label, there in zip(labels, both, strict=True) if there})
-        # Resamples of few clusters vary too little, by the factor that a variance over n - 1 has.
-        error = float(np.std(known)) * sqrt(clusters / (clusters - 1)) if len(known) and clusters > 1 else 0.0
-        effects.append(null(mde_factor(clusters) * error) if error > 0 else None)
-    return effects
+    known, clusters = distribution[~np.isnan(distribution)], interval.clusters
+    # Resamples of few clusters vary too little, by the factor that a variance over n - 1 has.
+    error = float(np.std(known)) * sqrt(clusters / (clusters - 1)) if len(known) and clusters > 1 else 0.0
+    return null(mde_factor(clusters) * error) if error > 0 else None

@@ -4,7 +4,7 @@ Units are in the order of their names, series in the order of model, then condit
 shows in a result. A unit without a value is nan.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import polars as pl
@@ -16,11 +16,13 @@ from attune_bench.stats.remarks import OneWarning
 from attune_metrics.errors import MetricInputError
 from attune_metrics.metric import Metric
 from attune_metrics.stats.arrays import Floats
-from attune_metrics.stats.resampling import Resamples, draw_resamples
+from attune_metrics.stats.resampling import MAX_MULTINOMIAL_CLUSTERS, Resamples, draw_resamples
 from attune_metrics.stats.statistics import STATISTICS
-from attune_metrics.stats.sums import Statistic
+from attune_metrics.stats.sums import Statistic, cluster_index
 
-__all__ = ["Draws", "Mask", "ScoreSeries", "group_by_mask"]
+__all__ = ["Draws", "Mask", "ScoreSeries", "draws_poisson", "group_by_mask"]
+
+_MOST_KEPT = 2**27  # bytes of resamples that are kept for other metrics
 
 Mask = NDArray[np.bool_]
 Label = tuple[str, str]
@@ -62,11 +64,17 @@ class ScoreSeries:
         self.labels: tuple[Label, ...] = tuple(
             ("", unit) if cluster is None else (cluster, "") for unit, cluster in units.select("unit", "cluster").rows()
         )
-        group_of: Mapping[tuple[str, str | None], int] = {group: place for place, group in enumerate(self.groups)}
-        unit_of = {unit: place for place, unit in enumerate(self.units)}
+        self._clusters = cluster_index(self.labels)
+        groups = pl.DataFrame(self.groups, schema={"model": pl.String, "condition": pl.String}, orient="row")
         rows = table.values.select("model", "condition", "unit")
-        self._group = np.array([group_of[model, condition] for model, condition, _ in rows.rows()], dtype=np.intp)
-        self._unit = np.array([unit_of[unit] for unit in rows["unit"]], dtype=np.intp)
+        rows = rows.join(
+            groups.with_row_index("place"), on=("model", "condition"), how="left", nulls_equal=True,
+            maintain_order="left",
+        ).join(
+            units.select("unit").with_row_index("column"), on="unit", how="left", maintain_order="left"
+        )  # fmt: skip
+        self._group = rows["place"].to_numpy().astype(np.intp)
+        self._unit = rows["column"].to_numpy().astype(np.intp)
         self.scored: Mask = np.zeros((len(self.groups), len(self.units)), dtype=np.bool_)
         self.scored[self._group, self._unit] = True
 
@@ -108,7 +116,7 @@ class ScoreSeries:
 
     def count(self, present: Mask) -> int:
         """Return the number of clusters of the units that are present (units,)."""
-        return len({self.labels[unit] for unit in np.flatnonzero(present).tolist()})
+        return int(np.count_nonzero(np.bincount(self._clusters[present])))
 
     def mask(self, units: Sequence[str] | set[str]) -> Mask:
         """Return which units are among some names (units,)."""
@@ -128,12 +136,33 @@ def group_by_mask(rows: Mask) -> list[tuple[Mask, NDArray[np.intp]]]:
 
     Series on the same units share their resamples.
     """
-    masks, position = np.unique(rows, axis=0, return_inverse=True)
-    return [(mask, np.flatnonzero(position.ravel() == place)) for place, mask in enumerate(masks)]
+    found: dict[bytes, list[int]] = {}
+    for place, bits in enumerate(np.packbits(rows, axis=1)):
+        found.setdefault(bits.tobytes(), []).append(place)
+    return [(rows[places[0]], np.array(places)) for _, places in sorted(found.items())]
+
+
+def draws_poisson(table: ScoreTable, options: AnalysisOptions, *, within: Collection[str] | None = None) -> bool:
+    """Tell whether the resamples of all units that models were run on, or of those among them, are Poisson draws.
+
+    Examples
+    --------
+    >>> from attune_bench import Scores
+    >>> units = [str(unit) for unit in range(20_001)]
+    >>> frame = pl.DataFrame({"model": "a", "unit": units, "metric": "hit", "value": 1.0})
+    >>> draws_poisson(Scores.from_table(frame), AnalysisOptions())
+    True
+    """
+    units = table.units.join(table.values.select("unit").unique(), on="unit", how="semi")
+    if within is not None:
+        units = units.filter(pl.col("unit").is_in(list(within)))
+    clusters = units["cluster"]
+    drawn = clusters.drop_nulls().n_unique() + clusters.null_count()
+    return (drawn if options.draws_clusters(table) else len(clusters)) > MAX_MULTINOMIAL_CLUSTERS
 
 
 class Draws:
-    """Resamples of parts of the units, each drawn once.
+    """Resamples of parts of the units; a part drawn again has the same.
 
     Parameters
     ----------
@@ -153,19 +182,37 @@ class Draws:
     def __init__(self, series: ScoreSeries, options: AnalysisOptions) -> None:
         held = series.table.provenance
         self.drawn = held.cluster if options.draws_clusters(series.table) else held.unit
-        self._labels = series.clusters(options)
+        self._labels = cluster_index(series.clusters(options))
         self._options = options
         self._drawn: dict[bytes, Resamples] = {}
         self.warning = OneWarning()
 
-    def labels(self, mask: Mask) -> list[Hashable]:
-        """Return the clusters of the units of a mask."""
-        return [self._labels[unit] for unit in np.flatnonzero(mask).tolist()]
+    def labels(self, mask: Mask) -> NDArray[np.intp]:
+        """Return the clusters of the units of a mask (units,), numbered in the order of their labels."""
+        return self._labels[mask]
+
+    def parts(self, scored: Mask) -> list[tuple[Mask, NDArray[np.intp]]]:
+        """Return the units to draw for rows of a mask (rows, units), each with the positions of the rows.
+
+        Rows share resamples where they are on the same units, as by `group_by_mask`, and where each is on so many
+        clusters that draws are Poisson: draws of clusters are then independent, so that those of all units serve.
+        """
+        few: list[tuple[Mask, NDArray[np.intp]]] = []
+        many: list[tuple[Mask, NDArray[np.intp]]] = []
+        for mask, rows in group_by_mask(scored):
+            drawn = np.count_nonzero(np.bincount(self._labels[mask]))
+            (many if drawn > MAX_MULTINOMIAL_CLUSTERS else few).append((mask, rows))
+        if not many:
+            return few
+        return [*few, (np.ones(scored.shape[1], dtype=np.bool_), np.sort(np.concatenate([rows for _, rows in many])))]
 
     def of(self, mask: Mask) -> Resamples:
         """Return the resamples of the units of a mask (units,)."""
         key = mask.tobytes()
         if key not in self._drawn:
+            held = [one.counts.nbytes for one in self._drawn.values() if isinstance(one.counts, np.ndarray)]
+            if sum(held) > _MOST_KEPT:
+                self._drawn.clear()
             self._drawn[key] = draw_resamples(
                 self.labels(mask), n_resamples=self._options.resamples, seed=self._options.seed
             )

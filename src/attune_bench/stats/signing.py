@@ -10,7 +10,7 @@ from attune_bench.fingerprint import canonical, codebook_hash
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.comparability import settings_mark
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
-from attune_bench.stats.series import ScoreSeries
+from attune_bench.stats.series import ScoreSeries, draws_poisson
 from attune_metrics.signature import Signature, hash_records
 from attune_metrics.stats.statistics import STATISTICS
 
@@ -44,7 +44,8 @@ def sign(
     -------
     str
         A line that `attune_metrics.signature.Signature.parse` reads back. ``n`` counts the units with a value of any of
-        the metrics, ``clusters`` what is drawn, ``excluded`` the units without such a value.
+        the metrics, ``clusters`` what is drawn, ``excluded`` the units without such a value. ``draw`` is ``poisson``
+        where models were run on more than 20,000 of what is drawn; parts with fewer are drawn multinomially.
 
     Examples
     --------
@@ -57,7 +58,8 @@ def sign(
     chosen = AnalysisOptions(**options)
     series = ScoreSeries(table)
     names = chosen.names(table)
-    kept = np.ones(len(series.units), dtype=np.bool_) if within is None else series.mask(set(within))
+    within = None if within is None else set(within)
+    kept = np.ones(len(series.units), dtype=np.bool_) if within is None else series.mask(within)
     valued = np.zeros_like(kept)
     for name in names:
         if table.metric(name).statistic in STATISTICS:
@@ -85,6 +87,7 @@ def sign(
         clusters=len({clusters[unit] for unit in np.flatnonzero(valued & kept).tolist()}),
         excluded=int((kept & ~valued).sum()),
         unit=held.cluster if chosen.draws_clusters(table) else held.unit,
+        draw="poisson" if draws_poisson(table, chosen, within=within) else None,
         interval=chosen.interval,
         level=float(chosen.level),
         boot=chosen.resamples,

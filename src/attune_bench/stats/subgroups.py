@@ -27,7 +27,7 @@ from attune_bench.score_table import ScoreTable
 from attune_bench.stats.intervals import too_few
 from attune_bench.stats.options import ALPHA, FEW, MIN_CLUSTERS, AnalysisKeywords, AnalysisOptions
 from attune_bench.stats.remarks import warn_out_of_reach
-from attune_bench.stats.series import Draws, Mask, ScoreSeries, group_by_mask
+from attune_bench.stats.series import Draws, Mask, ScoreSeries
 from attune_bench.stats.summary import intervals_of
 from attune_bench.stats.traits import UNKNOWN, strata_of, unit_traits
 from attune_bench.undefined import null
@@ -250,7 +250,8 @@ def _differences(
         return statistic(mine[..., :-1], mine[..., -1]) - statistic(others[..., :-1], others[..., -1])
 
     found: dict[int, _Difference] = {}
-    for mask, groups in group_by_mask(scored):
+    sides = np.where(scored[:, np.newaxis], sides, np.nan)
+    for mask, groups in draws.parts(scored):
         part, resamples = sides[groups][:, :, mask], draws.of(mask)
         distributions = bootstrap_distribution(part, resamples, statistic=difference)
         with draws.warning.of_all():
@@ -263,7 +264,7 @@ def _differences(
                 distribution=distributions,
             )
         for group, interval, distribution in zip(groups.tolist(), intervals, distributions, strict=True):
-            present = ~np.isnan(values[group, 0]) & mask
+            present = ~np.isnan(values[group, 0]) & scored[group]
             sizes = [series.count(present & side) for side in (stratum, ~stratum)]
             drawn = [len(np.unique(resamples.clusters[(present & side)[mask]])) for side in (stratum, ~stratum)]
             found[group] = _difference(interval, distribution, min(sizes), min(drawn), options, series.table)

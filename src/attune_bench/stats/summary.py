@@ -11,7 +11,7 @@ from typing_extensions import Unpack
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.intervals import interval_ends
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
-from attune_bench.stats.series import Draws, Mask, ScoreSeries, group_by_mask
+from attune_bench.stats.series import Draws, Mask, ScoreSeries
 from attune_bench.undefined import null
 from attune_metrics.metric import Metric
 from attune_metrics.stats.arrays import Floats
@@ -106,14 +106,14 @@ def intervals_of(
         return _of_models(series, metric)
     values, statistic = series.values(name), series.statistic(name)
     found: dict[int, Summarised] = {}
-    for mask, groups in group_by_mask(scored):
-        part = values[groups][:, :, mask]
+    for mask, groups in draws.parts(scored):
+        part = np.where(scored[groups, np.newaxis], values[groups], np.nan)[:, :, mask]
         with draws.warning.of_all():
             intervals = bootstrap(
                 part, draws.of(mask), statistic=statistic, method=options.interval, level=options.level
             )
         for group, interval, terms in zip(groups.tolist(), intervals, part, strict=True):
-            clusters = series.count(mask & ~np.isnan(values[group, 0]))
+            clusters = series.count(scored[group] & ~np.isnan(values[group, 0]))
             if metric.statistic == "share" and clusters == interval.n and interval.n:
                 interval = _trials(terms[0], options.level)  # noqa: PLW2901
             low, high, reason = interval_ends(interval, clusters, table)

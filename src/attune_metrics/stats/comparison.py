@@ -12,20 +12,48 @@ References
 .. [2] Phipson, Smyth (2010), Permutation P-values should never be zero, Stat. Appl. Genet. Mol. Biol. 9, 39.
 """
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from math import nan
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attune_metrics.checks import check_whole
+from attune_metrics.errors import MetricInputError
 from attune_metrics.stats.arrays import Floats
-from attune_metrics.stats.resampling import Interval, Method, Resamples, bootstrap
-from attune_metrics.stats.statistics import mean_of_sums, point_estimate
-from attune_metrics.stats.sums import ROUNDING, Statistic, cluster_index, cluster_sums, evaluate, paired_terms, products
+from attune_metrics.stats.pairs import Pairs
+from attune_metrics.stats.resampling import (
+    Interval,
+    Method,
+    Resamples,
+    check_method,
+    distribution_of_sums,
+    intervals_of,
+)
+from attune_metrics.stats.statistics import mean_of_sums
+from attune_metrics.stats.sums import (
+    ROUNDING,
+    Statistic,
+    Streamed,
+    Weights,
+    cluster_index,
+    evaluate,
+    paired_terms,
+    products,
+    row_blocks,
+)
 
-__all__ = ["MAX_EXACT_CLUSTERS", "PermutationTest", "paired_bootstrap", "paired_permutation_test"]
+__all__ = [
+    "MAX_EXACT_CLUSTERS",
+    "PermutationTest",
+    "bootstrap_of_pairs",
+    "distribution_of_pairs",
+    "paired_bootstrap",
+    "paired_permutation_test",
+    "permutation_test_of_pairs",
+]
 
 MAX_EXACT_CLUSTERS = 12
 """With more clusters that differ, exchanges are random: 12 have 4,096."""
@@ -73,41 +101,99 @@ def paired_bootstrap(
     >>> gain.estimate, round(gain.low, 1), round(gain.high, 1)
     (0.75, 0.1, 1.5)
     """
-    pairs = _pair(a, b, len(resamples.clusters))
-    intervals = bootstrap(
-        pairs, resamples, statistic=_difference(statistic), method=method, level=level, distribution=distribution
+    check_method(method, level)
+    pairs = _in_turn(a, b, resamples.clusters)
+    return bootstrap_of_pairs(
+        pairs, resamples, statistic=statistic, method=method, level=level, distribution=distribution
     )
-    differ = _differ(cluster_sums(pairs, resamples.clusters))
+
+
+def _in_turn(a: ArrayLike, b: ArrayLike, index: NDArray[np.intp]) -> Pairs:
+    """Return the pairs of the first series of `a` with the first of `b`, and so on."""
+    first, second = paired_terms(a, b, len(index))
+    places = np.arange(len(first))
+    return Pairs(np.concatenate([first, second]), np.column_stack([places, places + len(first)]), index)
+
+
+def distribution_of_pairs(pairs: Pairs, resamples: Resamples, *, statistic: Statistic = mean_of_sums) -> Floats:
+    """Compute the difference of each pair in every resample.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        The pairs.
+    resamples : Resamples
+        From `draw_resamples` over the same units.
+    statistic : callable
+        As for `bootstrap`.
+
+    Returns
+    -------
+    array of float, shape (pairs, resamples)
+        nan where the statistic of a side is undefined.
+
+    Examples
+    --------
+    >>> from attune_metrics.stats.resampling import draw_resamples
+    >>> pairs = Pairs([[3, 5, 2, 4], [2, 5, 1, 4], [4, 4, 4, 4]], [(0, 1), (0, 2), (1, 2)], range(4))
+    >>> distribution_of_pairs(pairs, draw_resamples(range(4), n_resamples=2, seed=1)).tolist()
+    [[0.25, 0.5], [-0.25, -0.5], [-0.5, -1.0]]
+    """
+    return pairs.differences(distribution_of_sums(pairs.sums, resamples, statistic).T).T
+
+
+def bootstrap_of_pairs(
+    pairs: Pairs,
+    resamples: Resamples,
+    *,
+    statistic: Statistic = mean_of_sums,
+    method: Method = "percentile-expanded",
+    level: float = 0.95,
+    distribution: Floats | None = None,
+) -> list[Interval]:
+    """Compute `paired_bootstrap` of pairs of series.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        The pairs.
+    resamples, statistic, method, level, distribution
+        As for `paired_bootstrap`; the distribution is that of `distribution_of_pairs`.
+
+    Returns
+    -------
+    list of Interval
+        One for each pair, as from `paired_bootstrap`.
+
+    Raises
+    ------
+    MetricInputError
+        As `paired_bootstrap`.
+
+    Examples
+    --------
+    >>> from attune_metrics.stats.resampling import draw_resamples
+    >>> pairs = Pairs([[3, 5, 2, 4, 4], [2, 5, 1, 4, 2], [4, 4, 4, 4, 4]], [(0, 1), (0, 2), (1, 2)], range(5))
+    >>> [round(one.estimate, 2) for one in bootstrap_of_pairs(pairs, draw_resamples(range(5)))]
+    [0.8, -0.4, -1.2]
+    """
+    check_method(method, level)
+    estimates = pairs.differences(pairs.estimates(statistic))
+    if distribution is None:
+        distribution = distribution_of_pairs(pairs, resamples, statistic=statistic)
+    elif distribution.shape != (shape := (len(estimates), len(resamples.counts))):
+        raise MetricInputError(f"distribution has shape {distribution.shape}; expected {shape} (pairs, resamples)")
+    left_out = None
+    if method == "bca":
+        left = pairs.sums.sum(axis=0) - pairs.sums
+        left_out = pairs.differences(evaluate(statistic, left[..., :-1], left[..., -1]))
+    intervals = intervals_of(estimates, pairs.units, distribution, left_out, method, level)
     return [
         interval
-        if np.isnan(interval.estimate) or differ[:, series].any()
+        if np.isnan(interval.estimate) or differ
         else replace(interval, estimate=0.0, low=0.0, high=0.0, reason=None)
-        for series, interval in enumerate(intervals)
+        for interval, differ in zip(intervals, np.logical_or.reduce(pairs.differ, axis=0).tolist(), strict=True)
     ]
-
-
-def _pair(a: ArrayLike, b: ArrayLike, units: int) -> Floats:
-    """Return both sides as the terms of one series, so that a unit counts where both have a value."""
-    return np.concatenate(paired_terms(a, b, units), axis=1)
-
-
-def _difference(statistic: Statistic) -> Statistic:
-    """Return the statistic of the first half of the terms minus that of the second half."""
-
-    def difference(sums: Floats, n: Floats) -> Floats:
-        first, second = np.split(sums, 2, axis=-1)
-        return statistic(first, n) - statistic(second, n)
-
-    return difference
-
-
-def _differ(sums: Floats) -> NDArray[np.bool_]:
-    """Return whether the sides differ in a cluster by more than rounding (clusters, series)."""
-    terms = sums.shape[-1] // 2
-    first, second = sums[..., :terms], sums[..., terms:-1]
-    largest = np.maximum(np.abs(first), np.abs(second)).max(axis=0, initial=0)
-    differ: NDArray[np.bool_] = (np.abs(first - second) > ROUNDING * largest).any(axis=-1)
-    return differ
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,88 +282,120 @@ def paired_permutation_test(
     (2.0, 0.25, 0.25, 8)
     """
     index = cluster_index(clusters)
-    pairs = _pair(a, b, len(index))
-    sums = cluster_sums(pairs, index)
-    differ = _differ(sums)
-    number = differ.sum(axis=0)
-    observed = point_estimate(pairs, statistic=_difference(statistic))
-    observed[(number == 0) & ~np.isnan(observed)] = 0  # equal up to rounding, as in `paired_bootstrap`
-    generator = np.random.default_rng(check_whole(seed, "seed", 0))
-    rows = check_whole(n_permutations, "n_permutations", 1)
-    many, few = (
-        np.flatnonzero(number > MAX_EXACT_CLUSTERS).tolist(),
-        np.flatnonzero(number <= MAX_EXACT_CLUSTERS).tolist(),
+    return permutation_test_of_pairs(
+        _in_turn(a, b, index), statistic=statistic, n_permutations=n_permutations, seed=seed
     )
 
-    tests = {}
-    if many:
-        swaps = generator.integers(2, size=(rows, len(sums)), dtype=np.uint8)
-        found = _test(swaps, sums[:, many], statistic, observed[many], number[many])
-        tests = dict(zip(many, found, strict=True))
-    for series in few:
+
+def permutation_test_of_pairs(
+    pairs: Pairs, *, statistic: Statistic = mean_of_sums, n_permutations: int = 9_999, seed: int = 0
+) -> list[PermutationTest]:
+    """Compute `paired_permutation_test` of pairs of series.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        The pairs.
+    statistic, n_permutations, seed
+        As for `paired_permutation_test`; all pairs share the exchanges.
+
+    Returns
+    -------
+    list of PermutationTest
+        One for each pair, as from `paired_permutation_test`.
+
+    Raises
+    ------
+    MetricInputError
+        As `paired_permutation_test`.
+
+    Examples
+    --------
+    >>> pairs = Pairs([[5, 4, 3], [4, 2, 0], [5, 4, 4]], [(0, 1), (0, 2), (1, 2)], ["x", "y", "z"])
+    >>> [test.p_value for test in permutation_test_of_pairs(pairs)]
+    [0.25, 1.0, 0.25]
+    """
+    number = pairs.differ.sum(axis=0)
+    observed = pairs.differences(pairs.estimates(statistic))
+    observed[(number == 0) & ~np.isnan(observed)] = 0  # equal up to rounding, as in `paired_bootstrap`
+    shape = check_whole(n_permutations, "n_permutations", 1), len(pairs.sums)
+    random = Streamed(shape, partial(_exchanges, *shape, check_whole(seed, "seed", 0)))
+    sums, total = np.ascontiguousarray(pairs.sums[..., :-1]), pairs.sums.sum(axis=0)
+    both = np.column_stack([pairs.first, pairs.second])
+    exact = number <= MAX_EXACT_CLUSTERS
+    tests: dict[int, PermutationTest] = {}
+
+    def add(places: NDArray[np.intp], found: tuple[Floats, Floats]) -> None:
+        for place, difference, largest in zip(places.tolist(), found[0].T, found[1].tolist(), strict=True):
+            clusters = int((pairs.units[:, place] > 0).sum())
+            tests[place] = _test(
+                float(observed[place]), difference, largest, int(pairs.units[:, place].sum()), clusters,
+                int(number[place]), exact=bool(exact[place]),
+            )  # fmt: skip
+
+    if len(many := np.flatnonzero(~exact)):
+        add(many, _exchanged(random, sums, total, both[many], statistic))
+    for place in np.flatnonzero(exact):
         # All patterns of bits, over the clusters that can change something.
-        swaps = np.zeros((2 ** number[series], len(sums)), dtype=np.uint8)
-        swaps[:, differ[:, series]] = np.arange(len(swaps))[:, np.newaxis] >> np.arange(number[series]) & 1
-        one = [series]
-        [tests[series]] = _test(swaps, sums[:, one], statistic, observed[one], number[one], exact=True)
-    return [tests[series] for series in range(len(number))]
+        patterns = np.arange(2 ** number[place])[:, np.newaxis] >> np.arange(number[place]) & 1
+        own = sums[np.ix_(pairs.differ[:, place], both[place])]
+        one = np.array([place])
+        add(one, _exchanged(patterns.astype(np.uint8), own, total[both[place]], np.array([[0, 1]]), statistic))
+    return [tests[place] for place in range(len(number))]
+
+
+def _exchanges(exchanges: int, clusters: int, seed: int) -> Iterator[NDArray[np.uint8]]:
+    """Yield whether each cluster is exchanged, at random, block by block."""
+    generator = np.random.default_rng(seed)
+    for rows in row_blocks(exchanges, clusters):
+        yield generator.integers(2, size=(rows.stop - rows.start, clusters), dtype=np.uint8)
+
+
+def _exchanged(
+    swaps: Weights, sums: Floats, total: Floats, pairs: NDArray[np.intp], statistic: Statistic
+) -> tuple[Floats, Floats]:
+    """Return the size of the difference in each exchange (exchanges, pairs), and each pair's largest value of a side.
+
+    `sums` (clusters, sides, terms) and `total` (sides, terms + 1) are of the sides whose positions `pairs` has.
+    """
+    first, second = pairs.T
+    n = total[first, -1]
+    differences = np.empty((len(swaps), len(pairs)))
+    largest = np.zeros(len(pairs))
+    for rows, [drawn] in products(swaps, sums):
+        with np.errstate(all="ignore"):
+            moved = drawn[:, second] - drawn[:, first]  # what one side of a pair gets and the other one gives
+            exchanged = total[first, :-1] + moved, total[second, :-1] - moved
+        sizes = np.broadcast_to(n, moved.shape[:2])
+        one, other = (evaluate(statistic, side, sizes) for side in exchanged)
+        differences[rows] = one - other
+        largest = np.fmax.reduce(np.abs(np.vstack([largest, one, other])), axis=0)
+    return np.abs(differences, out=differences), largest
 
 
 def _test(
-    swaps: NDArray[np.uint8],
-    sums: Floats,
-    statistic: Statistic,
-    observed: Floats,
-    differing: NDArray[np.intp],
-    *,
-    exact: bool = False,
-) -> list[PermutationTest]:
-    """Test each series on the exchanges `swaps` (exchanges, clusters); in `differing` clusters its sides differ."""
-    terms = sums.shape[-1] // 2
-    total = sums.sum(axis=0)
-    first, second, n = total[:, :terms], total[:, terms:-1], total[:, -1]
-    clusters = (sums[..., -1] > 0).sum(axis=0).tolist()
-    differences = np.empty((len(swaps), len(n)))
-    largest = np.zeros(len(n))
-    for rows, [moved] in products(swaps, sums[..., terms:-1] - sums[..., :terms]):
-        sizes = np.broadcast_to(n, moved.shape[:2])
-        one, other = evaluate(statistic, first + moved, sizes), evaluate(statistic, second - moved, sizes)
-        differences[rows] = one - other
-        largest = np.fmax.reduce(np.abs(np.vstack([largest, one, other])), axis=0)
-    np.abs(differences, out=differences)
+    observed: float, differences: Floats, largest: float, n: int, clusters: int, differing: int, *, exact: bool
+) -> PermutationTest:
+    """Return the test of a pair from the sizes of its differences in all exchanges, or in random ones."""
 
-    def reach(bound: Floats) -> NDArray[np.intp]:
+    def reach(bound: float) -> int:
         """Count the exchanges that are as large; an undefined one is."""
-        smaller: NDArray[np.intp] = (differences < bound - ROUNDING * largest).sum(axis=0)
-        return len(swaps) - smaller
+        return len(differences) - int((differences < bound - ROUNDING * largest).sum())
 
-    count = reach(np.abs(observed))
+    reason = None
+    if not n:
+        reason = "no unit has a value on both sides"
+    elif clusters == 1 and len(differences) > 1:  # the one exchange of equal sides changes nothing
+        reason = "all values are in one cluster"
+    elif np.isnan(observed):
+        reason = "the statistic is undefined"
+    if reason:
+        return PermutationTest(observed, nan, nan, n, clusters, differing, 0, False, reason)
+    count = reach(abs(observed))
     if exact:
-        p_values = count / len(swaps)
-        smallest = reach(np.fmax.reduce(differences, axis=0)) / len(swaps)
+        p_value = count / len(differences)
+        smallest = reach(np.fmax.reduce(differences)) / len(differences)
     else:
-        smallest = np.maximum(2.0 ** (1 - differing), 1 / (1 + len(swaps)))
-        p_values = np.maximum(smallest, (1 + count) / (1 + len(swaps)))
-    tests = []
-    for series, difference in enumerate(observed.tolist()):
-        reason = None
-        if not n[series]:
-            reason = "no unit has a value on both sides"
-        elif clusters[series] == 1 and len(swaps) > 1:  # the one exchange of equal sides changes nothing
-            reason = "all values are in one cluster"
-        elif np.isnan(difference):
-            reason = "the statistic is undefined"
-        tests.append(
-            PermutationTest(
-                difference,
-                nan if reason else float(p_values[series]),
-                nan if reason else float(smallest[series]),
-                int(n[series]),
-                clusters[series],
-                int(differing[series]),
-                0 if reason else len(swaps),
-                exact and not reason,
-                reason,
-            )
-        )
-    return tests
+        smallest = max(2.0 ** (1 - differing), 1 / (1 + len(differences)))
+        p_value = max(smallest, (1 + count) / (1 + len(differences)))
+    return PermutationTest(observed, p_value, smallest, n, clusters, differing, len(differences), exact)

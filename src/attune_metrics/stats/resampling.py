@@ -10,16 +10,23 @@ Resamples are drawn once and shared by all series (models, metrics), which makes
 is resampled through sums over units, so a statistic is a function of weighted sums: a mean, a ratio, a correlation. A
 unit without a value is nan and leaves both the sum and the number of units of that series.
 
+With n clusters a resample draws n of them; with more than 20,000 it draws a Poisson number of them with mean n, so that
+the numbers of times that clusters are drawn are independent of each other [4]_. A statistic must then not depend on how
+much is drawn: a ratio of sums does not, a sum does. docs/intervals.md says how far the two differ.
+
 References
 ----------
 .. [1] Efron, Tibshirani (1993), An Introduction to the Bootstrap, chapters 6, 13 and 14.
 .. [2] Hesterberg (2015), What teachers should know about the bootstrap, Am. Stat. 69, 371-386: expanded percentile.
 .. [3] Davison, Hinkley (1997), Bootstrap Methods and their Application, section 3.8: clusters.
+.. [4] Hanley, MacGibbon (2006), Creating non-parametric bootstrap samples using Poisson frequencies, Comput. Methods
+   Programs Biomed. 83, 57-62.
 """
 
 import warnings
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from math import nan, sqrt
 from statistics import NormalDist
 from typing import Literal, get_args
@@ -32,19 +39,34 @@ from attune_metrics.errors import MetricInputError, UnreliableIntervalWarning
 from attune_metrics.stats.arrays import Floats
 from attune_metrics.stats.statistics import mean_of_sums, point_estimate
 from attune_metrics.stats.sums import (
-    BLOCK,
     ROUNDING,
     Statistic,
+    Streamed,
+    Weights,
     as_terms,
     cluster_index,
     cluster_sums,
     evaluate,
     products,
+    row_blocks,
 )
 
-__all__ = ["Interval", "Method", "Resamples", "bootstrap", "bootstrap_distribution", "draw_resamples"]
+__all__ = [
+    "MAX_MULTINOMIAL_CLUSTERS",
+    "Interval",
+    "Method",
+    "Resamples",
+    "bootstrap",
+    "bootstrap_distribution",
+    "draw_resamples",
+]
 
 Method = Literal["percentile-expanded", "percentile", "bca"]
+MAX_MULTINOMIAL_CLUSTERS = 20_000
+"""With more clusters a resample draws a Poisson number of them."""
+
+_MOST_KEPT = 2**27  # bytes of counts that are kept; more are drawn again whenever they are read
+_AT_ONCE = 2**18  # counts that are drawn at one time: as many as a processor has near
 _NORMAL = NormalDist()
 _DOMINANT = 0.2  # of the units; see docs/intervals.md
 
@@ -57,12 +79,13 @@ class Resamples:
     ----------
     clusters : array of int, shape (units,)
         The cluster of each unit, as a column of `counts`; columns are in the order of the sorted labels.
-    counts : array of uint8, shape (resamples, clusters)
-        The drawn numbers; each row sums to the number of clusters.
+    counts : array of uint8, shape (resamples, clusters), or Streamed of this shape
+        The drawn numbers; each row sums to the number of clusters, with more than 20,000 clusters to a Poisson number
+        with that mean. Above 128 MiB they are not kept: ``counts.draw()`` gives them block by block.
     """
 
     clusters: NDArray[np.intp]
-    counts: NDArray[np.uint8]
+    counts: Weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +117,7 @@ class Interval:
 
 
 def draw_resamples(clusters: Iterable[Hashable], *, n_resamples: int = 10_000, seed: int = 0) -> Resamples:
-    """Draw all clusters with replacement, `n_resamples` times.
+    """Draw as many clusters as there are with replacement, `n_resamples` times.
 
     Parameters
     ----------
@@ -108,7 +131,7 @@ def draw_resamples(clusters: Iterable[Hashable], *, n_resamples: int = 10_000, s
     Returns
     -------
     Resamples
-        To be shared by all series over these units; one byte for each resample and cluster.
+        To be shared by all series over these units; one byte for each resample and cluster, none above 128 MiB.
 
     Raises
     ------
@@ -122,17 +145,35 @@ def draw_resamples(clusters: Iterable[Hashable], *, n_resamples: int = 10_000, s
     ([0, 1, 0, 2], [[0, 2, 1], [2, 0, 1]])
     """
     index = cluster_index(clusters)
-    size = int(index.max(initial=-1)) + 1
-    rows = check_whole(n_resamples, "n_resamples", 1)
-    # A byte is enough for a count: one cluster is drawn 256 times with a chance below 1 in 256!.
-    counts = np.zeros((rows, size), dtype=np.uint8)
-    generator = np.random.default_rng(check_whole(seed, "seed", 0))
-    for start in range(0, rows if size else 0, BLOCK):
-        block = counts[start : start + BLOCK]
-        first = size * np.arange(len(block))[:, np.newaxis]
-        drawn = first + generator.integers(size, size=block.shape)
-        block[:] = np.bincount(drawn.ravel(), minlength=block.size).reshape(block.shape)
+    shape = check_whole(n_resamples, "n_resamples", 1), int(index.max(initial=-1)) + 1
+    streamed = Streamed(shape, partial(_draw, *shape, check_whole(seed, "seed", 0)))
+    if shape[0] * shape[1] > _MOST_KEPT:
+        return Resamples(index, streamed)
+    counts = np.empty(shape, dtype=np.uint8)
+    for rows, block in zip(row_blocks(*shape), streamed.draw(), strict=True):
+        counts[rows] = block
     return Resamples(index, counts)
+
+
+def _draw(resamples: int, clusters: int, seed: int) -> Iterator[NDArray[np.uint8]]:
+    """Yield the counts of each cluster, block by block; whatever the size of the blocks, the counts are the same."""
+    generator = np.random.default_rng(seed)
+    if clusters > MAX_MULTINOMIAL_CLUSTERS:
+        sizes = generator.poisson(clusters, size=resamples)
+    else:
+        sizes = np.full(resamples, clusters)
+    step = max(1, _AT_ONCE // max(clusters, 1))
+    for rows in row_blocks(resamples, clusters):
+        block = np.empty((rows.stop - rows.start, clusters), dtype=np.uint8)
+        for start in range(0, len(block), step):
+            part = block[start : start + step]
+            first = rows.start + start
+            own = sizes[first : first + len(part)]
+            drawn = generator.integers(clusters, size=own.sum()) if clusters else np.zeros(0, dtype=np.intp)
+            drawn += np.repeat(clusters * np.arange(len(part)), own)
+            # A byte is enough for a count: one cluster is drawn 256 times with a chance below 1 in 256!.
+            part[:] = np.bincount(drawn, minlength=part.size).reshape(part.shape)
+        yield block
 
 
 def bootstrap_distribution(
@@ -173,16 +214,18 @@ def bootstrap_distribution(
     ((1, 10000), np.float64(0.11))
     """
     terms = as_terms(values, len(resamples.clusters))
-    return _distribution(cluster_sums(terms, resamples.clusters), resamples, statistic)
+    return distribution_of_sums(cluster_sums(terms, resamples.clusters), resamples, statistic)
 
 
-def _distribution(sums: Floats, resamples: Resamples, statistic: Statistic) -> Floats:
+def distribution_of_sums(sums: Floats, resamples: Resamples, statistic: Statistic) -> Floats:
+    """Return `bootstrap_distribution` of sums over clusters (clusters, series, terms + 1)."""
     terms, n = np.ascontiguousarray(sums[..., :-1]), sums[..., -1]
-    if (n == n[:, :1]).all():
-        n = n[:, :1]  # one column for all series: half of the work for means
+    # Neighbours on the same units share their number of units: half of the work for means.
+    kinds = np.append(0, np.cumsum((n[:, 1:] != n[:, :-1]).any(axis=0)))[: n.shape[1]]
+    n = np.ascontiguousarray(n[:, np.flatnonzero(np.diff(kinds, prepend=-1))])
     distribution = np.empty((sums.shape[1], len(resamples.counts)))
-    for rows, (drawn, sizes) in products(resamples.counts, terms, np.ascontiguousarray(n)):
-        distribution[:, rows] = evaluate(statistic, drawn, np.broadcast_to(sizes, drawn.shape[:2])).T
+    for rows, (drawn, sizes) in products(resamples.counts, terms, n):
+        distribution[:, rows] = evaluate(statistic, drawn, sizes[:, kinds]).T
     return distribution
 
 
@@ -252,29 +295,37 @@ def bootstrap(
     >>> lone.estimate, lone.low, lone.reason
     (1.0, nan, 'all values are in one cluster')
     """
-    if method not in get_args(Method):
-        raise MetricInputError(f"unknown method {method!r}; expected {', '.join(get_args(Method))}")
-    check_level(level)
+    check_method(method, level)
     terms = as_terms(values, len(resamples.clusters))
     estimates = point_estimate(terms, statistic=statistic)
     sums = cluster_sums(terms, resamples.clusters)
-    n = sums[..., -1].sum(axis=0)
     if distribution is None:
-        distribution = _distribution(sums, resamples, statistic)
+        distribution = distribution_of_sums(sums, resamples, statistic)
     elif distribution.shape != (shape := (len(terms), len(resamples.counts))):
         raise MetricInputError(f"distribution has shape {distribution.shape}; expected {shape} (series, resamples)")
-    present = sums[..., -1] > 0
-    left_out = np.empty(0)
+    left_out = None
     if method == "bca":
         left = sums.sum(axis=0) - sums
         left_out = evaluate(statistic, left[..., :-1], left[..., -1])
+    return intervals_of(estimates, sums[..., -1], distribution, left_out, method, level)
+
+
+def intervals_of(
+    estimates: Floats, units: Floats, distribution: Floats, left_out: Floats | None, method: Method, level: float
+) -> list[Interval]:
+    """Return the interval of each series from its distribution (series, resamples), as `bootstrap` says.
+
+    `units` (clusters, series) is the number of units with a value, `left_out` (clusters, series) the statistic without
+    each cluster, which BCa needs.
+    """
+    n, present = units.sum(axis=0), units > 0
     intervals = []
     for series, estimate in enumerate(estimates.tolist()):
         clusters = int(present[:, series].sum())
         known = distribution[series][~np.isnan(distribution[series])]
         reason = _refuse(n[series], clusters, estimate, known, distribution.shape[1], level)
         levels = None
-        if reason is None and method == "bca":
+        if reason is None and left_out is not None:
             levels = _bca(known, estimate, left_out[present[:, series], series], level)
             reason = None if levels else "the BCa correction is undefined; are there too few clusters?"
         elif reason is None:
@@ -282,8 +333,15 @@ def bootstrap(
         low, high = np.quantile(known, levels).tolist() if levels else (nan, nan)
         intervals.append(Interval(estimate, low, high, level, method, int(n[series]), clusters, reason))
     if method == "bca":
-        _warn_of_dominance(sums[..., -1], [interval.reason is None for interval in intervals])
+        _warn_of_dominance(units, [interval.reason is None for interval in intervals])
     return intervals
+
+
+def check_method(method: str, level: float) -> None:
+    """Raise unless the method is known and the level is between 0 and 1."""
+    if method not in get_args(Method):
+        raise MetricInputError(f"unknown method {method!r}; expected {', '.join(get_args(Method))}")
+    check_level(level)
 
 
 def _refuse(n: float, clusters: int, estimate: float, known: Floats, drawn: int, level: float) -> str | None:
@@ -312,7 +370,7 @@ def _warn_of_dominance(units: Floats, given: list[bool]) -> None:
             f"BCa intervals cover too rarely where one cluster has more than {_DOMINANT:.0%} of the units, and here "
             f"one has {largest:.0%}; use percentile-expanded",
             UnreliableIntervalWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
 

@@ -1,6 +1,7 @@
 """Sums over clusters of units: what every resampling procedure starts from."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass
 from math import fsum, inf
 
 import numpy as np
@@ -11,9 +12,10 @@ from attune_metrics.errors import MetricInputError
 from attune_metrics.stats.arrays import Floats, as_floats
 
 __all__ = [
-    "BLOCK",
     "ROUNDING",
     "Statistic",
+    "Streamed",
+    "Weights",
     "as_terms",
     "cluster_index",
     "cluster_sums",
@@ -21,16 +23,47 @@ __all__ = [
     "exact_sums",
     "paired_terms",
     "products",
+    "row_blocks",
+    "series_blocks",
 ]
 
 Statistic = Callable[[Floats, Floats], Floats]
 
 ROUNDING = 1e-12  # what differs by less than this part of the largest value is equal up to rounding
-BLOCK = 512  # resamples that are worked on at one time
+_BLOCK = 512  # resamples that are worked on at one time, where clusters are few
+_CELLS = _BLOCK * 20_000  # numbers that are worked on at one time
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Streamed:
+    """Weights too many to keep: they are drawn again, block by block, whenever they are read.
+
+    Attributes
+    ----------
+    shape : tuple of (int, int)
+        Rows and clusters.
+    draw : callable
+        Gives the blocks of rows from the first on, arrays of uint8, the same at every call.
+    """
+
+    shape: tuple[int, int]
+    draw: Callable[[], Iterator[NDArray[np.uint8]]]
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __array__(self, dtype: None = None, copy: bool | None = None) -> NDArray[np.uint8]:
+        return np.concatenate(list(self.draw()))
+
+
+Weights = NDArray[np.uint8] | Streamed
+"""How often each cluster counts (columns) in each resample or exchange (rows)."""
 
 
 def cluster_index(clusters: Iterable[Hashable]) -> NDArray[np.intp]:
     """Return the position of each unit's cluster among the sorted labels."""
+    if isinstance(clusters, np.ndarray) and clusters.ndim == 1 and clusters.dtype.kind in "iu":
+        return np.unique(clusters, return_inverse=True)[1]
     given = clusters.tolist() if isinstance(clusters, np.ndarray) else clusters
     labels = check_list(given, "clusters", "labels, one for each unit")
     for place, label in enumerate(labels):
@@ -76,18 +109,21 @@ def cluster_sums(terms: Floats, clusters: NDArray[np.intp]) -> Floats:
 
     A unit that misses any term of a series counts for nothing in that series.
     """
-    columns = _columns(terms)
-    # Added in order of size, so that the order of the units does not show in the last bit.
-    order = np.lexsort((columns, np.broadcast_to(clusters, columns.shape)), axis=-1)
-    starts = np.unique(np.sort(clusters), return_index=True)[1]
-    sums = np.add.reduceat(np.take_along_axis(columns, order, axis=-1), starts, axis=-1)
-    return np.ascontiguousarray(np.moveaxis(sums, -1, 0))
+    starts = np.flatnonzero(np.diff(np.sort(clusters), prepend=-1))
+    sums = np.empty((len(starts), len(terms), terms.shape[1] + 1))
+    for block in series_blocks(*terms.shape):
+        columns = _columns(terms[block])
+        # Added in order of size, so that the order of the units does not show in the last bit.
+        order = np.lexsort((columns, np.broadcast_to(clusters, columns.shape)), axis=-1)
+        added = np.add.reduceat(np.take_along_axis(columns, order, axis=-1), starts, axis=-1)
+        sums[:, block] = np.moveaxis(added, -1, 0)
+    return sums
 
 
 def exact_sums(terms: Floats) -> Floats:
     """Return the sums (series, terms + 1) over all units, as `cluster_sums`, each rounded once."""
-    columns = _columns(terms)
-    return np.array([[_fsum(column) for column in series] for series in columns.tolist()]).reshape(columns.shape[:2])
+    sums = [[_fsum(column.tolist()) for column in _columns(series[np.newaxis])[0]] for series in terms]
+    return np.array(sums).reshape(len(terms), terms.shape[1] + 1)
 
 
 def _columns(terms: Floats) -> Floats:
@@ -103,12 +139,28 @@ def _fsum(values: list[float]) -> float:
         return inf  # which `evaluate` makes nan
 
 
-def products(weights: NDArray[np.uint8], *parts: Floats) -> Iterator[tuple[slice, list[Floats]]]:
+def row_blocks(rows: int, clusters: int) -> Iterator[slice]:
+    """Yield the slices in which rows of weights are drawn and multiplied: fewer rows where clusters are many."""
+    # Multiples of four: numpy draws bits by four, so that the rows are the same whatever the size of the blocks.
+    step = max(4, min(_BLOCK, _CELLS // max(clusters, 1) // 4 * 4))
+    for start in range(0, rows, step):
+        yield slice(start, min(start + step, rows))
+
+
+def series_blocks(series: int, terms: int, units: int) -> Iterator[slice]:
+    """Yield the slices in which so many series are summed: fewer where units are many."""
+    step = max(1, _CELLS // max((terms + 1) * units, 1))
+    for start in range(0, series, step):
+        yield slice(start, min(start + step, series))
+
+
+def products(weights: Weights, *parts: Floats) -> Iterator[tuple[slice, list[Floats]]]:
     """Yield rows of `weights` and the weighted sums of each part (clusters, ...), block by block."""
-    for start in range(0, len(weights), BLOCK):
-        rows = slice(start, start + BLOCK)
-        block = weights[rows].astype(np.float64)
-        yield rows, [np.tensordot(block, part, axes=1) for part in parts]
+    source = weights.draw() if isinstance(weights, Streamed) else weights
+    for rows in row_blocks(*weights.shape):
+        block = next(source) if isinstance(source, Iterator) else source[rows]
+        numbers = block.astype(np.float64)
+        yield rows, [np.tensordot(numbers, part, axes=1) for part in parts]
 
 
 def evaluate(statistic: Statistic, sums: Floats, n: Floats) -> Floats:

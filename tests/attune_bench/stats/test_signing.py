@@ -6,9 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+import pytest
+
 from attune_bench import Scores
 from attune_bench.fingerprint import codebook_hash, fingerprint
+from attune_bench.report.words import interval_words
 from attune_bench.score_table import ScoreTable
+from attune_bench.stats.options import AnalysisOptions
 from attune_bench.stats.signing import sign
 from attune_data import load
 from attune_metrics.signature import Signature
@@ -61,3 +66,28 @@ def test_a_signature_names_every_setting(make_scores: Callable[..., Scores]) -> 
     assert len(set(signatures)) == len(options)
     kept = Signature.parse(signatures[-1])
     assert (kept.n, kept.clusters, kept.excluded, kept.protocol) == (2, 2, 0, "documented")
+
+
+@pytest.mark.parametrize(("units", "draw"), [(20_000, None), (20_001, "poisson")])
+def test_a_signature_says_where_draws_are_poisson(units: int, draw: str | None) -> None:
+    names = [f"u{unit:05}" for unit in range(units)]
+    half = [f"p{unit // 2:05}" for unit in range(units)]
+    scores = Scores.from_table(
+        pl.DataFrame(
+            {
+                "model": "a",
+                "unit": names,
+                "cluster": half,
+                "metric": "hit",
+                "value": [0.0, 1.0] * (units // 2) + [1.0] * (units % 2),
+            }
+        )
+    )
+    whole, clusters, part = (
+        Signature.parse(sign(scores, **given))
+        for given in ({"unit": "unit"}, {}, {"unit": "unit", "within": names[:99]})
+    )
+    assert (whole.draw, clusters.draw, part.draw) == (draw, None, None)
+    assert (whole.clusters, clusters.clusters, part.clusters) == (units, (units + 1) // 2, 99)
+    said = interval_words(scores, AnalysisOptions(unit="unit"))
+    assert said.endswith("(expanded percentile, Poisson draws)" if draw else "(expanded percentile)")

@@ -64,7 +64,7 @@ CASES: dict[str, Case] = {
 
 
 def resampled(ratings: Table, resamples: Resamples, measure: Callable[[Table], float]) -> Table:
-    drawn = resamples.counts[:, resamples.clusters]
+    drawn = np.asarray(resamples.counts)[:, resamples.clusters]
     return np.array([measure(np.repeat(ratings, counts, axis=0)) for counts in drawn])
 
 

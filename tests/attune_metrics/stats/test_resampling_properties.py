@@ -146,7 +146,7 @@ def test_intervals_nest(units: Units) -> None:
 def test_distribution_is_that_of_the_drawn_units(units: Units) -> None:
     # Each resample, unit by unit: the values of the drawn clusters, as often as drawn.
     resamples = draw_resamples(units.clusters, n_resamples=20)
-    drawn = resamples.counts[:, resamples.clusters]
+    drawn = np.asarray(resamples.counts)[:, resamples.clusters]
     for series, means in zip(units.values[0], bootstrap_distribution(units.values[0], resamples), strict=True):
         known = ~np.isnan(series)
         for counts, mean in zip(drawn[:, known], means, strict=True):

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import polars as pl
 from typing_extensions import Unpack
 
@@ -95,7 +96,9 @@ def _gap(scores: ScoreTable, first: tuple[str, str], second: tuple[str, str], op
     """Compare two metrics of the same models; each is a column's name and the metric."""
     series = ScoreSeries(scores)
     draws = Draws(series, options)
-    found = paired(series, series.values(first[1]), series.values(second[1]), series.scored, draws, options)
+    both = np.concatenate([series.values(first[1]), series.values(second[1])])
+    groups = len(series.groups)
+    found = paired(series, both, [(one, groups + one) for one in range(groups)], series.scored, draws, options)
     columns = tested(found, [f"the models of mode {mode!r}" for _, mode in series.groups], draws, options)
     schema: dict[str, Any] = {
         **dict.fromkeys(("model", "condition"), str),
