@@ -1,7 +1,8 @@
 """JSON objects kept as text, which takes a third of the memory that Python's own objects take."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Self, overload
+from operator import index
+from typing import Any, Self, SupportsIndex, overload
 
 import polars as pl
 from pydantic_core import from_json, to_json
@@ -38,13 +39,13 @@ class Texts(Sequence[Mapping[str, Any]]):
         return type(self)(self.texts.gather(places))
 
     @overload
-    def __getitem__(self, place: int) -> Mapping[str, Any]: ...
+    def __getitem__(self, place: SupportsIndex) -> Mapping[str, Any]: ...
     @overload
     def __getitem__(self, place: slice) -> Self: ...
-    def __getitem__(self, place: int | slice) -> Mapping[str, Any] | Self:
+    def __getitem__(self, place: SupportsIndex | slice) -> Mapping[str, Any] | Self:
         if isinstance(place, slice):
             return type(self)(self.texts[place])
-        found: Mapping[str, Any] = from_json(self.texts[place])
+        found: Mapping[str, Any] = from_json(self.texts[index(place)])
         return found
 
     def __len__(self) -> int:
