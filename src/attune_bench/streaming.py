@@ -25,7 +25,7 @@ from attune_data.reading import Reader
 from attune_data.record import Record
 from attune_data.references import resolve
 
-__all__ = ["PackedRecords", "Streamed", "part_scorer", "stream"]
+__all__ = ["PackedRecords", "Part", "PartScorer", "Streamed", "pack", "part_scorer", "stream"]
 
 _PART = 64
 _PART_BYTES = 2**22
@@ -71,7 +71,7 @@ class PackedRecords(Mapping[str, Any]):
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class Part:
     """What was found in some documents: of each its name, its issues, and its record without the content, if any.
 
     `own` counts those of the kind of results, `scored` is what is kept of the scores of the records.
@@ -82,15 +82,26 @@ class _Part:
     scored: Any
 
 
-class _PartScorer:
-    """Reads and scores documents."""
+class PartScorer:
+    """Reads and scores documents of a benchmark's results.
 
-    def __init__(self, kind: Kind[Any, Any], streaming: Streaming, scorer: Any) -> None:
-        self.kind = kind
-        self.scorer = scorer
+    Parameters
+    ----------
+    benchmark : Benchmark
+        One that has `Streaming`.
+    data : mapping of str to Record
+        What the results are of, by id.
+    options : mapping
+        What the benchmark's own scoring takes.
+    """
+
+    def __init__(self, benchmark: Benchmark, data: Mapping[str, Any], options: Mapping[str, Any]) -> None:
+        streaming = _streaming(benchmark)
+        self.kind: Kind[Any, Any] = resolve(benchmark.results)
+        self.scorer = resolve(streaming.scorer)(data, **options)
         self._kept = resolve(streaming.kept_result)
 
-    def __call__(self, found: tuple[int, list[Document]]) -> tuple[int, _Part]:
+    def __call__(self, found: tuple[int, list[Document]]) -> tuple[int, Part]:
         """Return what is in documents of a source, whose number is given and returned with it."""
         place, part = found
         own, records, digests = 0, [], []
@@ -106,18 +117,18 @@ class _PartScorer:
                     kept = self._kept(record, digests[-1])
                 read.append((document.name, [*reader.issues], kept))
             scored = self.scorer.score(records, digests)
-        return place, _Part(read, own, scored)
+        return place, Part(read, own, scored)
 
 
-def part_scorer(benchmark: str, data: Mapping[str, Any], options: Mapping[str, Any]) -> _PartScorer:
-    """Return what reads and scores documents of a benchmark's results, in whatever process."""
-    return _scorer_of(benchmark_named(benchmark), data, options)
+def part_scorer(benchmark: str, data: Mapping[str, Any], options: Mapping[str, Any]) -> PartScorer:
+    """Return a `PartScorer` of the benchmark of a name, in whatever process."""
+    return PartScorer(benchmark_named(benchmark), data, options)
 
 
-def _scorer_of(benchmark: Benchmark, data: Mapping[str, Any], options: Mapping[str, Any]) -> _PartScorer:
-    streaming = benchmark.streaming
-    assert streaming is not None  # noqa: S101 - the caller looked
-    return _PartScorer(resolve(benchmark.results), streaming, resolve(streaming.scorer)(data, **options))
+def _streaming(benchmark: Benchmark) -> Streaming:
+    if benchmark.streaming is None:
+        raise ValueError(f"{benchmark.title} does not score its results one by one")
+    return benchmark.streaming
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,15 +172,14 @@ def stream(
     **options
         What the benchmark's own scoring takes.
     """
-    streaming = benchmark.streaming
-    assert streaming is not None  # noqa: S101 - the caller looked
+    streaming = _streaming(benchmark)
     kind, of_data = resolve(benchmark.results), resolve(benchmark.data)
     own_jobs = processors() if sum(map(_size, results)) >= _WORTH_PROCESSES else 1
     with Workers[Any, Any]((jobs or own_jobs) if name else 1, "attune_bench.streaming:part_scorer") as workers:
         packed = PackedRecords(of_data.model)
-        given = _pack(data, of_data, packed, resolve(streaming.kept_data), progress[0])
+        given = pack(data, benchmark, packed, progress[0])
         check(of_data, [data], given)
-        work = _scorer_of(benchmark, packed, options)
+        work = PartScorer(benchmark, packed, options)
         scored: dict[int, tuple[Any, int]] = {}
         parts = workers.map(work, (name, packed, options), _tasks(kind, results, progress[1]))
         made = [_collected(results[place], kind, found, scored) for place, found in groupby(parts, itemgetter(0))]
@@ -190,14 +200,10 @@ def _size(source: Source) -> int:
     return size
 
 
-def _pack(
-    source: Source,
-    kind: Kind[Any, Any],
-    packed: PackedRecords,
-    kept: Callable[[Record, str], Record],
-    progress: Progress,
-) -> Collection[Any]:
-    """Read the data into `packed`; return what is kept of it besides."""
+def pack(source: Source, benchmark: Benchmark, packed: PackedRecords, progress: Progress) -> Collection[Any]:
+    """Read the data of a benchmark into `packed`; return what is kept of it besides."""
+    streaming = _streaming(benchmark)
+    kind, kept = resolve(benchmark.data), resolve(streaming.kept_data)
     reader = Reader(kind)
 
     def found() -> Iterator[tuple[Record, str]]:
@@ -232,7 +238,7 @@ def _tasks(kind: Kind[Any, Any], sources: Sequence[Source], progress: Progress) 
 
 
 def _collected(
-    source: Source, kind: Kind[Any, Any], parts: Iterable[tuple[int, _Part]], scored: dict[int, tuple[Any, int]]
+    source: Source, kind: Kind[Any, Any], parts: Iterable[tuple[int, Part]], scored: dict[int, tuple[Any, int]]
 ) -> Collection[Any]:
     """Return the collection of what is kept of a source's results; add where each is scored, by its `id`."""
     log, own = IssueLog(), 0

@@ -1,14 +1,14 @@
 """A `datasets.Dataset` as a source: one record a row, as JSON text in a column of its own or as the columns."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from attune_data.io.documents import Document, document
 from attune_data.issues import SourceError
 from attune_data.text import listed
 
-__all__ = ["is_dataset", "rows"]
+__all__ = ["is_dataset", "row_document", "rows"]
 
 _RECORD = "record"
 
@@ -38,9 +38,8 @@ def rows(source: Any, raw: Sequence[Sequence[str]]) -> Iterator[Document]:
         raise SourceError(f"the source is a {type(source).__name__}; give a datasets.Dataset")
     columns = source.column_names
     if _RECORD in columns:
-        source, is_text = source.select_columns([_RECORD]), True
+        source = source.select_columns([_RECORD])
     elif any(needed and set(needed) <= set(columns) for needed in raw):
-        is_text = False
         yield Document("rows", b"", _NULLS, "note", rule="nulls-dropped", consequence="nulls count as absent")
     else:
         raise SourceError(
@@ -53,19 +52,24 @@ def rows(source: Any, raw: Sequence[Sequence[str]]) -> Iterator[Document]:
     number = 0
     try:
         for number, row in enumerate(source.with_format(None)):
-            name = f"row {number}"
-            if not is_text:
-                yield document(name, json.dumps(_without_nulls(row), default=str).encode())
-            elif isinstance(row[_RECORD], str):
-                yield document(name, row[_RECORD].encode("utf-8", "surrogatepass"))
-            else:
-                kind = type(row[_RECORD]).__name__
-                yield Document(name, b"", f"the column {_RECORD!r} has no text but {kind}")
+            yield row_document(f"row {number}", row)
     except ValueError as error:  # Arrow's own errors are of this class.
         raise SourceError(f"the Dataset cannot be read from about row {number} on: {error}") from None
 
 
 _NULLS = "in the columns of a Dataset a key that a record lacks is a null, as is one that was null"
+
+
+def row_document(name: str, row: Mapping[str, Any]) -> Document:
+    """Return the record of a row: the text or the bytes in its column ``record``, else all columns."""
+    if _RECORD not in row:
+        return document(name, json.dumps(_without_nulls(row), default=str).encode())
+    found = row[_RECORD]
+    if isinstance(found, str):
+        return document(name, found.encode("utf-8", "surrogatepass"))
+    if isinstance(found, bytes):
+        return document(name, found)
+    return Document(name, b"", f"the column {_RECORD!r} has no text but {type(found).__name__}")
 
 
 def _without_nulls(value: Any) -> Any:

@@ -1,0 +1,216 @@
+"""Scoring Arrow tables of results, for whatever hands a table to many machines: Ray, `datasets.Dataset.map`, Spark.
+
+A table of results has a row a result: a column ``record`` with its JSON, as text or bytes, and optionally ``file`` with
+its name, or else the columns of the record. A table of scores has a row for each, in the same order:
+
+- ``model``, ``condition``, ``unit``, and a column for each term, as in `attune_bench.Scores.values`; null where the
+  result was not scored;
+- ``detail``, what the benchmark keeps of it beyond this, and ``record``, the result without its content, as JSON;
+- ``digest``, the hash of the result; ``settings``, how it was made; ``problem``, why it was not scored;
+- ``file``, its name, and ``issues``, what was noticed while it was read, as JSON.
+
+`scores_of` makes scores of such a table: the same, to the last digit and hash, as scoring the results in one place.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from attune_bench.benchmarks import BENCHMARKS, benchmark_named
+from attune_bench.benchmarks.base import Benchmark
+from attune_bench.streaming import PackedRecords, PartScorer, pack
+from attune_data.extras import require
+from attune_data.io.rows import row_document
+from attune_data.io.sources import Source
+from attune_data.issues import IssueLog, SourceError
+from attune_data.loading import collect
+from attune_data.record import Record
+from attune_data.references import resolve
+
+if TYPE_CHECKING:
+    import pyarrow as pa  # type: ignore[import-untyped]
+
+    from attune_bench.scores import Scores
+
+__all__ = ["BatchScorer", "packed_data", "score_batch", "scores_of"]
+
+_TEXTS = ("model", "condition", "unit", "detail", "digest", "settings", "problem")
+
+
+def packed_data(data: Source, *, benchmark: str | None = None) -> PackedRecords:
+    """Return what results are of, read once and small enough to be sent to every worker.
+
+    Parameters
+    ----------
+    data : str, path-like or datasets.Dataset
+        As for the benchmark's loader.
+    benchmark : str, optional
+        As for `score_batch`.
+
+    Raises
+    ------
+    SourceError
+        Where it cannot be read, or has no usable record.
+
+    Examples
+    --------
+    >>> len(packed_data("demo"))
+    40
+    """
+    chosen = _benchmark(benchmark)
+    kind = resolve(chosen.data)
+    packed = PackedRecords(kind.model)
+    if not pack(data, chosen, packed, int):
+        raise SourceError(f"no usable {kind.noun} in {data}")
+    return packed
+
+
+class BatchScorer:
+    """Scores tables of results: a class for what makes an object on each worker once, such as Ray.
+
+    Parameters
+    ----------
+    data : mapping of str to Record
+        What the results are of, by id: what `packed_data` gives.
+    benchmark : str, optional
+        As for `score_batch`.
+    **options
+        As for `score_batch`.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from attune_data import load_runs
+    >>> table = pa.table({"record": [run.to_line() for run in load_runs("demo")[:2]]})
+    >>> BatchScorer(packed_data("demo"))(table)["model"].to_pylist()
+    ['synthetic/attentive', 'synthetic/attentive']
+    """
+
+    def __init__(self, data: Mapping[str, Record], *, benchmark: str | None = None, **options: Any) -> None:
+        self._scorer = PartScorer(_benchmark(benchmark), data, options)
+
+    def __call__(self, results: "pa.Table") -> "pa.Table":
+        """Return the scores of a table of results."""
+        pa = require("pyarrow", "datasets")
+        given = results.to_pylist()
+        names = [str(row.get("file") or f"row {place}") for place, row in enumerate(given)]
+        documents = [row_document(name, row) for name, row in zip(names, given, strict=True)]
+        _, part = self._scorer((0, documents))
+        rows = [place for place, (_, _, record) in enumerate(part.read) if record is not None]
+        columns: dict[str, Any] = {}
+        for name, values in part.scored.items():
+            whole: list[Any] = [None] * len(given)
+            for place, value in zip(rows, values, strict=True):
+                whole[place] = value
+            columns[name] = pa.array(whole, pa.string() if name in _TEXTS else pa.float64())
+        columns["record"] = pa.array([record and record.to_json().decode() for _, _, record in part.read], pa.string())
+        columns["file"] = pa.array(names, pa.string())
+        columns["issues"] = pa.array(
+            [json.dumps([asdict(one) for one in issues]) if issues else None for _, issues, _ in part.read], pa.string()
+        )
+        return pa.table(columns)
+
+
+def score_batch(results: "pa.Table", *, data: str, benchmark: str | None = None, **options: Any) -> "pa.Table":
+    """Score a table of results: a plain function that can be pickled; each process prepares the data once.
+
+    Parameters
+    ----------
+    results : pyarrow.Table
+        A row a result; this module says which columns.
+    data : str
+        Where the data are that the results are of: a path or address that every worker can read.
+    benchmark : str, optional
+        A name in the registry, or ``module:NAME``; by default the first benchmark that scores its results one by one.
+    **options
+        What the benchmark's own scoring takes, such as ``protocol``.
+
+    Returns
+    -------
+    pyarrow.Table
+        The scores, a row a result; this module says which columns.
+
+    Raises
+    ------
+    SourceError
+        Where the data cannot be read.
+    ImportError
+        Without pyarrow, which the extra ``datasets`` installs.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from attune_data import load_runs
+    >>> table = pa.table({"record": [run.to_line() for run in load_runs("demo")]})
+    >>> scored = score_batch(table, data="demo")
+    >>> scored.num_rows, scored["problem"].null_count
+    (80, 80)
+    """
+    return _cached_scorer(os.fspath(data), benchmark, tuple(sorted(options.items())))(results)
+
+
+@lru_cache(maxsize=2)
+def _cached_scorer(data: str, benchmark: str | None, options: tuple[tuple[str, Any], ...]) -> BatchScorer:
+    return BatchScorer(packed_data(data, benchmark=benchmark), benchmark=benchmark, **dict(options))
+
+
+def scores_of(
+    scored: "pa.Table", *, data: "Source | Mapping[str, Record]", benchmark: str | None = None, **options: Any
+) -> "Scores":
+    """Return the scores of a table that `score_batch` made, whole or put together from many.
+
+    Of results with one key that counts which the benchmark's loader would take, read in the order of the rows.
+
+    Parameters
+    ----------
+    scored : pyarrow.Table
+        The table.
+    data : str, path-like or mapping of str to Record
+        What the results are of, as for `score_batch`, or what `packed_data` gives.
+    benchmark, **options
+        As for `score_batch`, the same as there.
+
+    Returns
+    -------
+    Scores
+        Equal to what `attune_bench.score` gives for the same records; what was noticed while they were read is in the
+        column ``issues``.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from attune_data import load_runs
+    >>> table = pa.table({"record": [run.to_line() for run in load_runs("demo")]})
+    >>> scores_of(score_batch(table, data="demo"), data="demo")
+    <Scores of 2 models, 1 mode, 40 conversations, 76 metrics; protocol documented>
+    """
+    chosen = _benchmark(benchmark)
+    packed = data if isinstance(data, Mapping) else packed_data(data, benchmark=benchmark)
+    scorer = PartScorer(chosen, packed, options)
+    kept = [name for name in scored.column_names if name not in ("record", "file", "issues")]
+    columns = {name: scored[name].to_pylist() for name in kept}
+    places: dict[int, int] = {}
+
+    def found() -> Iterator[tuple[Record, str]]:
+        read = zip(scored["record"].to_pylist(), scored["file"].to_pylist(), strict=True)
+        for place, (text, name) in enumerate(read):
+            if text is not None:
+                record = scorer.kind.model.model_validate_json(text, by_alias=True, by_name=False)
+                places[id(record)] = place
+                yield record, name
+
+    results = collect("the table", scorer.kind, found(), IssueLog())
+    assert chosen.streaming is not None  # noqa: S101 - its scorer was made
+    joined: Scores = resolve(chosen.streaming.join)(
+        scorer.scorer, results, [(columns, places[id(record)]) for record in results]
+    )
+    return joined
+
+
+def _benchmark(name: str | None) -> Benchmark:
+    if name is not None:
+        return benchmark_named(name)
+    return next(benchmark for benchmark in BENCHMARKS if benchmark.streaming is not None)
