@@ -13,7 +13,8 @@ def _reported() -> set[str]:
     """Return the literal third argument of Issue(), the second of add(), those of the helpers, and every `rule`."""
     positions = {"Issue": 2, "add": 1, "_report_unknown": 2, "_report_repeated": 2}
     rules: set[str] = set()
-    for path in [*ROOT.glob("src/attune_data/**/*.py"), ROOT / "src/attune_bench/benchmarks/attunebench/scoring.py"]:
+    scoring = [ROOT / "src/attune_bench/benchmarks/attunebench" / name for name in ("batch.py", "scoring.py")]
+    for path in [*ROOT.glob("src/attune_data/**/*.py"), *scoring]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call):
                 name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
@@ -25,7 +26,7 @@ def _reported() -> set[str]:
                 rules.add(str(node.value.value))
             elif isinstance(node, ast.AnnAssign) and getattr(node.target, "id", "") in NAMES:
                 rules |= {str(node.value.value)} if isinstance(node.value, ast.Constant) else set()
-            elif isinstance(node, ast.Tuple) and len(node.elts) == 3 and path.name == "scoring.py":
+            elif isinstance(node, ast.Tuple) and len(node.elts) == 3 and path in scoring:
                 rules |= {str(e.value) for e in node.elts[1:2] if isinstance(e, ast.Constant)}
     return {rule for rule in rules if RULE.fullmatch(rule)}
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from attune_bench import Scores, score
-from attune_bench.adapters.arrow import scores_of
+from attune_bench.adapters.arrow import score_batch, scores_of
 from attune_bench.adapters.ray import read_results, score_dataset
 from attune_data import load, load_runs
 
@@ -46,6 +46,12 @@ def main(data: str, runs: str, folder: Path) -> None:
     killer.join()
     found["killed"] = killer.killed
     found["after a kill"] = written(scores_of(table, data=data), folder) == plain
+    hub = import_module("datasets")
+    given = hub.load_dataset("parquet", data_files=str(folder / "records.parquet"), split="train").with_format("arrow")
+    mapped = given.map(
+        score_batch, batched=True, fn_kwargs={"data": data}, remove_columns=given.column_names, num_proc=2
+    )
+    found["datasets"] = written(scores_of(mapped[:], data=data), folder) == plain
     mean = (
         score_dataset(read_results(runs), data).groupby("model", num_partitions=2).mean("composite_score").to_pandas()
     )
