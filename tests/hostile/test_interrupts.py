@@ -3,11 +3,14 @@
 import random
 import signal
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from interrupts import CONCURRENCY, STOPPED, finish, interrupt, recorded, results, start, start_run, until_prepared
 from model_server import ModelServer, answer_to, talk
+
+from attune_data import load_runs
 
 pytestmark = pytest.mark.slow
 
@@ -73,3 +76,35 @@ def test_a_command_that_is_stopped_at_any_moment_says_nothing(number: int, scale
         assert ended.seconds < SECONDS
         assert scores.read_bytes() == whole
         assert {path.name for path in tmp_path.iterdir()} <= {"scores.json", "page.html"}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_the_processes_that_score_end_with_the_command(
+    number: int, scale: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ATTUNE_TEST_MARK", str(tmp_path))
+    runs, moments = tmp_path / "runs.jsonl", random.Random(number)
+    lines = [run.to_line() for run in load_runs("demo")]
+    runs.write_bytes(b"\n".join(lines * 40))
+    target = tmp_path / "scores.json"
+    for _ in range(3 * scale):
+        process = start("score", "--results", runs, "--data", "demo", "--output", target, "--jobs", 3)
+        time.sleep(moments.uniform(0.2, 3.0))
+        ended = interrupt(process, [number, number])
+        assert ended.status in ((-9,) if number == signal.SIGKILL else (130, 0))
+        assert ended.err == b""
+        # They read the end of their input; what they are doing then takes a moment.
+        deadline = time.monotonic() + 30
+        while _marked(str(tmp_path)) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert not _marked(str(tmp_path))
+
+
+def _marked(mark: str) -> list[str]:
+    """Return the processes that were started with a mark in their environment."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if mark.encode() in (process / "environ").read_bytes():
+                found.append(process.name)
+    return found
