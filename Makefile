@@ -14,7 +14,7 @@ define new_environment
 	$(PYTHON) -m venv .venv
 endef
 
-.PHONY: demo test test-slow test-nightly lint schemas clean
+.PHONY: demo test test-slow test-nightly bench lint schemas clean
 
 demo: .venv/installed
 	$(BIN)/attune-bench demo
@@ -29,6 +29,9 @@ test-slow: .venv/installed-dev
 test-nightly: .venv/installed-dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	$(BIN)/python tests/nightly.py
+
+bench: .venv/installed-dev
+	$(BIN)/python benchmarks/bench.py
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .

@@ -13,14 +13,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from load_and_score import _lengthened
 from pairs import compare
 
-from attune_data import load
+from attune_data import Conversation, load
 from attune_data.attunebench.synthetic.generator import conversations
 from attune_data.attunebench.tables import TABLES
 
 DISTINCT = 200
+LENGTHENED = 3  # The replies of stories are shorter than those of the models people talk to.
 MANY = 20_000
 MOST_BYTES = 1.6e9
 MOST_GROWTH = 1.2  # of the cost of one conversation, from 200 to 20,000
@@ -89,6 +89,18 @@ def main() -> int:
         print(heights)
     holds = ratio.ratio <= ratio.bound and growth <= MOST_GROWTH and peak <= MOST_BYTES and where <= MOST_QUERY
     return int(not (holds and reopen <= MOST_REOPEN))
+
+
+def _lengthened(conversation: Conversation) -> Conversation:
+    content = json.loads(conversation.to_json())
+    turns = content["turns"]
+    replies = [(turn["llmResponse"], turn["annotations"]["alternateResponses"]["llmImproved"]) for turn in turns]
+    for index, turn in enumerate(turns):
+        following = [replies[(index + step) % len(replies)] for step in range(LENGTHENED)]
+        originals, improved = zip(*following, strict=True)
+        turn["llmResponse"] = "\n\n".join(originals)
+        turn["annotations"]["alternateResponses"]["llmImproved"] = "\n\n".join(improved)
+    return Conversation.model_validate(content)
 
 
 def _write(path: Path, lines: list[bytes], count: int) -> Path:

@@ -1,0 +1,43 @@
+"""Every figure that the library states of its speed and memory, in one table.
+
+    make bench
+
+Takes about half an hour on two quiet cores, and exits with 1 where a bound does not hold.
+"""
+
+import platform
+import re
+import sys
+from pathlib import Path
+
+import load_and_score
+import runner
+import scale
+import startup
+import statistics_at_scale
+from figures import Figure, markdown
+
+from attune_bench.workers import processors
+
+_PARTS = (startup, load_and_score, scale, statistics_at_scale, runner)
+
+
+def main() -> int:
+    """Measure, print; return the exit status."""
+    figures: list[Figure] = []
+    for part in _PARTS:
+        print(f"{part.__name__} ...", file=sys.stderr)
+        figures += part.figures()
+    print(f"{machine()}\n\n{markdown(figures)}")
+    return int(not all(figure.is_met for figure in figures))
+
+
+def machine() -> str:
+    """Return what was measured on, in a sentence."""
+    found = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text(encoding="utf-8"))
+    name = found[1] if found else platform.processor() or "unknown processor"
+    return f"{processors()} processors ({name}), Python {platform.python_version()}, {platform.system()}."
+
+
+if __name__ == "__main__":
+    sys.exit(main())

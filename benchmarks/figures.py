@@ -1,0 +1,49 @@
+"""A figure with the bound that it has to keep, and how all of them are shown."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+__all__ = ["Figure", "markdown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """Something measured.
+
+    Attributes
+    ----------
+    name : str
+        What it is, and against what.
+    value, bound : float
+        What was measured, and what it has to keep.
+    unit : str
+        Such as ``times`` or ``MB``.
+    at_least : bool
+        Whether the bound is a lower one.
+    """
+
+    name: str
+    value: float
+    bound: float
+    unit: str = "times"
+    at_least: bool = False
+
+    @property
+    def is_met(self) -> bool:
+        """Whether the bound is kept."""
+        return self.value >= self.bound if self.at_least else self.value <= self.bound
+
+    def __str__(self) -> str:
+        side = "at least" if self.at_least else "at most"
+        verdict = "met" if self.is_met else "NOT MET"
+        return f"{self.name}: {self.value:.3g} {self.unit}; {side} {self.bound:g}: {verdict}"
+
+
+def markdown(figures: Iterable[Figure]) -> str:
+    """Return figures as a Markdown table."""
+    rows = [
+        f"| {one.name} | {'at least' if one.at_least else 'at most'} {one.bound:g} {one.unit} | {one.value:.3g} |"
+        f" {'met' if one.is_met else 'not met'} |"
+        for one in figures
+    ]
+    return "\n".join(["| | target | measured | |", "| --- | --- | --- | --- |", *rows])

@@ -1,0 +1,49 @@
+"""How soon a command answers, and what importing the library costs, each against another import.
+
+    python benchmarks/startup.py
+
+Prints each ratio with its bound, and exits with 1 where one does not hold.
+"""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from figures import Figure
+from pairs import compare
+
+_COMMAND = str(Path(sys.executable).with_name("attune-bench"))
+
+
+def main() -> int:
+    """Measure, print; return the exit status."""
+    found = figures()
+    print(*found, sep="\n")
+    return int(not all(figure.is_met for figure in found))
+
+
+def figures() -> list[Figure]:
+    """Measure."""
+    numpy = _process([sys.executable, "-c", "import numpy"])
+    found = []
+    for what in ("--help", "--version", "scoer"):
+        ratio = compare(
+            f"`attune-bench {what}`, against `python -c 'import numpy'`", _process([_COMMAND, what]), numpy, bound=1
+        )
+        found.append(ratio.figure)
+    imported = compare(
+        "`import attune_bench`, against `import attune_data`",
+        _process([sys.executable, "-c", "import attune_bench"]),
+        _process([sys.executable, "-c", "import attune_data"]),
+        bound=1.3,
+    )
+    return [*found, imported.figure]
+
+
+def _process(command: list[str]) -> Callable[[], object]:
+    return lambda: subprocess.run(command, capture_output=True, check=False)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
