@@ -9,10 +9,10 @@ from functools import reduce
 from itertools import count, groupby
 from operator import itemgetter, or_
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from attune_bench.benchmarks import benchmark_named
-from attune_bench.benchmarks.base import Benchmark, Streaming
+from attune_bench.benchmarks.base import TEXT_COLUMNS, Benchmark, Streaming
 from attune_bench.fingerprint import digest
 from attune_bench.workers import Workers, processors
 from attune_data.collection import Collection
@@ -25,7 +25,10 @@ from attune_data.reading import Reader
 from attune_data.record import Record
 from attune_data.references import resolve
 
-__all__ = ["PackedRecords", "Part", "PartScorer", "Streamed", "pack", "part_scorer", "stream"]
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["PackedRecords", "Part", "PartScorer", "Streamed", "frame_of", "pack", "part_scorer", "stream"]
 
 _PART = 64
 _PART_BYTES = 2**22
@@ -33,6 +36,7 @@ _WORTH_PROCESSES = 2**24
 """Bytes of results whose scoring takes longer than to start other processes."""
 
 Progress = Callable[[int], object]
+Scored: TypeAlias = "tuple[pl.DataFrame, int]"
 
 
 class PackedRecords(Mapping[str, Any]):
@@ -70,16 +74,24 @@ class PackedRecords(Mapping[str, Any]):
         return len(self._packed)
 
 
+def frame_of(columns: Mapping[str, Sequence[Any]]) -> "pl.DataFrame":
+    """Return columns of scored results, see `Streaming`, as a frame."""
+    import polars as pl
+
+    schema = {name: pl.String if name in TEXT_COLUMNS else pl.Float64 for name in columns}
+    return pl.DataFrame(columns, schema=schema, strict=False)
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """What was found in some documents: of each its name, its issues, and its record without the content, if any.
 
-    `own` counts those of the kind of results, `scored` is what is kept of the scores of the records.
+    `own` counts those of the kind of results, `scored` has the columns of the scores of the records.
     """
 
     read: list[tuple[str, list[Issue], Record | None]]
     own: int
-    scored: Any
+    scored: dict[str, list[Any]]
 
 
 class PartScorer:
@@ -180,7 +192,7 @@ def stream(
         given = pack(data, benchmark, packed, progress[0])
         check(of_data, [data], given)
         work = PartScorer(benchmark, packed, options)
-        scored: dict[int, tuple[Any, int]] = {}
+        scored: dict[int, Scored] = {}
         parts = workers.map(work, (name, packed, options), _tasks(kind, results, progress[1]))
         made = [_collected(results[place], kind, found, scored) for place, found in groupby(parts, itemgetter(0))]
     joined = reduce(or_, made)
@@ -238,7 +250,7 @@ def _tasks(kind: Kind[Any, Any], sources: Sequence[Source], progress: Progress) 
 
 
 def _collected(
-    source: Source, kind: Kind[Any, Any], parts: Iterable[tuple[int, Part]], scored: dict[int, tuple[Any, int]]
+    source: Source, kind: Kind[Any, Any], parts: Iterable[tuple[int, Part]], scored: "dict[int, Scored]"
 ) -> Collection[Any]:
     """Return the collection of what is kept of a source's results; add where each is scored, by its `id`."""
     log, own = IssueLog(), 0
@@ -247,11 +259,11 @@ def _collected(
         nonlocal own
         for _, part in parts:
             own += part.own
-            places = count()
+            frame, places = frame_of(part.scored), count()
             for name, issues, record in part.read:
                 log.extend(issues)
                 if record is not None:
-                    scored[id(record)] = (part.scored, next(places))
+                    scored[id(record)] = (frame, next(places))
                     yield record, name
 
     collection: Collection[Any] = collect(source, kind, found(), log)

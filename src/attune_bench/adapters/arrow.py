@@ -20,8 +20,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from attune_bench.benchmarks import BENCHMARKS, benchmark_named
-from attune_bench.benchmarks.base import Benchmark
-from attune_bench.streaming import PackedRecords, PartScorer, pack
+from attune_bench.benchmarks.base import TEXT_COLUMNS, Benchmark
+from attune_bench.streaming import PackedRecords, PartScorer, frame_of, pack
 from attune_data.extras import require
 from attune_data.io.rows import row_document
 from attune_data.io.sources import Source
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from attune_bench.scores import Scores
 
 __all__ = ["BatchScorer", "packed_data", "score_batch", "scores_of"]
-
-_TEXTS = ("model", "condition", "unit", "detail", "digest", "settings", "problem")
 
 
 def packed_data(data: Source, *, benchmark: str | None = None) -> PackedRecords:
@@ -105,7 +103,7 @@ class BatchScorer:
             whole: list[Any] = [None] * len(given)
             for place, value in zip(rows, values, strict=True):
                 whole[place] = value
-            columns[name] = pa.array(whole, pa.string() if name in _TEXTS else pa.float64())
+            columns[name] = pa.array(whole, pa.string() if name in TEXT_COLUMNS else pa.float64())
         columns["record"] = pa.array([record and record.to_json().decode() for _, _, record in part.read], pa.string())
         columns["file"] = pa.array(names, pa.string())
         columns["issues"] = pa.array(
@@ -191,7 +189,7 @@ def scores_of(
     packed = data if isinstance(data, Mapping) else packed_data(data, benchmark=benchmark)
     scorer = PartScorer(chosen, packed, options)
     kept = [name for name in scored.column_names if name not in ("record", "file", "issues")]
-    columns = {name: scored[name].to_pylist() for name in kept}
+    frame = frame_of({name: scored[name].to_pylist() for name in kept})
     places: dict[int, int] = {}
 
     def found() -> Iterator[tuple[Record, str]]:
@@ -205,7 +203,7 @@ def scores_of(
     results = collect("the table", scorer.kind, found(), IssueLog())
     assert chosen.streaming is not None  # noqa: S101 - its scorer was made
     joined: Scores = resolve(chosen.streaming.join)(
-        scorer.scorer, results, [(columns, places[id(record)]) for record in results]
+        scorer.scorer, results, [(frame, places[id(record)]) for record in results]
     )
     return joined
 

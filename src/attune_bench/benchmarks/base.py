@@ -7,7 +7,17 @@ from typing import Any, Literal
 
 from attune_data.references import Reference
 
-__all__ = ["PROMPTS_OPTION", "Benchmark", "Choice", "Command", "Option", "ScoresFormat", "Streaming", "temperature"]
+__all__ = [
+    "PROMPTS_OPTION",
+    "TEXT_COLUMNS",
+    "Benchmark",
+    "Choice",
+    "Command",
+    "Option",
+    "ScoresFormat",
+    "Streaming",
+    "temperature",
+]
 
 Verb = Literal["score", "run"]
 
@@ -126,6 +136,11 @@ class ScoresFormat:
     default: str
 
 
+TEXT_COLUMNS = ("model", "condition", "unit", "detail", "digest", "settings", "problem")
+"""What is kept of a scored result as text: what names it; what its benchmark keeps beyond the terms, as JSON; its hash;
+how it was made; why it was not scored, else null."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Streaming:
     """How results are scored some at a time, for a benchmark that scores each by itself.
@@ -133,13 +148,13 @@ class Streaming:
     Attributes
     ----------
     scorer : Reference
-        ``scorer(data, **options)`` from records by id; its ``score(results, digests)`` gives what is kept of some
-        results and their hashes, which is small and can be pickled.
+        ``scorer(data, **options)`` from records by id; its ``score(results, digests)`` gives columns, as a dict of
+        lists with a value for each of some results: those of `TEXT_COLUMNS`, and as numbers the terms of its scores.
     kept_data, kept_result : Reference
         ``kept(record, digest)``: a record with only what its kind needs to tell which of two with one key counts.
     join : Reference
-        ``join(scorer, results, scored) -> Scores``: `results` as `kept_result` gives them, `scored` for each what
-        ``score`` gave and its place in it.
+        ``join(scorer, results, scored) -> Scores``: `results` as `kept_result` gives them, `scored` for each a frame of
+        such columns and its row in it.
     """
 
     scorer: Reference

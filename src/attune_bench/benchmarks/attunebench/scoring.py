@@ -6,13 +6,14 @@ from itertools import accumulate
 import polars as pl
 from pydantic_core import from_json
 
-from attune_bench.benchmarks.attunebench.batch import Batch, RunScorer
+from attune_bench.benchmarks.attunebench.batch import RunScorer
 from attune_bench.benchmarks.attunebench.run_settings import RunSettings, settings_of_groups
-from attune_bench.benchmarks.attunebench.table import frame_of, provenance_of, scores_from
+from attune_bench.benchmarks.attunebench.table import provenance_of, scores_from
 from attune_bench.benchmarks.attunebench.terms import columns_of
 from attune_bench.fingerprint import codebook_hash, digest
 from attune_bench.score_table import KEYS
 from attune_bench.scores import Scores
+from attune_bench.streaming import frame_of
 from attune_bench.texts import Texts
 from attune_data import Collection, Conversation, Issue, Run
 from attune_data.issues import shown
@@ -69,18 +70,18 @@ def score(
     """
     scorer = RunScorer({one.id: one for one in reversed(list(conversations))}, protocol=protocol)
     given = list(runs)
-    scored: list[tuple[Batch, int]] = []
+    scored: list[tuple[pl.DataFrame, int]] = []
     for start in range(0, len(given), _BATCH):
         part = given[start : start + _BATCH]
         with gc_paused():
-            batch = scorer.score(part, [digest(run).hex() for run in part])
-        scored += [(batch, place) for place in range(len(part))]
+            frame = frame_of(scorer.score(part, [digest(run).hex() for run in part]))
+        scored += [(frame, row) for row in range(len(part))]
         if progress:
             progress(start + len(part))
     return join(scorer, runs if isinstance(runs, Collection) else given, scored)
 
 
-def join(scorer: RunScorer, runs: Sequence[Run], scored: Sequence[tuple[Batch, int]]) -> Scores:
+def join(scorer: RunScorer, runs: Sequence[Run], scored: Sequence[tuple[pl.DataFrame, int]]) -> Scores:
     """Return the scores of runs from their batches.
 
     Parameters
@@ -89,7 +90,7 @@ def join(scorer: RunScorer, runs: Sequence[Run], scored: Sequence[tuple[Batch, i
         What scored them.
     runs : sequence of Run
         The runs that count, at least what tells one from another.
-    scored : sequence of (dict of str to list, int)
+    scored : sequence of (polars.DataFrame, int)
         For each run the columns of its batch, see `RunScorer.score`, and its row in them.
     """
     files = runs.files if isinstance(runs, Collection) else {}
@@ -134,10 +135,9 @@ def join(scorer: RunScorer, runs: Sequence[Run], scored: Sequence[tuple[Batch, i
     )
 
 
-def _gathered(scored: Sequence[tuple[Batch, int]]) -> pl.DataFrame:
+def _gathered(scored: Sequence[tuple[pl.DataFrame, int]]) -> pl.DataFrame:
     """Return the rows of the runs that count, in their order."""
-    batches = {id(batch): batch for batch, _ in scored}
-    frames = {name: frame_of(batch) for name, batch in batches.items()}
+    frames = {id(frame): frame for frame, _ in scored}
     first = dict(zip(frames, accumulate((frame.height for frame in frames.values()), initial=0), strict=False))
     empty = frame_of(RunScorer({}).score([], []))
-    return pl.concat([empty, *frames.values()])[[first[id(batch)] + row for batch, row in scored]]
+    return pl.concat([empty, *frames.values()])[[first[id(frame)] + row for frame, row in scored]]

@@ -8,16 +8,17 @@ import polars as pl
 from attune_bench.benchmarks.attunebench.conversation_score import ConversationScore
 from attune_bench.benchmarks.attunebench.expected import EXPECTED
 from attune_bench.benchmarks.attunebench.run_settings import DECISIVE
-from attune_bench.benchmarks.attunebench.terms import CELLS, COUNTS, MEANS, POOLED, TERMS, columns_of
+from attune_bench.benchmarks.attunebench.terms import CELLS, COUNTS, MEANS, POOLED, columns_of
 from attune_bench.score_table import CHANCE, KEYS, Provenance, ScoreTable
 from attune_bench.scores import Scores
+from attune_bench.streaming import frame_of
 from attune_bench.texts import Texts
 from attune_data.matching import text_key
 from attune_metrics.catalog import CATALOG
 from attune_metrics.errors import MetricInputError
 from attune_metrics.metric import Metric
 
-__all__ = ["METRICS", "chance_by_unit", "frame_of", "provenance_of", "scores_from", "scores_of"]
+__all__ = ["METRICS", "chance_by_unit", "provenance_of", "scores_from", "scores_of"]
 
 _SCORED = {*MEANS, *(f"{name}.{score}" for name in POOLED for score in COUNTS if score not in CELLS), "composite_z"}
 
@@ -77,12 +78,6 @@ def scores_of(
             f"two records of conversation {unit!r}, model {model!r}, mode {mode!r}; leave one of them out"
         )
     return scores_from(frame, Texts.of(records), _participants(records), provenance, chance or {})
-
-
-def frame_of(columns: Mapping[str, Sequence[Any]]) -> pl.DataFrame:
-    """Return columns as a frame: numbers of the terms, all others texts."""
-    schema = {name: pl.Float64 if name in TERMS else pl.String for name in columns}
-    return pl.DataFrame(columns, schema=schema, strict=False)
 
 
 def scores_from(

@@ -17,7 +17,6 @@ __all__ = [
     "IN_COMPOSITE",
     "MEANS",
     "POOLED",
-    "TERMS",
     "columns_of",
     "pillars",
     "values_of",
@@ -74,10 +73,6 @@ def columns_of(records: Sequence[ConversationScore | None]) -> dict[str, list[An
     for outcome in OUTCOMES:
         columns[f"calls.{outcome}"] = [of_record and of_record[outcome] for of_record in calls]
     return columns
-
-
-TERMS = frozenset(columns_of([]))
-"""The names of the columns of `columns_of`."""
 
 
 def _values(record: ConversationScore) -> dict[str, Any]:
