@@ -75,7 +75,7 @@ def write_score_file(table: ScoreTable, path: str | os.PathLike[str]) -> None:
     frame = rows.rename({name: f"variant.{name}" for name in choices})
     frame = frame.join(units, on="unit", how="left", maintain_order="left")
     if table.detail is not None:
-        of_row = table.values.select(*KEYS, table.detail.texts)
+        of_row = table.values.select(*KEYS, pl.Series("detail", list(table.detail.texts()), pl.String))
         frame = frame.join(of_row, on=KEYS, how="left", nulls_equal=True, maintain_order="left")
     about = {
         "format": _FORMAT,

@@ -78,8 +78,8 @@ def frame_of(columns: Mapping[str, Sequence[Any]]) -> "pl.DataFrame":
     """Return columns of scored results, see `Streaming`, as a frame."""
     import polars as pl
 
-    schema = {name: pl.String if name in TEXT_COLUMNS else pl.Float64 for name in columns}
-    return pl.DataFrame(columns, schema=schema, strict=False)
+    types = {"detail": None, **dict.fromkeys(set(TEXT_COLUMNS) - {"detail"}, pl.String)}
+    return pl.DataFrame(columns, schema={name: types.get(name, pl.Float64) for name in columns}, strict=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +114,22 @@ class PartScorer:
         self._kept = resolve(streaming.kept_result)
 
     def __call__(self, found: tuple[int, list[Document]]) -> tuple[int, Part]:
-        """Return what is in documents of a source, whose number is given and returned with it."""
-        place, part = found
+        """Return what is in documents of a source, whose number is given and returned with it; ``detail`` compressed.
+
+        It would be most of the memory, and of what one process sends to another.
+        """
+        place, documents = found
+        part = self.read(documents)
+        detail = part.scored["detail"]
+        part.scored["detail"] = [text and zlib.compress(text.encode(), 1) for text in detail]
+        return place, part
+
+    def read(self, documents: Sequence[Document]) -> Part:
+        """Return what is in documents."""
         own, records, digests = 0, [], []
         read: list[tuple[str, list[Issue], Record | None]] = []
         with gc_paused():
-            for document in part:
+            for document in documents:
                 reader, kept = Reader(self.kind), None
                 record = reader.read(document)
                 own += reader.own
@@ -129,7 +139,7 @@ class PartScorer:
                     kept = self._kept(record, digests[-1])
                 read.append((document.name, [*reader.issues], kept))
             scored = self.scorer.score(records, digests)
-        return place, Part(read, own, scored)
+        return Part(read, own, scored)
 
 
 def part_scorer(benchmark: str, data: Mapping[str, Any], options: Mapping[str, Any]) -> PartScorer:

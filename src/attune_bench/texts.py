@@ -1,6 +1,7 @@
-"""JSON objects kept as text, which takes a third of the memory that Python's own objects take."""
+"""JSON objects kept as text, which takes a third of the memory that Python's own objects take, or compressed."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import index
 from typing import Any, Self, SupportsIndex, overload
 
@@ -15,18 +16,18 @@ class Texts(Sequence[Mapping[str, Any]]):
 
     Parameters
     ----------
-    texts : polars.Series
-        One object each; nan is ``NaN``.
+    stored : polars.Series
+        One object each, as text or compressed by zlib; nan is ``NaN``.
 
     Examples
     --------
     >>> found = Texts.of([{"a": 1}, {"a": 0.5}])
-    >>> found[1], found.texts.to_list()
+    >>> found[1], list(found.texts())
     ({'a': 0.5}, ['{"a":1}', '{"a":0.5}'])
     """
 
-    def __init__(self, texts: pl.Series) -> None:
-        self.texts = texts.alias("detail")
+    def __init__(self, stored: pl.Series) -> None:
+        self._stored = stored
 
     @classmethod
     def of(cls, objects: Iterable[Mapping[str, Any]]) -> Self:
@@ -34,9 +35,18 @@ class Texts(Sequence[Mapping[str, Any]]):
         texts = [to_json(one, inf_nan_mode="constants").decode() for one in objects]
         return cls(pl.Series(texts, dtype=pl.String))
 
+    def texts(self) -> Iterator[str]:
+        """Yield the text of each object."""
+        # Iterating over a series would make a list of thousands at a time.
+        return map(self._text, range(len(self)))
+
+    def _text(self, place: int) -> str:
+        found: str | bytes = self._stored[place]
+        return found if isinstance(found, str) else zlib.decompress(found).decode()
+
     def at(self, places: list[int]) -> Self:
         """Return the objects at some places, in that order."""
-        return type(self)(self.texts.gather(places))
+        return type(self)(self._stored.gather(places))
 
     @overload
     def __getitem__(self, place: SupportsIndex) -> Mapping[str, Any]: ...
@@ -44,16 +54,16 @@ class Texts(Sequence[Mapping[str, Any]]):
     def __getitem__(self, place: slice) -> Self: ...
     def __getitem__(self, place: SupportsIndex | slice) -> Mapping[str, Any] | Self:
         if isinstance(place, slice):
-            return type(self)(self.texts[place])
-        found: Mapping[str, Any] = from_json(self.texts[index(place)])
+            return type(self)(self._stored[place])
+        found: Mapping[str, Any] = from_json(self._text(index(place)))
         return found
 
     def __len__(self) -> int:
-        return len(self.texts)
+        return len(self._stored)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Texts):
             return NotImplemented
-        return self.texts.equals(other.texts) or list(self) == list(other)
+        return list(self) == list(other)
 
     __hash__ = None  # type: ignore[assignment]  # as of every sequence that compares its items

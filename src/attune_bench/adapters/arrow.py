@@ -96,7 +96,7 @@ class BatchScorer:
         given = results.to_pylist()
         names = [str(row.get("file") or f"row {place}") for place, row in enumerate(given)]
         documents = [row_document(name, row) for name, row in zip(names, given, strict=True)]
-        _, part = self._scorer((0, documents))
+        part = self._scorer.read(documents)
         rows = [place for place, (_, _, record) in enumerate(part.read) if record is not None]
         columns: dict[str, Any] = {}
         for name, values in part.scored.items():

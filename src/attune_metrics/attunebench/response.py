@@ -22,6 +22,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from math import inf, nan
+from sys import intern
 
 from attune_metrics.attunebench._entries import turn_entry, with_mean
 from attune_metrics.attunebench.binary import Answers, PreparedAnswers, check_answers, prepare_answers
@@ -91,7 +92,8 @@ _NO_DRAFT = ResponseScores(0.0, 0.0, 0.0, 0.0, 0.0)
 
 def prepare_responses(reference: Responses, wins: Wins | None = None) -> PreparedResponses:
     """Prepare responses (label -> text) and wins (label -> count) for `score_response`; nothing is checked."""
-    original, alternate, human = (tokenize(reference.get(label)) for label in RESPONSE_LABELS)
+    # Many turns share their words, of which one copy each is enough.
+    original, alternate, human = (frozenset(map(intern, tokenize(reference.get(label)))) for label in RESPONSE_LABELS)
     if not wins or not any(wins.values()):
         return PreparedResponses((original, alternate, human), None)
     weights = (

@@ -1,5 +1,6 @@
 """JSON objects kept as text: a sequence of them, equal where they are."""
 
+import zlib
 from math import isnan, nan
 from typing import Any
 
@@ -19,6 +20,14 @@ def test_the_objects_are_the_same() -> None:
     assert isnan(Texts.of([{"a": nan}])[0]["a"])
     with pytest.raises(IndexError):
         found[3]
+
+
+def test_compressed_objects_are_the_same() -> None:
+    texts = Texts.of(OBJECTS)
+    packed = Texts(pl.Series([zlib.compress(text.encode()) for text in texts.texts()]))
+    assert packed == texts
+    assert list(packed.texts()) == list(texts.texts())
+    assert list(packed.at([2, 0])) == [OBJECTS[2], OBJECTS[0]]
 
 
 def test_equal_objects_are_equal_in_whatever_order_their_keys_are() -> None:

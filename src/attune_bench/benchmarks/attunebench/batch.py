@@ -21,7 +21,7 @@ __all__ = ["Batch", "RunScorer", "ScoredConversation", "kept_conversation", "kep
 
 Batch = dict[str, list[Any]]
 
-_PREPARED = 2_000  # each in about 0.1 MB
+_PREPARED = 500  # each in about 0.1 MB
 _NO_CONVERSATION = ("$.conversationId", "run-without-conversation", "no conversation with this id; is the data right?")
 _NO_SHARED_TURN = ("$.turns", "no-shared-turn", "the run shares no turn number with its conversation")
 
@@ -106,13 +106,12 @@ class RunScorer:
 
     def about(self, conversation_id: str) -> ScoredConversation:
         """Return what scores keep of a conversation."""
-        truth = self._truth(conversation_id)
-        conversation = truth.conversation
+        conversation = self.conversations[conversation_id]
         return ScoredConversation(
             digest(conversation).hex(),
             text_key(conversation.participant_id),
             conversation.synthetic,
-            expected_scores(truth, self.protocol),
+            expected_scores(self._truth(conversation_id), self.protocol),
         )
 
 

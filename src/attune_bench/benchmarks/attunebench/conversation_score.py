@@ -193,7 +193,7 @@ def score_conversation(truth: Truth, run: Run, protocol: Protocol) -> Conversati
         "conversationId": run.conversation_id,
         "mode": run.mode,
         "em_model": run.em_model,
-        "participant_id": truth.conversation.participant_id,
+        "participant_id": truth.participant_id,
         "source_file": run.source_file,
         "turn_scores": turns,
         "post_score": post,
@@ -292,7 +292,7 @@ def _score_turn(
 
 def _score_post(truth: Truth, post: PostConversation, form: PreparedPanas, protocol: Protocol) -> PostScore:
     panas = score_panas(truth.post_panas, form, baseline=truth.pre_panas)
-    actual, predicted = truth.conversation.conversation_wide_questions, post.predicted_conversation_wide
+    actual, predicted = truth.wide, post.predicted_conversation_wide
     branches = score_four_branch(truth.branches, branch_ratings(predicted.four_branch_scores))
     return {
         "panas_mae": null(panas.mae),

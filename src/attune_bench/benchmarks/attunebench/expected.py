@@ -194,7 +194,7 @@ def _summed_forms() -> tuple[tuple[PreparedPanas, float], ...]:
 
 
 def _of_answers(truth: Truth, protocol: Protocol) -> dict[str, float | None]:
-    codebook, actual = load_codebook(), truth.conversation.conversation_wide_questions
+    codebook, actual = load_codebook(), truth.wide
     clarity, fit = actual.q2_emotion_clarity, actual.q3_model_fit
     branches = [score_four_branch(truth.branches, dict.fromkeys(BRANCHES, rating)) for rating in _RATINGS]
     errors = {branch: fmean(one.per_branch[branch] for one in branches) for branch in branches[0].per_branch}

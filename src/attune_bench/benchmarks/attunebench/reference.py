@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from attune_data import Conversation, RunTurn, Turn
-from attune_data.attunebench.parts import FourBranchScores
+from attune_data.attunebench.parts import ConversationWideQuestions, FourBranchScores
 from attune_data.attunebench.parts import Panas as PanasRecord
 from attune_data.attunebench.run import PredictedPanas
 from attune_metrics.attunebench.binary import Answers, PreparedAnswers, hp_reference, om_reference, prepare_answers
@@ -57,7 +57,8 @@ def counts_key(task: str) -> str:
 class Truth:
     """One conversation's annotations, prepared; `turns` by number, in order of number."""
 
-    conversation: Conversation
+    participant_id: str | None
+    wide: ConversationWideQuestions
     turns: dict[int, TurnTruth]
     pre_panas: PreparedPanas
     post_panas: PreparedPanas
@@ -68,7 +69,8 @@ def prepare_truth(conversation: Conversation, protocol: Protocol) -> Truth:
     """Prepare a conversation; of turns with one number, and of judgements on one question, the last counts."""
     turns = {turn.turn_number: turn for turn in conversation.turns}
     return Truth(
-        conversation,
+        conversation.participant_id,
+        conversation.conversation_wide_questions,
         {number: _prepare_turn(turns[number]) for number in sorted(turns)},
         prepare_panas(panas_form(conversation.pre_panas), protocol=protocol),
         prepare_panas(panas_form(conversation.post_panas), protocol=protocol),

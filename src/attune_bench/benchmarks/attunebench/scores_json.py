@@ -70,9 +70,7 @@ def write_scores_json(scores: Scores, path: str | os.PathLike[str]) -> None:
 def _parts(metadata: Mapping[str, Any], scores: Scores) -> Iterator[bytes]:
     """Yield the file in parts: the records of runs are text already, and may be most of the memory."""
     yield b'{"metadata":' + to_json(metadata, inf_nan_mode="strings") + b',"conversations":['
-    texts = records_of(scores).texts
-    for place in range(len(texts)):  # Iterating over a series makes lists of thousands.
-        text = texts[place]
+    for place, text in enumerate(records_of(scores).texts()):
         # A text has nan as NaN, for which JSON has no number.
         own = to_json(from_json(text), inf_nan_mode="strings") if "NaN" in text else text.encode()
         yield b"," * (place > 0) + own

@@ -140,4 +140,5 @@ def _gathered(scored: Sequence[tuple[pl.DataFrame, int]]) -> pl.DataFrame:
     frames = {id(frame): frame for frame, _ in scored}
     first = dict(zip(frames, accumulate((frame.height for frame in frames.values()), initial=0), strict=False))
     empty = frame_of(RunScorer({}).score([], []))
-    return pl.concat([empty, *frames.values()])[[first[id(frame)] + row for frame, row in scored]]
+    gathered = pl.concat([empty, *frames.values()], how="vertical_relaxed")
+    return gathered[[first[id(frame)] + row for frame, row in scored]]
