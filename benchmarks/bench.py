@@ -1,4 +1,4 @@
-"""Every figure that the library states of its speed and memory, in one table.
+"""The figures of speed and memory that have a target, in one table.
 
     make bench
 

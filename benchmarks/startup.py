@@ -42,7 +42,12 @@ def figures() -> list[Figure]:
 
 
 def _process(command: list[str]) -> Callable[[], object]:
-    return lambda: subprocess.run(command, capture_output=True, check=False)
+    def run() -> None:
+        status = subprocess.run(command, capture_output=True, check=False).returncode
+        if status != (2 if "scoer" in command else 0):
+            raise RuntimeError(f"{command} ended with {status}")
+
+    return run
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ def fingerprint(records: Iterable[Record]) -> str:
 
 def digest(record: Record) -> bytes:
     """Return the hash of a record, whatever the order of the keys in its file."""
-    return sha256(canonical(record.model_dump(mode="json", by_alias=True, exclude_unset=True))).digest()
+    return sha256(record.canonical_json()).digest()
 
 
 def canonical(value: object) -> bytes:

@@ -28,8 +28,9 @@ from attune_data.references import resolve
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["PackedRecords", "Part", "PartScorer", "Streamed", "frame_of", "pack", "part_scorer", "stream"]
+__all__ = ["MOST_JOBS", "PackedRecords", "Part", "PartScorer", "Streamed", "frame_of", "pack", "part_scorer", "stream"]
 
+MOST_JOBS = 64
 _PART = 64
 _PART_BYTES = 2**22
 _WORTH_PROCESSES = 2**24
@@ -150,6 +151,9 @@ def part_scorer(benchmark: str, data: Mapping[str, Any], options: Mapping[str, A
 def _streaming(benchmark: Benchmark) -> Streaming:
     if benchmark.streaming is None:
         raise ValueError(f"{benchmark.title} does not score its results one by one")
+    for kind in (resolve(benchmark.data), resolve(benchmark.results)):
+        if kind.place is not None or kind.check_all is not None:
+            raise ValueError(f"{kind.plural} need their files' places or each other; none can be scored by itself")
     return benchmark.streaming
 
 
@@ -197,7 +201,9 @@ def stream(
     streaming = _streaming(benchmark)
     kind, of_data = resolve(benchmark.results), resolve(benchmark.data)
     own_jobs = processors() if sum(map(_size, results)) >= _WORTH_PROCESSES else 1
-    with Workers[Any, Any]((jobs or own_jobs) if name else 1, "attune_bench.streaming:part_scorer") as workers:
+    with Workers[Any, Any](
+        min(jobs or own_jobs, MOST_JOBS) if name else 1, "attune_bench.streaming:part_scorer"
+    ) as workers:
         packed = PackedRecords(of_data.model)
         given = pack(data, benchmark, packed, progress[0])
         check(of_data, [data], given)
@@ -243,6 +249,7 @@ def _tasks(kind: Kind[Any, Any], sources: Sequence[Source], progress: Progress) 
     for place, source in enumerate(sources):
         prefer = (kind.prefer,) if kind.prefer else ()
         found = documents(source, prefer=prefer, demo=kind.demo, columns=[kind.columns])
+        yield place, []  # Of a source without any, too, something is to be said.
         part: list[Document] = []
         size = 0
         for document in found:

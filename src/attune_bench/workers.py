@@ -89,9 +89,13 @@ class Workers(Generic[T, R]):
         self._idle: SimpleQueue[_Worker] = SimpleQueue()
         self._here = Lock()
         self._closed = False
-        with suppress(OSError):  # No more processes than the machine allows.
+        try:
             for _ in range(count if count > 1 and sys.executable else 0):
                 self._all.append(_Worker(reference))
+        except OSError:
+            # The machine allows no more; what this process opens needs room too.
+            for _ in range(min(4, len(self._all))):
+                self._all.pop().stop()
 
     def __enter__(self) -> Self:
         return self

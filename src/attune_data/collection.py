@@ -195,7 +195,7 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
                 taken.append(record)
                 continue
             first = records[place]
-            if first is record or first == record:
+            if first is record or kind.same_content(first, record):
                 continue
             before, later = self.files.get(first.id, "the left of |"), other.files.get(record.id, "the right of |")
             when = (" of the source given before", " of the source given later") if before == later else ("", "")

@@ -1,5 +1,6 @@
 """What every record of the library is: a frozen pydantic model that keeps unknown keys and writes back what it read."""
 
+import json
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
@@ -77,6 +78,11 @@ class Record(BaseModel):
             UTF-8 JSON without a final newline.
         """
         return self.model_dump_json(by_alias=True, exclude_unset=True, indent=indent).encode()
+
+    def canonical_json(self) -> bytes:
+        """Return the record as JSON in its one form, keys sorted, which tells whether two have the same content."""
+        content = self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+        return json.dumps(content, sort_keys=True, separators=(",", ":")).encode()
 
     def placed(self, **known: str | None) -> Self:
         """Return the record with what its file's place tells; what it says itself, and None, change nothing.

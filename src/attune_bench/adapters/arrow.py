@@ -7,28 +7,34 @@ its name, or else the columns of the record. A table of scores has a row for eac
   result was not scored;
 - ``detail``, what the benchmark keeps of it beyond this, and ``record``, the result without its content, as JSON;
 - ``digest``, the hash of the result; ``settings``, how it was made; ``problem``, why it was not scored;
-- ``file``, its name, and ``issues``, what was noticed while it was read, as JSON.
+- ``file``, its name, if it has one, and ``issues``, what was noticed while it was read, as JSON;
+- ``data``, the hash of what the result is of, and ``options``, how it was scored, as JSON, so that `scores_of` takes no
+  other.
 
 `scores_of` makes scores of such a table: the same, to the last digit and hash, as scoring the results in one place.
 """
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from attune_bench.benchmarks import BENCHMARKS, benchmark_named
 from attune_bench.benchmarks.base import TEXT_COLUMNS, Benchmark
+from attune_bench.fingerprint import digest
 from attune_bench.streaming import PackedRecords, PartScorer, frame_of, pack
 from attune_data.extras import require
 from attune_data.io.rows import row_document
 from attune_data.io.sources import Source
 from attune_data.issues import IssueLog, SourceError
+from attune_data.kind import Kind
 from attune_data.loading import collect
 from attune_data.record import Record
 from attune_data.references import resolve
+from attune_data.text import listed
+from attune_metrics.errors import MetricInputError
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
@@ -88,14 +94,26 @@ class BatchScorer:
     """
 
     def __init__(self, data: Mapping[str, Record], *, benchmark: str | None = None, **options: Any) -> None:
-        self._scorer = PartScorer(_benchmark(benchmark), data, options)
+        chosen = _benchmark(benchmark)
+        self._scorer = PartScorer(chosen, data, options)
+        self._options = _options_text(chosen, options)
+        self._digest = cache(lambda unit: digest(data[unit]).hex() if unit in data else None)
 
     def __call__(self, results: "pa.Table") -> "pa.Table":
         """Return the scores of a table of results."""
         pa = require("pyarrow", "datasets")
+        if not isinstance(results, pa.Table):
+            kind = type(results).__name__
+            raise TypeError(f"the results are a {kind}; give a pyarrow.Table, of a Dataset .with_format('arrow')")
+        _check_columns(results.column_names, self._scorer.kind)
         given = results.to_pylist()
-        names = [str(row.get("file") or f"row {place}") for place, row in enumerate(given)]
-        documents = [row_document(name, row) for name, row in zip(names, given, strict=True)]
+        files = [row.get("file") for row in given]
+        if "record" not in results.column_names:
+            given = [{name: value for name, value in row.items() if name != "file"} for row in given]
+        documents = [
+            row_document(str(name or f"row {place}"), row)
+            for place, (name, row) in enumerate(zip(files, given, strict=True))
+        ]
         part = self._scorer.read(documents)
         rows = [place for place, (_, _, record) in enumerate(part.read) if record is not None]
         columns: dict[str, Any] = {}
@@ -105,7 +123,9 @@ class BatchScorer:
                 whole[place] = value
             columns[name] = pa.array(whole, pa.string() if name in TEXT_COLUMNS else pa.float64())
         columns["record"] = pa.array([record and record.to_json().decode() for _, _, record in part.read], pa.string())
-        columns["file"] = pa.array(names, pa.string())
+        columns["file"] = pa.array(files, pa.string())
+        columns["data"] = pa.array([unit and self._digest(unit) for unit in columns["unit"].to_pylist()], pa.string())
+        columns["options"] = pa.array([self._options] * len(given), pa.string())
         columns["issues"] = pa.array(
             [json.dumps([asdict(one) for one in issues]) if issues else None for _, issues, _ in part.read], pa.string()
         )
@@ -177,6 +197,11 @@ def scores_of(
         Equal to what `attune_bench.score` gives for the same records; what was noticed while they were read is in the
         column ``issues``.
 
+    Raises
+    ------
+    MetricInputError
+        Where columns are missing, or the table was scored with other options or against other data.
+
     Examples
     --------
     >>> import pyarrow as pa
@@ -188,8 +213,11 @@ def scores_of(
     chosen = _benchmark(benchmark)
     packed = data if isinstance(data, Mapping) else packed_data(data, benchmark=benchmark)
     scorer = PartScorer(chosen, packed, options)
-    kept = [name for name in scored.column_names if name not in ("record", "file", "issues")]
-    frame = frame_of({name: scored[name].to_pylist() for name in kept})
+    names = [*scorer.scorer.score([], [])]
+    if missing := {*names, *_BESIDE} - {*scored.column_names}:
+        raise MetricInputError(f"the table lacks the columns {listed(sorted(missing), 5)}; did score_batch make it?")
+    _check_same(scored, packed, _options_text(chosen, options))
+    frame = frame_of({name: scored[name].to_pylist() for name in names})
     places: dict[int, int] = {}
 
     def found() -> Iterator[tuple[Record, str]]:
@@ -198,7 +226,7 @@ def scores_of(
             if text is not None:
                 record = scorer.kind.model.model_validate_json(text, by_alias=True, by_name=False)
                 places[id(record)] = place
-                yield record, name
+                yield record, name or f"row {place}"
 
     results = collect("the table", scorer.kind, found(), IssueLog())
     assert chosen.streaming is not None  # noqa: S101 - its scorer was made
@@ -206,6 +234,35 @@ def scores_of(
         scorer.scorer, results, [(frame, places[id(record)]) for record in results]
     )
     return joined
+
+
+_BESIDE = ("record", "file", "issues", "data", "options")
+
+
+def _check_columns(names: Sequence[str], kind: Kind[Any, Any]) -> None:
+    """Raise a SourceError where a table has no results."""
+    if "record" not in names and not set(kind.columns) <= set(names):
+        needed = " and ".join(map(repr, kind.columns))
+        raise SourceError(
+            f"the table has neither a column 'record', a {kind.noun} as JSON, nor the columns of one, {needed}; "
+            f"it has: {listed(list(names), 8) or 'none'}"
+        )
+
+
+def _check_same(scored: "pa.Table", data: Mapping[str, Record], options: str) -> None:
+    """Raise a MetricInputError where a table was scored otherwise, or against other data."""
+    for found in sorted(set(scored["options"].to_pylist()) - {options}):
+        raise MetricInputError(f"the table was scored with {found}, not with {options}; give the same options")
+    pairs = zip(scored["unit"].to_pylist(), scored["data"].to_pylist(), strict=True)
+    for unit, own in sorted({(unit, own) for unit, own in pairs if own is not None}):
+        if unit not in data or digest(data[unit]).hex() != own:
+            raise MetricInputError(
+                f"the table was scored against another {unit!r} than that of the data; give the same"
+            )
+
+
+def _options_text(benchmark: Benchmark, options: Mapping[str, Any]) -> str:
+    return json.dumps({"benchmark": benchmark.name, **options}, sort_keys=True, default=str)
 
 
 def _benchmark(name: str | None) -> Benchmark:

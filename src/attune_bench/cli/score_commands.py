@@ -15,7 +15,7 @@ from attune_bench.progress import progress
 from attune_bench.report.render import render
 from attune_bench.report.text import report_document
 from attune_bench.scoring import score as score_records
-from attune_bench.streaming import stream
+from attune_bench.streaming import MOST_JOBS, stream
 from attune_data.collection import Collection
 from attune_data.issues import count_severities
 from attune_data.loading import load_records
@@ -38,7 +38,7 @@ __all__ = ["demo", "score"]
 @benchmark_option("A benchmark, or module:NAME; by default the results tell.")
 @click.option(
     "--jobs",
-    type=click.IntRange(min=1),
+    type=click.IntRange(min=1, max=MOST_JOBS),
     help="How many processes score; by default as many as there are processors, where there is enough to do.",
 )
 @click.pass_context
@@ -55,6 +55,8 @@ def score(
     """Score results against the data they are of, and write the scores to a file."""
     chosen = benchmark_of(benchmark, results[0], "results")
     options = own_options(ctx, chosen, given)
+    if jobs is not None and chosen.streaming is None:
+        raise UserError(f"{chosen.title} is scored in one process; leave out --jobs")
     target = output or Path(chosen.scores_format.default if chosen.scores_format else "scores.parquet")
     _check_target(target, chosen)
     if chosen.data is None and data is not None:

@@ -111,7 +111,7 @@ class Cache:
 
     async def _put(self, entry: dict[str, Any]) -> None:
         self._waiting.append(json.dumps(entry).encode() + b"\n")
-        if self._next is None:
+        if self._next is None or self._next.done():
             self._next = asyncio.create_task(self._write())
         await asyncio.shield(self._next)
 

@@ -73,7 +73,10 @@ def paired(
     options: AnalysisOptions,
     statistic: Statistic = mean_of_sums,
 ) -> list[Paired]:
-    """Compare two of `values` (series, terms, units) for each pair of places, on its units `scored` (pairs, units)."""
+    """Compare two of `values` (series, terms, units) for each pair of places.
+
+    `scored` (pairs, units) are the units on which both have a value: all others are nan in one of them.
+    """
     found: dict[int, Paired] = {}
     both = np.asarray(places, dtype=np.intp).reshape(-1, 2)
     present: Mask = np.logical_and.reduce(~np.isnan(values), axis=1)

@@ -143,7 +143,7 @@ def group_by_mask(rows: Mask) -> list[tuple[Mask, NDArray[np.intp]]]:
 
 
 def draws_poisson(table: ScoreTable, options: AnalysisOptions, *, within: Collection[str] | None = None) -> bool:
-    """Tell whether the resamples of all units that models were run on, or of those among them, are Poisson draws.
+    """Tell whether the resamples of the units of any model, or of those among them, are Poisson draws.
 
     Examples
     --------
@@ -153,12 +153,15 @@ def draws_poisson(table: ScoreTable, options: AnalysisOptions, *, within: Collec
     >>> draws_poisson(Scores.from_table(frame), AnalysisOptions())
     True
     """
-    units = table.units.join(table.values.select("unit").unique(), on="unit", how="semi")
+    if table.units.height <= MAX_MULTINOMIAL_CLUSTERS:
+        return False
+    rows = table.values.select("model", "condition", "unit")
     if within is not None:
-        units = units.filter(pl.col("unit").is_in(list(within)))
-    clusters = units["cluster"]
-    drawn = clusters.drop_nulls().n_unique() + clusters.null_count()
-    return (drawn if options.draws_clusters(table) else len(clusters)) > MAX_MULTINOMIAL_CLUSTERS
+        rows = rows.filter(pl.col("unit").is_in(list(within)))
+    cluster = pl.col("cluster")
+    drawn = cluster.drop_nulls().n_unique() + cluster.null_count() if options.draws_clusters(table) else pl.len()
+    counts = rows.join(table.units.select("unit", "cluster"), on="unit").group_by("model", "condition").agg(drawn)
+    return bool((counts[counts.columns[-1]] > MAX_MULTINOMIAL_CLUSTERS).any())
 
 
 class Draws:

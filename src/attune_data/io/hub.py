@@ -33,7 +33,8 @@ class Listing:
     """The files of a commit at or below an address, by their paths from there; `note` says where it is not current.
 
     Of a file the one path is ``""``. The `problems` are those files that cannot be read. The list of the whole commit
-    is `unproven` while it is not in the cache: it is kept once files have come as it states them.
+    is `unproven` while it is not in the cache: it is kept once files have come as it states them. That it leaves out
+    files cannot be told.
     """
 
     address: Address
@@ -74,7 +75,7 @@ class Listing:
             )
         if missing:
             _download(self.address, self.commit, missing, cache)
-        if self.unproven is not None:
+        if paths and self.unproven is not None:
             cache.keep_files(self.commit, self.unproven)
         found = {}
         for name, path in paths.items():

@@ -57,7 +57,6 @@ class Pairs:
     Examples
     --------
     >>> from math import nan
-    >>> from math import nan
     >>> pairs = Pairs([[1, 2], [3, 4], [5, nan]], [(0, 1), (0, 2)], ["ann", "bob"])
     >>> pairs.first.tolist(), pairs.second.tolist(), pairs.sums[..., 0].tolist()
     ([0, 2], [1, 3], [[1.0, 3.0, 1.0, 5.0], [2.0, 4.0, 0.0, 0.0]])

@@ -117,7 +117,7 @@ class Interval:
 
 
 def draw_resamples(clusters: Iterable[Hashable], *, n_resamples: int = 10_000, seed: int = 0) -> Resamples:
-    """Draw as many clusters as there are with replacement, `n_resamples` times.
+    """Draw clusters with replacement, `n_resamples` times: as many as there are; of many, a Poisson number.
 
     Parameters
     ----------
@@ -217,9 +217,22 @@ def bootstrap_distribution(
     return distribution_of_sums(cluster_sums(terms, resamples.clusters), resamples, statistic)
 
 
+def _check_ratio(sums: Floats, n: Floats, statistic: Statistic) -> None:
+    """Raise where a statistic changes with the number of clusters drawn, which is not the same in Poisson draws."""
+    once, twice = (evaluate(statistic, (k * sums)[np.newaxis], (k * n)[np.newaxis]) for k in (1, 2))
+    # A correction such as n - 1 is a ratio nearly.
+    if (np.abs(once - twice) > 1e-3 * np.fmax(np.abs(once), np.abs(twice))).any():
+        raise MetricInputError(
+            f"the statistic is no ratio: it changes where all sums double; above {MAX_MULTINOMIAL_CLUSTERS:,} clusters "
+            "the number that is drawn varies, and only ratios of sums can be resampled"
+        )
+
+
 def distribution_of_sums(sums: Floats, resamples: Resamples, statistic: Statistic) -> Floats:
     """Return `bootstrap_distribution` of sums over clusters (clusters, series, terms + 1)."""
     terms, n = np.ascontiguousarray(sums[..., :-1]), sums[..., -1]
+    if len(sums) > MAX_MULTINOMIAL_CLUSTERS:
+        _check_ratio(terms.sum(axis=0), n.sum(axis=0), statistic)
     # Neighbours on the same units share their number of units: half of the work for means.
     kinds = np.append(0, np.cumsum((n[:, 1:] != n[:, :-1]).any(axis=0)))[: n.shape[1]]
     n = np.ascontiguousarray(n[:, np.flatnonzero(np.diff(kinds, prepend=-1))])

@@ -13,6 +13,7 @@ import pytest
 from attune_bench import Scores, score
 from attune_bench.adapters.arrow import BatchScorer, packed_data, score_batch, scores_of
 from attune_data import SourceError, load, load_runs
+from attune_metrics import MetricInputError
 
 Json = dict[str, Any]
 
@@ -101,3 +102,47 @@ def test_data_without_a_usable_record_are_refused(tmp_path: Path) -> None:
         packed_data(tmp_path / "data.jsonl")
     with pytest.raises(ValueError, match="EIBench does not score its results one by one"):
         score_batch(pa.table({"record": []}), data="demo", benchmark="eibench")
+
+
+def test_a_table_that_was_scored_otherwise_is_refused(table: pa.Table, tmp_path: Path) -> None:
+    scored = score_batch(table, data="demo", protocol="documented")
+    with pytest.raises(MetricInputError, match=r'scored with .*"documented".*not with .*"released"'):
+        scores_of(scored, data="demo", protocol="released")
+    changed = [one.model_copy(update={"turns": one.turns[:-1]}) for one in load("demo")]
+    (tmp_path / "other.jsonl").write_bytes(b"\n".join(one.to_line() for one in changed))
+    (tmp_path / "few.jsonl").write_bytes(load("demo")[-1].to_line())
+    for name in ("other", "few"):
+        with pytest.raises(MetricInputError, match=r"scored against another '.*' than that of the data"):
+            scores_of(scored, data=tmp_path / f"{name}.jsonl", protocol="documented")
+
+
+def test_columns_may_be_more_and_in_another_order_but_none_may_be_missing(table: pa.Table, tmp_path: Path) -> None:
+    scored = score_batch(table, data="demo")
+    expected = written(scores_of(scored, data="demo"), tmp_path)
+    other = scored.select(sorted(scored.column_names)).append_column("shard", pa.array([1] * scored.num_rows))
+    assert written(scores_of(other, data="demo"), tmp_path) == expected
+    with pytest.raises(MetricInputError, match=r"lacks the columns file; did score_batch make it"):
+        scores_of(scored.drop_columns(["file"]), data="demo")
+    with pytest.raises(MetricInputError, match="did score_batch make it"):
+        scores_of(table, data="demo")
+
+
+def test_what_is_no_table_of_results_is_refused(table: pa.Table) -> None:
+    with pytest.raises(SourceError, match=r"neither a column 'record', a run as JSON, nor .*'turns'; it has: text"):
+        score_batch(table.select(["record"]).rename_columns(["text"]), data="demo")
+    with pytest.raises(TypeError, match=r"the results are a dict; .*with_format\('arrow'\)"):
+        score_batch(table.to_pydict(), data="demo")
+
+
+def test_rows_without_a_name_are_numbered_in_the_whole(table: pa.Table) -> None:
+    lines = table.select(["record"])
+    scorer = BatchScorer(packed_data("demo"))
+    parts = [scorer(pa.Table.from_batches([one])) for one in lines.to_batches(max_chunksize=5)]
+    (problem,) = scores_of(pa.concat_tables(parts), data="demo").provenance.issues
+    assert problem.file == "row 30"
+
+
+def test_the_name_of_a_file_is_no_part_of_a_record(table: pa.Table) -> None:
+    columns = pa.Table.from_pylist([json.loads(line) for line in table["record"].to_pylist()[:3]])
+    named = columns.append_column("file", pa.array(["a", "b", "c"]))
+    assert score_batch(named, data="demo")["digest"] == score_batch(columns, data="demo")["digest"]

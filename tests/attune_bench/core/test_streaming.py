@@ -9,6 +9,7 @@ from operator import or_
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from attune_bench import Scores, score
@@ -46,6 +47,9 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Path]]
     again.mkdir()
     for place, one in enumerate((later, known[1], {**known[5], "mode": "omniscient"})):
         (again / f"run_{place}.json").write_text(json.dumps(one))
+    # The same content but for what is absent, or another number of the same value.
+    for place, one in enumerate(({**known[6], "api_cost": None}, {**known[7], "turns": [*known[7]["turns"]]})):
+        (again / f"same_{place}.json").write_text(json.dumps(one))
     (again / "cut.json").write_text(json.dumps(known[6])[:-10])
     return folder / "data.jsonl", [folder / "many.jsonl", again]
 
@@ -97,12 +101,32 @@ def test_a_source_of_another_kind_is_refused_as_in_loading(sources: tuple[Path, 
     assert str(found.value) == str(plain.value)
 
 
+def test_a_source_without_any_result_is_as_in_loading(sources: tuple[Path, list[Path]], tmp_path: Path) -> None:
+    data, results = sources
+    empty = tmp_path / "empty.parquet"
+    pl.DataFrame({"record": []}, schema={"record": pl.String}).write_parquet(empty)
+    loaded = load_runs(empty)
+    found = streamed(data, [empty])
+    assert (len(found.results), found.results.found) == (0, loaded.found)
+    both = streamed(data, [results[0], empty])
+    assert len(both.results) == len(load_runs(results[0]))
+
+
+def test_equal_settings_are_recorded_as_they_are_first() -> None:
+    runs = [
+        run.model_copy(update={"temperature": 0.0 if place % 3 else 0}) for place, run in enumerate(load_runs("demo"))
+    ]
+    found = {repr(score(load("demo"), runs).provenance.settings) for _ in range(3)}
+    assert len(found) == 1
+    assert "'temperature': (0,)" in found.pop()
+
+
 def test_progress_counts_the_documents(sources: tuple[Path, list[Path]]) -> None:
     data, results = sources
     counts: tuple[list[int], list[int]] = ([], [])
     progress = (counts[0].append, counts[1].append)
     stream(ATTUNEBENCH, data, results, jobs=1, check=lambda *_: None, progress=progress)
-    assert counts == ([1, 2, 3, 4, 5, 6, 7], [64, 128, 145, 149])
+    assert counts == ([1, 2, 3, 4, 5, 6, 7], [64, 128, 145, 151])
 
 
 def test_a_check_comes_before_the_work(sources: tuple[Path, list[Path]]) -> None:

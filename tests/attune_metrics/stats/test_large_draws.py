@@ -178,3 +178,12 @@ def test_memory_does_not_grow_with_the_number_of_resamples() -> None:
     assert peak() - start < 300_000_000
     assert all(interval.reason is None for interval in intervals)
     assert test.exchanges == 20_000
+
+
+def test_a_statistic_that_is_no_ratio_is_refused_above_the_limit() -> None:
+    values = np.ones(resampling.MAX_MULTINOMIAL_CLUSTERS + 1)
+    resamples = draw_resamples(range(len(values)), n_resamples=2)
+    with pytest.raises(MetricInputError, match=r"no ratio: .* above 20,000 clusters"):
+        bootstrap(values, resamples, statistic=lambda sums, _n: sums[..., 0])
+    few = draw_resamples(range(9), n_resamples=20)
+    assert bootstrap(np.arange(9.0), few, statistic=lambda sums, _n: sums[..., 0])[0].estimate == 36

@@ -1,4 +1,4 @@
-"""Scoring some runs at a time: each conversation is prepared once, and what is kept of a run is small."""
+"""Scoring some runs at a time against prepared conversations; what is kept of a run is small."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -67,7 +67,8 @@ class RunScorer:
     def __init__(self, conversations: Mapping[str, Conversation], *, protocol: str | Protocol = DOCUMENTED) -> None:
         self.protocol = get_protocol(protocol)
         self.conversations = conversations
-        self._truth = lru_cache(_PREPARED)(self._prepare)
+        # Where the conversations are in memory, so may be what is prepared of them.
+        self._truth = lru_cache(None if isinstance(conversations, dict) else _PREPARED)(self._prepare)
 
     def _prepare(self, conversation_id: str) -> Truth:
         return prepare_truth(self.conversations[conversation_id], self.protocol)

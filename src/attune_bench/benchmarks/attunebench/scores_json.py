@@ -71,8 +71,8 @@ def _parts(metadata: Mapping[str, Any], scores: Scores) -> Iterator[bytes]:
     """Yield the file in parts: the records of runs are text already, and may be most of the memory."""
     yield b'{"metadata":' + to_json(metadata, inf_nan_mode="strings") + b',"conversations":['
     for place, text in enumerate(records_of(scores).texts()):
-        # A text has nan as NaN, for which JSON has no number.
-        own = to_json(from_json(text), inf_nan_mode="strings") if "NaN" in text else text.encode()
+        # A text has nan as NaN, and a file from elsewhere may have Infinity: JSON has no number for them.
+        own = to_json(from_json(text), inf_nan_mode="strings") if "NaN" in text or "Infinity" in text else text.encode()
         yield b"," * (place > 0) + own
     yield b'],"aggregates":' + to_json(aggregates(scores), inf_nan_mode="strings") + b"}"
 

@@ -112,6 +112,8 @@ def join(scorer: RunScorer, runs: Sequence[Run], scored: Sequence[tuple[pl.DataF
     counting = frame[rows]
     truth = {unit: scorer.about(unit) for unit in counting["unit"].unique().sort()}
     settings = {text: RunSettings.from_json(text) for text in counting["settings"].unique()}
+    # In their order: of settings that are equal, such as 0 and 0.0, the first is recorded.
+    made = counting.select("model", "condition", "settings").unique(maintain_order=True).iter_rows()
     held = provenance_of(
         protocol=scorer.protocol.name,
         synthetic=any(one.synthetic for one in truth.values()),
@@ -119,12 +121,7 @@ def join(scorer: RunScorer, runs: Sequence[Run], scored: Sequence[tuple[pl.DataF
         codebook=codebook_hash(),
         data=hash_digests(bytes.fromhex(one.digest) for one in truth.values()),
         runs=hash_digests(map(bytes.fromhex, frame["digest"])),
-        settings=settings_of_groups(
-            [
-                (model, mode, settings[text])
-                for model, mode, text in counting.select("model", "condition", "settings").unique().iter_rows()
-            ]
-        ),
+        settings=settings_of_groups([(model, mode, settings[text]) for model, mode, text in made]),
     )
     return scores_from(
         counting.select(*KEYS, *columns_of([])),
