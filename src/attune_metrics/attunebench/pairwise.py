@@ -167,7 +167,8 @@ def score_random_choices(reference: PreparedComparisons) -> PairwiseScores:
         return PairwiseScores(1.0, nan)
     compared = [comparison for _, comparison in reference.keyed]
     decided = sum(comparison.winner is not None for comparison in compared)
-    pairs = sorted(tuple(sorted(pair[:2], key=str)) for pair in compared)
+    # An open label is None, which is neither before nor after a text.
+    pairs = sorted((tuple(sorted(pair[:2], key=str)) for pair in compared), key=str)
     rankings = _random_rankings(tuple(reference.wins), tuple(pairs))
     tau = fsum(share * _tau(reference.ranking, ranking) for ranking, share in rankings.items()) if rankings else nan
     return PairwiseScores(decided / (2 * len(compared)), tau)

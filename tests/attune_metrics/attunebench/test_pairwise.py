@@ -252,6 +252,14 @@ def test_random_choices_of_comparisons_without_a_winner() -> None:
     assert isnan(nothing.kendall_tau)
 
 
+def test_random_choices_where_a_label_is_open_in_one_comparison_only() -> None:
+    # The true order is human, original. Of the outcomes (nothing or human, human or original) only nothing and original
+    # turn it round; human and original is a tie, which goes by name.
+    turn = [Comparison(None, "human", "B"), Comparison("human", "original", "A")]
+    found = score_random_choices(prepare_comparisons(turn))
+    assert (found.accuracy, found.kendall_tau) == (0.5, pytest.approx(3 / 4 - 1 / 4, abs=1e-12))
+
+
 def test_random_choices_of_open_labels() -> None:
     assert isnan(score_random_choices(prepare_comparisons([Comparison(None, None, "A")])).kendall_tau)
     assert isnan(score_random_choices(prepare_comparisons([Comparison("a", None, "A")])).kendall_tau)
