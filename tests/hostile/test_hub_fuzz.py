@@ -104,7 +104,9 @@ def other(hub: HubServer, monkeypatch: pytest.MonkeyPatch) -> Any:
     server.close()
 
 
-def test_loading(hub: HubServer, other: HubServer, record: Record, scale: int) -> None:
+def test_loading(hub: HubServer, other: HubServer, record: Record, scale: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    from huggingface_hub import constants
+
     hub.add("lab/data", {f"conversation_{n}.json": record(str(n)) for n in range(3)})
     home, outside = Path(os.environ["HF_HOME"]), set(Path(os.environ["HF_HOME"]).parent.iterdir())
     results, before = [], start_peak()
@@ -115,8 +117,10 @@ def test_loading(hub: HubServer, other: HubServer, record: Record, scale: int) -
         hub.fail = failing_at(where, failing, draw, odds)
         results.append(ends(partial(load, "hf://lab/data"), SourceError))
         hub.fail = lambda _method, _path: None
-        # What was cached under the fault is whole: without it everything loads.
-        assert len(load("hf://lab/data")) == 3, seed
+        # What was cached under the fault is whole: without it everything loads, however busy the machine is.
+        with monkeypatch.context() as patient:
+            patient.setattr(constants, "HF_HUB_ETAG_TIMEOUT", 60)
+            assert len(load("hf://lab/data")) == 3, seed
         assert not any(TOKEN.encode() in path.read_bytes() for path in home.rglob("*") if path.is_file())
         assert set(home.parent.iterdir()) == outside
         shutil.rmtree(home)
