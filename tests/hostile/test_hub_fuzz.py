@@ -96,6 +96,8 @@ def other(hub: HubServer, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setenv("HF_TOKEN", TOKEN)
     monkeypatch.setattr(constants, "HF_HUB_ETAG_TIMEOUT", 0.5)
     monkeypatch.setattr(hub_client, "PAGES_LIMIT", 20)
+    # At the lowest rate that is taken, an answer may last a thousand seconds.
+    monkeypatch.setattr(hub_client, "ANSWER_LIMIT", 2**18)
     # The client library waits between its tries of an upload, longer each time.
     monkeypatch.setattr("huggingface_hub.utils._http.time", SimpleNamespace(sleep=lambda _seconds: None))
     hub.hang_seconds = 2
