@@ -95,9 +95,10 @@ def play(benchmark: str, source: str, asked: dict[str, Any]) -> Solver:
         of = _units(benchmark, source)
         unit = of.units[str(state.sample_id)]
         beyond = _generation()
-        settings = _settings(of, asked)
+        roles = _roles()
+        settings = _settings(of, asked, roles)
         own = of.task.unit_settings(unit, settings)
-        record = await of.task.make(unit, _complete(settings), own)
+        record = await of.task.make(unit, _complete(settings, roles), own)
         record = of.with_fields(record, unit.id, own, _PROVIDER)
         record = record.model_copy(update={"generation": beyond} if beyond else {})
         state.store.set(_RESULT, json.loads(record.to_json()))
@@ -153,12 +154,12 @@ def unit_scores(benchmark: str, source: str, options: dict[str, Any] | None = No
     """
 
     async def scored(state: TaskState, _target: object) -> Score:
-        of = _units(benchmark, source, tuple(sorted((options or {}).items())))
+        of = _units(benchmark, source)
         result = state.store.get(_RESULT)
         if result is None:
             return Score.unscored(reason="scoring_failed", explanation="no result: the sample was not finished")
         record = resolve(of.benchmark.results).model.model_validate(result)
-        return Score(value=of.values(str(state.sample_id), record), answer=show(record, columns=100))
+        return Score(value=of.values(str(state.sample_id), record, **(options or {})), answer=show(record, columns=100))
 
     return scored
 
@@ -207,8 +208,8 @@ def unit_task(benchmark: str, source: str, asked: dict[str, Any], **options: Any
 
 
 @lru_cache(maxsize=4)
-def _units(benchmark: str, source: str, options: tuple[tuple[str, Any], ...] = ()) -> BenchmarkUnits:
-    return BenchmarkUnits(benchmark, source, **dict(options))
+def _units(benchmark: str, source: str) -> BenchmarkUnits:
+    return BenchmarkUnits(benchmark, source)
 
 
 def _generation() -> dict[str, Any]:
@@ -225,14 +226,14 @@ def _generation() -> dict[str, Any]:
     return {name: value for name, value in given.items() if name not in _OF_CONNECTIONS}
 
 
-def _settings(of: BenchmarkUnits, asked: Mapping[str, Any]) -> RunSettings:
+def _settings(of: BenchmarkUnits, asked: Mapping[str, Any], roles: Mapping[str, list[Model]]) -> RunSettings:
     """Return the settings of an evaluation: what was asked for, and the models that it names."""
-    roles = {role: [str(model) for model in models] for role, models in _roles().items()}
     named: dict[str, Any] = {}
     for option in of.benchmark.options:
         role = option.name.removesuffix("_model")
         if option.name == f"{role}_model" and role in roles:
-            named[option.name] = roles[role] if option.multiple else roles[role][0]
+            models = [str(model) for model in roles[role]]
+            named[option.name] = models if option.multiple else models[0]
         elif option.name == f"{role}_model" and option.required:
             raise ValueError(f"{of.benchmark.title} needs a {role}: --model-role {role}=PROVIDER/MODEL")
     return of.settings(str(get_model()), **asked, **named)
@@ -243,18 +244,18 @@ def _roles() -> dict[str, list[Model]]:
     return {role: [get_model(model) for model in models] for role, models in found.items()}
 
 
-def _complete(settings: RunSettings) -> Complete:
+def _complete(settings: RunSettings, roles: Mapping[str, list[Model]]) -> Complete:
     """Return the function that makes a call by Inspect's models."""
-    others = {(role, str(model)): model for role, models in _roles().items() for model in models}
+    others = {(role, str(model)): model for role, models in roles.items() for model in models}
 
     async def complete(call: Call, attempt: int) -> str:
-        decoding = settings.decoding[call.role]
+        decoding = settings.decoding[call.role].of_attempt(attempt)
         sent = as_sent(call, settings)
         schema = _Schema.model_validate(sent.schema) if sent.schema else None
         config = GenerateConfig(
             temperature=decoding.temperature,
             max_tokens=decoding.max_tokens,
-            seed=None if decoding.seed is None else decoding.seed + attempt,
+            seed=decoding.seed,
             response_schema=schema and ResponseSchema(name=call.schema_name, json_schema=schema, strict=True),
         )
         model = get_model() if call.role == "model" else others[call.role, call.model]

@@ -84,14 +84,14 @@ class UnitTask(ConfigurableTask):  # type: ignore[misc]  # The base class is of 
         datasets = require("datasets", "lm-eval")
         entry = benchmark_named(self.benchmark)
         _check_names(entry, self._given)
-        options = _options(entry, "score", self._given)
-        self._of = of = BenchmarkUnits(self.benchmark, str(self._given.get("source", "demo")), **options)
+        self._scoring = _options(entry, "score", self._given)
+        self._of = of = BenchmarkUnits(self.benchmark, str(self._given.get("source", "demo")))
         if of.synthetic:
             said = "%s: the data are invented; name yours with --metadata source=..."
             logging.getLogger(__name__).warning(said, self.benchmark)
         documents = [{"unit": unit, "cluster": of.cluster(unit)} for unit in of.units]
         self.dataset = {"test": datasets.Dataset.from_list(documents)}
-        self._empty = of.score({})
+        self._empty = of.score({}, **self._scoring)
         # A metric, and which end of its interval, or its coverage, by the name that it is reported by.
         self._reported = {
             f"{metric}_{end}" if end else metric: (metric, end)
@@ -162,7 +162,7 @@ class UnitTask(ConfigurableTask):  # type: ignore[misc]  # The base class is of 
         answers = {call.id: text or "" for call, text in zip(self._calls(doc), results, strict=True)}
         record = task.assemble(self._of.units[unit], answers, settings)
         record = self._of.with_fields(record, unit, settings, _PROVIDER)
-        values = self._of.values(unit, record)
+        values = self._of.values(unit, record, **self._scoring)
         return {
             name: _UnitValue(nan if end else values[metric], unit, record)
             for name, (metric, end) in self._reported.items()
@@ -186,7 +186,7 @@ class UnitTask(ConfigurableTask):  # type: ignore[misc]  # The base class is of 
         """Return a number of all units that were asked about."""
         asked = tuple(value.unit for value in values)
         if asked not in self._summaries:
-            scores = self._of.score({value.unit: value.record for value in values})
+            scores = self._of.score({value.unit: value.record for value in values}, **self._scoring)
             rows = scores.summary(metrics=list(scores.headline)).iter_rows(named=True)
             self._summaries[asked] = {row["metric"]: row for row in rows}
         row = self._summaries[asked][metric]

@@ -27,8 +27,6 @@ class BenchmarkUnits:
         A name in the registry, or ``module:NAME``.
     source : str
         The data, as for the benchmark's loader.
-    **options
-        What the benchmark's own scoring takes, such as ``protocol``.
 
     Attributes
     ----------
@@ -57,10 +55,9 @@ class BenchmarkUnits:
     (40, 0.72)
     """
 
-    def __init__(self, benchmark: str, source: str, **options: Any) -> None:
+    def __init__(self, benchmark: str, source: str) -> None:
         self.benchmark = benchmark_named(benchmark)
         self.task: Task[Any, Any] = resolve(self.benchmark.task)
-        self._options = options
         loaded = load_records(source, resolve(self.benchmark.data))
         self._files: Mapping[str, str] = loaded.files
         self.units: dict[str, Any] = {unit.id: unit for unit in askable(self.task, loaded)}
@@ -99,14 +96,17 @@ class BenchmarkUnits:
         source = Source(dict.fromkeys(settings.decoding, provider), self._files.get(unit))
         return record.model_copy(update=dict(self.task.fields(self.units[unit], settings, source)))
 
-    def score(self, results: Mapping[str, Record]) -> Scores:
-        """Score results by the id of their unit; other units are none that should have one."""
-        units = [self.units[unit] for unit in results]
-        return score(units, list(results.values()), benchmark=self.benchmark, **self._options)
+    def score(self, results: Mapping[str, Record], **options: Any) -> Scores:
+        """Score results by the id of their unit, with options of the benchmark's own scoring.
 
-    def values(self, unit: str, result: Record) -> dict[str, float]:
+        Other units are none that should have a result.
+        """
+        units = [self.units[unit] for unit in results]
+        return score(units, list(results.values()), benchmark=self.benchmark, **options)
+
+    def values(self, unit: str, result: Record, **options: Any) -> dict[str, float]:
         """Return what one unit scores on each metric of the board that has values of units, nan where undefined."""
-        scores = self.score({unit: result})
+        scores = self.score({unit: result}, **options)
         row = next(scores.values.iter_rows(named=True), {})
         own = metrics_per_unit(scores)
         return {name: nan if row.get(name) is None else row[name] for name in scores.headline if name in own}

@@ -26,7 +26,7 @@ from attune_bench.runner.estimate import calls_within, estimate, estimate_text
 from attune_bench.runner.folder import note_server, note_source
 from attune_bench.runner.prices import PriceError, read_prices
 from attune_bench.runner.providers import OPENAI_COMPATIBLE, Endpoint, ProviderError, endpoint, provider_name
-from attune_bench.runner.running import prepare
+from attune_bench.runner.running import listed_settings, prepare, roles_of
 from attune_data.collection import Collection
 from attune_data.issues import count_severities
 from attune_data.loading import load_records
@@ -162,9 +162,8 @@ def settings_and_roles(
 ) -> tuple[list[RunSettings], list[Role]]:
     """Return the settings that options ask for, and the roles that are asked in them."""
     with mistakes():
-        made = task.settings(model, **decoding, **own)
-    each = list(made) if isinstance(made, list | tuple) else [made]
-    return each, list(dict.fromkeys(role for settings in each for role in settings.decoding))
+        each: list[RunSettings] = listed_settings(task.settings(model, **decoding, **own))
+    return each, roles_of(each)
 
 
 def load_units(source: str, benchmark: Benchmark, limit: int | None = None, **traits: Any) -> Collection[Any]:

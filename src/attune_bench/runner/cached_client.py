@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import partial
 from typing import NamedTuple
 
@@ -65,9 +65,7 @@ class CachedCalls(ABC):
 
     def _look_up(self, call: Call, attempt: int, job: Job) -> tuple[Asked, Response | None]:
         """Return a call as it is sent, and the response of before."""
-        decoding = job.decoding[call.role]
-        if decoding.seed is not None:  # The same seed would give the same answer again.
-            decoding = replace(decoding, seed=decoding.seed + attempt)
+        decoding = job.decoding[call.role].of_attempt(attempt)
         asked = Asked(self._key(call, attempt, job, decoding), call, attempt, decoding, job)
         cached = self._cache.get(asked.key)
         if cached is not None and cached.finish_reason == "error" and attempt:

@@ -89,6 +89,10 @@ class Decoding:
         if self.max_tokens < 1:
             raise ValueError(f"max_tokens is {self.max_tokens}; expected a positive number")
 
+    def of_attempt(self, attempt: int) -> "Decoding":
+        """Return how an attempt is decoded: the same seed would give the same answer again."""
+        return self if self.seed is None else replace(self, seed=self.seed + attempt)
+
 
 @dataclass(frozen=True, slots=True)
 class Response:

@@ -18,7 +18,7 @@ from attune_bench.runner.task import RunSettings, S, Source, Task, U, answer_for
 from attune_data.record import Record
 from attune_data.text import plural
 
-__all__ = ["askable", "for_roles", "jobs_of", "listed_settings", "prepare", "run", "run_sync"]
+__all__ = ["askable", "for_roles", "jobs_of", "listed_settings", "prepare", "roles_of", "run", "run_sync"]
 
 T = TypeVar("T")
 
@@ -184,10 +184,15 @@ def listed_settings(settings: S | Sequence[S]) -> list[S]:
     return list(settings) if isinstance(settings, Sequence) else [settings]
 
 
+def roles_of(each: Sequence[RunSettings]) -> list[Role]:
+    """Return the roles that settings ask."""
+    return list(dict.fromkeys(role for settings in each for role in settings.decoding))
+
+
 def for_roles(each: Sequence[RunSettings], given: Mapping[Role, T]) -> dict[Role, T]:
     """Return what is given for each role that settings ask: an endpoint, a provider; for others that of the model."""
     found: dict[Role, T] = {}
-    for role in dict.fromkeys(role for settings in each for role in settings.decoding):
+    for role in roles_of(each):
         own = given.get(role)
         own = given.get("model") if own is None else own
         if own is None:

@@ -4,13 +4,13 @@ import json
 import os
 import re
 import subprocess
-import venv
 from collections.abc import Callable, Iterator, Mapping
 from math import isnan
 from pathlib import Path
 from typing import Any
 
 import pytest
+from environments import new_environment
 from interrupts import SCRIPT
 from model_server import Json, ModelServer, answer_to, talk
 
@@ -30,10 +30,7 @@ Shell = Callable[..., str]
 def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
     """Return what runs a script where both harnesses are installed, and returns what it prints."""
     folder = tmp_path_factory.mktemp("harnesses")
-    venv.create(folder / "venv", with_pip=True)
-    bin_folder = folder / "venv" / "bin"
-    install = [str(bin_folder / "python"), "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
-    subprocess.run([*install, "-e", f"{ROOT}[lm-eval,inspect]", "openai", "inspect-evals-lint"], check=True)
+    bin_folder = new_environment(folder, "lm-eval,inspect", "openai", "inspect-evals-lint")
 
     def run(script: str, folder: Path, **environment: str) -> str:
         own = {

@@ -3,18 +3,16 @@
 import json
 import subprocess
 import sys
-import venv
 from pathlib import Path
 
 import polars as pl
 import pytest
 import ray_scoring
+from environments import new_environment
 
 from attune_bench import score
 from attune_bench.adapters.ray import read_results
 from attune_data import load, load_runs
-
-PACKAGES = ("ray[data]>=2.50", "datasets>=5.2")
 
 
 def test_without_ray_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -25,11 +23,7 @@ def test_without_ray_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.slow
 def test_a_local_cluster_gives_the_scores_of_one_place(tmp_path: Path) -> None:
-    venv.create(tmp_path / "venv", with_pip=True)
-    python = str(tmp_path / "venv" / "bin" / "python")
-    root = str(Path(__file__).parents[3])
-    install = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", *PACKAGES, "-e", root]
-    subprocess.run(install, check=True)
+    python = str(new_environment(tmp_path, "ray,datasets") / "python")
     (tmp_path / "runs").mkdir()
     runs = load_runs("demo")
     for place, run in enumerate(runs):

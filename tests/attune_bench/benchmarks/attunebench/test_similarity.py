@@ -4,13 +4,13 @@ import math
 import re
 import subprocess
 import sys
-import venv
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from environments import new_environment
 from polars.testing import assert_frame_equal
 
 from attune_bench import Scores, score
@@ -19,7 +19,6 @@ from attune_data import load, load_runs
 from attune_metrics.attunebench.tokens import token_jaccard
 from attune_metrics.errors import MetricInputError
 
-ROOT = Path(__file__).parents[4]
 MEASURES = (
     "avg_response_similarity",
     "avg_response_similarity_original",
@@ -100,14 +99,7 @@ def test_without_bert_score_the_error_names_the_extra(monkeypatch: pytest.Monkey
 
 @pytest.mark.slow
 def test_bertscore_by_a_small_model_of_a_folder(tmp_path: Path) -> None:
-    venv.create(tmp_path / "venv", with_pip=True)
-    python = str(tmp_path / "venv" / "bin" / "python")
-    install = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
-    # Of later ones there may be no build without CUDA.
-    torch = subprocess.run([*install, "torch==2.13.0"], capture_output=True, text=True, check=False)
-    if torch.returncode:
-        pytest.skip(f"no build of torch 2.13.0 to be had: {torch.stderr.strip()[-200:]}")
-    subprocess.run([*install, "-e", f"{ROOT}[bertscore]"], check=True)
+    programs = new_environment(tmp_path, "bertscore", torch=True)
     make = """
 import sys
 import torch
@@ -125,8 +117,8 @@ BertModel(BertConfig(vocab_size=len(words), **sizes)).save_pretrained(folder)
 """
     model = tmp_path / "model"
     model.mkdir()
-    subprocess.run([python, "-c", make, str(model)], check=True)
-    command = [str(tmp_path / "venv" / "bin" / "attune-bench"), "score", "--results", "demo", "--data", "demo"]
+    subprocess.run([str(programs / "python"), "-c", make, str(model)], check=True)
+    command = [str(programs / "attune-bench"), "score", "--results", "demo", "--data", "demo"]
     for name, jobs in (("one.parquet", "1"), ("two.parquet", "2")):
         options = ["--similarity", f"bertscore:{model}", "--jobs", jobs, "-o", str(tmp_path / name)]
         subprocess.run([*command, *options], check=True)
