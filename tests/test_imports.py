@@ -5,8 +5,10 @@ import doctest
 import importlib
 import json
 import pkgutil
+import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -46,6 +48,7 @@ MODULES = [name for package in PACKAGES.values() for name in _names(package) if 
 
 LOADED = """
 import json, logging, sys
+before = {*sys.modules}
 opened, connected = [], []
 def watch(event, arguments):
     if event == "open" and str(arguments[0]).endswith((".toml", ".json", ".jsonl")):
@@ -54,7 +57,7 @@ def watch(event, arguments):
         connected.append(str(arguments))
 sys.addaudithook(watch)
 import MODULE
-print(json.dumps([sorted(sys.modules), opened, connected, len(logging.root.handlers)]))
+print(json.dumps([sorted({*sys.modules} - before), opened, connected, len(logging.root.handlers)]))
 """
 
 
@@ -66,18 +69,19 @@ def imported(request: pytest.FixtureRequest, spawn: Spawn) -> tuple[str, set[str
     return request.param, set(modules), opened, connected, handlers
 
 
-FORBIDDEN = {
-    "attune_metrics": (*SLOW, "attune_data", "attune_bench"),
-    "attune_data": (*SLOW, "attune_metrics", "attune_bench"),
-    "attune_bench": (*SLOW, "attune_metrics"),
-    "attune_bench.cli": SLOW,
-}
-
-
-def test_importing_loads_nothing_slow(imported: tuple[str, set[str], list[str], list[str], int]) -> None:
+def test_importing_loads_the_package_alone(imported: tuple[str, set[str], list[str], list[str], int]) -> None:
     name, modules, *_ = imported
     assert name in modules
-    assert modules.intersection(FORBIDDEN[name]) == set()
+    assert {module.partition(".")[0] for module in modules} - sys.stdlib_module_names == {name.partition(".")[0]}
+
+
+# Everybody installs these; what is large or rarely needed is an extra.
+BASE = {"click", "httpx2", "huggingface_hub", "numpy", "polars", "pydantic", "rich", "scipy", "typing-extensions"}
+
+
+def test_base_dependencies() -> None:
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert {re.split(r"[^\w-]", one)[0] for one in project["dependencies"]} == BASE
 
 
 def test_scoring_loads_what_it_needs(spawn: Spawn) -> None:
