@@ -6,7 +6,7 @@ this module is for ``--include_path``; ``--metadata`` gives
 
 - ``source``, the data, by default ``demo``;
 - ``mode``, and whatever else ``attune-bench run`` takes for the benchmark, such as ``panas_strategy``;
-- ``protocol``, and whatever else ``attune-bench score`` takes for the benchmark, as far as it changes what is reported.
+- ``protocol``, and whatever else ``attune-bench score`` takes for the benchmark, but for ``similarity``.
 """
 
 import logging
@@ -59,7 +59,7 @@ class UnitTask(ConfigurableTask):  # type: ignore[misc]  # The base class is of 
     Raises
     ------
     ValueError
-        An option is unknown, or asks for judges or for several modes.
+        An option is unknown, changes nothing that is reported, or asks for judges or for several modes.
     SourceError
         The data cannot be read.
     """
@@ -201,7 +201,12 @@ _OTHER = ("model", "pretrained", "config_source", "tokenizer")
 
 
 def _check_names(benchmark: Benchmark, given: Mapping[str, Any]) -> None:
-    """Raise a ValueError at a name that is nearly that of an option; others are arguments of the model."""
+    """Raise a ValueError at an option of what is not reported, or a name that is nearly that of an option.
+
+    Others are arguments of the model.
+    """
+    if "similarity" in given:
+        raise ValueError("metadata: leave out similarity: its columns are not among the metrics that are reported here")
     known = ["source", *(name for option in benchmark.options for name in _names(option))]
     for name in given:
         if name not in known and name not in _OTHER and get_close_matches(name, known, n=1, cutoff=0.8):

@@ -146,6 +146,7 @@ def test_lm_eval_without_a_model_and_what_it_refuses(shell: Shell, tmp_path: Pat
         "--metadata mode=verbos": "modes: no 'verbos'; did you mean 'verbose'?",
         "--metadata mode=all": "these options ask in 4 ways",
         "--metadata protcol=released": "metadata: no 'protcol'; did you mean 'protocol'?",
+        "--metadata similarity=bertscore": "leave out similarity: its columns are not among the metrics",
         "--metadata judge_model=m": "only the evaluated model is asked here",
         "--metadata source=nowhere": "no such file or folder: nowhere",
         "--system_instruction Hello": "leave out the system instruction",
