@@ -11,7 +11,6 @@ from attune_bench.score_table import ScoreTable
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
 from attune_bench.stats.signing import sign
 from attune_bench.stats.summary import summary
-from attune_data.extras import require
 from attune_data.issues import PublishError
 from attune_data.publishing import check_writable, writing
 
@@ -45,11 +44,6 @@ def hub_results(
     dict of str to str
         YAML by path, ``<model>/.eval_results/<benchmark>.yaml``; models without any value are left out.
 
-    Raises
-    ------
-    ImportError
-        Without huggingface_hub, which the extra ``datasets`` installs.
-
     Examples
     --------
     >>> from attune_bench import score
@@ -58,7 +52,9 @@ def hub_results(
     >>> list(found)
     ['synthetic/attentive/.eval_results/attunebench.yaml', 'synthetic/hasty/.eval_results/attunebench.yaml']
     """
-    hub, yaml = require("huggingface_hub", "datasets"), require("yaml", "datasets")
+    import huggingface_hub as hub
+    import yaml
+
     chosen = AnalysisOptions(**options)
     options["metrics"] = list(chosen.names(table, [table.primary]))
     frame = conceal(table, summary(table, **options), small_cells=small_cells)
@@ -107,10 +103,9 @@ def push_hub_results(results: Mapping[str, str]) -> list[str]:
     PublishError
         A model's name is not that of a repository, which is told before anything is written; or one cannot be written
         to, with the pull requests that were made before.
-    ImportError
-        Without huggingface_hub, which the extra ``datasets`` installs.
     """
-    hub = require("huggingface_hub", "datasets")
+    import huggingface_hub as hub
+
     files = [(path.partition(f"/{_FOLDER}/"), text.encode()) for path, text in results.items()]
     for (model, _, _), _ in files:
         check_writable(model)
