@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 import pytest
+from documentation import BLOCK
 
 from attune_bench.cli import main
 
@@ -18,8 +19,6 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 FLAGS = doctest.ELLIPSIS
 
-
-BLOCK = re.compile(r"(?:`([\w.-]+)`:\n\n)?^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 OF_HARNESSES = {
     "inspect.md": ("--model-role", "--log-dir", "--epochs"),
@@ -30,7 +29,7 @@ OF_HARNESSES = {
 }
 """Options of other tools that a page names."""
 
-OF_EXTRAS = ("openai", "trl", "attune_bench.adapters.trl")
+OF_EXTRAS = ("openai", "torch", "trl", "attune_bench.adapters.trl")
 """Modules that pages import and that come with an extra."""
 
 LONG = ("scores.md", "testing-a-metric.md", "testing-with-our-data.md")

@@ -1,12 +1,15 @@
 """Builders for these tests: small conversations and runs, one worked example, ways to call the command line."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import interrupts
 import pytest
+from documentation import blocks_of
+from environments import Shell, new_shell
 
 from attune_bench import Scores, score
 from attune_bench.benchmarks.attunebench.detail import records_of
@@ -278,3 +281,27 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 def run_files() -> Callable[[Path], dict[str, bytes]]:
     """Return the function that reads the run files of a folder, by name, without time stamps and durations."""
     return interrupts.run_files
+
+
+# Pages of the documentation.
+
+
+@pytest.fixture(scope="session")
+def page_shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Shell]]:
+    """Yield what returns the shell of a page: the base install and what the page installs; pages of equals share it."""
+    home = tmp_path_factory.mktemp("environments")
+    made: dict[str, Shell] = {}
+
+    def shell_of(page: str, section: str = "", *, torch: bool = False) -> Shell:
+        lines = "".join(block.text for block in blocks_of(page, section)).splitlines()
+        install = "\n".join(line for line in lines if line.startswith("pip install "))
+        if install not in made:
+            folder = home / str(len(made))
+            folder.mkdir()
+            shell = new_shell(folder, torch=torch)
+            shell(install, folder)
+            made[install] = shell
+        return made[install]
+
+    yield shell_of
+    shutil.rmtree(home)

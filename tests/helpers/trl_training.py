@@ -9,19 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+from tiny_models import talker
 from trl import GRPOConfig
 
 from attune_bench.adapters.trl import TurnCreditTrainer
 from attune_bench.benchmarks.eibench.rollouts import EpisodeRollout, episode_reward, training_scenarios
 from attune_bench.benchmarks.eibench.settings import EIBenchSettings
 from attune_bench.runner.calls import Call
-
-TEMPLATE = (
-    "{% for m in messages %}<|{{ m['role'] }}|>{{ m['content'] }}<|end|>{% endfor %}"
-    "{% if add_generation_prompt %}<|assistant|>{% endif %}"
-)
 
 
 async def simulator(call: Call, _attempt: int) -> str:
@@ -30,29 +24,9 @@ async def simulator(call: Call, _attempt: int) -> str:
     return json.dumps({"anger_delta": -moved, "trust_delta": moved, "reply": "Hm.", "continue": "yes"})
 
 
-def tokenizer() -> PreTrainedTokenizerFast:
-    """Return a tokenizer of bytes."""
-    special = ["<|end|>", "<|pad|>", "<|system|>", "<|user|>", "<|assistant|>"]
-    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
-    vocabulary = {token: place for place, token in enumerate([*special, *letters])}
-    made = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
-    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    made.decoder = decoders.ByteLevel()
-    made.add_special_tokens(special)
-    found = PreTrainedTokenizerFast(
-        tokenizer_object=made, **dict(zip(("eos_token", "pad_token"), special, strict=False))
-    )
-    found.chat_template = TEMPLATE
-    return found
-
-
 def main(folder: Path) -> None:
     """Train; print whether numbers are as expected."""
-    torch.manual_seed(0)
-    words = tokenizer()
-    sizes: dict[str, Any] = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2}
-    heads = {"num_attention_heads": 2, "num_key_value_heads": 2, "max_position_embeddings": 16384}
-    model = LlamaForCausalLM(LlamaConfig(vocab_size=len(words), eos_token_id=0, pad_token_id=1, **sizes, **heads))
+    model, words = talker()
     rollout = EpisodeRollout(
         training_scenarios("demo")[:2], simulator, EIBenchSettings("policy", "person", max_rounds=3)
     )

@@ -1,7 +1,6 @@
 """The real lm-evaluation-harness and Inspect: what their pages of the documentation say, and the numbers of a run."""
 
 import json
-import os
 import re
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
@@ -10,7 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from environments import new_environment
+import yaml
+from batch_service import answer_calls
+from documentation import blocks_of, run_block
+from environments import Shell, new_shell
 from interrupts import SCRIPT
 from model_server import Json, ModelServer, answer_to, talk
 
@@ -22,37 +24,17 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[3]
 ENDS = {"": "value", "_low": "low", "_high": "high"}
 KEY = "secret-of-loop"
-LOOP = "http://localhost:8000/v1"
-Shell = Callable[..., str]
+PageShell = Callable[..., Shell]
 
 
-@pytest.fixture(scope="module")
-def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
-    """Return what runs a script where both harnesses are installed, and returns what it prints."""
-    folder = tmp_path_factory.mktemp("harnesses")
-    bin_folder = new_environment(folder, "lm-eval,inspect", "openai", "inspect-evals-lint")
+@pytest.fixture
+def lm_eval(page_shell: PageShell) -> Shell:
+    return page_shell("lm-eval.md")
 
-    def run(script: str, folder: Path, **environment: str) -> str:
-        own = {
-            **os.environ,
-            "PATH": f"{bin_folder}{os.pathsep}{os.environ['PATH']}",
-            "HF_HUB_OFFLINE": "1",
-            "INSPECT_DISPLAY": "plain",
-            "NO_COLOR": "1",
-            **environment,
-        }
-        done = subprocess.run(
-            ["/bin/bash", "-euo", "pipefail", "-c", script],
-            cwd=folder,
-            env=own,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
-        return done.stdout
 
-    return run
+@pytest.fixture
+def inspect(page_shell: PageShell) -> Shell:
+    return page_shell("inspect.md")
 
 
 @pytest.fixture(scope="module")
@@ -72,15 +54,6 @@ def of_run(server: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Sco
 
 def attune_bench(*arguments: object) -> None:
     subprocess.run([SCRIPT, *map(str, arguments)], check=True)
-
-
-def commands_of(page: str, url: str) -> list[str]:
-    """Return the commands of the first block of a page, without the one that installs, for a server."""
-    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
-    block: str = re.findall(r"^```sh\n(.*?)^```", text, re.DOTALL | re.MULTILINE)[0]
-    install, *commands = block.replace("\\\n", " ").replace(LOOP, url).splitlines()
-    assert install.startswith("pip install 'attune-bench[")
-    return commands
 
 
 def rows_of(scores: Scores) -> dict[str, dict[str, Any]]:
@@ -108,24 +81,35 @@ def check_read(printed: str, scores: Scores) -> None:
             }, metric
 
 
+def check_printed(printed: str, scores: Scores) -> None:
+    """Check the row of a page's last block, whose first number is the composite."""
+    number = re.search(r"\d+\.\d+", printed)
+    assert number
+    assert float(number[0]) == pytest.approx(rows_of(scores)["composite_score"]["value"], abs=1e-5)
+
+
+READ_ALL = """
+import sys
+from attune_bench import Scores
+print(Scores.from_inspect(sys.argv[1], cluster="cluster").summary().write_json())
+"""
+
+
 def test_batch_gives_the_numbers_of_a_run(of_run: Scores, tmp_path: Path) -> None:
     calls, answers = tmp_path / "calls.jsonl", tmp_path / "answers.jsonl"
     attune_bench("batch", "export", "openai", "vendor/model", "demo", "--free-json", "-o", calls)
-    with answers.open("w", encoding="utf-8") as file:
-        for line in calls.read_bytes().splitlines():
-            asked = json.loads(line)
-            message = {"role": "assistant", "content": answer_to(asked["body"])}
-            response = {"status_code": 200, "body": {"choices": [{"index": 0, "message": message}]}}
-            file.write(json.dumps({"custom_id": asked["custom_id"], "response": response}) + "\n")
+    answer_calls(calls, answers)
     attune_bench("batch", "import", calls, answers, "-o", tmp_path / "runs")
     runs = load_runs(tmp_path / "runs")
     assert {(run.model_extra or {})["provider"] for run in runs} == {"openai"}
     assert rows_of(score(load("demo"), runs)) == rows_of(of_run)
 
 
-def test_lm_eval_gives_the_numbers_of_a_run(shell: Shell, server: ModelServer, of_run: Scores, tmp_path: Path) -> None:
-    [command] = commands_of("lm-eval.md", server.url)
-    assert "composite_score_low" in shell(command, tmp_path)
+def test_lm_eval_gives_the_numbers_of_a_run(
+    lm_eval: Shell, server: ModelServer, of_run: Scores, tmp_path: Path
+) -> None:
+    commands, read = blocks_of("lm-eval.md")
+    assert "composite_score_low" in run_block(commands, lm_eval, tmp_path, server=server.url)
     [path] = (tmp_path / "logged").rglob("results_*.json")
     written = json.loads(path.read_bytes())["results"]["attunebench"]
     assert written["sample_len"] == 40
@@ -136,11 +120,12 @@ def test_lm_eval_gives_the_numbers_of_a_run(shell: Shell, server: ModelServer, o
     scores = Scores.from_lm_eval(tmp_path / "logged", cluster="cluster")
     assert scores.models == ("vendor/model",)
     check_read(scores.summary().write_json(), of_run)
+    check_printed(run_block(read, lm_eval, tmp_path), of_run)
 
 
-def test_lm_eval_without_a_model_and_what_it_refuses(shell: Shell, tmp_path: Path) -> None:
+def test_lm_eval_without_a_model_and_what_it_refuses(lm_eval: Shell, tmp_path: Path) -> None:
     start = 'lm_eval run --include_path "$(attune-bench lm-eval-path)" --model dummy --limit 2'
-    printed = shell(f"{start} --tasks emotional_intelligence --metadata mode=verbose panas_strategy=delta", tmp_path)
+    printed = lm_eval(f"{start} --tasks emotional_intelligence --metadata mode=verbose panas_strategy=delta", tmp_path)
     assert "composite_score_coverage" in printed
     for options, said in {
         "--metadata mode=verbos": "modes: no 'verbos'; did you mean 'verbose'?",
@@ -151,50 +136,43 @@ def test_lm_eval_without_a_model_and_what_it_refuses(shell: Shell, tmp_path: Pat
         "--metadata source=nowhere": "no such file or folder: nowhere",
         "--system_instruction Hello": "leave out the system instruction",
     }.items():
-        assert said in shell(f"! {start} --tasks attunebench {options} 2>&1", tmp_path)
+        assert said in lm_eval(f"! {start} --tasks attunebench {options} 2>&1", tmp_path)
 
 
-def test_inspect_gives_the_numbers_of_runs(shell: Shell, server: ModelServer, of_run: Scores, tmp_path: Path) -> None:
-    with ModelServer(answer=talk) as other:
-        script = commands_of("inspect.md", server.url)
-        assert [line.split()[:3] for line in script[1:]] == [
-            ["inspect", "eval", "attune_bench/attunebench"],
-            ["inspect", "eval", "attune_bench/eibench"],
-        ]
-        key = f"LOOP_API_KEY={KEY}"
-        script[0] = script[0].replace("LOOP_API_KEY=none", key)
-        script.insert(2, f"export LOOP_BASE_URL={other.url}")
-        script = [line.replace("/attunebench", "/attunebench -T answer_format=free") for line in script]
-        shell("\n".join(f"{line} --log-format json" if "inspect" in line else line for line in script), tmp_path)
-        asked = ["run", "local", "vendor/model", "demo", "--benchmark=eibench", "--simulator-model=vendor/person"]
-        attune_bench(*asked, f"--base-url={other.url}", "-o", tmp_path / "run")
-    episodes = score(load_scenarios("demo"), load_episodes(tmp_path / "run"))
-    read = """
-import sys
-from attune_bench import Scores
-print(Scores.from_inspect(sys.argv[1], cluster="cluster").summary().write_json())
-"""
-    (tmp_path / "read.py").write_text(read, encoding="utf-8")
-    for task, scores in (("attunebench", of_run), ("eibench", episodes)):
-        [path] = (tmp_path / "logged").glob(f"*_{task}_*.json")
-        text = path.read_text(encoding="utf-8")
-        assert KEY not in text
-        log = json.loads(text)
+def test_inspect_gives_the_numbers_of_runs(inspect: Shell, tmp_path: Path) -> None:
+    def either(body: Json) -> str:
+        return talk(body) if "### Background" in body["messages"][0]["content"] else answer_to(body)
+
+    commands, read, _ = blocks_of("inspect.md")
+    with ModelServer(answer=either) as server:
+        run_block(commands, inspect, tmp_path, server=server.url)
+        asked = ["run", "local", "vendor/model", "demo", f"--base-url={server.url}", "-o"]
+        attune_bench(*asked, tmp_path / "runs")
+        attune_bench(*asked, tmp_path / "episodes", "--benchmark=eibench", "--simulator-model=vendor/person")
+    of_runs = score(load("demo"), load_runs(tmp_path / "runs"))
+    of_episodes = score(load_scenarios("demo"), load_episodes(tmp_path / "episodes"))
+    (tmp_path / "read.py").write_text(READ_ALL, encoding="utf-8")
+    for task, scores in (("attunebench", of_runs), ("eibench", of_episodes)):
+        [path] = (tmp_path / "logged").glob(f"*_{task}_*.eval")
+        log = json.loads(inspect(f"inspect log dump {path}", tmp_path))
         assert (log["status"], len(log["samples"])) == ("success", scores.units.height)
         [of_scorer] = log["results"]["scores"]
         check_numbers({name: metric["value"] for name, metric in of_scorer["metrics"].items()}, scores)
-        check_read(shell(f"python read.py {path}", tmp_path), scores)
+        check_read(inspect(f"python read.py {path}", tmp_path), scores)
     [sample, *_] = log["samples"]
     assert sample["output"]["choices"][0]["message"]["content"].startswith("Episode")
+    check_printed(run_block(read, inspect, tmp_path), of_runs)
 
 
-def test_what_inspect_shows_of_a_sample(shell: Shell, server: ModelServer, tmp_path: Path) -> None:
+def test_what_inspect_shows_of_a_sample(inspect: Shell, server: ModelServer, tmp_path: Path) -> None:
     start = "inspect eval attune_bench/attunebench --model openai-api/loop/vendor/model --limit 6 --log-format json"
-    where = {"LOOP_API_KEY": "none", "LOOP_BASE_URL": server.url}
+    where = {"LOOP_API_KEY": KEY, "LOOP_BASE_URL": server.url}
     judged = "--model-role judge=openai-api/loop/vendor/judge -T mode=verbose -T seed=3 --epochs 2 --top-p 0.5"
-    shell(f"{start} {judged} --log-dir logged", tmp_path, **where)
+    inspect(f"{start} {judged} --log-dir logged", tmp_path, **where)
     [path] = (tmp_path / "logged").iterdir()
-    log = json.loads(path.read_bytes())
+    text = path.read_text(encoding="utf-8")
+    assert KEY not in text
+    log = json.loads(text)
     first = load("demo")[0].id
     [sample, _] = sorted((one for one in log["samples"] if one["id"] == first), key=lambda one: one["epoch"])
     assert sample["input"].startswith(f"Conversation {sample['id']} (synthetic)")
@@ -209,15 +187,15 @@ def test_what_inspect_shows_of_a_sample(shell: Shell, server: ModelServer, tmp_p
     assert 0 < numbers["composite_score_stderr"] < numbers["composite_score"]
     assert numbers["composite_score_coverage"] == 1
     assert result["generation"] == {"top_p": 0.5}
-    failed = shell(f"{start} --temperature 0.5 2>&1", tmp_path, **where)
+    failed = inspect(f"{start} --temperature 0.5 2>&1", tmp_path, **where)
     assert "temperature: results record what the task is given" in " ".join(failed.split())
-    failed = shell(f"! {start} -T mode=verbos 2>&1", tmp_path, **where)
+    failed = inspect(f"! {start} -T mode=verbos 2>&1", tmp_path, **where)
     assert "modes: no 'verbos'; did you mean 'verbose'?" in failed
-    failed = shell("inspect eval attune_bench/eibench --model mockllm/model --limit 1 2>&1", tmp_path)
+    failed = inspect("inspect eval attune_bench/eibench --model mockllm/model --limit 1 2>&1", tmp_path)
     assert "--model-role simulator=PROVIDER/MODEL" in failed
 
 
-def test_inspect_sends_the_requests_of_a_run(shell: Shell, tmp_path: Path) -> None:
+def test_inspect_sends_the_requests_of_a_run(inspect: Shell, tmp_path: Path) -> None:
     sent: list[set[str]] = []
 
     def noting(body: Json) -> str:
@@ -233,16 +211,19 @@ def test_inspect_sends_the_requests_of_a_run(shell: Shell, tmp_path: Path) -> No
         sent.append(set())
         where = {"LOOP_API_KEY": "none", "LOOP_BASE_URL": server.url}
         start = "inspect eval attune_bench/attunebench --model openai-api/loop/vendor/model --limit 3 -T seed=1"
-        shell(f"{start} --log-dir logged", tmp_path, **where)
+        inspect(f"{start} --log-dir logged", tmp_path, **where)
     assert sent[0] == sent[1]
     assert len(sent[0]) > 60
 
 
-def test_static_checks_of_the_catalogue(shell: Shell, tmp_path: Path) -> None:
+def test_static_checks_of_the_catalogue(tmp_path: Path) -> None:
     # Left out: how the catalogue's own repository is laid out, names its tests and declares dependencies.
     left_out = "IEFS,IETS,IECQ004,IEBP001"
-    for task in ("attunebench", "eibench"):
-        path = f"src/attune_bench/benchmarks/{task}/inspect_task.py"
+    *_, register = blocks_of("inspect.md")
+    shell = new_shell(tmp_path)
+    shell("pip install inspect-evals-lint", tmp_path)
+    for task in yaml.safe_load(register.text)["tasks"]:
+        path = task["task_path"]
         shell(f"inspect-evals-lint --root {ROOT} --preset single-eval --task {path} --ignore {left_out}", tmp_path)
 
 
@@ -256,23 +237,25 @@ except (OSError, ValueError) as error:
 """
 
 
-def test_logs_of_other_people_and_of_no_numbers(shell: Shell, tmp_path: Path) -> None:
+def test_logs_of_other_people_and_of_no_numbers(inspect: Shell, tmp_path: Path) -> None:
     (tmp_path / "read.py").write_text(READ, encoding="utf-8")
     with ModelServer(answer=talk) as server:
-        start = "inspect eval attune_bench/eibench --limit 2 --log-format json --model openai-api/loop/vendor/model"
+        asked = "inspect eval attune_bench/eibench -T answer_format=free --model openai-api/loop/vendor/model"
         for person in ("one", "two"):
             named = f"--model-role simulator=openai-api/loop/vendor/{person} --log-dir logged"
-            shell(f"{start} {named}", tmp_path, LOOP_API_KEY="none", LOOP_BASE_URL=server.url)
+            start = f"{asked} --limit 2 --log-format json {named}"
+            inspect(start, tmp_path, LOOP_API_KEY="none", LOOP_BASE_URL=server.url)
+        assert {"response_format" in body for body in server.bodies} == {False}
     # Who plays the people is a condition; what else lies among logs is no log.
     (tmp_path / "logged" / "logs.json").write_text("{}", encoding="utf-8")
-    printed = shell("python read.py logged", tmp_path).splitlines()[-1]
+    printed = inspect("python read.py logged", tmp_path).splitlines()[-1]
     assert printed == "; ".join(f"simulator=openai-api/loop/vendor/{person}" for person in ("one", "two"))
     path = min((tmp_path / "logged").glob("*_eibench_*.json"))
     log = json.loads(path.read_bytes())
     log["samples"][0]["scores"]["unit_scores"]["value"] = [1, 2]
     path.write_text(json.dumps(log), encoding="utf-8")
-    printed = " ".join(shell(f"python read.py {path}", tmp_path).split())
+    printed = " ".join(inspect(f"python read.py {path}", tmp_path).split())
     assert "MetricInputError: " in printed
     assert "unit_scores is [1, 2]; expected a number, or C, P, I or N" in printed
     path.write_text(json.dumps({**log, "status": "cancelled"}), encoding="utf-8")
-    assert "is not finished (cancelled); finish it: inspect eval-retry" in shell(f"python read.py {path}", tmp_path)
+    assert "is not finished (cancelled); finish it: inspect eval-retry" in inspect(f"python read.py {path}", tmp_path)

@@ -1,21 +1,17 @@
 """Real TRL on a processor: two steps on episodes, advantages of turns, and the gradient of the loss written out."""
 
 import json
-import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from environments import new_environment
-
-HELPER = Path(__file__).parents[2] / "helpers" / "trl_training.py"
+from environments import HELPERS, Shell
 
 
 @pytest.mark.slow
-def test_two_steps_of_a_tiny_model(tmp_path: Path) -> None:
-    python = new_environment(tmp_path, "trl", torch=True) / "python"
-    done = subprocess.run([str(python), str(HELPER), str(tmp_path)], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-5000:]
-    found = json.loads(done.stdout.splitlines()[-1])
+def test_two_steps_of_a_tiny_model(page_shell: Callable[..., Shell], tmp_path: Path) -> None:
+    printed = page_shell("training.md", torch=True)(f"python {HELPERS / 'trl_training.py'} .", tmp_path)
+    found = json.loads(printed.splitlines()[-1])
     assert (found["steps"], found["moved"], found["batches"]) == (2, True, 2)
     assert found["advantages"] < 1e-5
     assert found["nothing_on_the_person"]

@@ -10,6 +10,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from batch_service import answer_calls, batch_answer
 from commands import Call
 from model_server import Json, ModelServer, answer_to
 
@@ -44,20 +45,9 @@ def often_odd(body: Json) -> str:
     return "I cannot say." if odd else answer_to(body)
 
 
-def answered(line: bytes, answer: Callable[[Json], str] = often_odd) -> Json:
-    """Return the answer to a call as a service writes it."""
-    request = json.loads(line)
-    text = answer(request["body"])
-    body = {
-        "choices": [{"index": 0, "message": {"role": "assistant", "content": text}}],
-        "usage": {"prompt_tokens": 100, "completion_tokens": len(text) // 4},
-    }
-    return {"custom_id": request["custom_id"], "response": {"status_code": 200, "body": body}, "error": None}
-
-
 def write_answers(calls: Path, answers: Path, change: Change = lambda lines: lines) -> Path:
     """Write the answers to a file of calls, in the reverse order."""
-    lines = change([answered(line) for line in reversed(calls.read_bytes().splitlines())])
+    lines = change([batch_answer(line, often_odd) for line in reversed(calls.read_bytes().splitlines())])
     answers.write_bytes(
         b"".join((one if isinstance(one, bytes) else json.dumps(one).encode()) + b"\n" for one in lines)
     )
@@ -159,7 +149,7 @@ def test_answers_that_do_not_fit_are_one_error_and_none_is_taken(name: str, tmp_
 def test_lines_that_are_errors_are_listed_and_asked_for_again(tmp_path: Path) -> None:
     calls, output = tmp_path / "calls.jsonl", tmp_path / "batch"
     export(calls)
-    lines = [answered(line, answer_to) for line in calls.read_bytes().splitlines()]
+    lines = [batch_answer(line) for line in calls.read_bytes().splitlines()]
     ids = [line["custom_id"] for line in lines]
     refused = {"status_code": 400, "body": {"error": {"message": "too long"}}}
     wrong = [
@@ -308,10 +298,7 @@ def test_what_fails_with_every_answer_is_told(tmp_path: Path) -> None:
     alone = replace(settings, judges=())
     export_batch(task, demo, alone, PROVIDERS, calls=calls)
     answers = tmp_path / "answers.jsonl"
-    answers.write_text(
-        "".join(json.dumps(answered(line, answer_to)) + "\n" for line in calls.read_bytes().splitlines()),
-        encoding="utf-8",
-    )
+    answer_calls(calls, answers)
     made = import_batch(task, demo, alone, PROVIDERS, calls=calls, answers=[answers], output=tmp_path / "batch")
     assert (made.outcome.finished, made.left.total(), made.outcome.meter.failed) == (0, 0, 1)
     assert [one.reason for one in made.failed] == ["the answers make no record"]
@@ -342,7 +329,7 @@ def test_a_role_without_a_provider_is_served_as_the_model_is(tmp_path: Path) -> 
 def test_errors_within_errors_and_deep_lines(tmp_path: Path) -> None:
     calls = tmp_path / "calls.jsonl"
     export(calls)
-    lines = [answered(line, answer_to) for line in calls.read_bytes().splitlines()]
+    lines = [batch_answer(line) for line in calls.read_bytes().splitlines()]
     lines[0] = {"custom_id": lines[0]["custom_id"], "error": {"error": {"code": 400, "message": "long " * 1000}}}
     lines[1] = {"custom_id": lines[1]["custom_id"], "error": {"error": {"x": 1}}, "response": {"status_code": 503}}
     answers = tmp_path / "answers.jsonl"

@@ -2,15 +2,14 @@
 
 import math
 import re
-import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
-from environments import new_environment
+from environments import HELPERS, Shell
 from polars.testing import assert_frame_equal
 
 from attune_bench import Scores, score
@@ -98,30 +97,12 @@ def test_without_bert_score_the_error_names_the_extra(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.slow
-def test_bertscore_by_a_small_model_of_a_folder(tmp_path: Path) -> None:
-    programs = new_environment(tmp_path, "bertscore", torch=True)
-    make = """
-import sys
-import torch
-from transformers import BertConfig, BertModel, BertTokenizerFast
-
-folder = sys.argv[1]
-torch.manual_seed(0)
-letters = "abcdefghijklmnopqrstuvwxyz"
-words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *(f"##{letter}" for letter in letters)]
-with open(f"{folder}/vocab.txt", "w") as file:
-    file.write("\\n".join(words))
-BertTokenizerFast(vocab_file=f"{folder}/vocab.txt", model_max_length=128).save_pretrained(folder)
-sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 16}
-BertModel(BertConfig(vocab_size=len(words), **sizes)).save_pretrained(folder)
-"""
-    model = tmp_path / "model"
-    model.mkdir()
-    subprocess.run([str(programs / "python"), "-c", make, str(model)], check=True)
-    command = [str(programs / "attune-bench"), "score", "--results", "demo", "--data", "demo"]
-    for name, jobs in (("one.parquet", "1"), ("two.parquet", "2")):
-        options = ["--similarity", f"bertscore:{model}", "--jobs", jobs, "-o", str(tmp_path / name)]
-        subprocess.run([*command, *options], check=True)
+def test_bertscore_by_a_small_model_of_a_folder(page_shell: Callable[..., Shell], tmp_path: Path) -> None:
+    shell = page_shell("attunebench.md", "Another similarity", torch=True)
+    shell(f"python {HELPERS / 'tiny_models.py'} encoder model 2", tmp_path)
+    for name, jobs in (("one.parquet", 1), ("two.parquet", 2)):
+        options = f"--similarity bertscore:{tmp_path / 'model'} --jobs {jobs} -o {name}"
+        shell(f"attune-bench score --results demo --data demo {options}", tmp_path)
     assert (tmp_path / "one.parquet").read_bytes() == (tmp_path / "two.parquet").read_bytes()
     scores = Scores.read(tmp_path / "one.parquet")
     values = scores.values["avg_response_similarity.bertscore"]
