@@ -7,7 +7,7 @@ in the same way and passed to `attune_data.load_records`.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from attune_data.description import description
 from attune_data.fixes import Findings, Fix
@@ -21,10 +21,13 @@ if TYPE_CHECKING:
     import polars as pl
     from hypothesis.strategies import SearchStrategy
 
-__all__ = ["Duplicate", "Kind", "OtherFile", "Place", "first_counts"]
+__all__ = ["Duplicate", "Kind", "Messages", "OtherFile", "Place", "first_counts"]
 
 R = TypeVar("R", bound=Record)
 C = TypeVar("C", covariant=True)  # noqa: PLC0105  # as in every other module
+
+Messages = list[tuple[Literal["user", "assistant"], str]]
+"""The messages of a dialogue in order, each its role and text; the user is the person, the assistant the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +155,8 @@ class Kind(Generic[R, C]):
         The columns that a collection's HTML shows, from heading to the text of a record.
     transcript : callable
         From a record and a number of columns to its text.
+    messages : callable, optional
+        From a record to the `Messages` of its dialogue, where records have one.
     describe : callable
         From a collection to counts; `attune_data.describe` says which.
     documents : callable or str, optional
@@ -188,6 +193,7 @@ class Kind(Generic[R, C]):
     request: str | None = None
     overview: Mapping[str, Callable[[R], str]] = field(default_factory=lambda: {"id": _id})
     transcript: Callable[[R, int], str] = _lines
+    messages: Callable[[R], Messages] | None = None
     describe: Callable[[Any], dict[str, Any]] = _count
     documents: "Callable[[], SearchStrategy[dict[str, Any]]] | str | None" = None
     synthetic: Callable[..., Sequence[R]] | str | None = None

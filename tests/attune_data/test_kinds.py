@@ -4,7 +4,7 @@ import json
 import re
 import tomllib
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +127,50 @@ def test_a_record_is_shown_and_a_collection_described(kind: Kind[Any, Any], writ
     assert kind.plural in repr(loaded)
     assert all(heading in loaded._repr_html_() for heading in kind.overview)
     assert description_text(describe(loaded[:0])).startswith(f"0 {kind.plural}")
+
+
+TALKS: Mapping[str, tuple[Json, list[tuple[str, str]]]] = {
+    "conversation": (
+        {
+            "conversationId": "c",
+            "turns": [
+                {"turnNumber": 1, "userMessage": "I did it!", "llmResponse": "Well done."},
+                {"turnNumber": 2, "userMessage": "Bye.", "llmResponse": None},
+            ],
+        },
+        [("user", "I did it!"), ("assistant", "Well done."), ("user", "Bye."), ("assistant", "")],
+    ),
+    "episode": (
+        {
+            "profile_id": "s",
+            "model": "m",
+            "history": [
+                {"role": "defender", "content": "Hello.", "thinking": "Careful."},
+                {"role": "aggressor", "content": "Go away.", "meta": {"anger": 60, "trust": 20}},
+            ],
+        },
+        [("assistant", "Hello."), ("user", "Go away.")],
+    ),
+    "dialogue": (
+        {
+            "id": "s",
+            "emo_point": 40,
+            "history": [
+                {"role": "user", "content": "I lost it.", "thinking": "Will it see?"},
+                {"role": "assistant", "content": "What did you lose?", "think": "Ask."},
+            ],
+        },
+        [("user", "I lost it."), ("assistant", "What did you lose?")],
+    ),
+}
+
+
+def test_the_messages_of_a_dialogue() -> None:
+    assert {kind.noun for kind in KINDS if kind.messages} == TALKS.keys()
+    for kind in KINDS:
+        if kind.messages:
+            document, said = TALKS[kind.noun]
+            assert kind.messages(kind.model.model_validate(document)) == said
 
 
 # Recognition.

@@ -20,7 +20,7 @@ from attune_data.attunebench.tables import Tables, build_table
 from attune_data.attunebench.transcript import transcript
 from attune_data.attunebench.vocabulary import Codebook, Subsets
 from attune_data.collection import Collection
-from attune_data.kind import Duplicate, Kind, OtherFile
+from attune_data.kind import Duplicate, Kind, Messages, OtherFile
 
 __all__ = ["CONVERSATION", "RUN", "Conversations", "Runs"]
 
@@ -116,6 +116,14 @@ def _instant(timestamp: str | None) -> datetime | None:
     return instant if instant.tzinfo else instant.replace(tzinfo=UTC)
 
 
+def _messages(conversation: Conversation) -> Messages:
+    """Return what the participant and the original model said."""
+    said: Messages = []
+    for turn in conversation.turns:
+        said += [("user", turn.user_message), ("assistant", turn.llm_response)]
+    return said
+
+
 _REQUEST = (
     "The authors of the benchmark ask everybody not to train models on its data, and not to show a model the "
     "annotations while it is evaluated. This is a request, not a condition of the licence. The data are for "
@@ -162,6 +170,7 @@ CONVERSATION: Kind[Conversation, Conversations] = Kind(
         "diagnoses": lambda conversation: ", ".join(conversation.participant_profile.demographics.diagnoses),
     },
     transcript=transcript,
+    messages=_messages,
     describe=describe_conversations,
     documents="attune_data.attunebench.strategies:conversation_documents",
     synthetic="attune_data.attunebench.synthetic.generator:conversations",

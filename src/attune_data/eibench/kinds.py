@@ -13,7 +13,7 @@ from attune_data.eibench.scenes import Scenes
 from attune_data.eibench.tables import EpisodeTables, ScenarioTables, episode_builder, scenario_builder
 from attune_data.eibench.transcript import episode_transcript, scenario_transcript
 from attune_data.fixes import Findings
-from attune_data.kind import Duplicate, Kind, OtherFile, Place, first_counts
+from attune_data.kind import Duplicate, Kind, Messages, OtherFile, Place, first_counts
 
 __all__ = ["EPISODE", "SCENARIO", "SPLITS", "Episodes", "Scenarios"]
 
@@ -96,6 +96,11 @@ def _result_counts(first: Episode, second: Episode) -> Duplicate:
     return Duplicate(second_counts=first.error is not None, severity="note")
 
 
+def _messages(episode: Episode) -> Messages:
+    """Return what the simulated person and the model under test said aloud."""
+    return [("user" if one.role == "aggressor" else "assistant", one.content) for one in episode.history]
+
+
 SCENARIO: Kind[Scenario, Scenarios] = Kind(
     noun="scenario",
     plural="scenarios",
@@ -157,6 +162,7 @@ EPISODE: Kind[Episode, Episodes] = Kind(
         "outcome": lambda episode: episode.outcome or "",
     },
     transcript=episode_transcript,
+    messages=_messages,
     describe=describe_episodes,
     documents="attune_data.eibench.strategies:episode_documents",
     synthetic="attune_data.eibench.synthetic:episodes",

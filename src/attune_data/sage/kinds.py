@@ -56,6 +56,7 @@ DIALOGUE: Kind[SageDialogue, Dialogues] = Kind(
         "outcome": lambda dialogue: dialogue.outcome,
     },
     transcript=dialogue_transcript,
+    messages=lambda dialogue: [(message.role, message.content) for message in dialogue.history],
     describe=describe_dialogues,
     documents="attune_data.sage.strategies:dialogue_documents",
     synthetic="attune_data.sage.synthetic:dialogues",
