@@ -184,6 +184,9 @@ class Benchmark:
         The field of the data's records that those share which are not independent, such as a participant.
     score : Reference
         ``score(data, results, *, progress=None, **options) -> Scores``; without `data`, ``score(results, ...)``.
+    row : Reference, optional
+        ``row(result)`` returns the model, the condition and the unit of a result: the row that it has in
+        `attune_bench.Scores.values`. Samples of an export need it.
     streaming : Streaming, optional
         The same for results that are scored while they are read.
     options : tuple of Option
@@ -217,6 +220,7 @@ class Benchmark:
     results: Reference
     cluster: str = "id"
     score: Reference
+    row: Reference = None
     streaming: Streaming | None = None
     options: tuple[Option, ...] = ()
     choices: tuple[Choice, ...] = ()

@@ -26,7 +26,7 @@ from attune_bench.report.sections import PageScores
 from attune_bench.runner.calls import Call as ModelCall
 from attune_bench.runner.calls import Role
 from attune_bench.runner.task import Source, Task
-from attune_bench.score_table import term_columns
+from attune_bench.score_table import KEYS, term_columns
 from attune_data import Kind, load_records
 from attune_data.codebook import codebook_folder
 from attune_data.kinds import KINDS
@@ -156,6 +156,14 @@ def test_its_demo_is_scored(benchmark: Benchmark, demo_scores: Mapping[str, Scor
         assert scored(benchmark, benchmark=named, progress=counts.append).values.equals(scores.values)
     assert counts[-1] == len(results)
     assert counts == sorted(counts)
+
+
+@each
+def test_a_result_has_its_own_row(benchmark: Benchmark) -> None:
+    *data, results = demo_of(benchmark)
+    for result in results[::9]:
+        given = [*data, [result]]
+        assert score(*given).values.select(KEYS).rows() == [resolve(benchmark.row)(result)]
 
 
 @each

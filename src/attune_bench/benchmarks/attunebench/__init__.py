@@ -16,6 +16,7 @@ BENCHMARK = Benchmark(
     results="attune_data.kinds:RUN",
     cluster="participant_id",
     score=f"{_ROOM}.scoring:score",
+    row=f"{_ROOM}.scoring:row",
     streaming=Streaming(
         scorer=f"{_ROOM}.batch:RunScorer",
         kept_data=f"{_ROOM}.batch:kept_conversation",

@@ -22,7 +22,7 @@ from attune_data.loading import gc_paused
 from attune_metrics.attunebench.protocol import DOCUMENTED, Protocol
 from attune_metrics.signature import hash_digests
 
-__all__ = ["join", "score"]
+__all__ = ["join", "row", "score"]
 
 _BATCH = 64
 
@@ -88,6 +88,11 @@ def score(
         if progress:
             progress(start + len(part))
     return join(scorer, runs if isinstance(runs, Collection) else given, scored)
+
+
+def row(run: Run) -> tuple[str, str, str]:
+    """Return the model, the mode and the conversation of a run: its row in the scores."""
+    return run.em_model, run.mode, run.conversation_id
 
 
 def join(scorer: RunScorer, runs: Sequence[Run], scored: Sequence[tuple[pl.DataFrame, int]]) -> Scores:

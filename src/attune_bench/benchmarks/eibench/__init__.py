@@ -13,6 +13,7 @@ BENCHMARK = Benchmark(
     data="attune_data.kinds:SCENARIO",
     results="attune_data.kinds:EPISODE",
     score=f"{_ROOM}.scoring:score",
+    row=f"{_ROOM}.scoring:row",
     options=(
         Option(
             name="simulator_model",

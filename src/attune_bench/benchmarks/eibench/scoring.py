@@ -31,7 +31,7 @@ from attune_metrics.catalog import CATALOG
 from attune_metrics.eibench import Anchors, Axis, Rule, Treatment, score_anchors, treat_failed
 from attune_metrics.stats.arrays import Floats
 
-__all__ = ["DECISIVE", "FAILURES", "NUMBERS", "check_episodes", "failure_of", "score", "settings_of_episodes"]
+__all__ = ["DECISIVE", "FAILURES", "NUMBERS", "check_episodes", "failure_of", "row", "score", "settings_of_episodes"]
 
 NUMBERS = ("reward", "anger_score", "trust_score", "final_anger", "final_trust")
 """What an episode has a number of."""
@@ -147,6 +147,11 @@ def score(
         provenance=provenance,
         variants=variants,
     )
+
+
+def row(episode: Episode) -> tuple[str, None, str]:
+    """Return the model, no condition, and the scenario of an episode: its row in the scores."""
+    return episode.model, None, episode.scenario_id
 
 
 def settings_of_episodes(episodes: Iterable[Episode]) -> tuple[GroupSettings, ...]:

@@ -13,4 +13,5 @@ BENCHMARK = Benchmark(
     data=None,
     results="attune_data.kinds:DIALOGUE",
     score=f"{_ROOM}.scoring:score",
+    row=f"{_ROOM}.scoring:row",
 )

@@ -18,7 +18,7 @@ from attune_metrics.catalog import CATALOG
 from attune_metrics.errors import MetricInputError
 from attune_metrics.sage import round_half_up, sage_failure, sage_success
 
-__all__ = ["board", "score"]
+__all__ = ["board", "row", "score"]
 
 _UNNAMED = "none named"
 _METRICS = ("emo_point", "success", "failure")
@@ -55,7 +55,7 @@ def score(dialogues: Iterable[SageDialogue], *, progress: Callable[[int], object
     finals = [float(one.emo_point) for one in held]
     values = pl.DataFrame(
         {
-            "model": [_UNNAMED if one.model is None else one.model for one in held],
+            "model": [row(one)[0] for one in held],
             "condition": [None] * len(held),
             "unit": [one.scenario_id for one in held],
             "emo_point": finals,
@@ -81,6 +81,11 @@ def score(dialogues: Iterable[SageDialogue], *, progress: Callable[[int], object
         runs=fingerprint(held),
     )
     return Scores(values=values, units=units, metrics={name: CATALOG[name] for name in _METRICS}, provenance=provenance)
+
+
+def row(dialogue: SageDialogue) -> tuple[str, None, str]:
+    """Return the model, no condition, and the scenario of a dialogue: its row in the scores."""
+    return _UNNAMED if dialogue.model is None else dialogue.model, None, dialogue.scenario_id
 
 
 def board(scores: Scores) -> pl.DataFrame:
