@@ -8,8 +8,9 @@ is left out, and so is a value that is not defined; each record says how many re
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any, Literal
-from uuid import NAMESPACE_URL, uuid5
+from uuid import UUID
 
 import polars as pl
 from typing_extensions import Unpack
@@ -114,9 +115,14 @@ def eee_records(
     for group in table.groups:
         record = _Maker(table, publisher, options, *group).record(parts)
         model = group[0] if "/" in group[0] else f"unknown/{group[0]}"
-        unique = uuid5(NAMESPACE_URL, json.dumps(record, sort_keys=True))
-        records[f"data/{safe_name([_collection(table)], '')}/{model_folder(model)}/{unique}.json"] = record
+        folder = f"data/{safe_name([_collection(table)], '')}/{model_folder(model)}"
+        records[f"{folder}/{_unique(record)}.json"] = record
     return records
+
+
+def _unique(record: Record) -> UUID:
+    """Return an id that equal records share, in the form of version 4: the store takes no other."""
+    return UUID(bytes=sha256(json.dumps(record, sort_keys=True).encode()).digest()[:16], version=4)
 
 
 @dataclass(frozen=True, slots=True)

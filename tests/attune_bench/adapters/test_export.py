@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import polars as pl
 import pytest
@@ -57,7 +58,8 @@ def test_records_are_valid_and_have_the_numbers_of_the_summary(benchmark: str) -
     records = eee_records(found, LAB, **OPTIONS)
     frame = found.summary(**OPTIONS)
     assert len(records) == len(found.groups)
-    for record, (model, condition) in zip(records.values(), found.groups, strict=True):
+    for (path, record), (model, condition) in zip(records.items(), found.groups, strict=True):
+        assert UUID(path.rpartition("/")[2].removesuffix(".json")).version == 4  # a name of any other form is refused
         Draft202012Validator(SCHEMA).validate(record)
         rows = frame.filter(pl.col("model") == model, pl.col("condition").eq_missing(condition))
         of_metric = {row["metric"]: row for row in rows.iter_rows(named=True)}
