@@ -156,7 +156,9 @@ def find_licence(text: str) -> Licence | None:
     return _by_spelling().get(_folded(text))
 
 
-def permitted(records: RecordsWithFiles, licence: str) -> tuple[Licence, tuple[Benchmark, ...]]:
+def permitted(
+    records: RecordsWithFiles, licence: str, *, needs_licence: bool = False
+) -> tuple[Licence, tuple[Benchmark, ...]]:
     """Return the licence that records are to be published under, and the benchmarks that they are known to be of.
 
     A record is under the licence that it states under the key ``licence`` or ``license`` (or ``data_licence``,
@@ -170,11 +172,14 @@ def permitted(records: RecordsWithFiles, licence: str) -> tuple[Licence, tuple[B
         What is to be published, a collection for instance.
     licence : str
         As for `find_licence`.
+    needs_licence : bool
+        Whether to refuse a record that was not generated and whose licence is not known.
 
     Raises
     ------
     PublishError
-        This licence, or one that a record states, is not in the codebook, or a record's licence does not allow it.
+        This licence, or one that a record states, is not in the codebook, a record's licence does not allow it, or is
+        not known and has to be.
     """
     wanted = find_licence(str(licence))
     if wanted is None:
@@ -185,7 +190,13 @@ def permitted(records: RecordsWithFiles, licence: str) -> tuple[Licence, tuple[B
     # One of each kind is enough to judge by, and to name.
     sources: dict[Licence | Benchmark, Record] = {}
     for record in records:
-        for source in _sources(record, records):
+        own = [*_sources(record, records)]
+        if needs_licence and not own and not getattr(record, "synthetic", False):
+            raise PublishError(
+                f"{_place(records, record)}: it states no licence, and none is known of such records; let each state "
+                'its licence: "licence": "..."'
+            )
+        for source in own:
             sources.setdefault(source, record)
     _refuse(records, sources, wanted)
     return wanted, tuple(source for source in sources if isinstance(source, Benchmark))
@@ -199,7 +210,7 @@ def _refuse(records: RecordsWithFiles, sources: Mapping[Licence | Benchmark, Rec
         place = _place(records, sources[source])
         if "no-derivatives" in own.demands:
             raise PublishError(
-                f"{place}: {own.id} allows nothing but the unchanged work, and these are tables made of it"
+                f"{place}: {own.id} allows nothing but the unchanged work, and what is published is made of it"
             )
         fitting = [other.id for other in licences().values() if all(each.allows(other) for each in under.values())]
         accepted = "no one licence fits all of the records"

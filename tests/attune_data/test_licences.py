@@ -127,6 +127,18 @@ def test_a_run_states_its_licence_too(run: Json, load_run: Callable[[Any], Runs]
         permitted(load_run({**run, "metadata": {"license": "ODbL-1.0"}}), "mit")
 
 
+def test_a_licence_may_have_to_be_known(run: Json, load_run: Callable[[Any], Runs]) -> None:
+    of_whoever_ran = load_run({**run, "synthetic": False})
+    assert permitted(of_whoever_ran, "mit")
+    with pytest.raises(
+        PublishError, match=r'^run_1\.json: record ".*/default": it states no licence, and none is known'
+    ):
+        permitted(of_whoever_ran, "mit", needs_licence=True)
+    for about in ({"licence": "mit"}, {"synthetic": True}):
+        assert permitted(load_run({**run, **about}), "mit", needs_licence=True)
+    assert permitted(load("demo"), "mit", needs_licence=True)
+
+
 def test_every_kind_of_record_but_runs_is_of_one_benchmark() -> None:
     book = read_toml(CODEBOOK, Publishing)
     named = [record for benchmark in book.benchmarks.values() for record in benchmark.records]
