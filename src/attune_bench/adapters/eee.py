@@ -164,7 +164,7 @@ class _Maker:
                 "source_type": "evaluation_run",
                 "source_organization_name": publisher.organization,
                 "evaluator_relationship": publisher.relationship,
-                "additional_details": _texts(about),
+                "additional_details": as_texts(about),
             },
             "eval_library": {"name": "attune-bench", "version": held.library_version},
             "model_info": _model(self.model, self._setting("provider")),
@@ -199,7 +199,7 @@ class _Maker:
             "evaluation_name": f"{held.title}: {metric.label}{subgroup}",
             "source_data": self._source(),
             "metric_config": _metric(metric),
-            "score_details": {"score": row["value"], "details": _texts(details), "uncertainty": uncertainty},
+            "score_details": {"score": row["value"], "details": as_texts(details), "uncertainty": uncertainty},
             "generation_config": self._generation(),
         }
 
@@ -247,7 +247,7 @@ def _metric(metric: Metric) -> Record:
         "score_type": "continuous",
         "min_score": bound(metric.low),
         "max_score": bound(metric.high),
-        "additional_details": _texts(
+        "additional_details": as_texts(
             {
                 "statistic": metric.statistic,
                 "definition": metric.source,
@@ -262,6 +262,6 @@ def _collection(table: ScoreTable) -> str:
     return table.provenance.benchmark or table.provenance.title
 
 
-def _texts(details: Mapping[str, Any]) -> dict[str, str]:
-    """Return details as texts, without those that are not known."""
+def as_texts(details: Mapping[str, Any]) -> dict[str, str]:
+    """Return details as texts, the only values that the format takes, without those that are not known."""
     return {name: str(value) for name, value in details.items() if value not in (None, "")}
