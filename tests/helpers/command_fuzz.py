@@ -105,6 +105,7 @@ _OTHERS = {
     "again": ("batch/results",),
     "organization": ("Lab",),
     "dataset": ("owner/name",),
+    "licence": ("cc-by-4.0",),
     "base_url": ("http://127.0.0.1:9/v1",),
 }
 _FILES = ("data", "results", "scores", "codebook", "prompts", "prices", "calls", "answers", "again")
@@ -160,7 +161,9 @@ def _arguments(command: click.Command, benchmark: str, rng: Random, files: Path)
 
 
 def _value(parameter: click.Parameter, benchmark: str, rng: Random, files: Path) -> str:
-    name = {"source": "data", "sources": "data", "directory": "results"}.get(str(parameter.name), str(parameter.name))
+    name = {"source": "data", "sources": "data", "directory": "results", "samples": "results"}.get(
+        str(parameter.name), str(parameter.name)
+    )
     if isinstance(parameter.type, click.Choice):
         return str(rng.choice(parameter.type.choices))
     if name == "benchmark":

@@ -10,11 +10,24 @@ from typing import Any, get_args
 import click
 
 from attune_bench.adapters.eee import Publisher, Relationship, eee_records
+from attune_bench.adapters.eee_samples import Samples
 from attune_bench.adapters.flat import flat_tables
 from attune_bench.adapters.hub_results import hub_results, push_hub_results
-from attune_bench.cli.analysing import read_analysed, sampling_of, traits_of
-from attune_bench.cli.options import NamedPath, data_option, many, metric_option, sampling_options, scores_option, verb
+from attune_bench.cli.analysing import benchmark_of_scores, read_analysed, records_of, sampling_of, traits_of
+from attune_bench.cli.options import (
+    NamedPath,
+    data_option,
+    many,
+    metric_option,
+    results_option,
+    sampling_options,
+    scores_option,
+    verb,
+)
 from attune_bench.cli.output import UserError, emit, mistakes
+from attune_bench.cli.reading import kind_of
+from attune_bench.scores import Scores
+from attune_data.collection import Collection
 from attune_data.escaping import to_csv
 from attune_data.export import parquet_bytes
 from attune_data.io.files import whole_folder
@@ -22,7 +35,10 @@ from attune_data.text import plural
 
 __all__ = ["export", "lm_eval_path"]
 
-_ONLY = {"organization": ("eee",), "relationship": ("eee",), "dataset": ("eee", "hub")}
+_ONLY = {
+    **dict.fromkeys(("organization", "relationship", "samples", "licence"), ("eee",)),
+    "dataset": ("eee", "hub"),
+}
 
 
 @verb(variants=True)
@@ -36,11 +52,13 @@ _ONLY = {"organization": ("eee",), "relationship": ("eee",), "dataset": ("eee", 
 @click.option("--output", "-o", type=NamedPath(path_type=Path), required=True, help="A new folder.")
 @metric_option
 @many("--by", help="A trait, whose strata are exported too.")
-@data_option("What was scored against, for traits")
+@data_option("What was scored against, for traits and samples")
 @click.option("--small-cells", is_flag=True, help="Export values of fewer than 5 people, too.")
 @click.option("--organization", help="For eee: who publishes the scores.")
 @click.option("--relationship", type=click.Choice(get_args(Relationship)), help="For eee: to the models' makers.")
 @click.option("--dataset", help="For eee and hub: the data set on the Hub, owner/name.")
+@results_option("For eee: the results that were scored, whose texts are written too", name="--samples")
+@click.option("--licence", help="For --samples: what they are published under, for instance cc-by-4.0.")
 @click.option("--push", is_flag=True, help="For hub: propose them to the models' repositories, as pull requests.")
 @sampling_options
 def export(
@@ -54,6 +72,8 @@ def export(
     organization: str | None,
     relationship: Relationship | None,
     dataset: str | None,
+    samples: tuple[str, ...],
+    licence: str | None,
     push: bool,
     **given: Any,
 ) -> None:
@@ -61,9 +81,11 @@ def export(
 
     eee: a record of Every Eval Ever for each model, with intervals, subgroups, protocol and signature. hub: for each
     model the file .eval_results/BENCHMARK.yaml of its repository. csv and parquet: the summary, subgroups, the score of
-    every unit and what the metrics are. Values that rest on fewer than 5 people are left out.
+    every unit and what the metrics are. Values that rest on fewer than 5 people are left out. --samples RESULTS adds
+    to the records of eee a line for each metric and unit, with whole conversations and annotations.
     """
-    for name, value in (("organization", organization), ("relationship", relationship), ("dataset", dataset)):
+    asked = {"organization": organization, "relationship": relationship, "dataset": dataset}
+    for name, value in {**asked, "samples": samples or None, "licence": licence}.items():
         if value is not None and format not in _ONLY[name]:
             raise UserError(f"--{name} is for --format {' or '.join(_ONLY[name])}; leave it out")
     if push and format != "hub":
@@ -72,8 +94,10 @@ def export(
         raise UserError("pages of models have no subgroups; leave out --by")
     read = read_analysed(scores, given)
     options = {**sampling_of(given), **({"metrics": list(metric)} if metric else {})}
-    traits: dict[str, Any] = {"by": by, "data": traits_of(read, data) if by else None}
+    truth, texts = _samples(read, samples, data, licence)
+    traits: dict[str, Any] = {"by": by, "data": (traits_of(read, data) if truth is None else truth) if by else None}
     written: dict[str, bytes] = {}
+    records: dict[str, dict[str, Any]] = {}
     found: dict[str, str] = {}
     with mistakes():
         if format == "eee":
@@ -87,7 +111,6 @@ def export(
                 retrieved=retrieved,
             )
             records = eee_records(read, publisher, **traits, small_cells=small_cells, **options)
-            written = {path: json.dumps(record, indent=2).encode() + b"\n" for path, record in records.items()}
         elif format == "hub":
             if dataset is None:
                 raise UserError("--format hub needs --dataset: the data set on the Hub, owner/name")
@@ -99,16 +122,41 @@ def export(
                 written[f"{name}.{format}"] = content
     try:
         with whole_folder(output) as folder:
+            if texts is not None:
+                records = texts.write(records, folder)
+            written |= {path: json.dumps(record, indent=2).encode() + b"\n" for path, record in records.items()}
             for path, content in written.items():
                 (folder / path).parent.mkdir(parents=True, exist_ok=True)
                 (folder / path).write_bytes(content)
     except OSError as error:
         raise UserError(f"{output} cannot be written: {error.strerror or error}") from None
-    emit(f"{output}: {plural(len(written), 'file')}")
+    with_samples = sum("detailed_evaluation_results" in record for record in records.values())
+    emit(f"{output}: {plural(len(written) + with_samples, 'file')}")
     if push:
         with mistakes():
             for address in push_hub_results(found):
                 emit(address)
+
+
+def _samples(
+    scores: Scores, results: tuple[str, ...], data: str | None, licence: str | None
+) -> tuple[Collection[Any] | None, Samples | None]:
+    """Return the data that scores are of, and what samples are made of, where these are asked for."""
+    if not results:
+        if licence is not None:
+            raise UserError("--licence is for --samples; leave it out")
+        return None, None
+    if licence is None:
+        raise UserError("--samples needs --licence: what the samples are published under")
+    benchmark = benchmark_of_scores(scores)
+    if benchmark is None:
+        raise UserError("scores of a table have no records to make samples of; leave out --samples")
+    if benchmark.data is not None and data is None:
+        raise UserError(f"which {kind_of(benchmark.data).plural} were scored? --samples needs them too: --data")
+    truth = None if data is None else records_of(scores, "data", data)
+    made = records_of(scores, "results", *results)
+    with mistakes():
+        return truth, Samples(scores, results=made, data=truth, licence=licence)
 
 
 @verb()

@@ -249,9 +249,9 @@ def data_option(what: str) -> Callable[[F], F]:
     return click.option("--data", "--ground-truth", "data", help=f"{what}: {_SOURCE}.")
 
 
-def results_option(what: str, *, required: bool = False) -> Callable[[F], F]:
-    """Return the decorator that adds ``--results``; `what` begins its help."""
-    return many("--results", required=required, help=f"{what}: {_SOURCE}.")
+def results_option(what: str, *, name: str = "--results", required: bool = False) -> Callable[[F], F]:
+    """Return the decorator that adds ``--results``, or another option for results; `what` begins its help."""
+    return many(name, required=required, help=f"{what}: {_SOURCE}.")
 
 
 def format_option(*formats: str) -> Callable[[F], F]:
