@@ -26,10 +26,11 @@ OF_HARNESSES = {
         *("--include_path", "--tasks", "--apply_chat_template", "--model_args", "--metadata", "--output_path"),
         *("--log_samples", "--gen_kwargs", "--cache_requests"),
     ),
+    "verifiers.md": (*("--env", "--client", "--sampling", "--push", "--output-dir"),),
 }
 """Options of other tools that a page names."""
 
-OF_EXTRAS = ("openai", "torch", "trl", "attune_bench.adapters.trl")
+OF_EXTRAS = ("openai", "torch", "trl", "attune_bench.adapters.trl", "attune_bench.adapters.verifiers")
 """Modules that pages import and that come with an extra."""
 
 LONG = ("scores.md", "testing-a-metric.md", "testing-with-our-data.md")

@@ -31,11 +31,11 @@ def reply(status: str, body: bytes | str, *headers: str, kind: str = "applicatio
     return "\r\n".join([*head, "", ""]).encode() + data
 
 
-def said(content: Any, **usage: Any) -> bytes:
+def said(content: Any, finish_reason: str = "stop", **usage: Any) -> bytes:
     """Return a raw HTTP answer with what a model said."""
     usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110, **usage}
     message = {"role": "assistant", "content": content}
-    choices = [{"index": 0, "message": message, "finish_reason": "stop"}]
+    choices = [{"index": 0, "message": message, "finish_reason": finish_reason}]
     about = {"id": "1", "object": "chat.completion", "created": 0, "model": "loopback"}
     return reply("200 OK", json.dumps({**about, "choices": choices, "usage": usage}))
 

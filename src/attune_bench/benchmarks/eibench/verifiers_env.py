@@ -1,0 +1,108 @@
+"""EIBench as an environment of verifiers: a model talks with simulated people; docs/training.md has commands."""
+
+import json
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any, Literal
+
+import verifiers.v1 as vf  # type: ignore[import-not-found]  # it is an extra
+from verifiers.v1.runtimes import SubprocessConfig  # type: ignore[import-not-found]
+
+from attune_bench.adapters.verifiers import complete_by
+from attune_bench.benchmarks.eibench.flow import run_episode
+from attune_bench.benchmarks.eibench.rollouts import episode_outcome, training_scenarios, turn_rewards
+from attune_bench.benchmarks.eibench.settings import MAX_TOKENS, TEMPERATURE, EIBenchSettings, Language
+from attune_data import Episode, Scenario
+
+__all__ = ["EpisodeConfig", "EpisodeEnv", "ScenarioConfig", "ScenarioTaskset"]
+
+
+class ScenarioConfig(vf.TasksetConfig):  # type: ignore[misc]  # The base class is of an extra.
+    """Which scenarios are played, as for `training_scenarios`."""
+
+    source: str = "demo"
+    split: Literal["train", "test"] = "train"
+    test_is_meant: bool = False
+
+
+class ScenarioTaskset(vf.Taskset[vf.Task, ScenarioConfig]):  # type: ignore[misc]
+    """The scenarios; a task has the id of one, and no text."""
+
+    @cached_property
+    def scenarios(self) -> dict[str, Scenario]:
+        """The scenarios by id."""
+        config = self.config
+        found = training_scenarios(config.source, split=config.split, test_is_meant=config.test_is_meant)
+        return {scenario.id: scenario for scenario in found}
+
+    def load(self) -> Iterator[Any]:
+        """Yield a task for each scenario."""
+        for name in self.scenarios:
+            yield vf.Task(vf.TaskData(id=name, name=name))
+
+
+class EpisodeConfig(vf.EnvConfig):  # type: ignore[misc]
+    """Who talks with whom, and how.
+
+    Replies of the model are decoded as the run says, judgements of the simulator as in `attune-bench run`; ``sampling``
+    of a role says otherwise.
+    """
+
+    model: vf.AgentConfig = vf.AgentConfig(runtime=SubprocessConfig())
+    simulator: vf.AgentConfig = vf.AgentConfig(
+        runtime=SubprocessConfig(), sampling=vf.SamplingConfig(temperature=TEMPERATURE, max_tokens=MAX_TOKENS)
+    )
+    max_rounds: int = 8
+    judge_all: bool = False
+    language: Language | None = None
+
+
+class EpisodeEnv(vf.Env[EpisodeConfig]):  # type: ignore[misc]
+    """Plays an episode of a scenario.
+
+    The reward is `episode_outcome`; the trace of the model has the record of the episode and the reward of each turn
+    under ``info``.
+
+    Raises
+    ------
+    ValueError
+        No model is named for the simulator: the one that is trained would play the people.
+    """
+
+    def __init__(self, config: EpisodeConfig) -> None:
+        if config.simulator.model is None:
+            raise ValueError("name the model that plays the people: --env.simulator.model")
+        super().__init__(config)
+
+    async def setup(self, agents: Any) -> None:
+        """Keep the words of the people out of training."""
+        agents.simulator.trainable = False
+
+    async def run(self, task: Any, agents: Any) -> None:
+        """Play an episode."""
+        of_model, of_simulator = agents.model.config, agents.simulator.config
+        settings = EIBenchSettings(
+            of_model.model,
+            of_simulator.model,
+            max_rounds=self.config.max_rounds,
+            judge_all=self.config.judge_all,
+            language=self.config.language,
+            temperature=of_model.sampling.temperature,
+            simulator_temperature=of_simulator.sampling.temperature,
+            answer_format="free",
+        )
+        async with agents.model.interaction(task) as model, agents.simulator.interaction(task) as simulator:
+            complete = complete_by({"model": model, "simulator": simulator})
+            episode = await run_episode(self.taskset.scenarios[task.data.id], complete, settings)
+            if episode.ended_by == "error":
+                raise ValueError(f"the model's reply was cut off twice: {episode.error}")
+            model.trace.info["episode"] = json.loads(episode.to_json())
+
+    async def finalize(self, task: Any, episode: Any) -> None:
+        """Reward the model."""
+        for trace in episode.traces:
+            if "episode" in trace.info:
+                played = Episode.model_validate(trace.info["episode"])
+                trace.info["turn_rewards"] = turn_rewards(played)
+                trace.record_reward("outcome", episode_outcome(self.taskset.scenarios[task.data.id], played))
+                trace.record_metrics({"anger": played.final_anger, "trust": played.final_trust})
