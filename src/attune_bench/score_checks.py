@@ -6,7 +6,7 @@ from typing import Literal
 
 import polars as pl
 
-from attune_bench.score_table import CHANCE, KEYS, ScoreTable, term_columns
+from attune_bench.score_table import CHANCE, KEYS, REPEAT, ScoreTable, term_columns
 from attune_data.text import meant, plural
 from attune_metrics.errors import MetricInputError
 from attune_metrics.metric import Metric
@@ -61,6 +61,13 @@ def check_scores(table: ScoreTable) -> None:
         if column not in rows.columns:
             raise MetricInputError(f"no column {column!r}; {meant(column, rows.columns)}")
     check_numbers(rows, ranges)
+    if table.repeats is not None:
+        _check_keys(table.repeats, (*KEYS, REPEAT), "repeats")
+        for row in table.repeats.join(rows, on=KEYS, how="anti", nulls_equal=True).head(1).iter_rows(named=True):
+            raise MetricInputError(
+                f"repeat {row[REPEAT]!r} of model {row['model']!r}, unit {row['unit']!r} has no mean"
+            )
+        check_numbers(table.repeats, ranges)
     _check_coverage(rows)
     _check_means(table, rows)
     check_numbers(table.units, _ranges_of_chance(table))

@@ -2,7 +2,9 @@
 
 A row is a model, condition and unit, under each choice of its variants: ``model, condition, unit, cluster``, a column
 for each term, ``variant.<choice>``, ``trait.<name>``, ``chance.<metric>`` and, where the benchmark keeps more,
-``detail`` as JSON text.
+``detail`` as JSON text. Where models were asked several times, each repeat has a row too, which ``repeat`` names; it is
+null in the rows of their means. Such a file has format 2, as a reader that does not know this would take repeats for
+units; any other has format 1.
 """
 
 import json
@@ -17,7 +19,7 @@ from typing_extensions import TypedDict
 
 from attune_bench.entries import entry_fields, metric_entries
 from attune_bench.score_checks import check_scores
-from attune_bench.score_table import CHANCE, KEYS, UNIT_KEYS, Provenance, ScoreTable
+from attune_bench.score_table import CHANCE, KEYS, REPEAT, UNIT_KEYS, Provenance, ScoreTable
 from attune_bench.texts import Texts
 from attune_data.export import parquet_bytes
 from attune_data.io.files import check_input, write_whole
@@ -29,7 +31,7 @@ from attune_metrics.errors import MetricInputError
 __all__ = ["is_score_file", "read_score_file", "write_score_file"]
 
 _KEY = "attune-bench"
-_FORMAT = 1
+_FORMAT, _WITH_REPEATS = 1, 2
 
 
 class _Format(TypedDict):
@@ -73,12 +75,14 @@ def write_score_file(table: ScoreTable, path: str | os.PathLike[str]) -> None:
     choices, traits = list(table.choices), list(table.traits)
     units = table.units.rename({name: f"trait.{name}" for name in traits})
     frame = rows.rename({name: f"variant.{name}" for name in choices})
+    if table.repeats is not None:
+        frame = pl.concat([frame, table.repeats], how="diagonal")
     frame = frame.join(units, on="unit", how="left", maintain_order="left")
     if table.detail is not None:
         of_row = table.values.select(*KEYS, pl.Series("detail", list(table.detail.texts()), pl.String))
         frame = frame.join(of_row, on=KEYS, how="left", nulls_equal=True, maintain_order="left")
     about = {
-        "format": _FORMAT,
+        "format": _FORMAT if table.repeats is None else _WITH_REPEATS,
         "provenance": table.provenance.model_dump(mode="json"),
         "metrics": {name: entry_fields(metric) for name, metric in table.metrics.items()},
         "choices": choices,
@@ -112,11 +116,15 @@ def read_score_file(path: str | os.PathLike[str]) -> ScoreTable:
     try:
         with panics_as_errors():
             text = pl.read_parquet_metadata(target)[_KEY]
-        if (found := _FORMAT_OF.validate_json(text)["format"]) != _FORMAT:
+        if (found := _FORMAT_OF.validate_json(text)["format"]) not in (_FORMAT, _WITH_REPEATS):
             raise SourceError(f"{path} has format {found}, of a later version of attune-bench; update it")
         about = _ABOUT.validate_json(text)
         with panics_as_errors():
             frame = pl.read_parquet(target)
+        repeats = None
+        if found == _WITH_REPEATS:
+            repeats = frame.filter(pl.col(REPEAT).is_not_null())
+            frame = frame.filter(pl.col(REPEAT).is_null()).drop(REPEAT)
         choices, traits, provenance = about["choices"], about["traits"], about["provenance"]
         metrics = metric_entries(about["metrics"], place="metrics")
         # The catalogue's own entry knows the function too.
@@ -134,6 +142,8 @@ def read_score_file(path: str | os.PathLike[str]) -> ScoreTable:
         beside = {"cluster", *of_units}
         rows = frame.select(name for name in frame.columns if name not in beside).rename(named, strict=False)
         values = rows.filter(**provenance.variant).drop(choices) if choices else rows
+        if repeats is not None:
+            repeats = repeats.select(*KEYS, REPEAT, *(name for name in values.columns if name not in (*KEYS, "detail")))
         detail = Texts(values["detail"]) if "detail" in values.columns else None
         read = ScoreTable(
             values=values.select(*KEYS, pl.exclude(*KEYS, "detail")),
@@ -142,6 +152,7 @@ def read_score_file(path: str | os.PathLike[str]) -> ScoreTable:
             provenance=provenance,
             variants=rows.drop("detail", strict=False) if choices else None,
             detail=detail,
+            repeats=repeats,
         )
         check_scores(read)
         return read

@@ -28,6 +28,7 @@ from attune_metrics.stats.statistics import STATISTICS
 __all__ = [
     "CHANCE",
     "KEYS",
+    "REPEAT",
     "UNIT_KEYS",
     "Provenance",
     "ScoreTable",
@@ -36,6 +37,9 @@ __all__ = [
 
 KEYS = ("model", "condition", "unit")
 """The columns that name a row of `ScoreTable.values`."""
+
+REPEAT = "repeat"
+"""The column of `ScoreTable.repeats` that names the repeat."""
 
 UNIT_KEYS = ("unit", "cluster")
 """The columns of `ScoreTable.units` that name a unit and its cluster."""
@@ -137,6 +141,9 @@ class ScoreTable:
         `values` under every choice, with a column for each choice, where the terms depend on one.
     detail : Texts, optional
         What the benchmark keeps of each row of `values` beyond this: a sequence of JSON objects.
+    repeats : polars.DataFrame, optional
+        Where a model was asked several times: the values of each repeat, with a column ``repeat``. `values` has their
+        means, so that repeats never count as data; only analyses of repeats read these.
     """
 
     values: pl.DataFrame
@@ -145,6 +152,7 @@ class ScoreTable:
     provenance: Provenance
     variants: pl.DataFrame | None = field(default=None, repr=False)
     detail: Texts | None = field(default=None, repr=False)
+    repeats: pl.DataFrame | None = field(default=None, repr=False)
 
     @cached_property
     def groups(self) -> tuple[tuple[str, str | None], ...]:
@@ -161,6 +169,13 @@ class ScoreTable:
     def settings(self) -> Mapping[tuple[str, str | None], Mapping[str, tuple[str | int | float | None, ...]]]:
         """The settings of the runs by model and condition; one that is left out has none recorded."""
         return {(one.model, one.condition): one.settings for one in self.provenance.settings}
+
+    @property
+    def repeat_counts(self) -> tuple[int, ...]:
+        """How many repeats models and units have, sorted; empty where nothing was asked twice."""
+        if self.repeats is None:
+            return ()
+        return tuple(self.repeats.group_by(KEYS).agg(pl.col(REPEAT).n_unique())[REPEAT].unique().sort())
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -256,6 +271,9 @@ class ScoreTable:
         variants = self.variants
         if variants is not None:
             variants = variants.join(values, on=KEYS, how="semi", nulls_equal=True, maintain_order="left")
+        repeats = self.repeats
+        if repeats is not None:
+            repeats = repeats.join(values, on=KEYS, how="semi", nulls_equal=True, maintain_order="left")
         return replace(
             self,
             values=values,
@@ -263,6 +281,7 @@ class ScoreTable:
             provenance=provenance,
             variants=variants,
             detail=None if self.detail is None else self.detail.at(places),
+            repeats=repeats,
         )
 
     def note(self, *sentences: str) -> Self:

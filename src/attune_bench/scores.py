@@ -53,6 +53,8 @@ class Scores(ScoreTable):
         Benchmark, protocol, hashes, settings of the runs.
     detail : sequence of mapping, optional
         What the benchmark keeps of each row of `values` beyond this.
+    repeats : polars.DataFrame, optional
+        The values of each repeat, of which `values` has the means.
 
     Examples
     --------
@@ -84,7 +86,8 @@ class Scores(ScoreTable):
         ----------
         table : polars.DataFrame or path
             A frame, or a CSV, JSONL or Parquet file, with the columns ``model, unit, metric, value`` and optionally
-            ``condition``, ``cluster`` and traits of units. An undefined value is empty or null.
+            ``condition``, ``cluster``, ``repeat`` and traits of units. An undefined value is empty or null. Where
+            models were asked several times, ``repeat`` names the time; the values are then means over repeats.
         metrics : mapping of str to mapping, optional
             By metric: ``label, low, high, higher_is_better, scale, digits, group``, all optional. A metric that is not
             described is a mean and better when higher, which every output says. Where this is not given, the file
@@ -119,10 +122,8 @@ class Scores(ScoreTable):
                 of_metrics, of_table = read_description(beside)
                 metrics, about = of_metrics if metrics is None else metrics, of_table if about is None else about
                 name = f"{path} (with {beside.name})"
-        values, units, entries, provenance = table_parts(
-            table, metrics=metrics, about=about, name=name, first_row=first_row
-        )
-        return cls(values=values, units=units, metrics=entries, provenance=provenance)
+        parts = table_parts(table, metrics=metrics, about=about, name=name, first_row=first_row)
+        return cls(**parts._asdict())
 
     @classmethod
     def from_lm_eval(

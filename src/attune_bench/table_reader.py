@@ -1,6 +1,7 @@
 """Anybody's per-item results as scores: a table with the columns ``model, unit, metric, value``.
 
-Optional columns are ``condition``, ``cluster`` and any number of traits of the units. A TOML file of the same name
+Optional columns are ``condition``, ``cluster``, ``repeat`` where models were asked several times, and any number of
+traits of the units. A TOML file of the same name
 beside the table says what its metrics and units are called:
 
 .. code-block:: toml
@@ -19,15 +20,16 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from difflib import get_close_matches
 from math import isinf
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from attune_bench.entries import metric_entries
-from attune_bench.score_table import CHANCE, KEYS, UNIT_KEYS, Provenance
+from attune_bench.score_table import CHANCE, KEYS, REPEAT, UNIT_KEYS, Provenance
 from attune_data.escaping import from_csv_text
 from attune_data.io.files import check_input, read_input
 from attune_data.io.toml import parse_toml
@@ -41,7 +43,7 @@ from attune_metrics.stats.statistics import PER_UNIT
 __all__ = ["read_description", "read_table", "table_parts"]
 
 _REQUIRED = ("model", "unit", "metric", "value")
-_OPTIONAL = ("condition", "cluster")
+_OPTIONAL = ("condition", "cluster", REPEAT)
 _NAMES = ("model", "unit", "metric", *_OPTIONAL)
 _WORDS = ("title", "unit", "cluster", "condition", "primary")
 _ABOUT = (*_WORDS, "private")
@@ -51,7 +53,15 @@ _ROUNDING = 1e-9
 _ROW = "\0row"  # no column of a file has this name
 _TAKEN_STARTS = ("calls.", CHANCE, "coverage.", "failed.", "trait.", "variant.")
 
-Parts = tuple[pl.DataFrame, pl.DataFrame, dict[str, Metric], Provenance]
+
+class Parts(NamedTuple):
+    """What scores are made of; see `attune_bench.score_table.ScoreTable`."""
+
+    values: pl.DataFrame
+    units: pl.DataFrame
+    metrics: dict[str, Metric]
+    provenance: Provenance
+    repeats: pl.DataFrame | None
 
 
 def table_parts(
@@ -62,14 +72,15 @@ def table_parts(
     name: str = "the table",
     first_row: int = 1,
 ) -> Parts:
-    """Return the values, units, entries and provenance of a table of per-item results.
+    """Return the values, units, entries, provenance and repeats of a table of per-item results.
 
     Parameters
     ----------
     frame : polars.DataFrame
-        ``model, unit, metric, value``, optional ``condition, cluster``, and traits of units. ``value`` is a number, or
-        text that holds one; null, empty and nan are undefined. Blanks around names do not count, and an empty condition
-        or cluster is none.
+        ``model, unit, metric, value``, optional ``condition, cluster, repeat``, and traits of units. ``value`` is a
+        number, or text that holds one; null, empty and nan are undefined. Blanks around names do not count, and an
+        empty condition or cluster is none. With ``repeat`` in every row, the values are the means of each unit over the
+        repeats in which the metric is defined.
     metrics : mapping of str to mapping or Metric, optional
         As for `attune_bench.entries.metric_entries`. A metric that is not named there is a mean, higher is better.
     about : mapping, optional
@@ -85,8 +96,8 @@ def table_parts(
     MetricInputError
         Where a column is missing, ``value`` is text or infinite, a row names no model, unit or metric, a metric has a
         name that scores need themselves, a value is outside the range of its metric, two rows are of one model, unit,
-        metric and condition, or a unit has two clusters or two values of a trait. The text names the row, the column
-        and the value.
+        metric, condition and repeat, some rows name a repeat and others none, or a unit has two clusters or two values
+        of a trait. The text names the row, the column and the value.
     """
     checked = _checked(frame, name, first_row)
     known = metric_entries(metrics or {}, place=f"{name}: metrics")
@@ -106,19 +117,30 @@ def table_parts(
     primary = named.get("primary", "")
     if primary and primary not in entries:
         raise MetricInputError(f"{name}: primary: no metric {primary!r}; {meant(primary, entries)}")
-    values = checked.pivot(on="metric", index=list(KEYS), values="value", maintain_order=True)
-    values = values.select(*KEYS, *entries)
+    repeated = checked[REPEAT].null_count() == 0
+    index = [*KEYS, REPEAT] if repeated else [*KEYS]
+    values = checked.pivot(on="metric", index=index, values="value", maintain_order=True).select(*index, *entries)
+    repeats = None
+    notes: list[str] = []
+    if repeated:
+        repeats = values
+        values = repeats.group_by(KEYS, maintain_order=True).agg(pl.col(*entries).mean())
+        # The mean of several trials is no trial.
+        entries = {name: replace(one, statistic="mean") for name, one in entries.items()}
+        unit = named.get("unit", "unit")
+        notes.append(f"Values are means over the repeats of each {unit}; a repeat counts nowhere as another {unit}.")
     traits = [column for column in checked.columns if column not in (*_REQUIRED, *_OPTIONAL, _ROW)]
     units = checked.select(*UNIT_KEYS, *traits).unique("unit", maintain_order=True).sort("unit")
     assumed = [metric for metric in found if metric not in known]
-    note = f"{plural(len(assumed), 'metric')} without a description ({', '.join(assumed)}): mean, higher is better."
+    if assumed:
+        known_by = f"{plural(len(assumed), 'metric')} without a description ({', '.join(assumed)})"
+        notes.append(f"{known_by}: mean, higher is better.")
     if units["cluster"].is_null().all():
         # Each unit is a cluster of its own.
         named.setdefault("cluster", named.get("unit", "unit"))
     elif named.get("cluster", "cluster") == named.get("unit", "unit"):
         raise MetricInputError(f"{name}: unit and cluster are both called {named['unit']!r}; call one otherwise")
-    provenance = Provenance(**{"title": "Scores", **named}, notes=(note,) if assumed else ())
-    return values, units, entries, provenance
+    return Parts(values, units, entries, Provenance(**{"title": "Scores", **named}, notes=tuple(notes)), repeats)
 
 
 def _checked_about(about: Mapping[str, Any], metrics: Mapping[str, Metric], name: str) -> dict[str, Any]:
@@ -160,7 +182,8 @@ def _checked(frame: pl.DataFrame, name: str, first_row: int) -> pl.DataFrame:
     _check_names(table, name)
     table = _numbers(table, name)
     _check_repeats(table, name)
-    traits = [column for column in frame.columns if column not in (*_REQUIRED, "condition")]
+    _check_twice(table, name)
+    traits = [column for column in frame.columns if column not in (*_REQUIRED, "condition", REPEAT)]
     for column in traits:
         if column.startswith(CHANCE):
             raise MetricInputError(f"{name}: {column!r} is a column of scores; give the trait another name")
@@ -220,16 +243,24 @@ def _check_ranges(table: pl.DataFrame, known: Mapping[str, Metric], name: str) -
 
 
 def _check_repeats(table: pl.DataFrame, name: str) -> None:
-    keys = ["model", "condition", "unit", "metric"]
+    """Raise where some rows name their repeat, and others none."""
+    without = table.filter(pl.col(REPEAT).is_null())
+    if 0 < without.height < table.height:
+        raise MetricInputError(f"{name}, row {without[_ROW][0]}: repeat is empty; every row names its repeat, or none")
+
+
+def _check_twice(table: pl.DataFrame, name: str) -> None:
+    keys = ["model", "condition", "unit", "metric", REPEAT]
     repeated = table.filter(pl.struct(keys).is_duplicated()).sort(*keys, _ROW)
     if repeated.is_empty():
         return
     first, second = repeated.head(2).iter_rows(named=True)
-    under = f", condition {first['condition']!r}" if first["condition"] is not None else ""
+    under = "".join(f", {key} {first[key]!r}" for key in ("condition", REPEAT) if first[key] is not None)
+    mend = "leave one out" if first[REPEAT] is not None else "leave one out, or number them in a column repeat"
     raise MetricInputError(
         f"{name}, rows {first[_ROW]} and {second[_ROW]}: both are model {first['model']!r}, unit "
         f"{first['unit']!r}, metric {first['metric']!r}{under}, with the values "
-        f"{first['value']} and {second['value']}; leave one out, or average repeats before"
+        f"{first['value']} and {second['value']}; {mend}"
     )
 
 

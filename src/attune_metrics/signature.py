@@ -48,6 +48,8 @@ class Signature:
         `hash_records` of the scores themselves, where those of what they were made of are not known.
     filter : str, optional
         The question that chose the records.
+    repeats : str, optional
+        How often models were asked about a unit, where that is more than once: ``3``, or ``2-3``.
     n, clusters, excluded : int, optional
         Units scored, their clusters, units left out.
     unit, draw, interval : str, optional
@@ -84,6 +86,7 @@ class Signature:
     runs: str | None = None
     scores: str | None = None
     filter: str | None = None
+    repeats: str | None = None
     n: int | None = None
     clusters: int | None = None
     excluded: int | None = None

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from math import isnan
 from pathlib import Path
-from statistics import fmean
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -23,7 +22,7 @@ _Path = str | os.PathLike[str]
 _LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 """What Inspect's scorers say of an answer, C, P, I and N: correct, partial, incorrect, none."""
 
-_COLUMNS = ("model", "condition", "unit", "metric", "value", "cluster", "task")
+_COLUMNS = ("model", "condition", "unit", "metric", "value", "cluster", "repeat", "task")
 
 
 class SampleTable(NamedTuple):
@@ -45,7 +44,7 @@ class SampleTable(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """One sample: where it is from, of what, its number on each metric, and its cluster and traits."""
+    """One sample: where it is from, of what, its number on each metric, its cluster and traits, and which epoch."""
 
     task: str
     model: str
@@ -53,6 +52,7 @@ class _Row(NamedTuple):
     unit: str
     values: Mapping[str, float | None]
     fields: Mapping[str, str | None]
+    epoch: int = 1
 
 
 def lm_eval_samples(
@@ -135,8 +135,8 @@ def inspect_samples(
     -------
     SampleTable
         A unit is a sample, with its task in front where there are several; a condition is what differs between the
-        arguments of a task, or the models of its roles. A metric is a scorer, or a key of its values. The mean of
-        epochs counts; C is 1, P 0.5, I and N 0, as in Inspect.
+        arguments of a task, or the models of its roles. A metric is a scorer, or a key of its values; C is 1, P
+        0.5, I and N 0, as in Inspect. Epochs are repeats.
 
     Raises
     ------
@@ -168,16 +168,10 @@ def inspect_samples(
     }
     rows: list[_Row] = []
     for (task, model, condition), file in latest.items():
-        epochs: dict[str, list[Mapping[str, float | None]]] = {}
-        fields: dict[str, Mapping[str, str | None]] = {}
         for sample in logs.read_eval_log_samples(str(file), all_samples_required=False):
             place, unit = f"{file}, sample {sample.id}", str(sample.id)
-            epochs.setdefault(unit, []).append(_numbers(sample.scores or {}, place))
-            fields[unit] = _fields(sample.metadata, cluster, traits, place)
-        for unit, each in epochs.items():
-            names = dict.fromkeys(name for values in each for name in values)
-            means = {name: _mean([values.get(name) for values in each]) for name in names}
-            rows.append(_Row(task, model, condition, unit, means, fields[unit]))
+            values, fields = _numbers(sample.scores or {}, place), _fields(sample.metadata, cluster, traits, place)
+            rows.append(_Row(task, model, condition, unit, values, fields, sample.epoch))
     return _table(rows, {}, "sample", "arguments", cluster)
 
 
@@ -257,12 +251,6 @@ def _number(value: Any, place: str) -> float | None:
         raise MetricInputError(f"{place} is {value!r:.60}; expected a number, or C, P, I or N") from None
 
 
-def _mean(values: Iterable[float | None]) -> float | None:
-    """Return the mean of the epochs in which a metric is defined."""
-    known = [value for value in values if value is not None and not isnan(value)]
-    return fmean(known) if known else None
-
-
 def _conditions(logs: Mapping[Path, tuple[str, Mapping[str, Any]]]) -> dict[Path, str | None]:
     """Return what each log's arguments have that others of its task have not; None where all are alike."""
     found: dict[Path, str | None] = {}
@@ -279,6 +267,7 @@ def _table(
     rows: Sequence[_Row], metrics: Mapping[str, dict[str, Any]], unit: str, condition: str, cluster: str | None
 ) -> SampleTable:
     tasks = list(dict.fromkeys(row.task for row in rows))
+    has_epochs = any(row.epoch > 1 for row in rows)
     several = {task: len({row.condition for row in rows if row.task == task}) > 1 for task in tasks}
     found = [
         {
@@ -288,6 +277,7 @@ def _table(
             "metric": name,
             "value": value,
             **row.fields,
+            **({"repeat": str(row.epoch)} if has_epochs else {}),
             **({} if len(tasks) == 1 else {"task": row.task}),
         }
         for row in rows

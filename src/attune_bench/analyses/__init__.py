@@ -6,6 +6,7 @@ from types import MappingProxyType
 from attune_bench.analyses.analysis import Analysis
 from attune_bench.analyses.conditions import condition_differences, rank_shifts
 from attune_bench.analyses.models import metric_correlation, win_rates
+from attune_bench.analyses.repeats import repeat_ranks, repeat_variances, repeats_worth
 from attune_bench.analyses.variance import unit_difficulty, variance_split
 
 __all__ = [
@@ -14,6 +15,9 @@ __all__ = [
     "condition_differences",
     "metric_correlation",
     "rank_shifts",
+    "repeat_ranks",
+    "repeat_variances",
+    "repeats_worth",
     "unit_difficulty",
     "variance_split",
     "win_rates",
@@ -59,6 +63,31 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             note="Method of moments on the units that every model has; models are fixed. The residual holds both error "
             "and what a unit adds for one model only: they cannot be told apart.",
             estimate="variance",
+        ),
+        "repeat_variances": Analysis(
+            function=repeat_variances,
+            title="Variance between units and between repeats",
+            note="Of each model. Interaction: what a unit adds in one repeat only, and error. The interval of repeats "
+            "supposes that what they add is normally distributed.",
+            rows_need="scores of a model that was asked several times",
+            estimate="variance",
+            by=("model",),
+        ),
+        "repeat_ranks": Analysis(
+            function=repeat_ranks,
+            title="Ranks over repeats",
+            note="Best and worst: the ranks in any combination of one repeat of each model. Same: the share of "
+            "combinations in which the rank is that of the means.",
+            rows_need="scores of at least two models in one condition, one of them asked several times",
+        ),
+        "repeats_worth": Analysis(
+            function=repeats_worth,
+            title="What repeats are worth",
+            note="Standard error of a model's mean with so many repeats of each unit, and with one repeat of so many "
+            "times as many units, which takes as many calls.",
+            rows_need="scores of a model that was asked several times",
+            by=("model",),
+            heads={"error": "error by repeats", "error_of_units": "error by units"},
         ),
         "unit_difficulty": Analysis(
             function=unit_difficulty,

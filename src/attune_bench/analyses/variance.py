@@ -3,10 +3,6 @@
 A score is the mean of its model, plus what its unit adds for every model, plus the rest. Models are fixed, units a
 sample. With one score in each cell, what a unit adds for one model only (interaction) cannot be told from error: both
 are the residual.
-
-References
-----------
-.. [1] Searle, Casella, McCulloch (1992), Variance Components, chapter 4: method of moments, two-way crossed.
 """
 
 from math import isfinite, nan
@@ -24,8 +20,7 @@ from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
 from attune_bench.stats.series import Draws, ScoreSeries
 from attune_bench.stats.summary import metrics_per_unit
 from attune_bench.undefined import null
-from attune_metrics.stats.arrays import Floats
-from attune_metrics.stats.resampling import Interval, Resamples, bootstrap
+from attune_metrics.stats.variance_parts import crossed_variances
 
 __all__ = ["SOURCES", "unit_difficulty", "variance_split"]
 
@@ -59,13 +54,8 @@ def variance_split(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> p
 
     Notes
     -----
-    For n units and k models with mean squares MSC of units, MSM of models and MSE of the residual [1]_: unit
-    (MSC - MSE) / k, model (MSM - MSE) / n, residual MSE. As models are fixed, theirs is the sum of squared differences
-    from their mean over k - 1.
-
-    References
-    ----------
-    See the module.
+    The parts are those of `attune_metrics.stats.variance_parts.crossed_variances`. As models are fixed, theirs is the
+    sum of squared differences from their mean over k - 1.
 
     Examples
     --------
@@ -93,7 +83,9 @@ def variance_split(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> p
                 rows += [(condition, metric, source, *[None] * 6, *sizes, why) for source in SOURCES]
                 continue
             with draws.warning.of_all():
-                intervals = _split(values[:, complete], draws.of(complete), chosen)
+                intervals = crossed_variances(
+                    values[:, complete], draws.of(complete), method=chosen.interval, level=chosen.level
+                )
             for place, source in enumerate(SOURCES):
                 cells, reasons = [], []
                 for interval in (intervals[place], intervals[len(SOURCES) + place]):
@@ -108,32 +100,6 @@ def variance_split(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> p
         "reason": str,
     }
     return pl.DataFrame(rows, schema=schema, orient="row")
-
-
-def _split(values: Floats, resamples: Resamples, options: AnalysisOptions) -> list[Interval]:
-    """Return the intervals of each source's variance, then of each share, from values (models, units)."""
-    models = len(values)
-    # Centred, so that sums of squares lose no digits.
-    centred = values - values.mean()
-    terms = np.vstack([centred, (centred**2).sum(axis=0), centred.sum(axis=0) ** 2])
-
-    def variances(sums: Floats, n: Floats) -> Floats:
-        of_model, squares, of_unit = sums[..., :models], sums[..., models], sums[..., models + 1]
-        mean = of_model.sum(axis=-1) ** 2 / (n * models)
-        between_models = (of_model**2).sum(axis=-1) / n - mean
-        between_units = of_unit / models - mean
-        residual = (squares - mean - between_models - between_units) / ((n - 1) * (models - 1))
-        unit = (between_units / (n - 1) - residual) / models
-        return np.stack([unit, (between_models / (models - 1) - residual) / n, residual], axis=-1)
-
-    # The same sums serve as many series as there are numbers to take from them.
-    def statistic(sums: Floats, n: Floats) -> Floats:
-        found = variances(sums[..., 0, :], n[..., 0])
-        parts = np.maximum(found, 0)
-        return np.concatenate([found, parts / parts.sum(axis=-1, keepdims=True)], axis=-1)
-
-    several = np.broadcast_to(terms, (2 * len(SOURCES), *terms.shape))
-    return bootstrap(several, resamples, statistic=statistic, method=options.interval, level=options.level)
 
 
 def unit_difficulty(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:

@@ -85,6 +85,7 @@ def sign(
         runs=held.runs,
         scores=None if hashed else _hash(table),
         filter=question,
+        repeats="-".join(str(count) for count in sorted({*table.repeat_counts[:1], *table.repeat_counts[-1:]})) or None,
         n=int((valued & kept).sum()),
         clusters=len({clusters[unit] for unit in np.flatnonzero(valued & kept).tolist()}),
         excluded=int((kept & ~valued).sum()),

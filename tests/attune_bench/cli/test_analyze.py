@@ -20,7 +20,7 @@ from attune_metrics.signature import Signature
 Make = Callable[..., Scores]
 ANALYSES = {**GENERAL, **OWN}
 # What two models in one mode do not allow.
-NO_ROWS = {"condition_differences", "rank_shifts"}
+NO_ROWS = {"condition_differences", "rank_shifts", "repeat_ranks", "repeat_variances", "repeats_worth"}
 EMPTY = {*NO_ROWS, "metric_correlation"}
 
 

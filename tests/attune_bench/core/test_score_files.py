@@ -197,7 +197,7 @@ def test_a_file_that_cannot_be_written_leaves_the_older_one(table: Scores, tmp_p
 @pytest.mark.parametrize(
     ("about", "message"),
     [
-        ({"format": 2}, r"format 2, of a later version of attune-bench"),
+        ({"format": 3}, r"format 3, of a later version of attune-bench"),
         ({"format": 1}, r"contains damaged scores"),
         ({}, r"contains damaged scores"),
     ],

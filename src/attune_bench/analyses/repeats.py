@@ -1,0 +1,236 @@
+"""Repeats: what would have come out if the models had been asked once, or more often."""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+from typing_extensions import Unpack
+
+from attune_bench.analyses.units import per_unit
+from attune_bench.score_table import REPEAT, ScoreTable
+from attune_bench.stats.comparability import check_within_conditions
+from attune_bench.stats.intervals import interval_ends
+from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
+from attune_bench.stats.ranking import direction
+from attune_bench.stats.series import Draws, Mask, ScoreSeries
+from attune_bench.stats.summary import metrics_per_unit
+from attune_bench.undefined import null
+from attune_metrics.stats.arrays import Floats, average_ranks
+from attune_metrics.stats.repeats import RepeatVariance, rank_shares, repeat_variance
+
+__all__ = ["repeat_ranks", "repeat_variances", "repeats_worth"]
+
+_NUMBERS = (1, 2, 3, 5, 10)
+
+
+def repeat_variances(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
+    """Return how the variance of each model's scores splits between units, repeats and their interaction.
+
+    Parameters
+    ----------
+    scores : ScoreTable
+        Scores with repeats.
+    **options
+        ``metrics``, ``resamples``, ``seed``, ``level``, ``unit``, ``interval``; see
+        `attune_bench.stats.options.AnalysisOptions`. The metrics are by default those of the board that have a value of
+        each unit.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``condition, metric, model, source, variance, low, high, n, repeats, clusters, reason``. ``source`` is ``unit``,
+        ``repeat`` or ``interaction``, as `attune_metrics.stats.repeats.repeat_variance` defines them, of the ``n``
+        units that have a value in every one of the ``repeats``. A model that was asked once has no row.
+
+    Raises
+    ------
+    MetricInputError
+        Where an option is unknown or out of range, or a metric has no value of each unit.
+
+    Examples
+    --------
+    >>> from attune_bench import Scores
+    >>> rows = [("m", f"u{u}", "points", str(r), float(u + r + (u * r) % 3)) for u in range(8) for r in range(2)]
+    >>> frame = pl.DataFrame(rows, schema=["model", "unit", "metric", "repeat", "value"], orient="row")
+    >>> found = repeat_variances(Scores.from_table(frame), resamples=200)
+    >>> [(row["source"], round(row["variance"], 2)) for row in found.iter_rows(named=True)]
+    [('unit', 6.21), ('repeat', 1.71), ('interaction', 0.35)]
+    """
+    rows: list[tuple[Any, ...]] = []
+    for condition, metric, model, found in _split(scores, "repeat_variances", AnalysisOptions(**options)):
+        parts = {"unit": found.unit, "repeat": found.repeat, "interaction": found.interaction}
+        for source, part in parts.items():
+            low, high, reason = interval_ends(part, part.clusters, scores)
+            named = (condition, metric, model, source)
+            rows.append((*named, null(part.estimate), low, high, found.n, found.repeats, part.clusters, reason))
+    schema: dict[str, Any] = {
+        **dict.fromkeys(("condition", "metric", "model", "source"), str),
+        **dict.fromkeys(("variance", "low", "high"), float),
+        **dict.fromkeys(("n", "repeats", "clusters"), int),
+        "reason": str,
+    }
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def repeats_worth(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
+    """Return the standard error of each model's mean with 1 to 10 repeats, and with as many calls on other units.
+
+    Parameters
+    ----------
+    scores, **options
+        As for `repeat_variances`; the metric is by default the primary one.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``condition, metric, model, repeats, error, error_of_units``: the standard error with so many repeats of each
+        unit, and with one repeat of so many times as many units, from more clusters of the same sizes, which takes as
+        many calls. Null where the parts of the variance are not defined.
+
+    Raises
+    ------
+    MetricInputError
+        As `repeat_variances`.
+
+    Examples
+    --------
+    >>> from attune_bench import Scores
+    >>> rows = [("m", f"u{u}", "points", str(r), float(u + r + (u * r) % 3)) for u in range(8) for r in range(2)]
+    >>> frame = pl.DataFrame(rows, schema=["model", "unit", "metric", "repeat", "value"], orient="row")
+    >>> found = repeats_worth(Scores.from_table(frame))
+    >>> found.select("repeats", pl.col("error", "error_of_units").round(3)).rows()[:2]
+    [(1, 1.592, 1.592), (2, 1.287, 1.458)]
+    """
+    chosen = AnalysisOptions(**options)
+    rows = [
+        (
+            condition,
+            metric,
+            model,
+            number,
+            null(found.standard_error(number)),
+            null(found.standard_error(1, units=number)),
+        )
+        for condition, metric, model, found in _split(scores, "repeats_worth", chosen, only_primary=True)
+        for number in _NUMBERS
+    ]
+    schema: dict[str, Any] = {
+        **dict.fromkeys(("condition", "metric", "model"), str),
+        "repeats": int,
+        **dict.fromkeys(("error", "error_of_units"), float),
+    }
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def repeat_ranks(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
+    """Return how often each model would have its rank if every model had been asked once.
+
+    Parameters
+    ----------
+    scores, **options
+        As for `repeat_variances`; the metric is by default the primary one, and ``seed`` chooses among combinations.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``condition, metric, model, value, rank, best, worst, same, repeats, n``: the mean over the repeats, its rank,
+        the best and the worst rank in any combination of one repeat of each model, and the share of combinations in
+        which the rank is the same, see `attune_metrics.stats.repeats.rank_shares`; on the ``n`` units that every model
+        has in every one of its ``repeats``. No row with fewer than two models, or where none was asked twice.
+
+    Raises
+    ------
+    MetricInputError
+        As `repeat_variances`, and where a metric has no better direction.
+
+    Examples
+    --------
+    >>> from attune_bench import Scores
+    >>> values = {"a": [[3.0, 5.0], [2.0, 4.0]], "b": [[2.0, 4.0], [1.0, 4.0]]}
+    >>> rows = [(model, f"u{u}", "points", str(r), value) for model, repeats in values.items()
+    ...         for r, each in enumerate(repeats) for u, value in enumerate(each)]
+    >>> frame = pl.DataFrame(rows, schema=["model", "unit", "metric", "repeat", "value"], orient="row")
+    >>> repeat_ranks(Scores.from_table(frame)).select("model", "rank", "best", "worst", "same").rows()
+    [('a', 1.0, 1, 2, 0.875), ('b', 2.0, 1, 2, 0.875)]
+    """
+    chosen = AnalysisOptions(**options)
+    grids = _Grids(scores, chosen)
+    rows: list[tuple[Any, ...]] = []
+    metrics = chosen.names(scores, [scores.primary])
+    check_within_conditions(scores, metrics)
+    for condition, groups in grids.series.by_condition().items():
+        for metric in metrics:
+            sign = direction(scores.metric(metric))
+            each = [grids.of(per_unit(scores, metric, "repeat_ranks"), group) for group in groups]
+            if len(each) < 2 or all(len(one) < 2 for one in each):
+                continue
+            common = np.logical_and.reduce([~np.isnan(one).any(axis=0) for one in each])
+            if not common.any():
+                continue
+            means = [one[:, common].mean(axis=1) for one in each]
+            values = np.array([one.mean() for one in means])
+            ranks = average_ranks(-sign * values)
+            shares = rank_shares([sign * one for one in means], seed=chosen.seed)
+            for place in np.lexsort((np.array(groups), ranks)).tolist():
+                reached = np.flatnonzero(shares[place]) + 1
+                # A tied rank is between two ranks.
+                own = shares[place, [int(np.floor(ranks[place])) - 1, int(np.ceil(ranks[place])) - 1]]
+                rows.append(
+                    (condition, metric, grids.series.groups[groups[place]][0], float(values[place]),
+                     float(ranks[place]), int(reached[0]), int(reached[-1]),
+                     float(own.sum() if ranks[place] % 1 else own[0]), len(each[place]), int(common.sum()))
+                )  # fmt: skip
+    schema: dict[str, Any] = {
+        **dict.fromkeys(("condition", "metric", "model"), str),
+        **dict.fromkeys(("value", "rank"), float),
+        **dict.fromkeys(("best", "worst"), int),
+        "same": float,
+        **dict.fromkeys(("repeats", "n"), int),
+    }
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _split(
+    scores: ScoreTable, analysis: str, options: AnalysisOptions, *, only_primary: bool = False
+) -> list[tuple[str | None, str, str, RepeatVariance]]:
+    """Return condition, metric, model and the split of each model that was asked several times."""
+    grids = _Grids(scores, options)
+    draws = Draws(grids.series, options)
+    board = [scores.primary] if only_primary else [one for one in scores.headline if one in metrics_per_unit(scores)]
+    found = []
+    for condition, groups in grids.series.by_condition().items():
+        for metric in options.names(scores, board):
+            for group in groups:
+                values = grids.of(per_unit(scores, metric, analysis), group)
+                if len(values) < 2:
+                    continue
+                complete: Mask = np.logical_and.reduce(~np.isnan(values), axis=0)
+                with draws.warning.of_all():
+                    split = repeat_variance(
+                        values[:, complete], draws.of(complete), method=options.interval, level=options.level
+                    )
+                found.append((condition, metric, grids.series.groups[group][0], split))
+    return found
+
+
+class _Grids:
+    """The values of a model's repeats, in the order of the units of `series`."""
+
+    def __init__(self, scores: ScoreTable, options: AnalysisOptions) -> None:
+        options.draws_clusters(scores)  # refuses what is neither unit nor cluster, as every analysis does
+        self.series = ScoreSeries(scores)
+        self._repeats = scores.repeats
+        self._places = {unit: place for place, unit in enumerate(self.series.units)}
+
+    def of(self, metric: str, group: int) -> Floats:
+        """Return the values (repeats, units) of a metric; one row of the means where there are no repeats."""
+        if self._repeats is None:
+            means: Floats = self.series.values(metric)[group]
+            return means
+        model, condition = self.series.groups[group]
+        rows = self._repeats.filter(pl.col("model") == model, pl.col("condition").eq_missing(condition))
+        names = {name: place for place, name in enumerate(rows[REPEAT].unique().sort())}
+        found = np.full((len(names), len(self.series.units)), np.nan)
+        for repeat, unit, value in rows.select(REPEAT, "unit", pl.col(metric).cast(pl.Float64)).iter_rows():
+            found[names[repeat], self._places[unit]] = np.nan if value is None else value
+        return found
