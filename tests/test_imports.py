@@ -78,7 +78,10 @@ def test_importing_loads_the_package_alone(imported: tuple[str, set[str], list[s
 
 
 # Everybody installs these; what is large or rarely needed is an extra.
-BASE = {"click", "httpx2", "huggingface_hub", "numpy", "polars", "pydantic", "rich", "scipy", "typing-extensions"}
+BASE = {
+    *("click", "httpx2", "huggingface_hub", "numpy", "polars", "pydantic", "pyyaml", "rich", "scipy"),
+    "typing-extensions",
+}
 
 
 def test_base_dependencies() -> None:

@@ -7,6 +7,7 @@ from typing import Any, Protocol, TypeVar
 
 from attune_data.issues import Issue, count_severities
 from attune_data.matching import NO_ANSWER
+from attune_data.record import says_generated
 from attune_data.text import grid, plural, printable, shortened, wrapped
 
 __all__ = ["describe", "description", "description_text", "grouped"]
@@ -92,7 +93,7 @@ def description(
     issues = count_severities(collection.found)
     return {
         **sizes(collection),
-        "synthetic": sum(bool(getattr(record, "synthetic", False)) for record in collection),
+        "synthetic": sum(says_generated(getattr(record, "synthetic", None)) for record in collection),
         "traits": {
             trait: {name: sizes(part) for name, part in values.items()} for trait, values in (traits or {}).items()
         },

@@ -30,6 +30,7 @@ __all__ = [
     "canonical",
     "is_null",
     "same_content",
+    "says_generated",
 ]
 
 T = TypeVar("T")
@@ -106,6 +107,19 @@ class Record(BaseModel):
 def canonical(value: object) -> bytes:
     """Return a JSON value as bytes in its one form: keys sorted, no blanks."""
     return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
+
+
+def says_generated(value: object) -> bool:
+    """Tell whether what a record says under ``synthetic`` is that it was generated: true, or what from with its seed.
+
+    Of anything else, such as a text, nobody knows; the licence of its benchmark then counts.
+
+    Examples
+    --------
+    >>> says_generated(True), says_generated({"arc": "estranged-father", "seed": 1}), says_generated("no")
+    (True, True, False)
+    """
+    return value is True or (isinstance(value, Mapping) and "seed" in value)
 
 
 def same_content(first: Any, second: Any) -> bool:

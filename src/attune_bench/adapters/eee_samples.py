@@ -22,7 +22,7 @@ from attune_bench.scoring import check_records
 from attune_bench.stats.summary import metrics_per_unit
 from attune_data.collection import Collection
 from attune_data.kind import Kind, Messages
-from attune_data.licences import permitted
+from attune_data.licences import canary, permitted
 from attune_data.references import resolve
 from attune_metrics.errors import MetricInputError
 from attune_metrics.metric import Metric
@@ -74,24 +74,33 @@ class Samples:
         benchmark = _benchmark(table, data)
         self._made: Kind[Any, Any] = resolve(benchmark.results)
         self._given: Kind[Any, Any] | None = resolve(benchmark.data)
-        # Of equals the first counts, as in scoring.
-        self._units = {record.id: record for record in reversed(data or ())}
+        self._units = {record.id: record for record in data or ()}
         check_records(benchmark, "results", results, benchmark.results)
         _check_hash(self._made, table.provenance.runs, results)
         if data is not None and self._given is not None:
             check_records(benchmark, "data", data, benchmark.data)
+            _check_unique(len(data), self._units, self._given.noun)
             # Benchmarks of the library hash the units that were scored, others all data.
             scored = [self._units[unit] for unit in table.units["unit"] if unit in self._units]
             _check_hash(self._given, table.provenance.data, scored, data)
         row = resolve(benchmark.row)
-        self._results = {row(result): result for result in reversed(results)}
+        self._results = {row(result): result for result in results}
+        _check_unique(len(results), self._results, self._made.noun)
         self._check_rows()
         # Results that hold all there is are data.
         chosen, sources = permitted(results, licence, needs_licence=data is None)
         if data is not None:
             sources += permitted(data, licence, needs_licence=True)[1]
         credit = dict.fromkeys(f"{one.name}, {one.licence.title}: {one.attribution}" for one in sources)
-        self._terms = as_texts({"samples_licence": chosen.id, "samples_attribution": "; ".join(credit)})
+        given = results if data is None else data
+        self._terms = as_texts(
+            {
+                "samples_licence": chosen.id,
+                "samples_attribution": "; ".join(credit),
+                "samples_request": given.kind.request if sources else None,
+                "samples_canary": "; ".join(canary(given).texts),
+            }
+        )
         self._about = {row["unit"]: row for row in table.units.iter_rows(named=True)}
 
     def _check_rows(self) -> None:
@@ -232,6 +241,12 @@ def _benchmark(table: ScoreTable, data: object) -> Benchmark:
     if benchmark.data is not None and data is None:
         raise MetricInputError(f"{benchmark.title} scores results against data, and its samples need both")
     return benchmark
+
+
+def _check_unique(records: int, found: Mapping[Any, Any], noun: str) -> None:
+    """Raise a MetricInputError where two records are of one thing: which of them was scored cannot be told."""
+    if len(found) < records:
+        raise MetricInputError(f"two {noun}s are of the same thing; give the one that was scored")
 
 
 def _check_hash(kind: Kind[Any, Any], recorded: str | None, *candidates: Any) -> None:

@@ -62,7 +62,8 @@ def complete_by(interactions: dict[Role, Any]) -> Complete:
     Returns
     -------
     callable
-        Raises `CallFailedError` where there is no answer, `IncompleteAnswerError` where it was cut off.
+        Raises `CallFailedError` where there is no answer, or the model's was cut off: asked for again, its first half
+        would stay in the trace that is trained on. Of another role that is an `IncompleteAnswerError`.
     """
     last: dict[Role, tuple[Message, ...]] = {}
 
@@ -78,7 +79,8 @@ def complete_by(interactions: dict[Role, Any]) -> Complete:
             why = f"{error.type}: {error.message}" if error else interaction.trace.stop_condition
             raise CallFailedError(f"{call.id}: no answer of the {call.role}: {why}")
         if interaction.trace.calls[-1].finish_reason == "length":
-            raise IncompleteAnswerError(f"{call.id}: the answer of the {call.role} was cut off")
+            error_of = CallFailedError if call.role == "model" else IncompleteAnswerError
+            raise error_of(f"{call.id}: the answer of the {call.role} was cut off")
         return segment.messages[-1].content or ""
 
     return complete

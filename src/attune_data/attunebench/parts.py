@@ -22,6 +22,7 @@ from attune_data.record import (
     Text,
     Total,
     Winner,
+    says_generated,
 )
 
 __all__ = [
@@ -264,4 +265,4 @@ class ConversationData(Record):
     @property
     def synthetic(self) -> bool:
         """Whether the record says of itself that it was generated (``metadata.synthetic``)."""
-        return bool((self.metadata.model_extra or {}).get("synthetic"))
+        return says_generated((self.metadata.model_extra or {}).get("synthetic"))

@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar, Literal, cast, get_args
 
 from pydantic import Field, Strict
 
-from attune_data.record import Integer, Items, Level, NullAs, Number, SnakeCaseRecord, Text
+from attune_data.record import Integer, Items, Level, NullAs, Number, SnakeCaseRecord, Text, says_generated
 from attune_data.text import plural, printable
 
 __all__ = [
@@ -159,7 +159,7 @@ class Scenario(SnakeCaseRecord):
     @property
     def synthetic(self) -> bool:
         """Whether the record says of itself that it was made up for this library (``synthetic``)."""
-        return bool((self.model_extra or {}).get("synthetic"))
+        return says_generated((self.model_extra or {}).get("synthetic"))
 
     @property
     def split_of_id(self) -> str | None:
@@ -281,7 +281,7 @@ class Episode(SnakeCaseRecord):
     @property
     def synthetic(self) -> bool:
         """Whether the record says of itself that it was generated (``synthetic``)."""
-        return bool((self.model_extra or {}).get("synthetic"))
+        return says_generated((self.model_extra or {}).get("synthetic"))
 
     def __repr__(self) -> str:
         """Return one line; `model_dump` gives every field."""

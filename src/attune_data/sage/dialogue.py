@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from attune_data.record import Integer, Items, Level, NullAs, SnakeCaseRecord, Text
+from attune_data.record import Integer, Items, Level, NullAs, SnakeCaseRecord, Text, says_generated
 from attune_data.text import plural, printable
 
 __all__ = ["FAILURE", "SUCCESS", "Planning", "SageDialogue", "SageMessage", "emotion_state"]
@@ -87,7 +87,7 @@ class SageDialogue(SnakeCaseRecord):
     @property
     def synthetic(self) -> bool:
         """Whether the record says of itself that it was generated (``synthetic``)."""
-        return bool((self.model_extra or {}).get("synthetic"))
+        return says_generated((self.model_extra or {}).get("synthetic"))
 
     def __repr__(self) -> str:
         """Return one line; `model_dump` gives every field."""

@@ -57,6 +57,17 @@ def test_other_records_than_those_scored_are_refused() -> None:
         case._replace(scores=part).samples()
 
 
+def test_two_records_of_one_thing_are_refused() -> None:
+    case = case_of("attunebench")
+    assert case.data is not None
+    twice = type(case.results)([*case.results, case.results[0]])
+    with pytest.raises(MetricInputError, match="two runs are of the same thing; give the one that was scored"):
+        case._replace(results=twice, scores=score(case.data, twice)).samples()
+    twice = type(case.data)([*case.data, case.data[0]])
+    with pytest.raises(MetricInputError, match="two conversations are of the same thing"):
+        case._replace(data=twice).samples()
+
+
 def changed(case: Case, *, data: Json | None = None, results: Json | None = None) -> Case:
     """Return a case whose first record of one side has other fields, scored again."""
     kinds = [type(side) for side in (case.data, case.results)]
@@ -105,6 +116,12 @@ REFUSED: Mapping[str, tuple[str, Json, str, str]] = {
         {"results": NOT_SAID},
         "cc0-1.0",
         "it is taken to be of SAGE, which is under mit",
+    ),
+    "data that say they were not generated": (
+        "eibench",
+        {"data": {"licence": None, "synthetic": "no"}},
+        "cc-by-4.0",
+        "it is taken to be of EIBench, which is under cc-by-nc-4.0",
     ),
     "a licence that there is not": ("sage", {}, "free", 'unknown licence "free"'),
 }

@@ -35,7 +35,11 @@ def played(folder: Path) -> list[Json]:
 
 def test_its_episodes_are_those_of_a_run(verifiers: Shell, tmp_path: Path) -> None:
     commands, read = blocks_of("verifiers.md")
-    with ModelServer(answer=talk) as server:
+
+    def with_white_space(body: Json) -> str:
+        return talk(body) + ("\n" if body["model"] == "vendor/model" else "")
+
+    with ModelServer(answer=with_white_space) as server:
         run_block(commands, verifiers, tmp_path, server=server.url)
         asked = ["run", "local", "vendor/model", "demo", "--benchmark=eibench", "--simulator-model=vendor/person"]
         output = str(tmp_path / "runs")
@@ -51,13 +55,16 @@ def test_its_episodes_are_those_of_a_run(verifiers: Shell, tmp_path: Path) -> No
         expected = of_run.pop(name)
         own = model["info"]["episode"]
         assert (own["temperature"], own["answer_format"]) == (0.7, "free")
-        for field in ("history", "ended_by", "final_anger", "final_trust", "stop_reason"):
-            assert own.get(field) == json.loads(expected.to_json()).get(field), field
-        assert model["info"]["turn_rewards"] == turn_rewards(expected)
+        for field in ("history", "ended_by", "final_anger", "final_trust", "prompt_hash", "scenario_hash"):
+            assert own[field] == json.loads(expected.to_json())[field], field
+        said_aloud = [node for node in model["nodes"] if node["sampled"]]
+        assert model["info"]["turn_rewards"] == turn_rewards(expected, turns=len(said_aloud))
         assert model["rewards"]["outcome"]["score"] == episode_outcome(scenarios[name], expected)
         rewards.append(model["rewards"]["outcome"]["score"])
-        # The model has one conversation, the simulator one for each judgement.
-        assert sum(node.get("parent") is None for node in model["nodes"]) == 1
+        # The model has one conversation, in its own words: what ends in white space would else begin another.
+        parents = [node.get("parent") for node in model["nodes"]]
+        assert sorted(parents[1:]) == [*range(len(parents) - 1)]
+        assert all(node["message"]["content"].endswith("\n") for node in said_aloud)
     assert of_run == {}
     assert len(set(rewards)) > 10
     numbers = re.compile("^vendor/model .*[0-9].*", re.MULTILINE)
@@ -66,13 +73,14 @@ def test_its_episodes_are_those_of_a_run(verifiers: Shell, tmp_path: Path) -> No
 
 
 def test_what_it_refuses_and_what_fails(verifiers: Shell, tmp_path: Path) -> None:
-    start = "vf-eval attune-eibench --model vendor/model --client.api-key-var LOOP_API_KEY --push False"
+    start = "vf-eval attune-eibench --model vendor/model --client.api-key-var MODEL_API_KEY --push False"
     person = "--env.simulator.model vendor/person"
-    keys = {"LOOP_API_KEY": "secret-of-loop"}
+    keys = {"MODEL_API_KEY": "secret-of-loop"}
     for options, words in {
         "": "name the model that plays the people: --env.simulator.model",
         f"{person} --env.taskset.split test": "the test split is for evaluation",
         f"{person} --env.taskset.source nowhere": "no such file or folder: nowhere",
+        f"{person} --env.max-rounds 0": "greater than or equal to 1",
     }.items():
         printed = verifiers(f"! {start} {options} --output-dir refused 2>&1", tmp_path, **keys)
         assert words in " ".join(printed.split())
@@ -82,13 +90,15 @@ def test_what_it_refuses_and_what_fails(verifiers: Shell, tmp_path: Path) -> Non
 
     with ModelServer(cut_off, answer=talk) as server:
         verifiers(
-            f"{start} {person} --client.base-url {server.url} -n 2 --output-dir failed || true",
+            f"{start} {person} --client.base-url {server.url} -n 2 --output-dir failed",
             tmp_path,
             **keys,
         )
-    for episode in played(tmp_path / "failed"):
+    episodes = played(tmp_path / "failed")
+    assert len(episodes) == 2
+    for episode in episodes:
         assert not episode["ok"]
-        assert "cut off twice" in episode["errors"][0]["message"]
+        assert "reply-1: the answer of the model was cut off" in episode["errors"][0]["message"]
         assert not any(trace["rewards"] for trace in episode["traces"])
     for path in tmp_path.rglob("*"):
-        assert not path.is_file() or keys["LOOP_API_KEY"] not in path.read_text(encoding="utf-8", errors="replace")
+        assert not path.is_file() or keys["MODEL_API_KEY"] not in path.read_text(encoding="utf-8", errors="replace")

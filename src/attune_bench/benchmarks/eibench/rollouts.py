@@ -70,8 +70,15 @@ def episode_outcome(scenario: Scenario, episode: Episode) -> float:
     return anchor_reward(anger, trust, *_state(episode.final_anger, episode.final_trust), rule="directed")
 
 
-def turn_rewards(episode: Episode) -> list[float]:
+def turn_rewards(episode: Episode, *, turns: int) -> list[float]:
     """Return the process reward of each of the model's turns: what the next judgement changed, 0 without one.
+
+    Parameters
+    ----------
+    episode : Episode
+        What was played.
+    turns : int
+        How many turns the model had: one more than its utterances where nothing was said aloud in the last.
 
     Returns
     -------
@@ -89,7 +96,7 @@ def turn_rewards(episode: Episode) -> list[float]:
             changes[-1] = (now[0] - before[0], now[1] - before[1])
         before = now
     found: list[float] = process_rewards([anger for anger, _ in changes], [trust for _, trust in changes]).tolist()
-    return found
+    return [*found, *[0.0] * (turns - len(found))]
 
 
 def _state(anger: int | None, trust: int | None) -> tuple[int, int]:
@@ -173,10 +180,8 @@ class EpisodeRollout:
             "env_mask": [[int(turn >= 0) for turn in one.turns] for one in played],
             "token_turns": [one.turns for one in played],
             "outcome": [episode_outcome(*pair) for pair in zip(scenarios, episodes, strict=True)],
-            # A last turn in which nothing was said aloud is no utterance, and nobody judged it.
             "turn_rewards": [
-                [*(rewards := turn_rewards(episode)), *[0.0] * (one.said - len(rewards))]
-                for one, episode in zip(played, episodes, strict=True)
+                turn_rewards(episode, turns=one.said) for one, episode in zip(played, episodes, strict=True)
             ],
         }
 

@@ -1,4 +1,4 @@
-"""EIBench as an environment of verifiers: a model talks with simulated people; docs/training.md has commands."""
+"""EIBench as an environment of verifiers: a model talks with simulated people; docs/verifiers.md has commands."""
 
 import json
 from collections.abc import Iterator
@@ -6,12 +6,15 @@ from functools import cached_property
 from typing import Any, Literal
 
 import verifiers.v1 as vf  # type: ignore[import-not-found]  # it is an extra
+from pydantic import Field
 from verifiers.v1.runtimes import SubprocessConfig  # type: ignore[import-not-found]
 
-from attune_bench.adapters.verifiers import complete_by
+from attune_bench.adapters.verifiers import TurnHarness, complete_by
 from attune_bench.benchmarks.eibench.flow import run_episode
 from attune_bench.benchmarks.eibench.rollouts import episode_outcome, training_scenarios, turn_rewards
 from attune_bench.benchmarks.eibench.settings import MAX_TOKENS, TEMPERATURE, EIBenchSettings, Language
+from attune_bench.benchmarks.eibench.task import TASK
+from attune_bench.runner.task import Source
 from attune_data import Episode, Scenario
 
 __all__ = ["EpisodeConfig", "EpisodeEnv", "ScenarioConfig", "ScenarioTaskset"]
@@ -52,7 +55,7 @@ class EpisodeConfig(vf.EnvConfig):  # type: ignore[misc]
     simulator: vf.AgentConfig = vf.AgentConfig(
         runtime=SubprocessConfig(), sampling=vf.SamplingConfig(temperature=TEMPERATURE, max_tokens=MAX_TOKENS)
     )
-    max_rounds: int = 8
+    max_rounds: int = Field(8, ge=1)
     judge_all: bool = False
     language: Language | None = None
 
@@ -70,13 +73,16 @@ class EpisodeEnv(vf.Env[EpisodeConfig]):  # type: ignore[misc]
     """
 
     def __init__(self, config: EpisodeConfig) -> None:
-        if config.simulator.model is None:
+        if not config.simulator.model:
             raise ValueError("name the model that plays the people: --env.simulator.model")
         super().__init__(config)
 
     async def setup(self, agents: Any) -> None:
-        """Keep the words of the people out of training."""
+        """Keep the words of the people out of training; refuse harnesses that would ask otherwise."""
         agents.simulator.trainable = False
+        for agent in (agents.model, agents.simulator):
+            if not isinstance(agent.harness, TurnHarness):
+                raise ValueError(f"harness {agent.harness.config.id} cannot play: leave out --env.<role>.harness.id")
 
     async def run(self, task: Any, agents: Any) -> None:
         """Play an episode."""
@@ -89,13 +95,15 @@ class EpisodeEnv(vf.Env[EpisodeConfig]):  # type: ignore[misc]
             language=self.config.language,
             temperature=of_model.sampling.temperature,
             simulator_temperature=of_simulator.sampling.temperature,
+            max_tokens=of_model.sampling.max_tokens or MAX_TOKENS,
             answer_format="free",
         )
+        scenario = self.taskset.scenarios[task.data.id]
         async with agents.model.interaction(task) as model, agents.simulator.interaction(task) as simulator:
             complete = complete_by({"model": model, "simulator": simulator})
-            episode = await run_episode(self.taskset.scenarios[task.data.id], complete, settings)
-            if episode.ended_by == "error":
-                raise ValueError(f"the model's reply was cut off twice: {episode.error}")
+            episode = await run_episode(scenario, complete, settings)
+            source = Source(dict.fromkeys(settings.decoding, "verifiers"), None)
+            episode = episode.model_copy(update=dict(TASK.fields(scenario, settings, source)))
             model.trace.info["episode"] = json.loads(episode.to_json())
 
     async def finalize(self, task: Any, episode: Any) -> None:
@@ -103,6 +111,6 @@ class EpisodeEnv(vf.Env[EpisodeConfig]):  # type: ignore[misc]
         for trace in episode.traces:
             if "episode" in trace.info:
                 played = Episode.model_validate(trace.info["episode"])
-                trace.info["turn_rewards"] = turn_rewards(played)
+                trace.info["turn_rewards"] = turn_rewards(played, turns=trace.num_turns)
                 trace.record_reward("outcome", episode_outcome(self.taskset.scenarios[task.data.id], played))
                 trace.record_metrics({"anger": played.final_anger, "trust": played.final_trust})

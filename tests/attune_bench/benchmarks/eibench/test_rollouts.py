@@ -143,7 +143,8 @@ def test_a_turn_in_which_nothing_is_said_aloud_has_no_reward(scenarios: list[Sce
 def test_recorded_episodes_have_a_reward_for_each_turn() -> None:
     for episode in load_episodes("demo"):
         by_model = sum(utterance.role == "defender" for utterance in episode.history)
-        assert len(turn_rewards(episode)) == by_model
+        assert len(turn_rewards(episode, turns=by_model)) == by_model
+        assert turn_rewards(episode, turns=by_model + 1) == [*turn_rewards(episode, turns=by_model), 0.0]
 
 
 def test_credit_is_on_the_tokens_of_its_turn() -> None:
