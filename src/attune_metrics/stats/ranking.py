@@ -1,19 +1,16 @@
-"""Models against each other: their ranks, their win rates, their strengths.
+"""Models against each other: their ranks and their win rates.
 
 Conventions
 -----------
 A row has the scores of one model, all rows for the same units in the same order; nan is a unit without a score. Rank
-1 and the highest strength are the best, for the highest scores: give the negative of an error.
+1 is the best, for the highest scores: give the negative of an error.
 
 Statistics
 ----------
 - Ranks of models by mean score, with bootstrap intervals.
 - Win rates: share of units on which one model scores higher than another.
-- Bradley-Terry strengths from wins [1]_.
 
-References
-----------
-.. [1] Bradley, Terry (1952), Rank analysis of incomplete block designs I, Biometrika 39, 324-345.
+Strengths from wins are in `attune_metrics.stats.bradley_terry`.
 """
 
 from dataclasses import dataclass
@@ -36,7 +33,6 @@ from attune_metrics.stats.sums import as_terms, cluster_sums
 
 __all__ = [
     "WinRates",
-    "bradley_terry",
     "rank_intervals",
     "win_rates",
 ]
@@ -165,89 +161,3 @@ def rank_intervals(
         )
         for model in range(len(rows))
     ]  # fmt: skip
-
-
-def bradley_terry(wins: ArrayLike) -> Floats:
-    """Bradley-Terry strengths: the most likely ones where i beats j with ``1 / (1 + exp(strength[j] - strength[i]))``.
-
-    Parameters
-    ----------
-    wins : array_like, shape (items, items)
-        ``wins[i, j]`` is how often i beat j, a tie being half a win for each; the diagonal is not used.
-
-    Returns
-    -------
-    array, shape (items,)
-        Log strengths, higher is better, with mean 0: only their differences mean something. All nan, with
-        `UndefinedMetricWarning` and the reason, if no finite strengths fit best, that is, if some items never lost to
-        the others, or were never compared with them [1]_.
-
-    Raises
-    ------
-    MetricInputError
-        If `wins` is not square, or a number of wins is negative, infinite or missing.
-    ArithmeticError
-        If the steps below do not end.
-
-    Notes
-    -----
-    Newton's method, each step d shortened to ``log(1 + r) / r`` of itself, r being ``max(d) - min(d)``: so it never
-    overshoots [2]_. It ends when no strength moves by 1e-10.
-
-    References
-    ----------
-    .. [1] Ford (1957), Solution of a ranking problem from binary comparisons, Am. Math. Mon. 64, 28-33.
-    .. [2] Sun, Tran-Dinh (2019), Generalized self-concordant functions, Math. Program. 178, 145-213.
-
-    Examples
-    --------
-    >>> bradley_terry([[0, 3], [1, 0]]).round(4).tolist()  # The difference is log(3).
-    [0.5493, -0.5493]
-    """
-    won = _check_wins(wins)
-    k = len(won)
-    if reason := _why_unbounded(won):
-        warn_undefined("bradley_terry", reason)
-        return np.full(k, np.nan)
-    strengths: Floats = np.zeros(k)
-    if k < 2:
-        return strengths
-    for _ in range(1000):
-        beats = np.exp(-np.logaddexp(0, strengths - strengths[:, np.newaxis]))
-        gradient = (won * beats.T - won.T * beats).sum(axis=1)
-        weight = (won + won.T) * beats * beats.T
-        # Minus the Hessian, made regular: the constant vector, along which nothing changes, is added.
-        curvature = np.diag(weight.sum(axis=1)) - weight + weight.mean()
-        step = np.linalg.solve(curvature, gradient)
-        if (spread := np.ptp(step)) > 0:
-            step *= np.log1p(spread) / spread
-        strengths += step - step.mean()
-        if (np.abs(step) < 1e-10).all():
-            return strengths
-    raise ArithmeticError("bradley_terry did not converge in 1000 steps")
-
-
-def _check_wins(wins: ArrayLike) -> Floats:
-    won = check_array(wins, "wins", "items", "items")
-    if won.shape[0] != won.shape[1]:
-        raise MetricInputError(f"wins has shape {won.shape}; expected one row and one column for each item")
-    np.fill_diagonal(won, 0)
-    if wrong := np.argwhere(~np.isfinite(won) | (won < 0)).tolist():
-        row, column = wrong[0]
-        raise MetricInputError(f"wins[{row}, {column}] is {won[row, column]:g}; expected a count from 0")
-    return won
-
-
-def _why_unbounded(won: Floats) -> str | None:
-    # Finite strengths exist where every item beats every other through a chain of wins.
-    k = len(won)
-    chain = np.eye(k, dtype=bool) | (won > 0)
-    for middle in range(k):
-        chain |= chain[:, middle, np.newaxis] & chain[middle]
-    if chain.all():
-        return None
-    # An item that reaches all that reach it belongs to a group that nobody outside ever beat.
-    top = next(item for item in range(k) if chain[item][chain[:, item]].all())
-    group = chain[top] & chain[:, top]
-    others = "were never compared with" if not won[np.ix_(group, ~group)].any() else "never lost to"
-    return f"items {np.flatnonzero(group).tolist()} {others} the others"

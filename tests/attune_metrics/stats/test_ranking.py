@@ -1,28 +1,23 @@
-"""Models against each other: ranks with intervals, win rates, Bradley-Terry strengths."""
+"""Models against each other: ranks with intervals, win rates."""
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import isnan, log, nan
+from math import isnan, nan
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from attune_metrics import MetricInputError, UndefinedMetricWarning
-from attune_metrics.stats.ranking import bradley_terry, rank_intervals, win_rates
+from attune_metrics.stats.ranking import rank_intervals, win_rates
 from attune_metrics.stats.resampling import Resamples, draw_resamples
 
 quick = settings(deadline=None)
 scores = st.integers(1, 8).flatmap(
     lambda n: st.lists(st.lists(st.none() | st.integers(0, 4), min_size=n, max_size=n), min_size=1, max_size=4)
 )
-
-# Citations among four journals of statistics, 1987-89: a row cites a column. Stigler (1994), Stat. Sci. 9, 94-108;
-# Agresti, Categorical Data Analysis, 2nd ed., table 10.10. To be cited is a win over the journal that cites.
-JOURNALS = [[0, 33, 320, 284], [730, 0, 813, 276], [498, 68, 0, 325], [221, 17, 142, 0]]
 
 
 def reference_win_rate(one: Sequence[int | None], other: Sequence[int | None]) -> Fraction | None:
@@ -146,85 +141,3 @@ def test_ranks_of_malformed_scores() -> None:
     with pytest.raises(MetricInputError, match="level 95"):
         rank_intervals([[1, 2, 3]], resamples, level=95)
     assert rank_intervals(np.empty((0, 3)), resamples) == []
-
-
-# Bradley-Terry.
-
-
-def probabilities(strengths: NDArray[np.float64]) -> NDArray[np.float64]:
-    return 1 / (1 + np.exp(strengths - strengths[:, np.newaxis]))
-
-
-def test_journals() -> None:
-    # Published to five digits: BradleyTerry2 1.1 for R, data set `citations`; choix 0.4.1 gives the same to ten:
-    # 0, -2.9490724968, -0.4795697698, 0.2689540558.
-    strengths = bradley_terry(np.array(JOURNALS).T)
-    assert strengths - strengths[0] == pytest.approx([0, -2.94907, -0.47957, 0.26895], abs=5e-6)
-    assert strengths - strengths[0] == pytest.approx([0, -2.9490724968, -0.4795697698, 0.2689540558], abs=5e-10)
-    assert strengths.sum() == pytest.approx(0, abs=1e-12)
-
-
-def test_two_items_are_the_log_odds() -> None:
-    assert bradley_terry([[0, 3], [1, 0]]) == pytest.approx([log(3) / 2, -log(3) / 2], abs=1e-12)
-    assert bradley_terry([[nan, 1e15], [1.0, 99.0]]) == pytest.approx([log(1e15) / 2, -log(1e15) / 2], rel=1e-12)
-    assert bradley_terry([[0, 0.5], [0.5, 0]]).tolist() == [0, 0]
-    assert bradley_terry([[7]]).tolist() == [0]
-    assert bradley_terry(np.empty((0, 0))).tolist() == []
-
-
-def test_a_chain_of_neighbours() -> None:
-    # Only neighbours meet, each with odds of a million: every step down the chain is log(1e6), 40 steps overflow exp.
-    k = 60
-    wins: NDArray[np.float64] = np.diag(np.full(k - 1, 1e6), 1) + np.diag(np.ones(k - 1), -1)
-    assert -np.diff(bradley_terry(wins)) == pytest.approx(np.full(k - 1, log(1e6)), rel=1e-9)
-
-
-@given(st.integers(2, 6), st.integers(0, 2**32 - 1), st.sampled_from([3, 50, 10**6]))
-@quick
-def test_expected_wins_are_the_wins(k: int, seed: int, most: int) -> None:
-    # What makes strengths the most likely ones: everybody is expected to win as often as it did.
-    wins = np.random.default_rng(seed).integers(1, most, size=(k, k)).astype(float)
-    np.fill_diagonal(wins, 0)
-    strengths = bradley_terry(wins)
-    expected = ((wins + wins.T) * probabilities(strengths)).sum(axis=1)
-    assert expected == pytest.approx(wins.sum(axis=1), rel=1e-9)
-    # Names of items and the number of times that all is played do not matter; losses for wins turn the order.
-    assert bradley_terry(np.flip(wins))[::-1] == pytest.approx(strengths, abs=1e-9)
-    assert bradley_terry(wins * 7) == pytest.approx(strengths, abs=1e-9)
-    assert bradley_terry(wins.T) == pytest.approx(-strengths, abs=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("wins", "reason"),
-    [
-        ([[0, 3], [0, 0]], r"items \[0\] never lost to the others"),
-        ([[0, 0], [3, 0]], r"items \[1\] never lost to the others"),
-        ([[0, 0], [0, 0]], r"items \[0\] were never compared with the others"),
-        ([[0, 1, 2, 0], [1, 0, 0, 1], [0, 0, 0, 1], [0, 0, 1, 0]], r"items \[0, 1\] never lost to the others"),
-        ([[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]], r"items \[0, 1\] were never compared with"),
-    ],
-)
-def test_no_finite_strengths(wins: Any, reason: str) -> None:
-    with pytest.warns(UndefinedMetricWarning, match=f"^undefined: bradley_terry; {reason}"):
-        assert np.isnan(bradley_terry(wins)).all()
-
-
-@pytest.mark.parametrize(
-    ("wins", "message"),
-    [
-        ([[0, 1, 2], [1, 0, 2]], r"wins has shape \(2, 3\); expected one row and one column for each item"),
-        ([[0, -1], [1, 0]], r"wins\[0, 1\] is -1; expected a count from 0"),
-        ([[0, 1], [nan, 0]], r"wins\[1, 0\] is nan; expected a count from 0"),
-        ([[0, float("inf")], [1, 0]], r"wins\[0, 1\] is inf"),
-        ([1, 2], r"wins has shape \(2,\); expected \(items, items\)"),
-    ],
-)
-def test_malformed_wins(wins: Any, message: str) -> None:
-    with pytest.raises(MetricInputError, match=message):
-        bradley_terry(wins)
-
-
-def test_the_wins_given_are_not_changed() -> None:
-    wins = np.array([[5.0, 1], [2, 5]])
-    bradley_terry(wins)
-    assert wins.tolist() == [[5, 1], [2, 5]]
