@@ -19,6 +19,7 @@ from attune_bench.stats.comparability import allow_mixed
 from attune_bench.stats.comparison import compare, compare_all
 from attune_bench.stats.options import AnalysisKeywords, SamplingKeywords
 from attune_bench.stats.ranking import rank
+from attune_bench.stats.ratings import ratings
 from attune_bench.stats.signing import sign
 from attune_bench.stats.subgroups import by
 from attune_bench.stats.summary import summary
@@ -270,6 +271,10 @@ class Scores(ScoreTable):
     def rank(self, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
         """Return the rank of every model with its interval; see `attune_bench.stats.ranking.rank`."""
         return rank(self, **options)
+
+    def ratings(self, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
+        """Return the Bradley-Terry strength of every model; see `attune_bench.stats.ratings.ratings`."""
+        return ratings(self, **options)
 
     def report(
         self,

@@ -8,6 +8,7 @@ from attune_bench.analyses.conditions import condition_differences, rank_shifts
 from attune_bench.analyses.models import metric_correlation, win_rates
 from attune_bench.analyses.repeats import repeat_ranks, repeat_variances, repeats_worth
 from attune_bench.analyses.variance import unit_difficulty, variance_split
+from attune_bench.stats.ratings import ratings
 
 __all__ = [
     "ANALYSES",
@@ -15,6 +16,7 @@ __all__ = [
     "condition_differences",
     "metric_correlation",
     "rank_shifts",
+    "ratings",
     "repeat_ranks",
     "repeat_variances",
     "repeats_worth",
@@ -56,6 +58,15 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             note="Rate: the share of units on which A is better than B, ties half.",
             rows_need="scores of at least two models in one condition",
             estimate="rate",
+        ),
+        "ratings": Analysis(
+            function=ratings,
+            title="Ratings",
+            note="Strength: Bradley-Terry, in log odds; 0 is the mean of the group. On each unit the better of two "
+            "models wins, a tie is half a win for each. Only models of one group are compared.",
+            rows_need="scores of at least two models in one condition",
+            estimate="strength",
+            signed=("strength",),
         ),
         "variance_split": Analysis(
             function=variance_split,

@@ -10,7 +10,6 @@ import numpy as np
 import polars as pl
 from typing_extensions import Unpack
 
-from attune_bench.analyses.units import per_unit
 from attune_bench.group_settings import kind_of_group
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.comparability import check_within_conditions
@@ -18,6 +17,7 @@ from attune_bench.stats.intervals import distribution_ends, interval_ends
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
 from attune_bench.stats.ranking import direction
 from attune_bench.stats.series import Draws, ScoreSeries
+from attune_bench.stats.units import per_unit
 from attune_bench.undefined import null
 from attune_metrics.stats.correlation import spearman_rho_rows
 from attune_metrics.stats.resampling import bootstrap, bootstrap_distribution

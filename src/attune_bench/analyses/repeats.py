@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 from typing_extensions import Unpack
 
-from attune_bench.analyses.units import per_unit
+from attune_bench.stats.units import per_unit
 from attune_bench.score_table import REPEAT, ScoreTable
 from attune_bench.stats.comparability import check_within_conditions
 from attune_bench.stats.intervals import interval_ends

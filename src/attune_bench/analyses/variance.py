@@ -12,13 +12,13 @@ import numpy as np
 import polars as pl
 from typing_extensions import Unpack
 
-from attune_bench.analyses.units import per_unit
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.comparability import check_within_conditions
 from attune_bench.stats.intervals import interval_ends
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
 from attune_bench.stats.series import Draws, ScoreSeries
 from attune_bench.stats.summary import metrics_per_unit
+from attune_bench.stats.units import per_unit
 from attune_bench.undefined import null
 from attune_metrics.stats.variance_parts import crossed_variances
 

@@ -261,8 +261,8 @@ def analyze(
 ) -> None:
     """Do the analyses named, each with its uncertainty; all that these scores allow where none is named.
 
-    For any scores: metric_correlation, condition_differences, rank_shifts, win_rates, variance_split, unit_difficulty;
-    benchmarks have more, which a wrong name lists.
+    For any scores: metric_correlation, condition_differences, rank_shifts, win_rates, ratings, variance_split,
+    unit_difficulty; benchmarks have more, which a wrong name lists.
 
     JSON: a key for each analysis, with the rows of its table under rows and its signature and notes under metadata;
     under left_out what each analysis that was not done needs.

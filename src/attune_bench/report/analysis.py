@@ -105,7 +105,10 @@ def _columns(scores: ScoreTable, analysis: Analysis, frame: pl.DataFrame, headed
     def variance(row: Row) -> Metric:
         return replace(metric(row), scale=metric(row).scale ** 2)
 
-    of = {"rate": share, "coverage": share, "variance": variance}
+    def place(_: Row) -> Metric:
+        return replace(_PLAIN, digits=1)
+
+    of = {"rate": share, "coverage": share, "strength": share, "rank": place, "variance": variance}
     names = frame.columns
     heads = {**_HEADS, **analysis.heads}
     # What one cell shows beside an estimate or a number of units.

@@ -287,6 +287,24 @@ def _win_rates(page: PageScores) -> Section:
     )  # fmt: skip
 
 
+def _ratings(page: PageScores) -> Section:
+    table, entry = page.table, page.analyses["ratings"]
+    metrics = [table.metrics[name] for name in page.metrics_of("ratings", [table.primary])]
+    fitting = [one for one in metrics if one.statistic in PER_UNIT and one.higher_is_better is not None]
+    if not fitting:
+        why = f"{table.metric(table.primary).label} has no value of each unit, or no better direction"
+        return Section(entry.title, left_out=in_words(table, why))
+    if page.chosen.interval == "bca":
+        return Section(entry.title, left_out="a strength has no BCa interval")
+    frame = page.analysis("ratings", [fitting[0].name])
+    if frame.is_empty():
+        return Section(entry.title, left_out=in_words(table, f"needs {entry.rows_need}"))
+    if reason := only_reason(frame, "strength"):
+        return Section(entry.title, left_out=reason)
+    tables = analysis_tables(table, "ratings", entry, frame)
+    return Section(entry.title, with_note(tables, analysis_note(table, entry, frame, page.chosen)))
+
+
 def _correlation(page: PageScores) -> Section:
     table, entry = page.table, page.analyses["metric_correlation"]
     metrics = page.metrics_of("metric_correlation", table.headline)
@@ -356,6 +374,7 @@ _SECTIONS: tuple[Callable[[PageScores], Section | None], ...] = (
     _comparisons,
     _conditions,
     _win_rates,
+    _ratings,
     _correlation,
     _subgroups,
     _difficulty,

@@ -111,6 +111,7 @@ def test_a_section_for_each_subject(page: str) -> None:
         "Ranks",
         "Comparisons",
         "Win rates",
+        "Ratings",
         "Subgroups",
         "Difficulty of scenarios",
         FAILED,

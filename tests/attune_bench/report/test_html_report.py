@@ -48,6 +48,7 @@ def test_a_section_for_each_subject(page: str) -> None:
         "Ranks",
         "Comparisons",
         "Win rates",
+        "Ratings",
         "What the metrics are about",
         "Pairwise accuracy",
         "Perspective gap",

@@ -60,6 +60,7 @@ def test_a_bare_table_has_a_whole_page(of_table: str) -> None:
         "Ranks",
         "Comparisons",
         "Win rates",
+        "Ratings",
         "Subgroups",
         "Methods",
         "Limits",

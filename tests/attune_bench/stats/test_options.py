@@ -148,8 +148,13 @@ DRAWN = [
 ]
 drawn = pytest.mark.parametrize(("name", "asked"), DRAWN)
 # Ends that are ranks which occur, or of few possible values, may stay where they are.
-COARSE = {"rank", "rank_shifts", "win_rates", "metric_correlation"}
-NO_BCA = {"rank": "a rank", "rank_shifts": "a shift of ranks", "metric_correlation": "a rank correlation"}
+COARSE = {"rank", "rank_shifts", "win_rates", "ratings", "metric_correlation"}
+NO_BCA = {
+    "rank": "a rank",
+    "rank_shifts": "a shift of ranks",
+    "ratings": "a strength",
+    "metric_correlation": "a rank correlation",
+}
 
 
 def found(name: str, asked: str, **options: Any) -> pl.DataFrame:

@@ -97,6 +97,7 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
         "metric_correlation": replace(GENERAL["metric_correlation"], metrics=IN_COMPOSITE),
         "condition_differences": replace(GENERAL["condition_differences"], metrics=IN_COMPOSITE),
         "win_rates": replace(GENERAL["win_rates"], metrics=("avg_pairwise_accuracy",)),
+        "ratings": replace(GENERAL["ratings"], metrics=("avg_pairwise_accuracy",)),
         "variance_split": replace(GENERAL["variance_split"], metrics=IN_COMPOSITE),
     }
 )

@@ -1,0 +1,126 @@
+"""Ratings of models: Bradley-Terry strengths from which of two models is better on each unit.
+
+Models are a fixed list, not a sample: intervals say what other clusters of units would have changed.
+"""
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import polars as pl
+from typing_extensions import Unpack
+
+from attune_bench.score_table import ScoreTable
+from attune_bench.stats.comparability import check_within_conditions
+from attune_bench.stats.intervals import interval_ends
+from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
+from attune_bench.stats.ranking import direction
+from attune_bench.stats.series import Draws, Mask, ScoreSeries
+from attune_bench.stats.units import per_unit
+from attune_bench.undefined import null
+from attune_metrics.errors import MetricInputError
+from attune_metrics.stats.arrays import Floats
+from attune_metrics.stats.bradley_terry import Rating, bradley_terry_ratings
+from attune_metrics.stats.resampling import Resamples
+
+__all__ = ["ratings"]
+
+_SCHEMA: dict[str, Any] = {
+    **dict.fromkeys(("condition", "metric", "model"), pl.String),
+    **dict.fromkeys(("strength", "low", "high"), pl.Float64),
+    **dict.fromkeys(("wins", "ties", "losses", "group"), pl.Int64),
+    "rank": pl.Float64,
+    **dict.fromkeys(("n", "clusters"), pl.Int64),
+    "reason": pl.String,
+}
+
+
+def ratings(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
+    """Return the Bradley-Terry strength of every model in every condition, the strongest of each group first.
+
+    On each unit that two models have, the one with the better value wins; equal values are a tie, half a win for each.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        The scores.
+    **options
+        ``metrics``, ``resamples``, ``seed``, ``level``, ``unit``, ``interval`` (no BCa); see `AnalysisOptions`. The
+        metric is by default the primary one.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``condition, metric, model, strength, low, high, wins, ties, losses, group, rank, n, clusters, reason``.
+        ``strength`` is a natural logarithm, 0 being the mean of the models of the ``group``: one of strength a beats
+        one of strength b with probability ``1 / (1 + exp(b - a))``. Only models of one group are compared, by chains of
+        wins both ways; ``rank`` is among them. The strength of a model alone in its group is null: where it won, or
+        lost, every comparison, it would be infinite. ``n`` and ``clusters`` are of the units with a comparison.
+
+    Raises
+    ------
+    MetricInputError
+        Where an option is unknown or out of range, or a metric has no better direction or no value of each unit.
+    MixedSettingsError
+        Where the runs differ in what changes an answer; see `attune_bench.stats.comparability`.
+
+    References
+    ----------
+    Bradley, Terry (1952), Rank analysis of incomplete block designs I, Biometrika 39, 324-345. Hunter (2004), MM
+    algorithms for generalized Bradley-Terry models, Ann. Stat. 32, 384-406.
+
+    Examples
+    --------
+    >>> from attune_bench import score
+    >>> from attune_data import load, load_runs
+    >>> found = ratings(score(load("demo"), load_runs("demo")), metrics=["avg_emotion_f1"], resamples=200)
+    >>> found.select("model", "wins", "ties", "losses", "group", "rank").rows()
+    [('synthetic/attentive', 32, 0, 8, 1, 1.0), ('synthetic/hasty', 8, 0, 32, 1, 2.0)]
+    """
+    chosen = AnalysisOptions(**options)
+    series = ScoreSeries(table)
+    draws = Draws(series, chosen)
+    names = chosen.names(table, [table.primary])
+    check_within_conditions(table, names)
+    if chosen.interval == "bca":
+        raise MetricInputError("there is no BCa interval of a strength; use percentile-expanded or percentile")
+    rows: list[tuple[Any, ...]] = []
+    for name in names:
+        values = direction(table.metric(name)) * series.values(per_unit(table, name, "ratings"))[:, 0]
+        for condition, groups in series.by_condition().items():
+            present = ~np.isnan(values[groups])
+            compared: Mask = present & (present.sum(axis=0) > 1)
+            units: Mask = np.logical_or.reduce(compared, axis=0)
+            rated = {
+                groups[int(one.model)]: one
+                for one in _rated(values[groups][:, units], draws.of(units), chosen.interval, chosen.level)
+            }
+            for group, one in rated.items():
+                of_model = compared[groups.index(group)]
+                clusters = series.count(of_model)
+                low, high, reason = None, None, one.reason
+                if one.strength.n:
+                    low, high, why = interval_ends(one.strength, clusters, table)
+                    reason = why or one.reason
+                rows.append(
+                    (condition, name, series.groups[group][0], null(one.strength.estimate), low, high, round(one.wins),
+                     round(one.ties), round(one.losses), one.group, null(one.rank), int(of_model.sum()), clusters,
+                     reason)
+                )  # fmt: skip
+            why = f"has no {table.provenance.unit} with another model"
+            rows += [
+                (condition, name, series.groups[group][0], None, None, None, 0, 0, 0, None, None, 0, 0, why)
+                for group in groups
+                if group not in rated and len(groups) > 1
+            ]
+    return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
+
+
+def _rated(values: Floats, resamples: Resamples, method: Any, level: float) -> list[Rating]:
+    """Return the ratings of the models, by their places, from values (models, units) of which the highest is best."""
+    pairs = np.array([*combinations(range(len(values)), 2)], dtype=np.intp).reshape(-1, 2)
+    one, other = values[pairs[:, 0]], values[pairs[:, 1]]
+    pair, unit = np.nonzero(~np.isnan(one + other))
+    won = ((one > other) + (one == other) / 2)[pair, unit]
+    of_comparisons = Resamples(resamples.clusters[unit], resamples.counts)
+    return bradley_terry_ratings(pairs[pair, 0], pairs[pair, 1], won, of_comparisons, method=method, level=level)
