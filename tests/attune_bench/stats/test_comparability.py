@@ -18,6 +18,7 @@ from attune_bench.analyses.variance import variance_split
 from attune_bench.benchmarks.attunebench.baselines import prior
 from attune_bench.group_settings import group_settings, setting_text
 from attune_bench.stats.comparability import MixedSettingsError, differences
+from attune_bench.stats.ratings import ratings
 from attune_data import Run, load, load_runs
 from attune_metrics.signature import Signature
 
@@ -231,7 +232,7 @@ def test_modes_are_compared_only_where_an_output_sets_them_side_by_side() -> Non
         assert "abababababab (of vendor/a [default], vendor/b [default]), efefefefefef (of" in str(raised.value)
 
 
-@pytest.mark.parametrize("analysis", [win_rates, metric_correlation, variance_split])
+@pytest.mark.parametrize("analysis", [win_rates, ratings, metric_correlation, variance_split])
 def test_analyses_that_set_models_side_by_side_refuse(analysis: Callable[..., pl.DataFrame]) -> None:
     scores = scored(runs(a=OURS, b=OURS | {"temperature": 0.7}))
     with pytest.raises(MixedSettingsError, match="temperature"):
