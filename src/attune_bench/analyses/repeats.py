@@ -6,7 +6,6 @@ import numpy as np
 import polars as pl
 from typing_extensions import Unpack
 
-from attune_bench.stats.units import per_unit
 from attune_bench.score_table import REPEAT, ScoreTable
 from attune_bench.stats.comparability import check_within_conditions
 from attune_bench.stats.intervals import interval_ends
@@ -14,6 +13,7 @@ from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
 from attune_bench.stats.ranking import direction
 from attune_bench.stats.series import Draws, Mask, ScoreSeries
 from attune_bench.stats.summary import metrics_per_unit
+from attune_bench.stats.units import per_unit
 from attune_bench.undefined import null
 from attune_metrics.stats.arrays import Floats, average_ranks
 from attune_metrics.stats.repeats import RepeatVariance, rank_shares, repeat_variance
