@@ -1,0 +1,411 @@
+"""A judge's mean corrected by people who rated a random part of what the judge scored.
+
+Conventions
+-----------
+Every unit has a judge's score j; a part of the units, drawn at random, has a person's rating h on the same scale too,
+the others nan. A unit without a judge's score counts for nothing. The corrected mean is ::
+
+    mean of h over the rated + b (mean of j over all - mean of j over the rated)
+
+with ``b = cov(h, j) / var(j)`` among the rated: prediction-powered inference [1]_ with a slope from the data [2]_,
+which is the regression estimator of survey statistics [3]_. Whatever the judge is worth, it is an estimate of the mean
+of h; a judge that follows people makes it a precise one. It is a function of weighted sums (of L, which is 1 for a
+rated unit and 0 for another, of L h, L j, L h j, L j^2 and j), so that the bootstrap over clusters of
+`attune_metrics.stats.resampling` gives its interval. The quantiles are expanded for the clusters that have a rating,
+as few ratings and not many scores are what limits it.
+
+Coverage
+--------
+``benchmarks/prediction_powered.py`` simulates 95% intervals: docs/judges.md has the table and the exceptions, where
+they cover less than 93%.
+
+References
+----------
+.. [1] Angelopoulos, Bates, Fannjiang, Jordan, Zrnic (2023), Prediction-powered inference, Science 382, 669-674.
+.. [2] Angelopoulos, Duchi, Zrnic (2023), PPI++: Efficient prediction-powered inference, arXiv:2311.01453.
+.. [3] Cochran (1977), Sampling Techniques, 3rd ed., sections 7.1 to 7.4 and 12.7.
+"""
+
+import warnings
+from dataclasses import dataclass
+from math import inf, isnan, nan
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from attune_metrics.checks import check_number
+from attune_metrics.errors import MetricInputError, UnreliableIntervalWarning
+from attune_metrics.stats.arrays import Floats
+from attune_metrics.stats.resampling import (
+    Interval,
+    Method,
+    Resamples,
+    bootstrap,
+    bootstrap_distribution,
+    check_method,
+    distribution_of_sums,
+    intervals_of,
+)
+from attune_metrics.stats.sums import ROUNDING, Statistic, as_terms, cluster_sums, evaluate, exact_sums, paired_terms
+
+__all__ = [
+    "MIN_CORRELATION",
+    "MIN_LABELS",
+    "UNLIKE_LEVEL",
+    "PredictionPowered",
+    "prediction_powered",
+    "prediction_powered_difference",
+]
+
+MIN_LABELS = 30
+"""With fewer rated units there is a warning."""
+
+MIN_CORRELATION = 0.5
+"""With a lower correlation of judge and people there is a warning."""
+
+UNLIKE_LEVEL = 0.95
+"""Rated units are unlike the others where the interval of this level, of the difference of the judge's mean, excludes
+0: of ratings drawn at random, about 5% are warned of."""
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionPowered:
+    """A judge's mean corrected by people's ratings, beside what either says alone.
+
+    Attributes
+    ----------
+    estimate, low, high : float
+        The corrected mean with its interval, in the unit of the ratings; nan where they cannot be computed. An estimate
+        is never the judge's or the people's mean in disguise: where there is no correction it is nan.
+    level : float
+        Confidence level of all intervals, such as 0.95.
+    judge : Interval
+        The mean of the judge's scores, of all units, uncorrected.
+    people : Interval
+        The mean of the ratings, of the rated units alone.
+    slope : float
+        b, by how much a rating rises with a point of the judge; nan where undefined.
+    correlation : float
+        Pearson's, of score and rating among the rated units, -1 to 1; nan where either is constant.
+    n, labels : int
+        Units with a judge's score, and those among them with a rating.
+    clusters, label_clusters : int
+        Clusters with a judge's score, and those with a rating.
+    worth : float
+        How many ratings without a judge would give as narrow an interval: the variance of people's mean over that of
+        the corrected one, both over resamples, times `labels`. Higher is better, `labels` where the judge adds nothing;
+        nan without intervals.
+    reason : str or None
+        Why the estimate or its ends are nan.
+    cautions : tuple of str
+        Why the interval may not be worth its name, as the warning says.
+    """
+
+    estimate: float
+    low: float
+    high: float
+    level: float
+    judge: Interval
+    people: Interval
+    slope: float
+    correlation: float
+    n: int
+    labels: int
+    clusters: int
+    label_clusters: int
+    worth: float
+    reason: str | None = None
+    cautions: tuple[str, ...] = ()
+
+
+def prediction_powered(
+    judged: ArrayLike,
+    rated: ArrayLike,
+    resamples: Resamples,
+    *,
+    slope: float | None = None,
+    method: Method = "percentile-expanded",
+    level: float = 0.95,
+) -> list[PredictionPowered]:
+    """Correct the mean of a judge's scores by people's ratings of a random part, for each series [1]_ [2]_.
+
+    Parameters
+    ----------
+    judged : array of float, shape (units,) or (series, units)
+        The judge's scores, nan where there is none.
+    rated : array of float, of the same shape
+        People's ratings, nan where nobody rated. They correct for all units only where chance chose the rated ones.
+    resamples : Resamples
+        From `attune_metrics.stats.resampling.draw_resamples` over the same units.
+    slope : float, optional
+        A fixed b instead of the one from the data: 1 is the first form [1]_, 0 takes people's ratings alone.
+    method, level
+        As for `attune_metrics.stats.resampling.bootstrap`.
+
+    Returns
+    -------
+    list of PredictionPowered
+        One for each series. The estimate is nan, and ``reason`` says why, with fewer than two ratings, and, unless
+        `slope` is given, where the judge's scores of the rated units are equal, so that b is undefined.
+
+    Warns
+    -----
+    UnreliableIntervalWarning
+        For each series: below 30 ratings; where the correlation is below 0.5; and where rated units are unlike the
+        others: the bootstrap interval of 95% of the difference of the judge's means, rated minus other units, over the
+        same resamples of clusters, excludes 0. Of random ratings about 5% are.
+
+    Raises
+    ------
+    MetricInputError
+        As `attune_metrics.stats.resampling.bootstrap`, and if the shapes differ or `slope` is no finite number.
+
+    Notes
+    -----
+    With ``slope=1`` the estimate is that of the package ppi-python with ``lam=1`` whose unlabelled predictions are
+    those of all units; its own frame, in which the others are a second sample, has ``lam = others / all`` for it.
+
+    Examples
+    --------
+    A judge that is lenient by 1 on every unit: people rated three of six.
+
+    >>> import warnings
+    >>> from math import nan
+    >>> from attune_metrics.stats.resampling import draw_resamples
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", UnreliableIntervalWarning)  # three are few
+    ...     [found] = prediction_powered(
+    ...         [2, 4, 6, 3, 5, 7], [1, 3, 5, nan, nan, nan], draw_resamples(range(6)), slope=1
+    ...     )
+    >>> found.judge.estimate, found.people.estimate, found.estimate, found.labels
+    (4.5, 3.0, 3.5, 3)
+    """
+    check_method(method, level)
+    fixed = None if slope is None else check_number(slope, "slope", -inf, inf)
+    scores, ratings = _series(judged, rated, resamples)
+    ratings = np.where(np.isnan(scores), np.nan, ratings)
+    labelled = ~np.isnan(ratings)
+    terms, floor, spread, constant = _terms(scores, ratings, labelled)
+    statistic = _corrected(None if fixed is None else fixed * spread)
+    sums, total = cluster_sums(terms, resamples.clusters), exact_sums(terms)
+    rated_units = sums[..., 0]
+    reasons = _refusals(labelled.sum(axis=1), constant & (fixed is None))
+    estimates = evaluate(statistic, total[..., :-1], total[..., -1]) + floor
+    estimates[[reason is not None for reason in reasons]] = np.nan
+    corrected = distribution_of_sums(sums, resamples, statistic) + floor[:, np.newaxis]
+    left_out = None
+    if method == "bca":
+        left = sums.sum(axis=0) - sums
+        left_out = evaluate(statistic, left[..., :-1], left[..., -1]) + floor
+    intervals = intervals_of(estimates, rated_units, corrected, left_out, method, level)
+    judge = bootstrap(scores, resamples, method=method, level=level)
+    alone = bootstrap_distribution(ratings, resamples)
+    people = bootstrap(ratings, resamples, method=method, level=level, distribution=alone)
+    slopes, correlations = _association(total, ratings - floor[:, np.newaxis])
+    slopes = slopes / spread if fixed is None else np.full(len(terms), fixed)
+    unlike = _unlike(sums, total, rated_units, resamples)
+    found = []
+    for place, interval in enumerate(intervals):
+        refused, correlation, labels = reasons[place], float(correlations[place]), int(labelled[place].sum())
+        cautions = () if refused else _cautions(labels, correlation, differs=unlike[place])
+        worth = nan
+        if interval.reason is None and people[place].reason is None:
+            worth = labels * float(np.nanvar(alone[place]) / np.nanvar(corrected[place]))
+        found.append(
+            PredictionPowered(
+                estimate=interval.estimate,
+                low=interval.low,
+                high=interval.high,
+                level=level,
+                judge=judge[place],
+                people=people[place],
+                slope=nan if refused else float(slopes[place]),
+                correlation=correlation,
+                n=judge[place].n,
+                labels=labels,
+                clusters=judge[place].clusters,
+                label_clusters=interval.clusters,
+                worth=worth,
+                reason=refused or interval.reason,
+                cautions=cautions,
+            )
+        )
+        if cautions:
+            warnings.warn("; ".join(cautions), UnreliableIntervalWarning, stacklevel=2)
+    return found
+
+
+def prediction_powered_difference(
+    judged_a: ArrayLike,
+    judged_b: ArrayLike,
+    rated_a: ArrayLike,
+    rated_b: ArrayLike,
+    resamples: Resamples,
+    *,
+    slope: float | None = None,
+    method: Method = "percentile-expanded",
+    level: float = 0.95,
+) -> list[PredictionPowered]:
+    """Correct the difference of two systems' means, A minus B, for each pair of series.
+
+    The correction is applied to the differences of units: it is `prediction_powered` of ``judged_a - judged_b`` with
+    ``rated_a - rated_b``. A unit is rated where people rated both systems on it, and counts where the judge scored
+    both. What a judge gives both systems too much cancels before anything is corrected; `correlation` is that of the
+    differences, which is often lower than that of the scores.
+
+    Parameters
+    ----------
+    judged_a, judged_b, rated_a, rated_b : array of float, shape (units,) or (series, units)
+        As for `prediction_powered`, of the same units in the same order.
+    resamples, slope, method, level
+        As for `prediction_powered`.
+
+    Returns
+    -------
+    list of PredictionPowered
+        Of differences, in the unit of the ratings.
+
+    Warns
+    -----
+    UnreliableIntervalWarning
+        As `prediction_powered`, of the differences.
+
+    Raises
+    ------
+    MetricInputError
+        As `prediction_powered`.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from math import nan
+    >>> from attune_metrics.stats.resampling import draw_resamples
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", UnreliableIntervalWarning)
+    ...     [found] = prediction_powered_difference(
+    ...         [5, 6, 7, 6], [3, 5, 5, 3], [4, 5, 6, nan], [3, 5, 5, nan], draw_resamples(range(4))
+    ...     )
+    >>> found.judge.estimate, round(found.people.estimate, 2), round(found.estimate, 2)
+    (2.0, 0.67, 1.0)
+    """
+    units = len(resamples.clusters)
+    scores_a, scores_b = paired_terms(judged_a, judged_b, units)
+    ratings_a, ratings_b = paired_terms(rated_a, rated_b, units)
+    scores, ratings = _only_term(scores_a - scores_b), _only_term(ratings_a - ratings_b)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = prediction_powered(scores, ratings, resamples, slope=slope, method=method, level=level)
+    for one in caught:
+        warnings.warn(str(one.message), one.category, stacklevel=2)
+    return found
+
+
+def _series(judged: ArrayLike, rated: ArrayLike, resamples: Resamples) -> tuple[Floats, Floats]:
+    """Return scores and ratings of shape (series, units); raise unless they have one shape."""
+    units = len(resamples.clusters)
+    scores, ratings = as_terms(judged, units, "judged"), as_terms(rated, units, "rated")
+    if scores.shape != ratings.shape:
+        raise MetricInputError(f"judged of shape {scores.shape} and rated of shape {ratings.shape} differ")
+    return _only_term(scores), _only_term(ratings)
+
+
+def _only_term(terms: Floats) -> Floats:
+    if terms.shape[1] != 1:
+        raise MetricInputError(f"{terms.shape[1]} terms of a unit; expected one value, shape (series, units)")
+    return terms[:, 0]
+
+
+def _terms(
+    scores: Floats, ratings: Floats, labelled: NDArray[np.bool_]
+) -> tuple[Floats, Floats, Floats, NDArray[np.bool_]]:
+    """Return L, Lh, Lj, Lhj, Lj^2 and j (series, terms, units), what h lost, what j was divided by, and constant j.
+
+    h begins at its least value; j is 0 at its least and 1 at its greatest value among the rated units, so that squares
+    lose no digits and equal scores are exactly equal.
+    """
+    rated_scores = np.where(labelled, scores, np.nan)
+    least, most = (_of_known(extreme, rated_scores) for extreme in (np.fmin, np.fmax))
+    floor = _of_known(np.fmin, ratings)
+    constant = most - least <= ROUNDING * np.maximum(np.abs(least), np.abs(most))
+    spread = np.where(constant, 1.0, most - least)
+    j = (scores - least[:, np.newaxis]) / spread[:, np.newaxis]
+    h = np.where(labelled, ratings - floor[:, np.newaxis], 0.0)
+    rated = np.where(labelled, j, 0.0)
+    terms = np.stack([labelled.astype(np.float64), h, rated, h * rated, rated * rated, j], axis=1)
+    return terms, floor, spread, constant
+
+
+def _of_known(extreme: np.ufunc, values: Floats) -> Floats:
+    """Return the least or greatest known value of each series, 0 without one."""
+    found: Floats = extreme.reduce(values, axis=1, initial=np.nan)
+    return np.where(np.isnan(found), 0.0, found)
+
+
+def _moments(sums: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    """Return L, the mean of h and of j, their covariance and the variance of j among the rated, with 1/L each."""
+    labels = sums[..., 0]
+    h, j, product, square = (sums[..., term] / labels for term in range(1, 5))
+    return labels, h, j, product - h * j, square - j * j
+
+
+def _association(total: Floats, ratings: Floats) -> tuple[Floats, Floats]:
+    """Return b, of scaled j, and Pearson's correlation of each series, nan where undefined."""
+    with np.errstate(all="ignore"):
+        labels, h, _, covariance, variance = _moments(total)
+        variance = np.where(variance > ROUNDING, variance, np.nan)
+        of_ratings = exact_sums(((ratings - h[:, np.newaxis]) ** 2)[:, np.newaxis])[:, 0] / labels
+        correlation = np.clip(covariance / np.sqrt(variance * of_ratings), -1, 1)
+        flat = np.nan_to_num(np.fmax.reduce(ratings, axis=1)) <= ROUNDING
+        return covariance / variance, np.where(flat, np.nan, correlation)
+
+
+def _corrected(fixed: Floats | None) -> Statistic:
+    """Return the corrected mean as a statistic; with a fixed b of each series, in the unit of scaled j, if given."""
+
+    def statistic(sums: Floats, n: Floats) -> Floats:
+        _, h, j, covariance, variance = _moments(sums)
+        # j is between 0 and 1 among the rated: a smaller variance is rounding.
+        slope = np.where(variance > ROUNDING, covariance / variance, np.nan) if fixed is None else fixed
+        return np.asarray(h + slope * (sums[..., 5] / n - j))
+
+    return statistic
+
+
+def _unlikeness(sums: Floats, n: Floats) -> Floats:
+    """Mean of j over the rated minus that over the others, as a statistic."""
+    return np.asarray(sums[..., 2] / sums[..., 0] - (sums[..., 5] - sums[..., 2]) / (n - sums[..., 0]))
+
+
+def _unlike(sums: Floats, total: Floats, rated_units: Floats, resamples: Resamples) -> list[bool]:
+    """Tell of each series whether the interval of `_unlikeness` excludes 0."""
+    estimates = evaluate(_unlikeness, total[..., :-1], total[..., -1])
+    drawn = distribution_of_sums(sums, resamples, _unlikeness)
+    intervals = intervals_of(estimates, rated_units, drawn, None, "percentile-expanded", UNLIKE_LEVEL)
+    return [one.low > 0 or one.high < 0 for one in intervals]
+
+
+def _refusals(labels: Floats, constant: NDArray[np.bool_]) -> list[str | None]:
+    """Return of each series why it has no estimate, None where it has one."""
+    why = []
+    for number, same in zip(labels.tolist(), constant.tolist(), strict=True):
+        few = "no unit is rated" if number == 0 else "fewer than 2 units are rated"
+        equal = "the judge scores all rated units the same, so that the slope is undefined"
+        why.append(few if number < 2 else equal if same else None)
+    return why
+
+
+def _cautions(labels: int, correlation: float, *, differs: bool) -> tuple[str, ...]:
+    """Return why an interval may not be worth its name."""
+    found = []
+    if labels < MIN_LABELS:
+        found.append(f"{labels} ratings, fewer than {MIN_LABELS}: the interval may cover too rarely")
+    if isnan(correlation):
+        found.append("the ratings do not vary: whether the judge follows people is unknown")
+    elif correlation < MIN_CORRELATION:
+        found.append(f"judge and people correlate by {correlation:.2f}, below {MIN_CORRELATION}: the judge adds little")
+    if differs:
+        found.append(
+            "the judge scores rated units unlike the others (p < 0.05): were they drawn at random? If not, the "
+            "corrected value may be wrong"
+        )
+    return tuple(found)
