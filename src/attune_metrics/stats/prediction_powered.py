@@ -16,8 +16,14 @@ as few ratings and not many scores are what limits it.
 
 Coverage
 --------
-``benchmarks/prediction_powered.py`` simulates 95% intervals: docs/judges.md has the table and the exceptions, where
-they cover less than 93%.
+``benchmarks/prediction_powered.py`` simulates 95% intervals, of 200 units with 6 to 100 ratings; docs/judges.md has
+the table. Where chance chose the rated units they cover 93.3 to 98.5%, alone, in clusters of 5 and with one cluster of
+30% of the units, rated unit by unit or as whole clusters, of means and of differences. They cover less than 93% only
+where chance did not choose:
+
+- units that people like best: 0%; the warning that rated units are unlike the others comes in 97% of cases;
+- none of a kind of unit, a fifth of all, that people like less and the judge as well as any: 68%, and nothing in the
+  data can warn of it.
 
 References
 ----------
@@ -398,7 +404,7 @@ def _cautions(labels: int, correlation: float, *, differs: bool) -> tuple[str, .
     """Return why an interval may not be worth its name."""
     found = []
     if labels < MIN_LABELS:
-        found.append(f"{labels} ratings, fewer than {MIN_LABELS}: the interval may cover too rarely")
+        found.append(f"{labels} ratings, fewer than {MIN_LABELS}: slope and interval are themselves uncertain")
     if isnan(correlation):
         found.append("the ratings do not vary: whether the judge follows people is unknown")
     elif correlation < MIN_CORRELATION:
