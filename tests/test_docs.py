@@ -125,7 +125,7 @@ OPTIONS = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 def test_options_exist(page: Path) -> None:
     from attune_bench.cli import app
 
-    every = [*app.list_commands(click.Context(app)), "batch export", "batch import", ""]
+    every = [*app.list_commands(click.Context(app)), "batch export", "batch import", "labels draw", "labels plan", ""]
     helps = "".join(called(f"attune-bench {command} --help") for command in every)
     of_other_tools = {"--schemafile", "--model", *OF_HARNESSES.get(page.name, ())}
     assert set(OPTIONS.findall(page.read_text(encoding="utf-8"))) <= {*OPTIONS.findall(helps), *of_other_tools}

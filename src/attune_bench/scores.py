@@ -17,6 +17,7 @@ from attune_bench.score_files import is_score_file, read_score_file, write_score
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.comparability import allow_mixed
 from attune_bench.stats.comparison import compare, compare_all
+from attune_bench.stats.debias import debias, debias_pairs
 from attune_bench.stats.options import AnalysisKeywords, SamplingKeywords
 from attune_bench.stats.ranking import rank
 from attune_bench.stats.ratings import ratings
@@ -276,6 +277,26 @@ class Scores(ScoreTable):
         """Return the Bradley-Terry strength of every model; see `attune_bench.stats.ratings.ratings`."""
         return ratings(self, **options)
 
+    def debias(
+        self,
+        labels: pl.DataFrame | str | os.PathLike[str],
+        *,
+        metric: str | None = None,
+        **options: Unpack[SamplingKeywords],
+    ) -> pl.DataFrame:
+        """Return a judge's metric corrected by people's ratings; see `attune_bench.stats.debias.debias`."""
+        return debias(self, labels, metric=metric, **options)
+
+    def debias_pairs(
+        self,
+        labels: pl.DataFrame | str | os.PathLike[str],
+        *,
+        metric: str | None = None,
+        **options: Unpack[SamplingKeywords],
+    ) -> pl.DataFrame:
+        """Return the corrected difference of every two models; see `attune_bench.stats.debias.debias_pairs`."""
+        return debias_pairs(self, labels, metric=metric, **options)
+
     def report(
         self,
         *,
@@ -330,7 +351,8 @@ class Scores(ScoreTable):
         within: Iterable[str] | None = None,
         question: str | None = None,
         models: Sequence[str] | None = None,
+        labels: str | None = None,
         **options: Unpack[AnalysisKeywords],
     ) -> str:
         """Return the signature of an analysis; see `attune_bench.stats.signing.sign`."""
-        return sign(self, within=within, question=question, models=models, **options)
+        return sign(self, within=within, question=question, models=models, labels=labels, **options)

@@ -46,6 +46,8 @@ class Signature:
         `hash_records` of the records scored, and of the predictions.
     scores : str, optional
         `hash_records` of the scores themselves, where those of what they were made of are not known.
+    labels : str, optional
+        `hash_records` of people's ratings that corrected a judge.
     filter : str, optional
         The question that chose the records.
     repeats : str, optional
@@ -85,6 +87,7 @@ class Signature:
     data: str | None = None
     runs: str | None = None
     scores: str | None = None
+    labels: str | None = None
     filter: str | None = None
     repeats: str | None = None
     n: int | None = None

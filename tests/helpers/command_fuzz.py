@@ -79,6 +79,7 @@ _BENCHMARKS: dict[str, dict[str, tuple[str, ...]]] = {
     "": {
         "scores": ("scores/table.csv", "scores/table.parquet"),
         "metric": ("accuracy",),
+        "labels": ("labels/table.csv",),
         "by": ("topic",),
         "where": ("topic=easy",),
         "filter": ("topic = 'easy'",),
@@ -97,7 +98,7 @@ _OTHERS = {
     "concurrency": ("1", "8"),
     "max_tokens": ("10", "500"),
     "api_key": ("sk-hostile-0123456789",),
-    "output": ("out", "out.parquet", "out/deep/er.json", "out.jsonl"),
+    "output": ("out", "out.parquet", "out/deep/er.json", "out.jsonl", "out.csv"),
     "html": ("page.html",),
     "codebook": ("codebook/own.toml", "codebook/own.json"),
     "prompts": ("prompts/v2",),
@@ -108,7 +109,7 @@ _OTHERS = {
     "licence": ("cc-by-4.0",),
     "base_url": ("http://127.0.0.1:9/v1",),
 }
-_FILES = ("data", "results", "scores", "codebook", "prompts", "prices", "calls", "answers", "again")
+_FILES = ("data", "results", "scores", "codebook", "prompts", "prices", "calls", "answers", "again", "labels")
 _NEEDED = {
     "score": ("data",),
     "run": ("dry_run", "base_url"),
@@ -246,7 +247,7 @@ def write_files(folder: Path) -> None:
     from attune_bench.runner.prompts import load_prompts
     from attune_data import load, load_episodes, load_sage, load_scenarios
 
-    for kind in ("data", "results", "scores", "codebook", "prompts", "prices", "batch"):
+    for kind in ("data", "results", "scores", "codebook", "prompts", "prices", "batch", "labels"):
         (folder / kind).mkdir(parents=True)
     conversations = load("demo").sample(4, seed=0)
     runs = [run for name in ("chance", "prior") for run in BASELINES[name](conversations)]
@@ -276,6 +277,8 @@ def write_files(folder: Path) -> None:
     table.write_text("\n".join(["model,unit,metric,value,topic", *rows, ""]), encoding="utf-8")
     about = 'title = "Questions"\nunit = "question"\n\n[metrics.accuracy]\nlabel = "Accuracy"\nlow = 0\nhigh = 1\n'
     table.with_suffix(".toml").write_text(about, encoding="utf-8")
+    rated = [f"{model},q{unit},{unit % 2}" for model in ("one", "two") for unit in range(0, 30, 3)]
+    (folder / "labels" / "table.csv").write_text("\n".join(["model,unit,rating", *rated, ""]), encoding="utf-8")
     Scores.from_table(table).write(folder / "scores" / "table.parquet")
     bundled = load_prompts("attune_bench.benchmarks.attunebench", "v2")
     bundled.write(folder / "prompts" / "v2")

@@ -15,6 +15,7 @@ pytestmark = pytest.mark.slow
 
 LIMIT = 120  # seconds of a command that takes two
 SERVER = "--base-url http://127.0.0.1:9/v1 -o runs"
+LABELS = "model,unit,rating\nsynthetic/hasty,4efd4f90-903b-4d76-96bd-e0f73f874014,0.5\n"
 COMMANDS = {
     "demo": "",
     "show": "demo 4efd4f90-903b-4d76-96bd-e0f73f874014",
@@ -23,6 +24,8 @@ COMMANDS = {
     "schema": "run",
     "score": "--results demo --data demo --output again.json",
     **dict.fromkeys(("report", "compare", "rank", "stats"), "--scores scores.json"),
+    "debias": "--scores scores.json --labels labels.csv --metric avg_draft_judge_score",
+    "labels": "plan --width 0.1 --sd 0.2 --correlation 0.6 --scored 200",
     "subset": "--scores scores.json --by gender",
     "analyze": "--scores scores.json",
     "run": f"local m demo {SERVER} --limit 1 --dry-run",
@@ -43,6 +46,7 @@ def test_every_command_is_tried() -> None:
 def test_streams_that_are_closed_or_full(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("runs").mkdir()
+    Path("labels.csv").write_text(LABELS, encoding="utf-8")
     assert finish(start("score", "--results", "demo", "--data", "demo", "--output", "scores.json")) == (0, b"")
     env = {**os.environ, "PYTHONWARNINGS": "error", "A": f"{sys.executable} {SCRIPT} {command} {COMMANDS[command]}"}
     for streams in STREAMS:

@@ -26,6 +26,8 @@ _COMMANDS = {
     "report": ("analysis_commands", "Print a report of scores, or write it as a page of HTML."),
     "compare": ("analysis_commands", "Compare every two models on the units that both were run on."),
     "rank": ("analysis_commands", "Rank the models, each with the interval of its rank."),
+    "debias": ("label_commands", "Correct a judge's scores by people's ratings of a random part."),
+    "labels": ("label_commands", "Draw the units that people are to rate, and say how many are needed."),
     "subset": ("analysis_commands", "Score a part of the units, chosen by traits, or each stratum of a trait."),
     "analyze": ("analysis_commands", "Do further analyses of scores, each with its uncertainty."),
     "stats": ("analysis_commands", "Print how each metric is distributed over units."),

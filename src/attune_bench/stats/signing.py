@@ -24,6 +24,7 @@ def sign(
     within: Iterable[str] | None = None,
     question: str | None = None,
     models: Sequence[str] | None = None,
+    labels: str | None = None,
     **options: Unpack[AnalysisKeywords],
 ) -> str:
     """Return the signature of an analysis of scores.
@@ -38,6 +39,8 @@ def sign(
         What chose them.
     models : sequence of str, optional
         The models that were analysed; by default all. The settings are those of their runs.
+    labels : str, optional
+        The hash of people's ratings, where these corrected a judge; see `attune_bench.stats.debias`.
     **options
         As for the analysis; see `AnalysisOptions`.
 
@@ -84,6 +87,7 @@ def sign(
         data=held.data,
         runs=held.runs,
         scores=None if hashed else _hash(table),
+        labels=labels,
         filter=question,
         repeats="-".join(str(count) for count in sorted({*table.repeat_counts[:1], *table.repeat_counts[-1:]})) or None,
         n=int((valued & kept).sum()),

@@ -21,7 +21,7 @@ the table. Where chance chose the rated units they cover 93.3 to 98.5%, alone, i
 30% of the units, rated unit by unit or as whole clusters, of means and of differences. They cover less than 93% only
 where chance did not choose:
 
-- units that people like best: 0%; the warning that rated units are unlike the others comes in 97% of cases;
+- units that people like best: 0%; the warning that rated units are unlike the others comes in 97.5% of cases;
 - none of a kind of unit, a fifth of all, that people like less and the judge as well as any: 68%, and nothing in the
   data can warn of it.
 

@@ -1,0 +1,313 @@
+"""A judge's metric corrected by people who rated a part of the units; how many ratings an interval needs.
+
+`attune_metrics.stats.prediction_powered` says what is computed, docs/judges.md when to trust it.
+"""
+
+import os
+import warnings
+from itertools import combinations
+from math import isnan, sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from typing_extensions import Unpack
+
+from attune_bench.score_table import ScoreTable
+from attune_bench.stats.comparability import check_within_conditions
+from attune_bench.stats.intervals import interval_ends
+from attune_bench.stats.labels import Labels, read_labels
+from attune_bench.stats.options import AnalysisOptions, SamplingKeywords
+from attune_bench.stats.series import Draws, ScoreSeries
+from attune_bench.undefined import null
+from attune_data.text import plural
+from attune_metrics.errors import MetricInputError, UndefinedMetricWarning, UnreliableIntervalWarning
+from attune_metrics.stats.arrays import Floats
+from attune_metrics.stats.label_planning import labels_needed
+from attune_metrics.stats.power import clustered_standard_error
+from attune_metrics.stats.prediction_powered import PredictionPowered, prediction_powered
+from attune_metrics.stats.resampling import Interval
+
+__all__ = ["PLAN_SCHEMA", "debias", "debias_pairs", "plan_labels"]
+
+_CORRECTED: dict[str, Any] = {
+    "metric": pl.String,
+    **dict.fromkeys(("judge", "judge_low", "judge_high", "people", "people_low", "people_high"), pl.Float64),
+    **dict.fromkeys(("corrected", "low", "high", "slope", "correlation"), pl.Float64),
+    **dict.fromkeys(("n", "labels", "clusters", "label_clusters"), pl.Int64),
+    "worth": pl.Float64,
+    **dict.fromkeys(("reason", "note"), pl.String),
+}
+_MODELS: dict[str, Any] = {**dict.fromkeys(("model", "condition"), pl.String), **_CORRECTED}
+_PAIRS: dict[str, Any] = {**dict.fromkeys(("model_a", "model_b", "condition"), pl.String), **_CORRECTED}
+PLAN_SCHEMA: dict[str, Any] = {
+    **dict.fromkeys(("model", "condition", "metric"), pl.String),
+    **dict.fromkeys(("width", "sd", "correlation", "design_effect"), pl.Float64),
+    **dict.fromkeys(("pilot", "n", "labels"), pl.Int64),
+    "reason": pl.String,
+}
+
+Source = pl.DataFrame | str | os.PathLike[str] | Labels
+
+
+def debias(
+    table: ScoreTable, labels: Source, *, metric: str | None = None, **options: Unpack[SamplingKeywords]
+) -> pl.DataFrame:
+    """Return a judge's metric of every model that people rated, corrected by the ratings.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        The scores: what the judge gave.
+    labels : polars.DataFrame, path or Labels
+        The ratings, as `attune_bench.stats.labels.read_labels` takes them or gives them.
+    metric : str, optional
+        The judge's metric, which the ratings are of; by default the main one.
+    **options
+        ``resamples``, ``seed``, ``level``, ``unit``, ``interval``; see `AnalysisOptions`.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``model, condition, metric``; ``judge``, the mean of all scores, ``people``, that of the ratings, and
+        ``corrected``, each with the ends of its interval; ``slope``, by how much a rating rises with a point of the
+        judge, and ``correlation`` among the rated units; ``n`` units with a score in so many ``clusters``, ``labels``
+        ratings in so many ``label_clusters``; ``worth``, how many ratings without a judge would be as precise;
+        ``reason``, why there is no corrected value or interval; ``note``, why not to trust it. Models that nobody rated
+        have no row.
+
+    Raises
+    ------
+    MetricInputError
+        As `read_labels`, where nothing is rated, or an option is out of range.
+    SourceError
+        Where the file cannot be read.
+
+    Warns
+    -----
+    UnreliableIntervalWarning
+        For each row with a note: few ratings, a low correlation, or rated units unlike the others; see
+        `attune_metrics.stats.prediction_powered.prediction_powered`.
+
+    Examples
+    --------
+    >>> from attune_bench import score
+    >>> from attune_data import load, load_runs
+    >>> scores = score(load("demo"), load_runs("demo")).keep(groups=[("synthetic/hasty", "default")])
+    >>> judged = scores.values.select("unit", pl.col("avg_draft_judge_score").alias("rating")).sort("unit")
+    >>> strict = judged.with_columns(pl.col("rating") - 0.1)  # people that agree with the judge, but for 0.1
+    >>> found = debias(scores, strict.head(30), metric="avg_draft_judge_score").row(0, named=True)
+    >>> round(found["judge"] - found["corrected"], 3), round(found["slope"], 3), found["labels"]
+    (0.1, 1.0, 30)
+    """
+    frame = _Frame(table, labels, metric, AnalysisOptions(**options))
+    rated = np.flatnonzero(~np.isnan(frame.ratings).all(axis=1)).tolist()
+    rows = [
+        (*frame.series.groups[group], *frame.row(frame.scores[group], frame.ratings[group], frame.name(group)))
+        for group in rated
+    ]
+    return pl.DataFrame(rows, schema=_MODELS, orient="row")
+
+
+def debias_pairs(
+    table: ScoreTable, labels: Source, *, metric: str | None = None, **options: Unpack[SamplingKeywords]
+) -> pl.DataFrame:
+    """Return the corrected difference of every two models of a condition that people rated on common units.
+
+    The correction is applied to the differences of units; see
+    `attune_metrics.stats.prediction_powered.prediction_powered_difference`. The intervals are not corrected for the
+    number of pairs.
+
+    Parameters
+    ----------
+    table, labels, metric, **options
+        As for `debias`.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``model_a, model_b, condition``, then the columns of `debias`, of `model_a` minus `model_b` on the units of
+        both. No rows where no two models were rated on the same units.
+
+    Raises
+    ------
+    MetricInputError, SourceError
+        As `debias`.
+    MixedSettingsError
+        Where the runs differ in what changes an answer; see `attune_bench.stats.comparability`.
+
+    Warns
+    -----
+    UnreliableIntervalWarning
+        As `debias`.
+
+    Examples
+    --------
+    >>> from attune_bench import score
+    >>> from attune_data import load, load_runs
+    >>> scores = score(load("demo"), load_runs("demo"))
+    >>> name = "avg_draft_judge_score"
+    >>> people = scores.values.select("model", "unit", pl.col(name).alias("rating"))
+    >>> found = debias_pairs(scores, people, metric=name).row(0, named=True)
+    >>> found["model_a"], found["labels"], round(found["corrected"] - found["judge"], 9)
+    ('synthetic/attentive', 40, 0.0)
+    """
+    frame = _Frame(table, labels, metric, AnalysisOptions(**options))
+    groups = frame.series.groups
+    pairs = [
+        (a, b)
+        for places in frame.series.by_condition().values()
+        for a, b in combinations(places, 2)
+        if not np.isnan(frame.ratings[a] - frame.ratings[b]).all()
+    ]
+    check_within_conditions(table, [frame.metric], groups=[groups[place] for pair in pairs for place in pair])
+    rows = []
+    for a, b in pairs:
+        differences = frame.scores[a] - frame.scores[b], frame.ratings[a] - frame.ratings[b]
+        name = f"{frame.name(a)} minus {groups[b][0]}"
+        rows.append((groups[a][0], groups[b][0], groups[a][1], *frame.row(*differences, name)))
+    return pl.DataFrame(rows, schema=_PAIRS, orient="row")
+
+
+class _Frame:
+    """Scores and ratings of one metric (groups, units), with what their resamples need."""
+
+    def __init__(self, table: ScoreTable, labels: Source, metric: str | None, options: AnalysisOptions) -> None:
+        held = labels if isinstance(labels, Labels) else read_labels(table, labels, metric=metric)
+        self.metric = held.metric.name
+        if metric is not None and metric != self.metric:
+            raise MetricInputError(f"the ratings are of {self.metric}, and metric is {metric!r}")
+        if np.isnan(held.ratings).all():
+            raise MetricInputError("the labels have no rating; fill in the column 'rating'")
+        self.table, self.options = table, options
+        self.series = ScoreSeries(table)
+        self.draws = Draws(self.series, options)
+        self.scores = self.series.values(self.metric)[:, 0]
+        self.ratings = held.ratings
+
+    def name(self, group: int) -> str:
+        """Return what messages call a series."""
+        model, condition = self.series.groups[group]
+        return model if condition is None or len(self.table.conditions) == 1 else f"{model} [{condition}]"
+
+    def row(self, scores: Floats, ratings: Floats, name: str) -> tuple[Any, ...]:
+        """Return the columns `_CORRECTED` of scores and ratings (units,)."""
+        mask = ~np.isnan(scores)
+        options = self.options
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UnreliableIntervalWarning)  # said below, with the name
+            [found] = prediction_powered(
+                scores[mask], ratings[mask], self.draws.of(mask), method=options.interval, level=options.level
+            )
+        notes = list(found.cautions)
+        if lost := int((~np.isnan(ratings[~mask])).sum()):
+            notes.append(f"{plural(lost, 'rating')} without a judge's score left out")
+        if notes:
+            warnings.warn(f"{name}: {'; '.join(notes)}", UnreliableIntervalWarning, stacklevel=3)
+        clusters, labelled = self.series.count(mask), self.series.count(mask & ~np.isnan(ratings))
+        judge, people = (
+            (null(one.estimate), *interval_ends(one, number, self.table)[:2])
+            for one, number in ((found.judge, clusters), (found.people, labelled))
+        )
+        low, high, reason = self._ends(found, labelled)
+        return (
+            self.metric, *judge, *people, null(found.estimate), low, high, null(found.slope), null(found.correlation),
+            found.n, found.labels, clusters, labelled, None if low is None else null(found.worth), reason,
+            "; ".join(notes) or None,
+        )  # fmt: skip
+
+    def _ends(self, found: PredictionPowered, labelled: int) -> tuple[float | None, float | None, str | None]:
+        """Return the ends of the corrected interval, or why there are none."""
+        if isnan(found.estimate):
+            return None, None, found.reason
+        interval = Interval(
+            found.estimate, found.low, found.high, found.level, self.options.interval, found.labels,
+            found.label_clusters, found.reason,
+        )  # fmt: skip
+        return interval_ends(interval, labelled, self.table)
+
+
+class _Pilot(NamedTuple):
+    """What ratings say of how many more are needed."""
+
+    spread: float
+    correlation: float
+    design_effect: float
+    labels: int
+
+
+def plan_labels(
+    table: ScoreTable, labels: Source, *, width: float, metric: str | None = None, **options: Unpack[SamplingKeywords]
+) -> pl.DataFrame:
+    """Return for each model that a pilot rated how many ratings an interval of a width needs.
+
+    Parameters
+    ----------
+    table, labels, metric, **options
+        As for `debias`; the ratings are the pilot.
+    width : float
+        From the lower to the upper end of the interval, in the unit of the metric.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``model, condition, metric, width``, of the pilot the ``sd`` of its ratings (n - 1), the ``correlation`` with
+        the judge, the ``design_effect`` (of what the judge leaves unexplained: the variance of its mean over clusters,
+        over that of independent units; at least 1) and its size, ``pilot``; ``n`` units with a score and the ``labels``
+        that are needed among them; ``reason`` where they cannot be computed, or no number of them is enough.
+
+    Raises
+    ------
+    MetricInputError, SourceError
+        As `debias`, and where the width is not above 0.
+
+    Examples
+    --------
+    >>> from attune_bench import score
+    >>> from attune_data import load, load_runs
+    >>> scores, name = score(load("demo"), load_runs("demo")), "avg_draft_judge_score"
+    >>> pilot = scores.values.select("model", "unit", pl.col("composite_score").alias("rating") / 100).head(30)
+    >>> plan_labels(scores, pilot, width=0.08, metric=name).select("pilot", "n", "labels").rows()
+    [(30, 40, 10)]
+    """
+    options_ = AnalysisOptions(**options)
+    frame = _Frame(table, labels, metric, options_)
+    rows = []
+    for group in np.flatnonzero(~np.isnan(frame.ratings).all(axis=1)).tolist():
+        mask = ~np.isnan(frame.scores[group])
+        n, both = int(mask.sum()), mask & ~np.isnan(frame.ratings[group])
+        pilot = _pilot(frame.scores[group][both], frame.ratings[group][both], frame.draws.labels(both))
+        needed, reason = None, None
+        if isnan(pilot.correlation) or isnan(pilot.design_effect):
+            reason = "the ratings or the judge's scores of the pilot do not vary, or are too few"
+        else:
+            try:
+                needed = labels_needed(
+                    width, spread=pilot.spread, correlation=pilot.correlation, units=n,
+                    design_effect=pilot.design_effect, level=options_.level,
+                )  # fmt: skip
+            except MetricInputError as error:
+                if "cannot be reached" not in str(error):
+                    raise
+                reason = str(error)
+        rows.append(
+            (*frame.series.groups[group], frame.metric, float(width), null(pilot.spread), null(pilot.correlation),
+             null(pilot.design_effect), pilot.labels, n, needed, reason)
+        )  # fmt: skip
+    return pl.DataFrame(rows, schema=PLAN_SCHEMA, orient="row")
+
+
+def _pilot(scores: Floats, ratings: Floats, clusters: Any) -> _Pilot:
+    """Return the spread of ratings, their correlation with the scores, and the design effect of the residuals."""
+    nan, labels = float("nan"), len(ratings)
+    if labels < 3 or np.ptp(scores) == 0 or np.ptp(ratings) == 0:
+        return _Pilot(float(ratings.std(ddof=1)) if labels > 1 else nan, nan, nan, labels)
+    correlation = float(np.corrcoef(scores, ratings)[0, 1])
+    slope = correlation * ratings.std() / scores.std()
+    residuals = ratings - ratings.mean() - slope * (scores - scores.mean())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndefinedMetricWarning)
+        error = clustered_standard_error(residuals, clusters)
+    alone = float(residuals.std(ddof=1)) / sqrt(labels)
+    effect = max(1.0, (error / alone) ** 2) if alone > 0 else 1.0
+    return _Pilot(float(ratings.std(ddof=1)), correlation, nan if isnan(error) else effect, labels)

@@ -1,0 +1,155 @@
+"""The commands `debias`, `labels draw` and `labels plan`, from a sheet to corrected scores."""
+
+import csv
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from commands import QUICK, Call, Scored, csv_rows, strict_json, too_wide
+
+from attune_bench import Scores
+from attune_metrics.signature import Signature
+
+METRIC = ("--metric", "avg_draft_judge_score")
+
+
+@pytest.fixture
+def drawn(call: Call, conversations: Scored, tmp_path: Path) -> Path:
+    path = tmp_path / "sheet.csv"
+    status, out, err = call(
+        "labels", "draw", "--scores", conversations.scores, *METRIC, "--n", 30, "--seed", 1, "-o", path
+    )
+    assert (status, err) == (0, "")
+    assert out == f"{path}: 30 conversations, 60 rows to rate; fill in the column rating\n"
+    return path
+
+
+@pytest.fixture
+def filled(conversations: Scored, drawn: Path) -> Path:
+    """Return the sheet with ratings of people who are stricter than the judge."""
+    values = Scores.read(conversations.scores).values
+    judged = dict(zip(zip(values["model"], values["unit"], strict=True), values[METRIC[1]], strict=True))
+    random = Random(1)
+    with drawn.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        row["rating"] = f"{judged[row['model'], row['unit']] - 0.09 + random.gauss(0, 0.03):.3f}"
+    path = drawn.with_name("labels.csv")
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def test_a_sheet_is_drawn_once(call: Call, conversations: Scored, drawn: Path) -> None:
+    before = drawn.read_bytes()
+    rows = csv_rows(before.decode())
+    assert list(rows[0]) == ["model", "condition", "unit", "rating"]
+    assert {row["rating"] for row in rows} == {""}
+    again = ("labels", "draw", "--scores", conversations.scores, *METRIC, "--n", "30", "--seed", "1", "-o")
+    status, _, err = call(*again, drawn)
+    assert (status, drawn.read_bytes()) == (2, before)
+    assert err == f"attune-bench: {drawn} exists, and may have ratings; choose another --output\n"
+    assert call(*again, drawn.with_name("other.csv"))[0] == 0
+    assert drawn.with_name("other.csv").read_bytes() == before
+    assert [path.name for path in drawn.parent.glob(".*")] == []
+
+
+def test_json(call: Call, conversations: Scored, filled: Path) -> None:
+    arguments = ("debias", "--scores", conversations.scores, "--labels", filled, *METRIC, *QUICK)
+    status, out, err = call(*arguments, "--format", "json")
+    assert (status, err) == (0, "")
+    content: Any = strict_json(out)
+    assert list(content) == ["metadata", "models", "differences"]
+    assert [row["model"] for row in content["models"]] == ["synthetic/attentive", "synthetic/hasty"]
+    for row in content["models"]:
+        assert row["mode"] == "default"
+        assert row["low"] < row["corrected"] < row["high"] < row["judge"]
+        assert (row["labels"], row["n"], row["reason"]) == (30, 40, None)
+    [pair] = content["differences"]
+    assert (pair["model_a"], pair["labels"]) == ("synthetic/attentive", 30)
+    signature = Signature.parse(content["metadata"]["signature"])
+    assert (signature.metric, signature.boot) == (METRIC[1], 200)
+    assert signature.labels is not None
+    assert len(signature.labels) == 32
+
+
+def test_table_and_csv(call: Call, conversations: Scored, filled: Path) -> None:
+    arguments = ("debias", "--scores", conversations.scores, "--labels", filled, *METRIC, *QUICK)
+    status, out, err = call(*arguments)
+    assert (status, err, too_wide(out)) == (0, "", [])
+    assert "Draft judge score, mode default\n" in out
+    assert "Draft judge score, A minus B, mode default" in out
+    assert out.count(" corrected  ") == 3
+    assert "|labels:" in out.splitlines()[-1]
+    status, out, _ = call(*arguments, "--format", "csv")
+    assert [row["model"] for row in csv_rows(out)] == ["synthetic/attentive", "synthetic/hasty"]
+    assert call(*arguments, "--format", "markdown")[0] == 0
+
+
+def test_warnings_are_printed(call: Call, conversations: Scored, filled: Path, tmp_path: Path) -> None:
+    few = tmp_path / "few.csv"
+    few.write_text("\n".join(filled.read_text(encoding="utf-8").splitlines()[:25]) + "\n", encoding="utf-8")
+    status, out, err = call("debias", "--scores", conversations.scores, "--labels", few, *METRIC, *QUICK)
+    assert (status, err) == (0, "")
+    assert "Warning: synthetic/hasty: 12 ratings, fewer than 30" in " ".join(out.split())
+
+
+def test_a_mistake_in_the_labels_is_one_line(call: Call, conversations: Scored, filled: Path) -> None:
+    text = filled.read_text(encoding="utf-8").splitlines()
+    filled.write_text("\n".join([*text[:2], text[2].rpartition(",")[0] + ",6", ""]), encoding="utf-8")
+    status, out, err = call("debias", "--scores", conversations.scores, "--labels", filled, *METRIC)
+    assert (status, out) == (2, "")
+    said = "rating 6 is outside 0 to 1, the range of avg_draft_judge_score; is it on another scale?"
+    assert err == f"attune-bench: {filled}, line 3: {said}\n"
+
+
+def test_plan_from_a_pilot(call: Call, conversations: Scored, filled: Path) -> None:
+    arguments = ("labels", "plan", "--scores", conversations.scores, "--labels", filled, *METRIC, "--width")
+    status, out, err = call(*arguments, "0.1", "--format", "json")
+    assert (status, err) == (0, "")
+    plan = strict_json(out)["plan"]
+    assert [(row["pilot"], row["n"], row["reason"]) for row in plan] == [(30, 40, None)] * 2
+    status, out, err = call(*arguments, "0.01")
+    assert (status, err, too_wide(out)) == (0, "", [])
+    assert "width 0.01 cannot be reached" in out
+
+
+def test_plan_from_stated_numbers(call: Call) -> None:
+    stated = ("--sd", "0.2", "--correlation", "0.6", "--scored", "200")
+    status, out, err = call("labels", "plan", "--width", "0.1", *stated)
+    assert (status, err, too_wide(out)) == (0, "", [])
+    assert "0.100  0.200  0.60           1.00      -     200              47" in out
+    assert (
+        strict_json(call("labels", "plan", "--width", "0.1", *stated, "--format", "json")[1])["plan"][0]["labels"] == 47
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("plan", "--width", "0.1"), "how many? Name a pilot"),
+        (("plan", "--width", "0.1", "--scores", "SCORES"), "a pilot is --scores and --labels"),
+        (("plan", "--width", "0.1", "--scores", "SCORES", "--labels", "x.csv", "--sd", "1"), "leave out --sd"),
+        (("plan", "--width", "0", "--sd", "1", "--correlation", "0", "--scored", "9"), "width is 0"),
+        (("plan", "--width", "0.1", "--sd", "1", "--correlation", "2", "--scored", "9"), "correlation 2.0 is outside"),
+        (("plan", "--width", "0.1", "--sd", "1", "--correlation", "0", "--scored", "9"), "cannot be reached"),
+        (("draw", "--scores", "SCORES", "--n", "41", "-o", "new.csv"), "n is 41, and 40 conversations have a value"),
+        (("draw", "--scores", "SCORES", "--n", "4", "-o", "new.txt"), "does not end in .csv"),
+        (("draw", "--scores", "SCORES", "--n", "4", "-o", "no/new.csv"), "cannot be written"),
+        (("draw", "--scores", "SCORES", "--n", "4", "-o", "new.csv", "--by", "x"), "unknown unit 'x'"),
+    ],
+)
+def test_mistakes(
+    call: Call, conversations: Scored, arguments: tuple[str, ...], message: str, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    status, out, err = call("labels", *(str(conversations.scores) if one == "SCORES" else one for one in arguments))
+    assert (status, out) == (2, "")
+    assert err.startswith("attune-bench: ")
+    assert message in err
+    assert err.count("\n") == 1
+    assert not Path("new.csv").exists()
