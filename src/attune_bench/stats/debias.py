@@ -194,12 +194,13 @@ class _Frame:
         """Return the columns `_CORRECTED` of scores and ratings (units,)."""
         mask = ~np.isnan(scores)
         options = self.options
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UnreliableIntervalWarning)  # said below, with the name
+        with warnings.catch_warnings(record=True) as caught:  # said below, with the name
+            warnings.simplefilter("always", UnreliableIntervalWarning)
             [found] = prediction_powered(
                 scores[mask], ratings[mask], self.draws.of(mask), method=options.interval, level=options.level
             )
-        notes = list(found.cautions)
+        said = dict.fromkeys(str(one.message) for one in caught)
+        notes = [*found.cautions, *(text for text in said if text != "; ".join(found.cautions))]
         if lost := int((~np.isnan(ratings[~mask])).sum()):
             notes.append(f"{plural(lost, 'rating')} without a judge's score left out")
         if notes:

@@ -131,6 +131,13 @@ def test_a_warning_names_the_model() -> None:
     assert str(caught[0].message) == f"a: {row['note']}"
 
 
+def test_unreliable_intervals_of_a_dominant_cluster_are_told() -> None:
+    table = frame(("a",)).with_columns(cluster=pl.when(pl.col("unit") < "u20").then(pl.lit("p00")).otherwise("cluster"))
+    with pytest.warns(UnreliableIntervalWarning, match="a: BCa intervals cover too rarely"):
+        [row] = debias(scores_of(table), rated(table, 45), resamples=200, interval="bca").iter_rows(named=True)
+    assert row["note"].startswith("BCa intervals")
+
+
 def test_a_rating_without_a_score_is_told() -> None:
     table = frame(("a",))
     labels = rated(table, 40)

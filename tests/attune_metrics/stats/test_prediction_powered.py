@@ -163,6 +163,14 @@ def test_what_has_no_correction(judged: list[float], rated: list[float], reason:
     assert not isnan(found.judge.estimate)
 
 
+def test_many_clusters_are_drawn_as_ever() -> None:
+    judged, people = drawn_data(20_001, 0.5)
+    rated = np.where(np.arange(20_001) % 10 == 0, people, nan)
+    found = corrected(judged, rated, resamples=40)
+    assert found.low < people.mean() < found.high
+    assert found.worth > 2 * found.labels
+
+
 def test_a_fixed_slope_needs_no_varying_judge() -> None:
     assert corrected([3, 3, 6], [2, 1, nan], slope=1).estimate == 2.5
 
