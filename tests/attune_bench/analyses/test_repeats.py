@@ -155,3 +155,18 @@ def test_scores_without_repeats_have_no_rows() -> None:
     once = Scores.from_table(pl.DataFrame(rows_of()).filter(repeat=1).drop("repeat"))
     for analysis in (repeat_variances, repeat_ranks, repeats_worth):
         assert analysis(once, resamples=200).is_empty()
+
+
+def test_variances_honour_the_options_of_every_analysis(scores: Scores) -> None:
+    ends = ["low", "high"]
+    wide, narrow = (repeat_variances(scores, resamples=300, unit="unit", level=level) for level in (0.95, 0.5))
+    assert wide.drop(ends).equals(narrow.drop(ends))
+    pairs = zip((wide["high"] - wide["low"]).to_list(), (narrow["high"] - narrow["low"]).to_list(), strict=True)
+    assert all(one > other for one, other in pairs if one is not None)
+    assert not repeat_variances(scores, resamples=300, unit="unit", seed=1).equals(wide)
+    assert not repeat_variances(scores, resamples=300, unit="unit", interval="percentile").equals(wide)
+    # Repeats are not resampled.
+    of_repeats = [
+        repeat_variances(scores, resamples=300, unit="unit", seed=seed).filter(source="repeat") for seed in (0, 1)
+    ]
+    assert of_repeats[0].equals(of_repeats[1])

@@ -135,6 +135,8 @@ def test_a_metric_that_the_scores_lack_is_refused(name: str, asked: str) -> None
 
 QUICK: dict[str, Any] = {"resamples": 150, "interval": "percentile-expanded"}
 ENDS = (("low", "high"), ("difference_low", "difference_high"), ("share_low", "share_high"))
+# Nothing is drawn for these, or nothing where models were asked once.
+UNDRAWN = {"sign", "report", "page", "unit_difficulty", "repeat_ranks", "repeat_variances", "repeats_worth"}
 # What has an interval for these scores.
 DRAWN = [
     *(("attunebench", asked) for asked in ("summary", "compare", "compare_all", "compare_by", "by", "variance_split")),
@@ -144,7 +146,7 @@ DRAWN = [
         for name in ("eibench", "sage")
         for asked in ("summary", "compare", "compare_all", "compare_by", "by", "win_rates", "variance_split")
     ),
-    *(("table", asked) for asked in (*VERBS, *ANALYSES) if asked not in {"sign", "report", "page", "unit_difficulty"}),
+    *(("table", asked) for asked in (*VERBS, *ANALYSES) if asked not in UNDRAWN),
 ]
 drawn = pytest.mark.parametrize(("name", "asked"), DRAWN)
 # Ends that are ranks which occur, or of few possible values, may stay where they are.
