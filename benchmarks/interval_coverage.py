@@ -69,9 +69,13 @@ class Design:
     def scores(self, generator: Generator, simulations: int) -> tuple[NDArray[np.intp], Floats]:
         """Return the cluster of each unit, and scores (simulations, units)."""
         clusters = np.repeat(np.arange(self.participants), self.conversations())
-        levels = generator.normal(size=(simulations, self.participants))[:, clusters]
+        levels = self.levels(generator, simulations)[:, clusters]
         own = generator.normal(size=(simulations, len(clusters)))
         return clusters, np.interp(sqrt(self.icc) * levels + sqrt(1 - self.icc) * own, _NORMAL, _SCORES)
+
+    def levels(self, generator: Generator, simulations: int) -> Floats:
+        """Return the level of each participant behind the scores (simulations, participants)."""
+        return generator.normal(size=(simulations, self.participants))
 
 
 DESIGNS = [
