@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import calibration
 import interval_coverage
+import participants
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -19,6 +20,16 @@ def test_pages_have_the_tables_that_the_benchmark_prints() -> None:
     }
     for page, table in pages.items():
         assert f"```text\n{table}\n```" in (ROOT / page).read_text(encoding="utf-8"), page
+
+
+def test_the_page_has_the_tables_of_participants_means() -> None:
+    rows = participants.read()
+    page = (ROOT / "docs/intervals.md").read_text(encoding="utf-8")
+    for kind, methods in (("mean", participants.MEANS), ("difference", participants.DIFFERENCES)):
+        assert f"```text\n{participants.table(rows, kind, methods)}\n```" in page
+    assert participants.width_line(rows) in page
+    # What the page says of the default.
+    assert min(row.found / row.simulations for row in rows if row[3:5] == ("mean", "logit-t")) >= 0.93
 
 
 def test_numbers_are_complete() -> None:
@@ -86,6 +97,15 @@ def test_numbers_are_written_whole_or_not_at_all(monkeypatch: pytest.MonkeyPatch
 
 def _key(design: interval_coverage.Design) -> tuple[int, str, float]:
     return design.participants, design.sizes, design.icc
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("design", participants.DESIGNS[:11], ids=str)
+def test_numbers_of_participants_are_those_of_the_simulation(design: participants.Participants) -> None:
+    known = {row[3:5]: row for row in participants.read() if row[:3] == _key(design)}
+    for row in participants.simulate(design):
+        assert abs(row.found - known[row[3:5]].found) <= 2
+        assert row.width == pytest.approx(known[row[3:5]].width, abs=2e-6)
 
 
 @pytest.mark.slow

@@ -316,7 +316,7 @@ class Scores(ScoreTable):
             For HTML: what was scored against, what was scored, and whether to show what rests on few people; see
             `attune_bench.report.html.html_report`.
         **options
-            ``resamples``, ``seed``, ``level``, ``unit``, ``interval``; see
+            ``resamples``, ``seed``, ``level``, ``unit``, ``weight``, ``interval``; see
             `attune_bench.stats.options.AnalysisOptions`.
 
         Raises

@@ -54,9 +54,10 @@ class Signature:
         How often models were asked about a unit, where that is more than once: ``3``, or ``2-3``.
     n, clusters, excluded : int, optional
         Units scored, their clusters, units left out.
-    unit, draw, interval : str, optional
+    unit, draw, weight, interval : str, optional
         What is resampled (``participant``), how if not multinomially (``poisson``: each a Poisson number of times, with
-        more than 20,000 of them), and the method of the interval (``percentile-expanded``).
+        more than 20,000 of them), what counts once if not each unit (``participant``: the score is the mean of their
+        means), and the method of the interval (``percentile-expanded``, ``t``).
     level : float, optional
         Confidence level, between 0 and 1.
     boot, seed : int, optional
@@ -95,6 +96,7 @@ class Signature:
     excluded: int | None = None
     unit: str | None = None
     draw: str | None = None
+    weight: str | None = None
     interval: str | None = None
     level: float | None = None
     boot: int | None = None

@@ -18,7 +18,7 @@ from typing_extensions import Unpack
 from attune_bench.group_settings import setting_text
 from attune_bench.report.shown import Stratum, shown_strata
 from attune_bench.report.suppression import conceal
-from attune_bench.report.words import INTERVALS, drawn
+from attune_bench.report.words import INTERVALS, drawn, weight_words
 from attune_bench.runner.file_names import model_folder, safe_name
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
@@ -177,6 +177,8 @@ class _Maker:
         subgroup = f", {trait} = {stratum}" if trait else ""
         own: Any = {**self.keywords, "metrics": [metric.name]}
         options = AnalysisOptions(**self.keywords)
+        over, method = f"{drawn(self.table, options)}s", INTERVALS[options.interval]
+        weight = weight_words(self.table, options)
         details = {
             f"{held.cluster}s": row["clusters"],
             "coverage": row.get("coverage"),
@@ -191,9 +193,10 @@ class _Maker:
                 "lower": row["low"],
                 "upper": row["high"],
                 "confidence_level": options.level,
-                "method": f"bootstrap over {drawn(self.table, options)}s ({INTERVALS[options.interval]})",
+                "method": f"Student's t over {over}; {weight}" if weight else f"bootstrap over {over} ({method})",
             }
-            uncertainty["num_bootstrap_samples"] = options.resamples
+            if not weight:
+                uncertainty["num_bootstrap_samples"] = options.resamples
         return {
             "evaluation_result_id": "/".join(filter(None, (metric.name, trait, stratum))),
             "evaluation_name": f"{held.title}: {metric.label}{subgroup}",

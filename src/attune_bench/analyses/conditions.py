@@ -47,7 +47,7 @@ def condition_differences(scores: ScoreTable, **options: Unpack[AnalysisKeywords
     scores : ScoreTable
         The scores.
     **options
-        ``metrics``, ``resamples``, ``seed``, ``level``, ``unit``, ``interval``; see
+        ``metrics``, ``resamples``, ``seed``, ``level``, ``unit``, ``weight``, ``interval``; see
         `attune_bench.stats.options.AnalysisOptions`. The metrics are by default those of the board.
 
     Returns
@@ -77,8 +77,8 @@ def condition_differences(scores: ScoreTable, **options: Unpack[AnalysisKeywords
     """
     chosen = AnalysisOptions(**options)
     series = ScoreSeries(scores)
-    draws = Draws(series, chosen)
-    metrics = chosen.names(scores, scores.headline)
+    draws = Draws(series, chosen, weighted=True)
+    metrics = chosen.names_of_means(scores, scores.headline)
     check_comparable(scores, metrics=metrics)
     pairs = _pairs(series)
     first, second = np.array(pairs, dtype=np.intp).reshape(-1, 2).T

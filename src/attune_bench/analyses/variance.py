@@ -132,8 +132,8 @@ def unit_difficulty(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> 
     (49.38, 7.9, 2)
     """
     chosen = AnalysisOptions(**options)
-    chosen.draws_clusters(scores)  # refuses what is neither unit nor cluster, as every analysis does
     series = ScoreSeries(scores)
+    Draws(series, chosen)  # refuses options as every analysis does
     rows: list[tuple[Any, ...]] = []
     for condition, groups in series.by_condition().items():
         for metric in chosen.names(scores, [scores.primary]):

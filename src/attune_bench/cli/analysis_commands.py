@@ -163,7 +163,7 @@ def rank(scores: Path, metric: tuple[str, ...], format: Format, **given: Any) ->
     read = read_analysed(scores, given)
     options = _options(read, metric, given)
     frame, warned = with_warnings(lambda: read.rank(**options))
-    said = interval_words(read, AnalysisOptions(**sampling_of(given)))
+    said = interval_words(read, AnalysisOptions(**sampling_of(given)), resampled=True)
     note = f"In brackets, of the rank: {said}. The models are fixed."
     made = document(read, rank_tables(read, frame), notes=[note, *warned], signature=read.sign(**options))
     emit(render(made, format=format))
@@ -290,7 +290,9 @@ def analyze(
     needed = {need for key in chosen for need in known[key].needs}
     inputs: dict[str, Any] = {need: records_of(read, need, *sources[need]) for need in needed}
     with mistakes():
-        AnalysisOptions(**sampling_of(given)).draws_clusters(read)
+        sampled = AnalysisOptions(**sampling_of(given))
+        sampled.draws_clusters(read)
+        sampled.weighs_clusters(read)
     documents: dict[str, Document] = {}
     for key in chosen:
         try:

@@ -286,7 +286,7 @@ def metric_option(function: F) -> F:
     return many("--metric", help="A metric, as the scores name it; by default the main one.")(function)
 
 
-ANALYSIS = ("resamples", "seed", "level", "unit", "interval")
+ANALYSIS = ("resamples", "seed", "level", "unit", "weight", "interval")
 """The options of every analysis, as `attune_bench.stats.options.AnalysisOptions` names them."""
 
 
@@ -300,6 +300,7 @@ def sampling_options(function: F) -> F:
     intervals = click.Choice(("percentile-expanded", "percentile", "bca"))
     for name, kind, default, help_text in (
         ("--interval", intervals, "percentile-expanded", "Which interval."),
+        ("--weight", str, "unit", "What counts once in a mean: unit, or cluster, such as participant."),
         ("--unit", str, "cluster", "What is drawn: cluster, such as participants, or unit."),
         ("--level", float, 0.95, "Confidence level of the intervals."),
         ("--seed", int, 0, "The same seed gives the same numbers."),

@@ -17,11 +17,11 @@ from attune_bench.report.provenance import provenance_line, settings_table
 from attune_bench.report.sections import PageScores, general_sections
 from attune_bench.report.subgroups import lacking_units
 from attune_bench.report.suppression import few_groups, hides
-from attune_bench.report.words import INTERVALS, drawn, has_clusters
+from attune_bench.report.words import INTERVALS, drawn, has_clusters, weight_words
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.comparability import check_comparable, differences
 from attune_bench.stats.intervals import too_few
-from attune_bench.stats.options import SamplingKeywords
+from attune_bench.stats.options import AnalysisOptions, SamplingKeywords
 from attune_bench.stats.signing import sign
 from attune_data.collection import Collection
 from attune_data.display.html import Html
@@ -56,7 +56,8 @@ def html_report(
         Where clusters are people: whether to show values that rest on fewer than 5 of them or would give such values
         away, models run on fewer than 5, and single units. `attune_bench.report.suppression` says what is hidden.
     **options
-        ``resamples``, ``seed``, ``level``, ``unit``, ``interval``; see `attune_bench.stats.options.AnalysisOptions`.
+        ``resamples``, ``seed``, ``level``, ``unit``, ``weight``, ``interval``; see
+        `attune_bench.stats.options.AnalysisOptions`.
 
     Returns
     -------
@@ -150,8 +151,17 @@ def _methods(
     held, unit = table.provenance, table.provenance.unit
     person = drawn(table, chosen)
     each = f", each with all of its {unit}s" if person != unit else ""
+    weight = weight_words(table, chosen)
+    by_t = (
+        f"V{weight[1:]}. Their intervals, and those of differences on the same {unit}s, are "
+        f"{100 * chosen.level:g}% intervals by Student's t over {person}s, for values on the logit scale of a finite "
+        "range. "
+        if weight
+        else ""
+    )
     drawing = (
-        f"Intervals are {100 * chosen.level:g}% bootstrap intervals ({INTERVALS[chosen.interval]}) of "
+        f"{by_t}{'Other intervals' if weight else 'Intervals'} are "
+        f"{100 * chosen.level:g}% bootstrap intervals ({INTERVALS[chosen.interval]}) of "
         f"{chosen.resamples:,} resamples, seed {chosen.seed}: {person}s are drawn{each}. With {too_few(table)}, or "
         "where nothing varies, a number has no interval."
     )
@@ -163,7 +173,7 @@ def _methods(
         f"p-values are corrected by Holm's method, over all pairs of models of one metric{under}, or over the strata "
         "of one trait for each model; metrics are not pooled."
     )
-    parts: list[Part] = [_scoring(table), *_choices(table, benchmark), drawing, comparing, _metrics(table)]
+    parts: list[Part] = [_scoring(table), *_choices(table, benchmark), drawing, comparing, _metrics(table, chosen)]
     if table.provenance.decisive:
         parts.append(settings_table(table))
     parts += [f"Warning: {text.rstrip('.')}." for text in warned]
@@ -193,7 +203,7 @@ def _choices(table: ScoreTable, benchmark: Benchmark | None) -> list[str]:
     ]
 
 
-def _metrics(table: ScoreTable) -> Table:
+def _metrics(table: ScoreTable, options: AnalysisOptions) -> Table:
     """Return how the metrics of the board are understood."""
     metrics = [table.metric(name) for name in table.headline]
     columns = [
@@ -209,7 +219,7 @@ def _metrics(table: ScoreTable) -> Table:
             "label": metric.label,
             "range": _range(metric),
             "better": better[metric.higher_is_better],
-            "statistic": _statistic(metric, table.provenance.unit),
+            "statistic": _statistic(table, metric, options),
             "source": metric.source or None,
         }
         for metric in metrics
@@ -224,7 +234,10 @@ def _range(metric: Metric) -> str:
     return f"{low:g} or more" if isinf(high) else f"{high:g} or less" if isinf(low) else f"{low:g} to {high:g}"
 
 
-def _statistic(metric: Metric, unit: str) -> str:
+def _statistic(table: ScoreTable, metric: Metric, options: AnalysisOptions) -> str:
+    unit = table.provenance.unit
+    if options.weighs_clusters(table):
+        return options.lacks_weight(table, metric.name) or f"mean over {drawn(table, options)}s of their means"
     known = {
         "mean": f"mean over {unit}s",
         "share": f"share of {unit}s",

@@ -27,7 +27,7 @@ from attune_bench.report.tables import (
     rank_tables,
     sorted_groups,
 )
-from attune_bench.report.words import RANDOM_ANSWERS, drawn, in_words, interval_words
+from attune_bench.report.words import RANDOM_ANSWERS, counts_units, drawn, in_words, interval_words
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.chance import chance_of_units
 from attune_bench.stats.comparison import compare_all
@@ -90,7 +90,8 @@ class PageScores:
     def metrics_of(self, name: str, default: Sequence[str]) -> list[str]:
         """Return the metrics that an analysis is about: its own, as far as the scores have them, else the default."""
         own = [metric for metric in self.analyses[name].metrics or default if metric in self.table.metrics]
-        return [metric for metric in own if self.table.metrics[metric].statistic in STATISTICS]
+        made_of_units = [metric for metric in own if self.table.metrics[metric].statistic in STATISTICS]
+        return [metric for metric in made_of_units if not self.chosen.lacks_weight(self.table, metric)]
 
 
 def general_sections(page: PageScores) -> list[Section]:
@@ -193,7 +194,7 @@ def _profiles(page: PageScores) -> Section:
         return Section("Profiles", left_out=f"need three metrics from 0 to 1; the scores have {len(metrics)}")
     known = page.summary.filter(pl.col("metric").is_in(metrics)).drop_nulls("value")
     found: list[Part] = []
-    for model, condition in sorted_groups(table):
+    for model, condition in sorted_groups(table, page.chosen):
         rows = known.filter(pl.col("condition").eq_missing(pl.lit(condition)))
         if model in rows["model"]:
             chart = figures.profile(table, rows, model, metrics=metrics)
@@ -211,8 +212,8 @@ def _ranks(page: PageScores) -> Section:
     frame = page.conceal(rank(table, **page.options, metrics=[metric.name]))
     tables = [] if frame["rank"].is_null().all() else rank_tables(table, frame)
     note = (
-        f"In brackets: {interval_words(table, page.chosen)}. The models are a fixed list: an interval says how far "
-        f"other {drawn(table, page.chosen)}s, drawn alike, would move a rank."
+        f"In brackets: {interval_words(table, page.chosen, resampled=True)}. The models are a fixed list: an "
+        f"interval says how far other {drawn(table, page.chosen)}s, drawn alike, would move a rank."
     )
     caption = f"Ranks by {label(metric)}, 1 is the best."
     return drawn_section(
@@ -229,6 +230,8 @@ def _no_ranks(page: PageScores, metric: Metric) -> str:
         return f"{metric.label} depends on all models' results"
     if metric.higher_is_better is None:
         return f"neither higher nor lower values of {metric.label} are better"
+    if why := page.chosen.lacks_weight(page.table, metric.name):
+        return f"{metric.label} is {why}"
     return "a rank has no BCa interval" if page.chosen.interval == "bca" else ""
 
 
@@ -236,6 +239,8 @@ def _comparisons(page: PageScores) -> Section:
     table, metric = page.table, page.table.metric(page.table.primary)
     if metric.statistic not in STATISTICS:
         return Section("Comparisons", left_out=f"{metric.label} depends on all models' results")
+    if why := page.chosen.lacks_weight(table, metric.name):
+        return Section("Comparisons", left_out=f"{metric.label} is {why}")
     if parts := comparison_parts(page, metric.name):
         return Section("Comparisons", parts)
     where = "the scores have one model"
@@ -250,7 +255,10 @@ def _conditions(page: PageScores) -> Section | None:
     if len(table.conditions) < 2:
         # A table without conditions lacks nothing.
         return None if table.conditions == (None,) else Section(title, left_out=in_words(table, _ONE_CONDITION))
-    frame = page.analysis("condition_differences", page.metrics_of("condition_differences", table.headline))
+    metrics = page.metrics_of("condition_differences", table.headline)
+    if not metrics:
+        return Section(title, left_out="no metric of the board is a mean of units")
+    frame = page.analysis("condition_differences", metrics)
     parts: list[Part] = []
     for condition, reference in dict.fromkeys(frame.drop_nulls("difference").select("condition", "reference").rows()):
         pair = pl.col("condition").eq_missing(pl.lit(condition)), pl.col("reference").eq_missing(pl.lit(reference))
@@ -271,6 +279,8 @@ _ONE_CONDITION = "needs scores under at least two conditions"
 
 def _win_rates(page: PageScores) -> Section:
     table, entry = page.table, page.analyses["win_rates"]
+    if why := counts_units(table, page.chosen):
+        return Section(entry.title, left_out=why)
     metrics = [table.metrics[name] for name in page.metrics_of("win_rates", [table.primary])]
     fitting = [one for one in metrics if one.statistic in PER_UNIT and one.higher_is_better is not None]
     if not fitting:
@@ -307,6 +317,8 @@ def _ratings(page: PageScores) -> Section:
 
 def _correlation(page: PageScores) -> Section:
     table, entry = page.table, page.analyses["metric_correlation"]
+    if why := counts_units(table, page.chosen):
+        return Section(entry.title, left_out=why)
     metrics = page.metrics_of("metric_correlation", table.headline)
     if page.chosen.interval == "bca":
         return Section(entry.title, left_out="a rank correlation has no BCa interval")
@@ -333,6 +345,8 @@ def _subgroups(page: PageScores) -> Section | None:
 def _difficulty(page: PageScores) -> Section:
     table, entry = page.table, page.analyses["unit_difficulty"]
     title, metric = in_words(table, entry.title), table.metric(table.primary)
+    if why := counts_units(table, page.chosen):
+        return Section(title, left_out=why)
     if hides(table, small_cells=page.small_cells):
         return Section(title, left_out=f"shows single {table.provenance.unit}s (--small-cells)")
     if metric.statistic not in PER_UNIT:

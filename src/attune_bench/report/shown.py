@@ -48,7 +48,7 @@ def shown_strata(
         Whether to show values that rest on few people, or would give such values away.
     **options
         ``metrics``, of which those that depend on all models' results are left out, ``resamples``, ``seed``,
-        ``level``, ``unit``, ``interval``; see `AnalysisOptions`.
+        ``level``, ``unit``, ``weight``, ``interval``; see `AnalysisOptions`.
     """
     source = unit_traits(table) if data is None else data
     scored = set(table.units["unit"])
@@ -56,8 +56,11 @@ def shown_strata(
     for trait in traits:
         strata, known = strata_and_known(source, trait)
         given[trait] = {name: units for name, units in strata.items() if not scored.isdisjoint(units)}, known
-    asked = AnalysisOptions(**options).names(table)
-    names = [name for name in asked if table.metrics[name].statistic in STATISTICS]
+    chosen = AnalysisOptions(**options)
+    made_of_units = [name for name in chosen.names(table) if table.metrics[name].statistic in STATISTICS]
+    names = [name for name in made_of_units if not chosen.lacks_weight(table, name)]
+    if not names:
+        return
     options["metrics"] = names
     hidden = {
         metric: hidden_strata(table, metric, given) if hides(table, small_cells=small_cells) else {} for metric in names

@@ -75,10 +75,13 @@ def subgroup_section(
     small_cells : bool
         Whether to show values that rest on few people, or would give such values away.
     **options
-        ``resamples``, ``seed``, ``level``, ``unit``, ``interval``; see `attune_bench.stats.options.AnalysisOptions`.
+        ``resamples``, ``seed``, ``level``, ``unit``, ``weight``, ``interval``; see
+        `attune_bench.stats.options.AnalysisOptions`.
     """
     if table.metric(table.primary).statistic not in STATISTICS:
         return Section(title, left_out=f"{label(table.metrics[table.primary])} is not made of {table.provenance.unit}s")
+    if why := AnalysisOptions(**options).lacks_weight(table, table.primary):
+        return Section(title, left_out=f"{label(table.metrics[table.primary])} is {why}")
     source = unit_traits(table) if data is None else data
     scored = set(table.units["unit"])
     if scored.isdisjoint(source.unit_ids):

@@ -68,11 +68,11 @@ def label(metric: Metric) -> str:
     return f"{metric.label}{', lower is better' if metric.higher_is_better is False else ''}"
 
 
-def sorted_groups(table: ScoreTable) -> list[tuple[str, str | None]]:
-    """Return every model and condition, the best of the primary metric first."""
+def sorted_groups(table: ScoreTable, options: AnalysisOptions | None = None) -> list[tuple[str, str | None]]:
+    """Return every model and condition, the best of the primary metric first; `options` say what counts once."""
     series = ScoreSeries(table)
     metric = table.metric(table.primary)
-    values = dict(zip(series.groups, points(series, metric.name), strict=True))
+    values = dict(zip(series.groups, points(series, metric.name, options), strict=True))
     sign = -1 if metric.higher_is_better is False else 1
 
     def place(group: tuple[str, str | None]) -> tuple[bool, float, str, str]:
@@ -98,7 +98,7 @@ def board(table: ScoreTable, summary: pl.DataFrame, metrics: Sequence[str], opti
     """
     found = {(row["model"], row["condition"], row["metric"]): row for row in summary.iter_rows(named=True)}
     rows: list[dict[str, Any]] = []
-    for model, condition in sorted_groups(table):
+    for model, condition in sorted_groups(table, options):
         own = [found[model, condition, name] for name in metrics]
         shares = [row["coverage"] for row in own if row["coverage"] is not None]
         rows.append(
@@ -147,8 +147,8 @@ def _board_note(table: ScoreTable, metrics: Sequence[str], options: AnalysisOpti
     return f"In brackets: {interval_words(table, options)}.{trials} n: {size} with a value."
 
 
-def model_frame(table: ScoreTable) -> pl.DataFrame:
-    """Return every metric as a column, a row a model and condition.
+def model_frame(table: ScoreTable, options: AnalysisOptions | None = None) -> pl.DataFrame:
+    """Return every metric as a column, a row a model and condition; `options` say what counts once.
 
     Beside them ``<metric>_n``, ``coverage_<task>``, and what results count, ``failed_<kind>`` and ``calls_<outcome>``,
     null where no result says it.
@@ -166,7 +166,12 @@ def model_frame(table: ScoreTable) -> pl.DataFrame:
     schema: dict[str, Any] = {"model": pl.String, "condition": pl.String, "n": pl.Int64, "clusters": pl.Int64}
     for name, metric in table.metrics.items():
         made_of_units = metric.statistic in STATISTICS
-        values = points(series, name) if made_of_units else z_scores(series, metric)
+        if made_of_units:
+            values = points(series, name, options)
+        elif options is not None and options.weighs_clusters(table):
+            values = [None] * len(rows)  # it depends on values in which each unit counts
+        else:
+            values = z_scores(series, metric)
         counted = ~np.isnan(series.values(name if made_of_units else metric.terms[0])[:, 0])
         schema |= {name: pl.Float64, f"{name}_n": pl.Int64}
         for place, row in enumerate(rows):
@@ -184,17 +189,17 @@ def model_frame(table: ScoreTable) -> pl.DataFrame:
     return frame.join(sums, on=["model", "condition"], nulls_equal=True, maintain_order="left")
 
 
-def metric_tables(table: ScoreTable, frame: pl.DataFrame) -> list[Table]:
+def metric_tables(table: ScoreTable, frame: pl.DataFrame, options: AnalysisOptions | None = None) -> list[Table]:
     """Return every metric that has a group: models as columns where they are few and of short names, else as rows.
 
-    `frame` is what `model_frame` gives.
+    `frame` is what `model_frame` gives of the same options.
     """
     groups: dict[str, list[Metric]] = {}
     for metric in table.metrics.values():
         if metric.group:
             groups.setdefault(metric.group, []).append(metric)
     rows_of = {(row["model"], row["condition"]): row for row in frame.iter_rows(named=True)}
-    models = {group_name(table, *group): rows_of[group] for group in sorted_groups(table)}
+    models = {group_name(table, *group): rows_of[group] for group in sorted_groups(table, options)}
     tables = []
     for title, metrics in groups.items():
         if len(models) <= _MOST_COLUMNS and all(width(name) <= _WIDEST_HEAD for name in models):
@@ -309,16 +314,17 @@ def subgroup_notes(
     table: ScoreTable, *, compared: bool, overlapping: int = 0, options: AnalysisOptions | None = None
 ) -> list[str]:
     """Return the sentences below tables of subgroups."""
-    held = table.provenance
+    held, chosen = table.provenance, options or AnalysisOptions()
     name = held.cluster if has_clusters(table) else held.unit
     notes = [
-        f"In brackets: {interval_words(table, options or AnalysisOptions())}. few: fewer than {FEW} {name}s. too few: "
+        f"In brackets: {interval_words(table, chosen)}. few: fewer than {FEW} {name}s. too few: "
         f"fewer than {MIN_CLUSTERS}, no interval."
     ]
     if compared:
+        resampled = f", by resampling {drawn(table, chosen)}s" if chosen.weighs_clusters(table) else ""
         notes.append(
-            f"Difference: stratum minus complement, the other {held.unit}s, unpaired. p min: the smallest possible p. "
-            "Holm: p corrected for the strata of the table, for each model and metric apart."
+            f"Difference: stratum minus complement, the other {held.unit}s, unpaired{resampled}. p min: the smallest "
+            "possible p. Holm: p corrected for the strata of the table, for each model and metric apart."
         )
     if overlapping:
         notes.append(overlap_note(table, overlapping))

@@ -30,7 +30,8 @@ def report_document(table: ScoreTable, **options: Unpack[SamplingKeywords]) -> D
     table : ScoreTable
         The scores.
     **options
-        ``resamples``, ``seed``, ``level``, ``unit``, ``interval``; see `attune_bench.stats.options.AnalysisOptions`.
+        ``resamples``, ``seed``, ``level``, ``unit``, ``weight``, ``interval``; see
+        `attune_bench.stats.options.AnalysisOptions`.
 
     Raises
     ------
@@ -38,17 +39,23 @@ def report_document(table: ScoreTable, **options: Unpack[SamplingKeywords]) -> D
         Where the runs differ in what changes an answer; see `attune_bench.stats.comparability`.
     """
     check_comparable(table)
-    frame = model_frame(table)
+    chosen = AnalysisOptions(**options)
+    frame = model_frame(table, chosen)
     shown = [table.primary] if any(metric.group for metric in table.metrics.values()) else table.headline
-    top = board(table, summary(table, metrics=shown, **options), shown, AnalysisOptions(**options))
+    top = board(table, summary(table, metrics=shown, **options), shown, chosen)
     everything = Table("models", "", (), (), frame)
-    tables = [everything, top, *metric_tables(table, frame)]
+    tables = [everything, top, *metric_tables(table, frame, chosen)]
     tables += [*failure_tables(table), *calls_table(table)]
     random = chance_of_units(table)
     if not random.is_empty():
         # For JSON alone.
         tables.append(Table("chance", "", (), (), random))
     notes = [_COVERAGE] if any(metric.coverage for metric in table.metrics.values()) else []
+    listed = {name: metric.label for name, metric in table.metrics.items() if metric.group}
+    lacking = [called for name, called in listed.items() if chosen.lacks_weight(table, name)]
+    if lacking:
+        held = table.provenance
+        notes.append(f"No mean over {held.cluster}s, as each {held.unit} counts: {', '.join(lacking)}.")
     return document(
         table,
         tables,

@@ -7,7 +7,17 @@ from attune_bench.score_table import ScoreTable
 from attune_bench.stats.options import AnalysisOptions
 from attune_bench.stats.series import draws_poisson
 
-__all__ = ["INTERVALS", "RANDOM_ANSWERS", "drawn", "has_clusters", "in_words", "interval_words", "under_condition"]
+__all__ = [
+    "INTERVALS",
+    "RANDOM_ANSWERS",
+    "counts_units",
+    "drawn",
+    "has_clusters",
+    "in_words",
+    "interval_words",
+    "under_condition",
+    "weight_words",
+]
 
 INTERVALS: Mapping[str, str] = {
     "percentile-expanded": "expanded percentile",
@@ -32,8 +42,31 @@ def drawn(table: ScoreTable, options: AnalysisOptions) -> str:
     return held.cluster if options.draws_clusters(table) and has_clusters(table) else held.unit
 
 
-def interval_words(table: ScoreTable, options: AnalysisOptions) -> str:
-    """Return what the intervals of an analysis are.
+def weight_words(table: ScoreTable, options: AnalysisOptions) -> str:
+    """Return what a mean is of, where each cluster counts once; nothing where each unit does.
+
+    Examples
+    --------
+    >>> from attune_bench import score
+    >>> from attune_data import load, load_runs
+    >>> weight_words(score(load("demo"), load_runs("demo")), AnalysisOptions(weight="participant"))
+    "values are means of participants' means: each participant counts once"
+    """
+    if not options.weighs_clusters(table):
+        return ""
+    name = drawn(table, options)
+    return f"values are means of {name}s' means: each {name} counts once"
+
+
+def counts_units(table: ScoreTable, options: AnalysisOptions) -> str:
+    """Return why an analysis of single units is left out where each cluster counts once; nothing where it is not."""
+    return f"counts each {table.provenance.unit} once (--weight unit)" if options.weighs_clusters(table) else ""
+
+
+def interval_words(table: ScoreTable, options: AnalysisOptions, *, resampled: bool = False) -> str:
+    """Return what the intervals of an analysis are, and what a value is where each cluster counts once.
+
+    Those that are `resampled` are so even then.
 
     Examples
     --------
@@ -42,8 +75,11 @@ def interval_words(table: ScoreTable, options: AnalysisOptions) -> str:
     >>> interval_words(score(load("demo"), load_runs("demo")), AnalysisOptions(level=0.9))
     '90% intervals by resampling participants (expanded percentile)'
     """
+    said, weight = f"{100 * options.level:g}% intervals by", weight_words(table, options)
+    if weight and not resampled:
+        return f"{said} Student's t over {drawn(table, options)}s (on the logit scale in a finite range); {weight}"
     kind = INTERVALS[options.interval] + (", Poisson draws" if draws_poisson(table, options) else "")
-    return f"{100 * options.level:g}% intervals by resampling {drawn(table, options)}s ({kind})"
+    return "; ".join(filter(None, (f"{said} resampling {drawn(table, options)}s ({kind})", weight)))
 
 
 def in_words(table: ScoreTable, text: str) -> str:

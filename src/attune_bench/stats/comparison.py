@@ -204,7 +204,7 @@ def _compare(table: ScoreTable, pairs: Sequence[Pair], options: AnalysisOptions,
     `within` says of which units, where these are a stratum.
     """
     series = ScoreSeries(table)
-    draws = Draws(series, options)
+    draws = Draws(series, options, weighted=True)
     place = {group: place for place, group in enumerate(series.groups)}
     sides = np.array([(place[a, one], place[b, one]) for a, b, one in pairs], dtype=np.intp).reshape(-1, 2)
     scored = series.scored[sides[:, 0]] & series.scored[sides[:, 1]]
@@ -212,7 +212,7 @@ def _compare(table: ScoreTable, pairs: Sequence[Pair], options: AnalysisOptions,
     rows: dict[tuple[str | None, str], list[tuple[Any, ...]]] = {}
     # A metric that depends on all models' results has no units to compare on; asked for by name it is refused.
     comparable = [name for name, metric in table.metrics.items() if metric.statistic in STATISTICS]
-    names = options.names(table, comparable)
+    names = options.names_of_means(table, comparable)
     compared = [(model, condition) for *both, condition in pairs for model in both]
     check_within_conditions(table, names, groups=compared)
     for name in names:

@@ -1,4 +1,4 @@
-"""How an analysis of scores is done: metrics, resamples, seed, level, what is drawn, which interval."""
+"""How an analysis of scores is done: metrics, resamples, seed, level, what is drawn, what counts once, interval."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -11,6 +11,7 @@ from attune_data.text import meant
 from attune_metrics.checks import check_level, check_whole
 from attune_metrics.errors import MetricInputError
 from attune_metrics.stats.resampling import MOST_RESAMPLES, Method
+from attune_metrics.stats.statistics import PER_UNIT, STATISTICS
 
 __all__ = ["ALPHA", "FEW", "MIN_CLUSTERS", "AnalysisKeywords", "AnalysisOptions", "SamplingKeywords"]
 
@@ -31,6 +32,7 @@ class SamplingKeywords(TypedDict, total=False):
     seed: int
     level: float
     unit: str
+    weight: str
     interval: Method
 
 
@@ -57,8 +59,14 @@ class AnalysisOptions:
     unit : str, optional
         What is drawn: clusters with all their units, the default, or each unit as if it were a cluster of its own.
         ``"cluster"`` or ``"unit"``, or what the scores call these, such as ``"participant"``, ``"conversation"``.
+    weight : str
+        What counts once in a mean: each unit, the default, or each cluster, whatever the number of its units. Named as
+        for `unit`. The mean of the clusters' means is another estimand; only metrics that are means or shares of units
+        have it, and its interval and that of a difference are Student's t over clusters, as
+        `attune_metrics.stats.cluster_means.mean_of_clusters_interval` defines it; those of ranks, and of differences
+        between subgroups, are resampled as ever.
     interval : {"percentile-expanded", "percentile", "bca"}
-        Which interval; `attune_metrics.stats.resampling.bootstrap` defines them.
+        Which interval; `attune_metrics.stats.resampling.bootstrap` defines them. Not chosen where clusters count once.
 
     Raises
     ------
@@ -76,6 +84,7 @@ class AnalysisOptions:
     seed: int = 0
     level: float = 0.95
     unit: str = "cluster"
+    weight: str = "unit"
     interval: Method = "percentile-expanded"
 
     def __new__(cls, **options: object) -> "AnalysisOptions":
@@ -110,6 +119,33 @@ class AnalysisOptions:
             tuple(table.metrics) if chosen is None else tuple(dict.fromkeys(table.metric(name).name for name in chosen))
         )
 
+    def names_of_means(self, table: ScoreTable, default: Sequence[str]) -> tuple[str, ...]:
+        """Return what `names` does; where clusters count once, without those that have no mean of clusters' means.
+
+        Raises
+        ------
+        MetricInputError
+            As `names`, and where such a metric was asked for by name, or the default has no other.
+        """
+        chosen = self.names(table, default)
+        lacking = {name: why for name in chosen if (why := self.lacks_weight(table, name))}
+        if lacking and (self.metrics is not None or len(lacking) == len(chosen)):
+            name, why = next(iter(lacking.items()))
+            others = [name for name, metric in table.metrics.items() if metric.statistic in PER_UNIT]
+            advice = f"use one such as {', '.join(others[:4])}, or leave out weight" if others else "leave out weight"
+            raise MetricInputError(f"{name} has no mean over {table.provenance.cluster}s: {why}; {advice}")
+        return tuple(name for name in chosen if name not in lacking)
+
+    def lacks_weight(self, table: ScoreTable, name: str) -> str | None:
+        """Return why a metric has no value in which each cluster counts once; None where it has, or units count."""
+        statistic = table.metric(name).statistic
+        if not self.weighs_clusters(table) or statistic in PER_UNIT:
+            return None
+        if statistic not in STATISTICS:
+            return "depends on all models' results"
+        of = "of groups' means" if statistic == "mean_of_means" else "of pooled counts"
+        return f"{of}: each {table.provenance.unit} counts"
+
     def draws_clusters(self, table: ScoreTable) -> bool:
         """Tell whether clusters are drawn, rather than units.
 
@@ -118,7 +154,35 @@ class AnalysisOptions:
         MetricInputError
             Where `unit` is neither, in the words of the table.
         """
-        by_name = {"unit": False, table.provenance.unit: False, "cluster": True, table.provenance.cluster: True}
-        if self.unit not in by_name:
-            raise MetricInputError(f"unknown unit {self.unit!r}; expected {', '.join(reversed(by_name))}")
-        return by_name[self.unit]
+        return _is_cluster(table, "unit", self.unit)
+
+    def weighs_clusters(self, table: ScoreTable) -> bool:
+        """Tell whether each cluster counts once, rather than each unit.
+
+        Raises
+        ------
+        MetricInputError
+            Where `weight` is neither, in the words of the table, or `unit` or `interval` does not go with it.
+        """
+        # A table without clusters calls them what it calls its units.
+        if self.weight in {"unit", table.provenance.unit} or not _is_cluster(table, "weight", self.weight):
+            return False
+        if not self.draws_clusters(table):
+            raise MetricInputError(
+                f"weight is {self.weight!r}, unit {self.unit!r}; where each counts once, whole "
+                f"{table.provenance.cluster}s are drawn: leave out unit"
+            )
+        if self.interval != AnalysisOptions().interval:
+            raise MetricInputError(
+                f"weight is {self.weight!r}, interval {self.interval!r}; the interval is Student's t over "
+                f"{table.provenance.cluster}s: leave out interval"
+            )
+        return True
+
+
+def _is_cluster(table: ScoreTable, option: str, name: str) -> bool:
+    """Tell whether an option names the table's clusters, rather than its units."""
+    by_name = {"unit": False, table.provenance.unit: False, "cluster": True, table.provenance.cluster: True}
+    if name not in by_name:
+        raise MetricInputError(f"unknown {option} {name!r}; expected {', '.join(reversed(by_name))}")
+    return by_name[name]

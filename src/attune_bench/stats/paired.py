@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import count
 from math import sqrt
 from typing import Any, NamedTuple
@@ -18,6 +19,7 @@ from attune_bench.undefined import null
 from attune_data.text import plural
 from attune_metrics.errors import UndefinedMetricWarning
 from attune_metrics.stats.arrays import Floats
+from attune_metrics.stats.cluster_means import cluster_means, mean_of_clusters_interval
 from attune_metrics.stats.comparison import (
     MAX_EXACT_CLUSTERS,
     PermutationTest,
@@ -75,32 +77,38 @@ def paired(
 ) -> list[Paired]:
     """Compare two of `values` (series, terms, units) for each pair of places.
 
-    `scored` (pairs, units) are the units on which both have a value: all others are nan in one of them.
+    `scored` (pairs, units) are the units on which both have a value: all others are nan in one of them. Where each
+    cluster counts once, values are means over the units that both have.
     """
     found: dict[int, Paired] = {}
     both = np.asarray(places, dtype=np.intp).reshape(-1, 2)
     present: Mask = np.logical_and.reduce(~np.isnan(values), axis=1)
     for mask, rows in draws.parts(scored):
         compared, own = np.unique(both[rows], return_inverse=True)
-        part, labels, resamples = values[compared][:, :, mask], draws.labels(mask), draws.of(mask)
-        pairs = Pairs(part, own.reshape(-1, 2), labels)
-        distribution = distribution_of_pairs(pairs, resamples, statistic=statistic)
-        with draws.warning.of_all():
-            intervals = bootstrap_of_pairs(
-                pairs,
-                resamples,
-                statistic=statistic,
-                method=options.interval,
-                level=options.level,
-                distribution=distribution,
-            )
+        part, labels, sides = values[compared][:, :, mask], draws.labels(mask), own.reshape(-1, 2)
+        if options.weighs_clusters(series.table):
+            pairs, effects = _of_clusters(part[:, 0], sides, labels)
+            intervals = _intervals_of_clusters(part[:, 0], sides, labels, pairs, options.level)
+        else:
+            resamples = draws.of(mask)
+            pairs = Pairs(part, sides, labels)
+            distribution = distribution_of_pairs(pairs, resamples, statistic=statistic)
+            with draws.warning.of_all():
+                intervals = bootstrap_of_pairs(
+                    pairs,
+                    resamples,
+                    statistic=statistic,
+                    method=options.interval,
+                    level=options.level,
+                    distribution=distribution,
+                )
+            if statistic is mean_of_sums:
+                effects = [_detectable(part[a, 0], part[b, 0], labels) for a, b in sides]
+            else:
+                effects = [_detectable_of_counts(*one) for one in zip(intervals, distribution, strict=True)]
         tests = permutation_test_of_pairs(
             pairs, statistic=statistic, n_permutations=options.resamples, seed=options.seed
         )
-        if statistic is mean_of_sums:
-            effects = [_detectable(part[a, 0], part[b, 0], labels) for a, b in own.reshape(-1, 2)]
-        else:
-            effects = [_detectable_of_counts(*one) for one in zip(intervals, distribution, strict=True)]
         points = pairs.estimates(statistic)
         former, latter = points[pairs.first].tolist(), points[pairs.second].tolist()
         for place, first, second, interval, test, mde in zip(
@@ -129,6 +137,28 @@ def paired(
                 test.exact,
             )
     return [found[place] for place in range(len(both))]
+
+
+def _of_clusters(values: Floats, sides: NDArray[np.intp], labels: NDArray[np.intp]) -> tuple[Pairs, list[float | None]]:
+    """Return the pairs of clusters' means, over the units that both have, and the minimum detectable effects."""
+    both = np.concatenate([values[sides[:, 0]], values[sides[:, 1]]])
+    lacking = np.isnan(both[: len(sides)] + both[len(sides) :])
+    means = cluster_means(np.where(np.concatenate([lacking, lacking]), np.nan, both), labels)
+    clusters = np.arange(means.shape[1])
+    places = np.arange(len(sides))
+    pairs = Pairs(means, np.column_stack([places, places + len(sides)]), clusters)
+    return pairs, [_detectable(means[place], means[place + len(sides)], clusters) for place in places]
+
+
+def _intervals_of_clusters(
+    values: Floats, sides: NDArray[np.intp], labels: NDArray[np.intp], pairs: Pairs, level: float
+) -> list[Interval]:
+    """Return Student's paired t over clusters of each pair; two that are equal in every cluster differ by 0."""
+    intervals = mean_of_clusters_interval(values[sides[:, 0]] - values[sides[:, 1]], labels, level=level)
+    return [
+        interval if differ or not interval.n else replace(interval, estimate=0.0, low=0.0, high=0.0, reason=None)
+        for interval, differ in zip(intervals, np.logical_or.reduce(pairs.differ, axis=0).tolist(), strict=True)
+    ]
 
 
 def _undetectable(test: PermutationTest, drawn: str) -> str | None:

@@ -52,8 +52,8 @@ def rank(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame
     table : ScoreTable
         The scores.
     **options
-        ``metrics``, ``resamples``, ``seed``, ``level``, ``unit``, ``interval`` (no BCa); see `AnalysisOptions`. The
-        metric is by default the primary one.
+        ``metrics``, ``resamples``, ``seed``, ``level``, ``unit``, ``weight``, ``interval`` (no BCa); see
+        `AnalysisOptions`. The metric is by default the primary one.
 
     Returns
     -------
@@ -78,17 +78,20 @@ def rank(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame
     """
     chosen = AnalysisOptions(**options)
     series = ScoreSeries(table)
-    draws = Draws(series, chosen)
+    draws = Draws(series, chosen, weighted=True)
     rows: list[tuple[Any, ...]] = []
-    names = chosen.names(table, [table.primary])
+    names = chosen.names_of_means(table, [table.primary])
     check_within_conditions(table, names)
     for name in names:
         sign = direction(table.metric(name))
         values, statistic = series.values(name), series.statistic(name)
+        counted = values[:, 0]
+        if chosen.weighs_clusters(table):
+            values = series.once_per_cluster(values)
         for condition, groups in series.by_condition().items():
             points = point_estimate(values[groups], statistic=statistic)
             known = [group for group, value in zip(groups, points, strict=True) if not np.isnan(value)]
-            there: Mask = np.logical_or.reduce(~np.isnan(values[known, 0]), axis=0)
+            there: Mask = np.logical_or.reduce(~np.isnan(counted[known]), axis=0)
             ranks = average_ranks(-sign * points[~np.isnan(points)])
             resamples = draws.of(there)
             drawn = average_ranks(
@@ -96,7 +99,7 @@ def rank(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame
             )
             found: list[tuple[Any, ...]] = []
             for place, group in enumerate(known):
-                present = ~np.isnan(values[group, 0])
+                present = ~np.isnan(counted[group])
                 clusters = series.count(present)
                 low, high, reason = distribution_ends(
                     drawn[:, place],

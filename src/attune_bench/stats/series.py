@@ -5,6 +5,7 @@ shows in a result. A unit without a value is nan.
 """
 
 from collections.abc import Collection, Sequence
+from math import inf
 
 import numpy as np
 import polars as pl
@@ -16,7 +17,8 @@ from attune_bench.stats.remarks import OneWarning
 from attune_metrics.errors import MetricInputError
 from attune_metrics.metric import Metric
 from attune_metrics.stats.arrays import Floats
-from attune_metrics.stats.resampling import MAX_MULTINOMIAL_CLUSTERS, MOST_KEPT, Resamples, draw_resamples
+from attune_metrics.stats.cluster_means import cluster_means, mean_of_clusters_interval
+from attune_metrics.stats.resampling import MAX_MULTINOMIAL_CLUSTERS, MOST_KEPT, Interval, Resamples, draw_resamples
 from attune_metrics.stats.statistics import STATISTICS
 from attune_metrics.stats.sums import Statistic, cluster_index
 
@@ -112,6 +114,25 @@ class ScoreSeries:
         """Return the label of what each unit is drawn with: its cluster, or itself."""
         return self.labels if options.draws_clusters(self.table) else tuple(("", unit) for unit in self.units)
 
+    def once_per_cluster(self, values: Floats) -> Floats:
+        """Return values (groups, 1, units) in which each cluster has its mean, at one of its units, and nan elsewhere.
+
+        So that a mean over units is the mean of the clusters' means.
+        """
+        means = cluster_means(values[:, 0], self._clusters)
+        found = np.full_like(values, np.nan)
+        for group, own in enumerate(values[:, 0]):
+            known = np.flatnonzero(~np.isnan(own))
+            clusters, first = np.unique(self._clusters[known], return_index=True)
+            found[group, 0, known[first]] = means[group, clusters]
+        return found
+
+    def intervals_of_clusters(
+        self, values: Floats, level: float, *, low: float = -inf, high: float = inf
+    ) -> list[Interval]:
+        """Return the interval of the mean of clusters' means, of values (series, units)."""
+        return mean_of_clusters_interval(values, self._clusters, low=low, high=high, level=level)
+
     def count(self, present: Mask) -> int:
         """Return the number of clusters of the units that are present (units,)."""
         return int(np.count_nonzero(np.bincount(self._clusters[present])))
@@ -171,6 +192,8 @@ class Draws:
         Whose units are drawn.
     options : AnalysisOptions
         The number of resamples, the seed, and what is drawn.
+    weighted : bool
+        Whether the analysis can count each cluster once; another one refuses to.
 
     Attributes
     ----------
@@ -180,8 +203,10 @@ class Draws:
         Under which intervals are made.
     """
 
-    def __init__(self, series: ScoreSeries, options: AnalysisOptions) -> None:
+    def __init__(self, series: ScoreSeries, options: AnalysisOptions, *, weighted: bool = False) -> None:
         held = series.table.provenance
+        if options.weighs_clusters(series.table) and not weighted:
+            raise MetricInputError(f"this counts each {held.unit} once, not each {held.cluster}; leave out weight")
         self.drawn = held.cluster if options.draws_clusters(series.table) else held.unit
         self._labels = cluster_index(series.clusters(options))
         self._options = options

@@ -50,6 +50,8 @@ def sign(
         A line that `attune_metrics.signature.Signature.parse` reads back. ``n`` counts the units with a value of any of
         the metrics, ``clusters`` what is drawn, ``excluded`` the units without such a value. ``draw`` is ``poisson``
         where models were run on more than 20,000 of what is drawn; parts with fewer are drawn multinomially.
+        ``weight`` is there where each cluster counts once; ``interval`` is then ``t``, that of values and of paired
+        differences.
 
     Examples
     --------
@@ -68,7 +70,7 @@ def sign(
     for name in names:
         if table.metric(name).statistic in STATISTICS:
             valued |= (~np.isnan(series.values(name)[:, 0])).any(axis=0)
-    clusters = series.clusters(chosen)
+    clusters, weighs = series.clusters(chosen), chosen.weighs_clusters(table)
     held = table.provenance
     hashed = held.data is not None or held.runs is not None
     conditions = [condition for condition in table.conditions if condition is not None]
@@ -95,7 +97,8 @@ def sign(
         excluded=int((kept & ~valued).sum()),
         unit=held.cluster if chosen.draws_clusters(table) else held.unit,
         draw="poisson" if draws_poisson(table, chosen, within=within) else None,
-        interval=chosen.interval,
+        weight=held.cluster if weighs else None,
+        interval="t" if weighs else chosen.interval,
         level=float(chosen.level),
         boot=chosen.resamples,
         seed=chosen.seed,

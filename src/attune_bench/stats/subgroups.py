@@ -78,7 +78,7 @@ def by(
     compare : bool
         Whether to set each stratum against its complement.
     **options
-        ``metrics``, ``resamples``, ``seed``, ``level``, ``unit``, ``interval``; see `AnalysisOptions`.
+        ``metrics``, ``resamples``, ``seed``, ``level``, ``unit``, ``weight``, ``interval``; see `AnalysisOptions`.
 
     Returns
     -------
@@ -178,10 +178,11 @@ def subgroups(
         raise MetricInputError(
             f"none of the {plural(len(series.units), unit)} scored is in the data; do both belong to one data set?"
         )
-    draws = Draws(series, chosen)
+    draws = Draws(series, chosen, weighted=True)
     rows: list[tuple[Any, ...]] = []
     families: dict[str, list[_Difference]] = {}
-    names = chosen.names(table, [name for name, metric in table.metrics.items() if metric.statistic in STATISTICS])
+    made_of_units = [name for name, metric in table.metrics.items() if metric.statistic in STATISTICS]
+    names = chosen.names_of_means(table, made_of_units)
     for name in names:
         values, statistic = series.values(name), series.statistic(name)
         cells = [intervals_of(series, name, series.scored & mask, draws, chosen) for mask in masks.values()]
@@ -236,6 +237,10 @@ def _differences(
     statistic: Statistic,
 ) -> list[_Difference]:
     """Return each group's difference between its units `scored` (groups, units) inside and outside a stratum."""
+    if options.weighs_clusters(series.table):
+        # A cluster with units on both sides counts once on each.
+        mine, others = (np.where((scored & side)[:, np.newaxis], values, np.nan) for side in (stratum, ~stratum))
+        values = np.where(stratum, series.once_per_cluster(mine), series.once_per_cluster(others))
     terms = values.shape[1] + 1
     # A side's values and its number of units; a unit adds nothing to the other side.
     one = np.ones_like(values[:, :1])

@@ -48,7 +48,7 @@ def summary(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFr
     table : ScoreTable
         The scores.
     **options
-        ``metrics``, ``resamples``, ``seed``, ``level``, ``unit``, ``interval``; see `AnalysisOptions`.
+        ``metrics``, ``resamples``, ``seed``, ``level``, ``unit``, ``weight``, ``interval``; see `AnalysisOptions`.
 
     Returns
     -------
@@ -57,7 +57,8 @@ def summary(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFr
         condition and metric. ``n`` counts the units with a value, in so many ``clusters``; ``excluded`` the other units
         that the model was run on. ``coverage`` is the share of its questions that have a prediction; of a metric that
         asks none, the share of all units that have a value, null where their number is not known. A share of
-        independent trials has Wilson's interval. Where there is no interval ``reason`` says why.
+        independent trials has Wilson's interval. Where there is no interval ``reason`` says why. Where each cluster
+        counts once, ``value`` is the mean of the clusters' means, null for a metric that is no mean of units.
 
     Raises
     ------
@@ -77,7 +78,7 @@ def summary(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFr
     """
     chosen = AnalysisOptions(**options)
     series = ScoreSeries(table)
-    draws = Draws(series, chosen)
+    draws = Draws(series, chosen, weighted=True)
     covered, expected = coverage(table), table.provenance.expected
     rows: list[tuple[Any, ...]] = []
     names = chosen.names(table)
@@ -103,7 +104,11 @@ def intervals_of(
     table = series.table
     metric = table.metric(name)
     if metric.statistic not in STATISTICS:
-        return _of_models(series, metric)
+        rows = _of_models(series, metric)
+        # They are made of values in which each unit counts.
+        return [(None, *row[1:]) for row in rows] if options.weighs_clusters(table) else rows
+    if options.weighs_clusters(table):
+        return _of_clusters(series, metric, scored, options)
     values, statistic = series.values(name), series.statistic(name)
     found: dict[int, Summarised] = {}
     for mask, groups in draws.parts(scored):
@@ -119,6 +124,23 @@ def intervals_of(
             low, high, reason = interval_ends(interval, clusters, table)
             found[group] = (null(interval.estimate), low, high, interval.n, clusters, reason)
     return [found[group] for group in range(len(series.groups))]
+
+
+def _of_clusters(series: ScoreSeries, metric: Metric, scored: Mask, options: AnalysisOptions) -> list[Summarised]:
+    """Return the mean of the clusters' means of a metric for each series, null where it has none."""
+    values = np.where(scored, series.values(metric.name)[:, 0], np.nan)
+    if why := options.lacks_weight(series.table, metric.name):
+        present = ~np.isnan(values)
+        return [(None, None, None, int(row.sum()), series.count(row), why) for row in present]
+    intervals = series.intervals_of_clusters(values, options.level, low=metric.low, high=metric.high)
+    found: list[Summarised] = []
+    for interval, own in zip(intervals, values, strict=True):
+        one = interval
+        if metric.statistic == "share" and one.clusters == one.n and one.n:
+            one = _trials(own, options.level)
+        low, high, reason = interval_ends(one, one.clusters, series.table)
+        found.append((null(one.estimate), low, high, one.n, one.clusters, reason))
+    return found
 
 
 def _trials(values: Floats, level: float) -> Interval:
@@ -151,9 +173,14 @@ def z_scores(series: ScoreSeries, metric: Metric) -> list[float | None]:
     return [None if value is None else (value - mean) / spread for value in values]
 
 
-def points(series: ScoreSeries, name: str) -> list[float | None]:
-    """Return the value of a metric for each series, None where it is undefined."""
-    estimates = point_estimate(series.values(name), statistic=series.statistic(name))
+def points(series: ScoreSeries, name: str, options: AnalysisOptions | None = None) -> list[float | None]:
+    """Return the value of a metric for each series, None where it is undefined; `options` say what counts once."""
+    values = series.values(name)
+    if options is not None and options.weighs_clusters(series.table):
+        if options.lacks_weight(series.table, name):
+            return [None] * len(values)
+        values = series.once_per_cluster(values)
+    estimates = point_estimate(values, statistic=series.statistic(name))
     return [null(value) for value in estimates.tolist()]
 
 

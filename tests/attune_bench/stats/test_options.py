@@ -28,7 +28,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:[0-9]+ resamples are too few")
         ({"metrics": "composite_score"}, "metrics is the text 'composite_score'; expected a list"),
         ({"metrics": []}, "metrics is empty"),
         ({"resample": 5}, "no option 'resample'; did you mean 'resamples'"),
-        ({"foo": 1}, "no option 'foo'; expected one of metrics, resamples, seed, level, unit, interval"),
+        ({"foo": 1}, "no option 'foo'; expected one of metrics, resamples, seed, level, unit, weight, interval"),
         ({"interval": "normal"}, "unknown interval 'normal'; expected percentile-expanded, percentile, bca"),
         ({"level": 95}, "level 95"),
         ({"level": 0}, "level 0"),

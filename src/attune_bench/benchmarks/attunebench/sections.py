@@ -15,6 +15,7 @@ from attune_bench.report.sections import PageScores, comparison_parts, drawn_sec
 from attune_bench.report.subgroups import lacking_units, subgroup_section
 from attune_bench.report.suppression import hidden_strata, hides, withheld
 from attune_bench.report.tables import label
+from attune_bench.report.words import counts_units
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.summary import summary
 from attune_bench.stats.traits import strata_of
@@ -109,6 +110,8 @@ def _gap(page: PageScores) -> Section:
 def _drift(page: PageScores, metric: str) -> Section:
     entry, table = ANALYSES["turn_drift"], page.table
     title = f"{entry.title}: {label(table.metric(metric))}"
+    if why := counts_units(table, page.chosen):
+        return Section(title, left_out=why)
     if table.detail is None:
         return Section(title, left_out="needs the records of the runs, which these scores lack")
     frame = page.analysis("turn_drift", [metric])
@@ -167,6 +170,8 @@ def _questions(page: PageScores, data: Collection[Conversation] | None, results:
     entry, title = ANALYSES["question_agreement"], ANALYSES["question_agreement"].title
     if data is None or results is None:
         return [Section(title, left_out="needs the conversations and the run files (--data, --results)")]
+    if why := counts_units(page.table, page.chosen):
+        return [Section(title, left_out=why)]
     try:
         frame = entry.function(page.table, data=data, results=results, **page.options)
     except MetricInputError:

@@ -95,7 +95,7 @@ def phrasing_gap(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> pl.
 def _gap(scores: ScoreTable, first: tuple[str, str], second: tuple[str, str], options: AnalysisOptions) -> pl.DataFrame:
     """Compare two metrics of the same models; each is a column's name and the metric."""
     series = ScoreSeries(scores)
-    draws = Draws(series, options)
+    draws = Draws(series, options, weighted=True)
     both = np.concatenate([series.values(first[1]), series.values(second[1])])
     groups = len(series.groups)
     found = paired(series, both, [(one, groups + one) for one in range(groups)], series.scored, draws, options)

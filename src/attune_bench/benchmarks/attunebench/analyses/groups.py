@@ -57,7 +57,7 @@ def diagnosis_groups(scores: ScoreTable, *, data: Queryable, **options: Unpack[A
     >>> found.filter(model="synthetic/attentive").select("group", "n", "mark").rows()[:2]
     [('any', 22, 'few'), ('AnxDep', 10, 'few')]
     """
-    chosen: AnalysisKeywords = {**options, "metrics": AnalysisOptions(**options).names(scores, IN_COMPOSITE)}
+    chosen: AnalysisKeywords = {**options, "metrics": AnalysisOptions(**options).names_of_means(scores, IN_COMPOSITE)}
     scored = set(scores.units["unit"])
     strata = {
         name: units for name, of in strata_of(data, "diagnosis_group").items() if (units := scored.intersection(of))
