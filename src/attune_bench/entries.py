@@ -31,6 +31,8 @@ class _Entry(BaseModel):
     rests_on: list[str] = []
     group: str = ""
     source: str = ""
+    smallest_difference: float | None = None
+    smallest_difference_source: str = ""
 
 
 def metric_entries(given: Mapping[str, Any], *, place: str = "metrics") -> dict[str, Metric]:
@@ -40,7 +42,8 @@ def metric_entries(given: Mapping[str, Any], *, place: str = "metrics") -> dict[
     ----------
     given : mapping of str to Metric or mapping
         By the name of the metric: an entry, or its fields, which are all optional: ``label, short, low, high,
-        higher_is_better, scale, digits, statistic, terms, coverage, rests_on, group, source``.
+        higher_is_better, scale, digits, statistic, terms, coverage, rests_on, group, source, smallest_difference,
+        smallest_difference_source``.
     place : str
         Where they stand, for errors.
 
@@ -82,7 +85,10 @@ def _metric(name: str, entry: Any, place: str) -> Metric:
     for key in checked.model_fields_set:
         value = getattr(checked, key)
         fields[key] = tuple(value) if isinstance(value, list) else value
-    metric = Metric(**fields)
+    try:
+        metric = Metric(**fields)
+    except ValueError as error:
+        raise MetricInputError(f"{place}: {error}") from None
     if not metric.low < metric.high:
         raise MetricInputError(f"{place}: the range from {metric.low:g} to {metric.high:g} is empty")
     return metric

@@ -53,6 +53,16 @@ class Metric:
         The module that declares it.
     source : str
         Citation of the definition.
+    smallest_difference : float or None
+        The smallest difference between two models that matters, above 0, in the unit of the values; None where no
+        source states one.
+    smallest_difference_source : str
+        Citation of that; empty where there is none.
+
+    Raises
+    ------
+    ValueError
+        If a smallest difference is not finite and above 0, or is given without its source, or a source without it.
 
     Examples
     --------
@@ -80,6 +90,15 @@ class Metric:
     nullable: bool = False
     family: str = ""
     source: str = ""
+    smallest_difference: float | None = None
+    smallest_difference_source: str = ""
+
+    def __post_init__(self) -> None:
+        stated = self.smallest_difference
+        if stated is not None and not 0 < stated < inf:
+            raise ValueError(f"{self.name}: smallest_difference {stated} is not a finite number above 0")
+        if (stated is None) == bool(self.smallest_difference_source):
+            raise ValueError(f"{self.name}: a smallest_difference and its source go together; give both or none")
 
 
 def mean_over_turns(

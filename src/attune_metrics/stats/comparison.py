@@ -103,13 +103,13 @@ def paired_bootstrap(
     (0.75, 0.1, 1.5)
     """
     check_method(method, level)
-    pairs = _in_turn(a, b, resamples.clusters)
+    pairs = in_turn(a, b, resamples.clusters)
     return bootstrap_of_pairs(
         pairs, resamples, statistic=statistic, method=method, level=level, distribution=distribution
     )
 
 
-def _in_turn(a: ArrayLike, b: ArrayLike, index: NDArray[np.intp]) -> Pairs:
+def in_turn(a: ArrayLike, b: ArrayLike, index: NDArray[np.intp]) -> Pairs:
     """Return the pairs of the first series of `a` with the first of `b`, and so on."""
     first, second = paired_terms(a, b, len(index))
     places = np.arange(len(first))
@@ -184,10 +184,7 @@ def bootstrap_of_pairs(
         distribution = distribution_of_pairs(pairs, resamples, statistic=statistic)
     elif distribution.shape != (shape := (len(estimates), len(resamples.counts))):
         raise MetricInputError(f"distribution has shape {distribution.shape}; expected {shape} (pairs, resamples)")
-    left_out = None
-    if method == "bca":
-        left = pairs.sums.sum(axis=0) - pairs.sums
-        left_out = pairs.differences(evaluate(statistic, left[..., :-1], left[..., -1]))
+    left_out = pairs.left_out(statistic) if method == "bca" else None
     intervals = intervals_of(estimates, pairs.units, distribution, left_out, method, level)
     return [
         interval
@@ -284,7 +281,7 @@ def paired_permutation_test(
     """
     index = cluster_index(clusters)
     return permutation_test_of_pairs(
-        _in_turn(a, b, index), statistic=statistic, n_permutations=n_permutations, seed=seed
+        in_turn(a, b, index), statistic=statistic, n_permutations=n_permutations, seed=seed
     )
 
 

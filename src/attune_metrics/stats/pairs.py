@@ -111,6 +111,11 @@ class Pairs:
         """Return the statistic of each side, shape (sides,)."""
         return evaluate(statistic, self._totals[:, :-1], self._totals[:, -1])
 
+    def left_out(self, statistic: Statistic) -> Floats:
+        """Return the difference of each pair without each cluster in turn, shape (clusters, pairs)."""
+        left = self.sums.sum(axis=0) - self.sums
+        return self.differences(evaluate(statistic, left[..., :-1], left[..., -1]))
+
     def differences(self, found: Floats) -> Floats:
         """Return the first minus the second side of each pair (..., pairs), from values of each side (..., sides)."""
         with np.errstate(all="ignore"):

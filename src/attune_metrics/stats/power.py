@@ -192,27 +192,41 @@ def units_needed(a: ArrayLike, b: ArrayLike, clusters: Iterable[Hashable], *, di
     >>> units_needed([5, 4, 3, 4], [4, 1, 1, 2], range(4), difference=0.5)
     23.0
     """
-    if check_number(difference, "difference", -inf, inf) <= 0:
-        raise MetricInputError(f"difference {difference} is not above 0; give its size, whatever the direction")
+    difference = check_difference(difference)
     error, n, size = _of_differences(a, b, clusters)
     if not error > 0:
         warn_undefined("units_needed", _CONSTANT if error == 0 else "fewer than two clusters have a value")
         return nan
 
-    if _LIMIT * error / difference > sqrt(2**53 / n):
+    return float(ceil(n * clusters_needed(error, size, difference, units=n / size) / size))
+
+
+def check_difference(value: object) -> float:
+    """Return the size of a difference, a finite number above 0."""
+    difference = check_number(value, "difference", -inf, inf)
+    if difference <= 0:
+        raise MetricInputError(f"difference {value} is not above 0; give its size, whatever the direction")
+    return difference
+
+
+def clusters_needed(error: float, clusters: int, difference: float, *, units: float) -> int:
+    """Return the smallest number of clusters that finds a difference, where `clusters` give a standard error.
+
+    ``mde_factor(G) error sqrt(clusters / G) <= difference``; a cluster has so many `units`, of which 2^53 are the most.
+    """
+    if _LIMIT * error / difference > sqrt(2**53 / (units * clusters)):
         raise MetricInputError(
             f"difference {difference} needs more than 2^53 units; is it of the same scale as the values?"
         )
 
     def enough(factor: float) -> int:
         # A cluster more for a difference in the last bits would be rounding.
-        return max(MDE_MIN_CLUSTERS, ceil(size * (factor * error / difference) ** 2 * (1 - ROUNDING)))
+        return max(MDE_MIN_CLUSTERS, ceil(clusters * (factor * error / difference) ** 2 * (1 - ROUNDING)))
 
     # The factor falls with the number of clusters, so that no number below that of its limit is enough.
     low = enough(_LIMIT)
     known = range(low, enough(mde_factor(low)))
-    needed = low + bisect_left(known, True, key=lambda number: enough(mde_factor(number)) <= number)
-    return float(ceil(n * needed / size))
+    return low + bisect_left(known, True, key=lambda number: enough(mde_factor(number)) <= number)
 
 
 def _of_differences(a: ArrayLike, b: ArrayLike, clusters: Iterable[Hashable]) -> tuple[float, int, int]:

@@ -409,15 +409,22 @@ def symmetric_levels(level: float, clusters: int | None) -> tuple[float, float]:
     return tail, 1 - tail
 
 
-def _bca(known: Floats, estimate: float, left_out: Floats, level: float) -> tuple[float, float] | None:
-    """Return the levels of both ends, or None where they are undefined."""
+def bca_correction(known: Floats, estimate: float, left_out: Floats) -> tuple[float, float] | None:
+    """Return the bias z0 and the acceleration of BCa, or None where they are undefined."""
     tied = np.abs(known - estimate) <= ROUNDING * np.abs(known).max()
     share = float((~tied & (known < estimate)).mean() + tied.mean() / 2)
     if not (0 < share < 1 and _varies(left_out)):
         return None
-    bias = _NORMAL.inv_cdf(share)
     influence = left_out.mean() - left_out
-    acceleration = float((influence**3).sum() / (6 * (influence**2).sum() ** 1.5))
+    return _NORMAL.inv_cdf(share), float((influence**3).sum() / (6 * (influence**2).sum() ** 1.5))
+
+
+def _bca(known: Floats, estimate: float, left_out: Floats, level: float) -> tuple[float, float] | None:
+    """Return the levels of both ends, or None where they are undefined."""
+    correction = bca_correction(known, estimate, left_out)
+    if correction is None:
+        return None
+    bias, acceleration = correction
     shifts = [bias + _NORMAL.inv_cdf(tail) for tail in ((1 - level) / 2, (1 + level) / 2)]
     if any(acceleration * shift >= 1 for shift in shifts):
         return None

@@ -1,0 +1,168 @@
+"""Planning a comparison of two models without a pilot: from what is assumed of their scores.
+
+Both models answer the same units. Of a unit's score the standard deviation s is assumed, of the scores of both models
+on one unit the correlation r, and of the differences between them the intraclass correlation ICC: the share of their
+variance that is between participants. With G participants of m units each, the standard error of the difference is
+``sqrt(2 s^2 (1 - r) (1 + (m - 1) ICC) / (m G))`` [1]_, [2]_. Power is 80%, of the two-sided
+`attune_metrics.stats.comparison.paired_permutation_test` at 0.05, for one comparison.
+
+References
+----------
+.. [1] Kish (1965), Survey Sampling, section 5.4: the design effect of clusters.
+.. [2] Miller (2024), Adding error bars to evals, arXiv:2411.00640, section 5.
+.. [3] Armitage, McPherson, Rowe (1969), Repeated significance tests on accumulating data, J. R. Stat. Soc. A 132,
+   235-244.
+"""
+
+from math import inf, nan, sqrt
+
+from attune_metrics.checks import check_number, check_whole, warn_undefined
+from attune_metrics.errors import MetricInputError
+from attune_metrics.stats.power import MDE_MIN_CLUSTERS, check_difference, clusters_needed, mde_factor
+
+__all__ = ["check_looks", "participants_needed", "planned_effect"]
+
+_CONSTANT = "with a correlation of 1 the difference does not vary"
+
+
+def planned_effect(
+    participants: int,
+    *,
+    sd: float,
+    correlation: float,
+    icc: float,
+    units_per_participant: float = 1,
+    looks: int = 1,
+) -> float:
+    """Compute the smallest true difference that so many participants show with 80% power.
+
+    ``mde_factor(G) sqrt(2 s^2 (1 - r) (1 + (m - 1) ICC) / (m G))``, as `minimum_detectable_effect` of a pilot.
+
+    Parameters
+    ----------
+    participants : int
+        G, from 0.
+    sd : float
+        s, the standard deviation of a unit's score, above 0, in the unit of the scores.
+    correlation : float
+        r, of the scores of both models on one unit, -1 to 1; 0 is cautious.
+    icc : float
+        ICC of the difference of both models within participants, 0 to 1; 1 is the most cautious.
+    units_per_participant : float
+        m, from 1; a mean may be broken.
+    looks : int
+        How often the data are tested while they come in; only 1 is planned for.
+
+    Returns
+    -------
+    float
+        Above 0, in the unit of the scores; nan, with a warning, with fewer than 7 participants or a correlation of 1.
+
+    Raises
+    ------
+    MetricInputError
+        If a number is out of its range, or `looks` is above 1: see `check_looks`.
+
+    Examples
+    --------
+    >>> round(planned_effect(30, sd=20, correlation=0.5, icc=0.3, units_per_participant=4), 2)
+    7.3
+
+    With four units of each participant as with one, where all of the variance is between participants:
+
+    >>> [round(planned_effect(30, sd=20, correlation=0.5, icc=1, units_per_participant=m), 2) for m in (1, 4)]
+    [10.59, 10.59]
+    """
+    check_looks(looks)
+    error = _error_of_one(sd, correlation, icc, units_per_participant)
+    if check_whole(participants, "participants", 0) < MDE_MIN_CLUSTERS:
+        warn_undefined("planned_effect", f"fewer than {MDE_MIN_CLUSTERS} participants")
+        return nan
+    if error == 0:
+        warn_undefined("planned_effect", _CONSTANT)
+        return nan
+    return mde_factor(participants) * error / sqrt(participants)
+
+
+def participants_needed(
+    difference: float,
+    *,
+    sd: float,
+    correlation: float,
+    icc: float,
+    units_per_participant: float = 1,
+    looks: int = 1,
+) -> float:
+    """Compute with how many participants a comparison shows `difference` with 80% power.
+
+    The smallest number whose `planned_effect` is not above it.
+
+    Parameters
+    ----------
+    difference : float
+        The difference of means to find, above 0, in the unit of the scores.
+    sd, correlation, icc, units_per_participant, looks
+        As for `planned_effect`.
+
+    Returns
+    -------
+    float
+        A whole number from 7; nan, with a warning, with a correlation of 1.
+
+    Raises
+    ------
+    MetricInputError
+        As `planned_effect`, and if the difference is not above 0, or needs more than 2^53 units.
+
+    Examples
+    --------
+    >>> participants_needed(5, sd=20, correlation=0.5, icc=0.3, units_per_participant=4)
+    62.0
+    """
+    check_looks(looks)
+    difference = check_difference(difference)
+    error = _error_of_one(sd, correlation, icc, units_per_participant)
+    if error == 0:
+        warn_undefined("participants_needed", _CONSTANT)
+        return nan
+    return float(clusters_needed(error, 1, difference, units=units_per_participant))
+
+
+def check_looks(value: object) -> int:
+    """Return the number of looks at the data, which is 1.
+
+    Parameters
+    ----------
+    value : int
+        How often the data are tested while they come in.
+
+    Raises
+    ------
+    MetricInputError
+        If it is not a whole number from 1, or is above 1: five tests at 0.05 on growing data reject 14% of true
+        hypotheses [3]_.
+
+    Examples
+    --------
+    >>> check_looks(1)
+    1
+    """
+    looks = check_whole(value, "looks", 1)
+    if looks > 1:
+        raise MetricInputError(
+            f"looks {looks}: testing at several looks, and stopping at the first that is significant, rejects true "
+            "hypotheses more often than alpha, and the library plans one look; collect the planned number first and "
+            "test once, or plan by a group-sequential design with other software"
+        )
+    return looks
+
+
+def _error_of_one(sd: object, correlation: object, icc: object, units_per_participant: object) -> float:
+    """Return the standard error that one participant would give."""
+    spread = check_number(sd, "sd", -inf, inf)
+    if spread <= 0:
+        raise MetricInputError(f"sd {sd} is not above 0; give the standard deviation of a unit's score")
+    r = check_number(correlation, "correlation", -1, 1)
+    alike = check_number(icc, "icc", 0, 1)
+    units = check_number(units_per_participant, "units_per_participant", 1, inf)
+    return spread * sqrt(2 * (1 - r) * (1 + (units - 1) * alike) / units)

@@ -1,0 +1,88 @@
+"""Planning without a pilot: hand derivations, agreement with a pilot, refusals."""
+
+from math import isnan, nan, sqrt
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attune_metrics import MetricInputError, UndefinedMetricWarning
+from attune_metrics.metric import Metric
+from attune_metrics.stats.planning import check_looks, participants_needed, planned_effect
+from attune_metrics.stats.power import mde_factor, minimum_detectable_effect
+
+USUAL: dict[str, Any] = {"sd": 20, "correlation": 0.5, "icc": 0.3, "units_per_participant": 4}
+
+
+def test_by_hand() -> None:
+    # 2 x 400 x 0.5 = 400; design effect 1 + 3 x 0.3 = 1.9; four units: 400 x 1.9 / 4 = 190.
+    assert planned_effect(30, **USUAL) == pytest.approx(mde_factor(30) * sqrt(190 / 30), abs=1e-12)
+    # Independent units of one participant each.
+    alone = planned_effect(30, sd=20, correlation=0, icc=0.9)
+    assert alone == pytest.approx(mde_factor(30) * sqrt(800 / 30), abs=1e-12)
+
+
+@pytest.mark.parametrize("difference", [0.5, 2, 5, 9])
+def test_the_number_needed_is_the_first_that_is_enough(difference: float) -> None:
+    needed = int(participants_needed(difference, **USUAL))
+    assert planned_effect(needed, **USUAL) <= difference < planned_effect(needed - 1, **USUAL)
+
+
+def test_a_large_difference_needs_seven() -> None:
+    assert participants_needed(1e6, **USUAL) == 7
+
+
+def test_a_pilot_with_what_is_assumed_says_the_same() -> None:
+    # Differences of 50 participants, one unit each, whose variance with n - 1 is 1: sd^2 x 2 x (1 - r) = 1.
+    differences = np.tile([-1.0, 1.0], 25) * sqrt(49 / 50)
+    pilot = minimum_detectable_effect(differences, np.zeros(50), range(50))
+    assert planned_effect(50, sd=1, correlation=0.5, icc=0) == pytest.approx(pilot, abs=1e-12)
+
+
+def test_undefined() -> None:
+    with pytest.warns(UndefinedMetricWarning, match="fewer than 7 participants") as caught:
+        assert isnan(planned_effect(6, **USUAL))
+    assert caught[0].filename == __file__
+    with pytest.warns(UndefinedMetricWarning, match="the difference does not vary"):
+        assert isnan(planned_effect(9, **USUAL | {"correlation": 1}))
+    with pytest.warns(UndefinedMetricWarning, match="the difference does not vary"):
+        assert isnan(participants_needed(9, **USUAL | {"correlation": 1}))
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("sd", 0, "sd 0 is not above 0"),
+        ("sd", nan, "sd nan is not a finite number"),
+        ("correlation", 1.2, "correlation 1.2 is outside -1-1"),
+        ("icc", -0.1, "icc -0.1 is outside 0-1"),
+        ("units_per_participant", 0.5, "units_per_participant 0.5 is outside 1-inf"),
+        ("looks", 0, "looks 0 is not a whole number from 1"),
+        ("looks", 2, "rejects true hypotheses more often than alpha, and the library plans one look; collect"),
+    ],
+)
+def test_ranges(option: str, value: Any, message: str) -> None:
+    for plan in (planned_effect, participants_needed):
+        with pytest.raises(MetricInputError, match=message):
+            plan(30, **USUAL | {option: value})
+
+
+def test_more_refusals() -> None:
+    with pytest.raises(MetricInputError, match="difference 0 is not above 0"):
+        participants_needed(0, **USUAL)
+    with pytest.raises(MetricInputError, match=r"more than 2\^53 units"):
+        participants_needed(1e-9, **USUAL)
+    with pytest.raises(MetricInputError, match=r"participants 7\.5 is not a whole number"):
+        planned_effect(7.5, **USUAL)  # type: ignore[arg-type]
+    with pytest.raises(MetricInputError, match="looks 5"):
+        check_looks(5)
+
+
+def test_a_smallest_difference_has_a_source() -> None:
+    metric = Metric(name="m", label="M", smallest_difference=0.1, smallest_difference_source="Somebody 2020")
+    assert metric.smallest_difference == 0.1
+    for stated in ({"smallest_difference": 0.1}, {"smallest_difference_source": "x"}):
+        with pytest.raises(ValueError, match="go together; give both or none"):
+            Metric(name="m", label="M", **stated)
+    with pytest.raises(ValueError, match="is not a finite number above 0"):
+        Metric(name="m", label="M", smallest_difference=-1, smallest_difference_source="x")
