@@ -18,7 +18,7 @@ from attune_bench.score_table import ScoreTable
 from attune_bench.stats.comparability import allow_mixed
 from attune_bench.stats.comparison import compare, compare_all
 from attune_bench.stats.debias import debias, debias_pairs
-from attune_bench.stats.options import AnalysisKeywords, SamplingKeywords
+from attune_bench.stats.options import AnalysisKeywords, ComparisonKeywords, Margin, SamplingKeywords
 from attune_bench.stats.ranking import rank
 from attune_bench.stats.ratings import ratings
 from attune_bench.stats.signing import sign
@@ -250,11 +250,11 @@ class Scores(ScoreTable):
         """Return every metric with its interval; see `attune_bench.stats.summary.summary`."""
         return summary(self, **options)
 
-    def compare(self, a: str, b: str, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
+    def compare(self, a: str, b: str, **options: Unpack[ComparisonKeywords]) -> pl.DataFrame:
         """Compare two models on the units of both; see `attune_bench.stats.comparison.compare`."""
         return compare(self, a, b, **options)
 
-    def compare_all(self, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
+    def compare_all(self, **options: Unpack[ComparisonKeywords]) -> pl.DataFrame:
         """Compare every two models of a condition; see `attune_bench.stats.comparison.compare_all`."""
         return compare_all(self, **options)
 
@@ -304,6 +304,7 @@ class Scores(ScoreTable):
         data: Collection[Any] | None = None,
         results: Sequence[Any] | None = None,
         small_cells: bool = False,
+        margin: Margin | None = None,
         **options: Unpack[SamplingKeywords],
     ) -> str:
         """Return a report: a text, or a page of HTML with comparisons, figures and subgroups.
@@ -312,8 +313,9 @@ class Scores(ScoreTable):
         ----------
         format : {"table", "markdown", "csv", "json", "html"}
             HTML needs the extra ``plots``.
-        data, results, small_cells
-            For HTML: what was scored against, what was scored, and whether to show what rests on few people; see
+        data, results, small_cells, margin
+            For HTML: what was scored against, what was scored, whether to show what rests on few people, and the
+            smallest difference of interest of the main metric; see
             `attune_bench.report.html.html_report`.
         **options
             ``resamples``, ``seed``, ``level``, ``unit``, ``weight``, ``interval``; see
@@ -322,7 +324,8 @@ class Scores(ScoreTable):
         Raises
         ------
         ValueError
-            Where there is no such format, `data`, `results` or `small_cells` is given for a text, or as `html_report`.
+            Where there is no such format, `data`, `results`, `small_cells` or `margin` is given for a text, or as
+            `html_report`.
         ImportError
             Where a page is asked for and the extra ``plots`` is not installed.
 
@@ -336,9 +339,9 @@ class Scores(ScoreTable):
         if format == "html":
             from attune_bench.report.html import html_report
 
-            return html_report(self, data=data, results=results, small_cells=small_cells, **options)
-        if data is not None or results is not None or small_cells:
-            raise ValueError(f"data, results and small_cells are for format='html'; {format!r} takes none of them")
+            return html_report(self, data=data, results=results, small_cells=small_cells, margin=margin, **options)
+        if data is not None or results is not None or small_cells or margin is not None:
+            raise ValueError(f"data, results, small_cells, margin are for format='html'; {format!r} takes none of them")
         return render(report_document(self, **options), format=format)
 
     def allow_mixed(self) -> Self:
@@ -352,7 +355,8 @@ class Scores(ScoreTable):
         question: str | None = None,
         models: Sequence[str] | None = None,
         labels: str | None = None,
+        margin: Margin | None = None,
         **options: Unpack[AnalysisKeywords],
     ) -> str:
         """Return the signature of an analysis; see `attune_bench.stats.signing.sign`."""
-        return sign(self, within=within, question=question, models=models, labels=labels, **options)
+        return sign(self, within=within, question=question, models=models, labels=labels, margin=margin, **options)

@@ -58,6 +58,8 @@ class Signature:
         What is resampled (``participant``), how if not multinomially (``poisson``: each a Poisson number of times, with
         more than 20,000 of them), what counts once if not each unit (``participant``: the score is the mean of their
         means), and the method of the interval (``percentile-expanded``, ``t``).
+    margin : str, optional
+        Smallest difference of interest, of all metrics or of each.
     level : float, optional
         Confidence level, between 0 and 1.
     boot, seed : int, optional
@@ -98,6 +100,7 @@ class Signature:
     draw: str | None = None
     weight: str | None = None
     interval: str | None = None
+    margin: str | None = None
     level: float | None = None
     boot: int | None = None
     seed: int | None = None

@@ -16,6 +16,8 @@ from attune_bench.cli.options import (
     analysis_options,
     data_option,
     format_option,
+    margin_of,
+    margin_option,
     metric_option,
     mixed_option,
     results_option,
@@ -64,6 +66,7 @@ def _options(scores: Scores, metric: Sequence[str], given: Given) -> Any:
 @click.option(
     "--small-cells", is_flag=True, help="For --html: show values of fewer than 5 people, and single units, too."
 )
+@margin_option
 @mixed_option
 @analysis_options
 def report(
@@ -72,6 +75,7 @@ def report(
     data: str | None,
     results: tuple[str, ...],
     small_cells: bool,
+    margin: tuple[str, ...],
     format: Format,  # noqa: A002
     **given: Any,
 ) -> None:
@@ -82,8 +86,8 @@ def report(
     """
     read = read_analysed(scores, given)
     if html is None:
-        if data is not None or results or small_cells:
-            raise UserError("--data, --results and --small-cells are for the page of HTML; give --html FILE too")
+        if data is not None or results or small_cells or margin:
+            raise UserError("--data, --results, --small-cells and --margin are for the page; give --html FILE too")
         made, warned = with_warnings(lambda: report_document(read, **sampling_of(given)))
         emit(render(replace(made, notes=[*made.notes, *warned]), format=format))
         return
@@ -94,8 +98,9 @@ def report(
     of_results = records_of(read, "results", *results) if results else None
     with mistakes():
         text = read.report(
-            format="html", data=of_data, results=of_results, small_cells=small_cells, **sampling_of(given)
-        )
+            format="html", data=of_data, results=of_results, small_cells=small_cells, margin=margin_of(margin),
+            **sampling_of(given),
+        )  # fmt: skip
     write_page(html, text)
 
 
@@ -105,6 +110,7 @@ def report(
 @click.option("--model", multiple=True, help="Compare two models only: --model A B.")
 @click.option("--by", help="A trait: compare within each of its values too, each corrected for itself.")
 @data_option("For --by, where the scores do not have the trait: what was scored against")
+@margin_option
 @mixed_option
 @analysis_options
 def compare(
@@ -113,20 +119,22 @@ def compare(
     model: tuple[str, ...],
     by: str | None,
     data: str | None,
+    margin: tuple[str, ...],
     format: Format,  # noqa: A002
     **given: Any,
 ) -> None:
     """Compare every two models of a condition, on the units that both were run on.
 
     JSON: under comparisons model_a, model_b, the condition, metric, difference, low, high, p, p_min, p_holm,
-    significant, n, clusters, mde, reason (with --by, stratum before these); under significant how many pairs differ.
+    significant, n, clusters, mde, reason (with --by, stratum before these; with --margin, margin, p_same, p_same_holm,
+    verdict behind them); under significant how many pairs differ.
     """
     read = read_analysed(scores, given)
     if len(dict.fromkeys(model)) != len(model) or len(model) not in {0, 2}:
         raise UserError(f"--model names {', '.join(model)}; name two models, or none for every two")
     if by is None and data is not None:
         raise UserError("--data is for --by; leave it out, or name a trait")
-    options = _options(read, metric, given)
+    options = {**_options(read, metric, given), "margin": margin_of(margin)}
     if by is None:
         frame, warned = with_warnings(lambda: read.compare(*model, **options) if model else read.compare_all(**options))
     else:
@@ -137,7 +145,8 @@ def compare(
     if frame.is_empty():
         tables, note = [Table("comparisons", "", (), (), frame)], _nothing_to_compare(read)
     else:
-        tables, note = comparison_tables(read, frame), comparison_note(read, AnalysisOptions(**sampling_of(given)))
+        tables = comparison_tables(read, frame)
+        note = comparison_note(read, AnalysisOptions(**sampling_of(given)), margin=bool(margin))
     tables.append(Table("significant", "", (), (), count_significant(frame)))
     with mistakes():
         signature = read.sign(question=question, models=model or None, **options)

@@ -11,6 +11,7 @@ from click.core import ParameterSource
 from attune_bench.benchmarks import BENCHMARKS, benchmark_named
 from attune_bench.benchmarks.base import Benchmark, Choice, Option
 from attune_bench.cli.output import UserError, mistakes
+from attune_bench.stats.options import Margin
 from attune_data.matching import Written
 
 __all__ = [
@@ -24,6 +25,8 @@ __all__ = [
     "data_option",
     "format_option",
     "many",
+    "margin_of",
+    "margin_option",
     "metric_option",
     "mixed_option",
     "own_options",
@@ -284,6 +287,47 @@ def mixed_option(function: F) -> F:
 def metric_option(function: F) -> F:
     """Add the option ``--metric``."""
     return many("--metric", help="A metric, as the scores name it; by default the main one.")(function)
+
+
+def margin_option(function: F) -> F:
+    """Add the option ``--margin``."""
+    text = (
+        "Are two models practically the same? The smallest difference that matters, in the unit of the file of scores: "
+        "VALUE, METRIC=VALUE, or declared, as the metric's entry states it."
+    )
+    return many("--margin", help=text)(function)
+
+
+def margin_of(given: Sequence[str]) -> Margin | None:
+    """Return the margin that is asked for.
+
+    Examples
+    --------
+    >>> margin_of(["2"]), margin_of(["declared"]), margin_of(["wer=0.1", "hit=1"]), margin_of([])
+    (2.0, 'declared', {'wer': 0.1, 'hit': 1.0}, None)
+    """
+    if not given:
+        return None
+    if len(given) == 1 and "=" not in given[0]:
+        return "declared" if given[0] == "declared" else _margin_value(given[0], given[0])
+    found: dict[str, float] = {}
+    for text in given:
+        name, equals, value = text.rpartition("=")
+        if not equals or not name or name in found:
+            raise UserError(
+                f"--margin {' '.join(given)}: expected VALUE, declared, or METRIC=VALUE once for each metric"
+            )
+        found[name] = _margin_value(value, text)
+    return found
+
+
+def _margin_value(value: str, text: str) -> float:
+    try:
+        return float(value)
+    except ValueError:
+        raise UserError(
+            f"--margin {text!r}: {value!r} is not a number; expected VALUE, METRIC=VALUE or declared"
+        ) from None
 
 
 ANALYSIS = ("resamples", "seed", "level", "unit", "weight", "interval")

@@ -21,7 +21,8 @@ from attune_bench.report.words import INTERVALS, drawn, has_clusters, weight_wor
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.comparability import check_comparable, differences
 from attune_bench.stats.intervals import too_few
-from attune_bench.stats.options import AnalysisOptions, SamplingKeywords
+from attune_bench.stats.margins import margins_of
+from attune_bench.stats.options import AnalysisOptions, Margin, SamplingKeywords
 from attune_bench.stats.signing import sign
 from attune_data.collection import Collection
 from attune_data.display.html import Html
@@ -40,6 +41,7 @@ def html_report(
     data: Collection[Any] | None = None,
     results: Sequence[Any] | None = None,
     small_cells: bool = False,
+    margin: Margin | None = None,
     **options: Unpack[SamplingKeywords],
 ) -> str:
     """Return a report of scores as a page of HTML.
@@ -55,6 +57,9 @@ def html_report(
     small_cells : bool
         Where clusters are people: whether to show values that rest on fewer than 5 of them or would give such values
         away, models run on fewer than 5, and single units. `attune_bench.report.suppression` says what is hidden.
+    margin : float, mapping of str to float or "declared", optional
+        The smallest difference of interest of the main metric; with it, the page also says which models are practically
+        the same.
     **options
         ``resamples``, ``seed``, ``level``, ``unit``, ``weight``, ``interval``; see
         `attune_bench.stats.options.AnalysisOptions`.
@@ -95,7 +100,10 @@ def html_report(
     check_comparable(table)
     benchmark = benchmark_in_use(table.provenance.benchmark)
     own = resolve(benchmark.analyses) if benchmark else {}
-    asked = PageScores(table=table, analyses={**ANALYSES, **own}, small_cells=small_cells, options=options)
+    asked = PageScores(
+        table=table, analyses={**ANALYSES, **own}, small_cells=small_cells, options=options,
+        margin=margins_of(table, margin, [table.primary]).get(table.primary),
+    )  # fmt: skip
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         sections = general_sections(asked)
@@ -179,7 +187,8 @@ def _methods(
     parts += [f"Warning: {text.rstrip('.')}." for text in warned]
     question = None if data is None else f"subgroups of data {fingerprint(data)}"
     made_of_units = [name for name in table.headline if table.metric(name).statistic in STATISTICS]
-    signature = sign(table, question=question, metrics=made_of_units, **asked.options)
+    margin = None if asked.margin is None else {table.primary: asked.margin}
+    signature = sign(table, question=question, metrics=made_of_units, margin=margin, **asked.options)
     parts.append(Html(f"Signature, to be quoted with the numbers: {element('code', signature)}"))
     return Section("Methods", parts)
 

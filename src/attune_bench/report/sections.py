@@ -61,12 +61,15 @@ class PageScores:
         Whether to show what rests on few people.
     options : SamplingKeywords
         How intervals are made.
+    margin : float, optional
+        The smallest difference of interest of the main metric, where models are also tested for being the same.
     """
 
     table: ScoreTable
     analyses: Mapping[str, Analysis]
     small_cells: bool
     options: SamplingKeywords
+    margin: float | None = None
 
     @cached_property
     def chosen(self) -> AnalysisOptions:
@@ -167,10 +170,12 @@ def drawn_section(
 
 def comparison_parts(page: PageScores, metric: str) -> list[Part]:
     """Return the tables of the comparisons of every two models of a metric; none where no two can be compared."""
-    frame = page.conceal(compare_all(page.table, **page.options, metrics=[metric]))
+    margin = page.margin if metric == page.table.primary else None
+    frame = page.conceal(compare_all(page.table, **page.options, metrics=[metric], margin=margin))
     if frame.is_empty():
         return []
-    return [*with_note(comparison_tables(page.table, frame), comparison_note(page.table, page.chosen))]
+    note = comparison_note(page.table, page.chosen, margin=margin is not None)
+    return [*with_note(comparison_tables(page.table, frame), note)]
 
 
 # Sections.

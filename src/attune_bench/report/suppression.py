@@ -54,7 +54,9 @@ def conceal(table: ScoreTable, frame: pl.DataFrame, *, small_cells: bool) -> pl.
 
 def withheld(frame: pl.DataFrame, rows: pl.Expr, reason: str, *, columns: Iterable[str] | None = None) -> pl.DataFrame:
     """Return a frame without the numbers of some rows, or those in some columns, and with the reason."""
-    chosen = [name for name, kind in frame.schema.items() if kind.is_numeric() or kind == pl.Boolean]
+    chosen = [
+        name for name, kind in frame.schema.items() if kind.is_numeric() or kind == pl.Boolean or name == "verdict"
+    ]
     given = pl.when(rows)
     return frame.with_columns(
         *(given.then(None).otherwise(pl.col(name)).alias(name) for name in (chosen if columns is None else columns)),

@@ -250,6 +250,13 @@ def comparison_tables(table: ScoreTable, comparisons: pl.DataFrame) -> list[Tabl
         size_column(),
         number_column("mde", "mde", of),
     ]
+    if "margin" in comparisons.columns:
+        columns += [
+            number_column("margin", "margin", of),
+            p_column("p same", "p_same"),
+            p_column("Holm p same", "p_same_holm"),
+            text_column("verdict", "verdict"),
+        ]
     rows = comparisons.to_dicts()
     tables: list[Table] = []
     keys = [name for name in ("stratum", "condition", "metric") if name in comparisons.columns]
@@ -268,15 +275,21 @@ def comparison_tables(table: ScoreTable, comparisons: pl.DataFrame) -> list[Tabl
     return tables
 
 
-def comparison_note(table: ScoreTable, options: AnalysisOptions) -> str:
-    """Return the sentences below tables of comparisons."""
+def comparison_note(table: ScoreTable, options: AnalysisOptions, *, margin: bool = False) -> str:
+    """Return the sentences below tables of comparisons, with a margin or without."""
     held = table.provenance
-    return (
+    same = (
+        " p same: two one-sided tests that the difference is within the margin, the smallest difference that matters. "
+        "Verdict: practically the same where Holm p same is 0.05 or less, otherwise different where Holm p is below "
+        "0.05, otherwise undecided."
+    )
+    note = (
         f"Difference: A minus B, on the {held.unit}s of both. In brackets: {interval_words(table, options)}. p: "
         f"exchanging A and B within each {drawn(table, options)}. p min: the smallest p that the test could give. "
         "Holm p: corrected for the pairs of the table; two models differ where it is below 0.05. mde: minimum "
         "detectable effect, the smallest true difference found with 80% power at an uncorrected 0.05."
     )
+    return note + same if margin else note
 
 
 def difference_columns(table: ScoreTable) -> list[Column]:

@@ -14,8 +14,9 @@ from typing_extensions import Unpack
 
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.comparability import check_within_conditions
-from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
-from attune_bench.stats.paired import TESTED, paired, tested
+from attune_bench.stats.margins import margins_of
+from attune_bench.stats.options import AnalysisOptions, ComparisonKeywords, Margin
+from attune_bench.stats.paired import SAME, TESTED, paired, tested, tested_same
 from attune_bench.stats.remarks import OneWarning
 from attune_bench.stats.series import Draws, ScoreSeries
 from attune_bench.stats.traits import strata_of, unit_traits
@@ -35,7 +36,7 @@ _SCHEMA: dict[str, Any] = {
 Pair = tuple[str, str, str | None]
 
 
-def compare(table: ScoreTable, a: str, b: str, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
+def compare(table: ScoreTable, a: str, b: str, **options: Unpack[ComparisonKeywords]) -> pl.DataFrame:
     """Compare two models on the units that both were run on, in each condition that both have.
 
     Parameters
@@ -45,7 +46,8 @@ def compare(table: ScoreTable, a: str, b: str, **options: Unpack[AnalysisKeyword
     a, b : str
         Models; one compared with itself differs by 0 for certain.
     **options
-        As for `attune_bench.stats.summary.summary`.
+        As for `attune_bench.stats.summary.summary`; and ``margin``, the smallest difference of interest in the unit of
+        the values: a number for all metrics, a mapping by metric, or ``"declared"`` for what their entries state.
 
     Returns
     -------
@@ -56,12 +58,15 @@ def compare(table: ScoreTable, a: str, b: str, **options: Unpack[AnalysisKeyword
         ``p_holm`` corrected for the family, ``significant`` where that is below 0.05. ``mde`` is the minimum detectable
         effect: the smallest true difference that a comparison of this size finds with 80% power at an uncorrected 0.05;
         null with fewer than 7 clusters and where ``p_min`` is 0.05 or more. ``reason`` says why there is no interval or
-        no ``mde``, or that the two are equal everywhere.
+        no ``mde``, or that the two are equal everywhere. With a margin also ``margin, p_same, p_same_holm, verdict``:
+        ``p_same`` is that of `attune_metrics.stats.equivalence.equivalence`, null without an interval, and the verdict,
+        ``different``, ``practically the same`` or ``undecided``, is by both corrected p-values.
 
     Raises
     ------
     MetricInputError
-        As `summary`, and where a model is not in the scores, or both have no condition in common.
+        As `summary`, and where a model is not in the scores, both have no condition in common, or a metric has no
+        margin or one that is no number above 0.
     MixedSettingsError
         Where the runs differ in what changes an answer; see `attune_bench.stats.comparability`.
 
@@ -76,10 +81,10 @@ def compare(table: ScoreTable, a: str, b: str, **options: Unpack[AnalysisKeyword
     >>> found["p"].item() < 0.01, found["difference"].item() > found["mde"].item()
     (True, True)
     """
-    return _compare(table, _pairs_of(table, a, b), AnalysisOptions(**options))
+    return _compare(table, _pairs_of(table, a, b), *_split(options))
 
 
-def compare_all(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
+def compare_all(table: ScoreTable, **options: Unpack[ComparisonKeywords]) -> pl.DataFrame:
     """Compare every two models of a condition.
 
     Parameters
@@ -112,7 +117,7 @@ def compare_all(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.Da
     >>> found["model_a"], found["model_b"], round(found["difference"], 2), found["significant"]
     ('synthetic/attentive', 'synthetic/hasty', 17.17, True)
     """
-    return _compare(table, _all_pairs(table), AnalysisOptions(**options))
+    return _compare(table, _all_pairs(table), *_split(options))
 
 
 def compare_by(
@@ -121,7 +126,7 @@ def compare_by(
     *,
     data: Queryable | None = None,
     models: Sequence[str] | None = None,
-    **options: Unpack[AnalysisKeywords],
+    **options: Unpack[ComparisonKeywords],
 ) -> pl.DataFrame:
     """Compare models on all units, then within each stratum of a trait; each stratum is a family of its own.
 
@@ -159,7 +164,7 @@ def compare_by(
     >>> found.select("stratum", "n").rows()[:2]
     [('overall', 40), ('Family', 8)]
     """
-    chosen = AnalysisOptions(**options)
+    chosen, margin = _split(options)
     pairs = _all_pairs(table) if models is None else _pairs_of(table, *models)
     strata = strata_of(unit_traits(table) if data is None else data, trait)
     parts, warning = [], OneWarning()
@@ -167,9 +172,16 @@ def compare_by(
         part = table if units is None else table.keep(units=units)
         common = [(a, b, one) for a, b, one in pairs if {(a, one), (b, one)} <= {*part.groups}]
         with warning.of_all():
-            found = _compare(part, common, chosen, within="" if units is None else f", {trait} {name!r}")
+            found = _compare(part, common, chosen, margin, within="" if units is None else f", {trait} {name!r}")
         parts.append(found.select(pl.lit(name).alias("stratum"), pl.all()))
     return pl.concat(parts)
+
+
+def _split(options: ComparisonKeywords) -> tuple[AnalysisOptions, Margin | None]:
+    """Return the options of any analysis, and the margin."""
+    others: dict[str, Any] = {**options}
+    margin = others.pop("margin", None)
+    return AnalysisOptions(**others), margin
 
 
 def _all_pairs(table: ScoreTable) -> list[Pair]:
@@ -198,7 +210,9 @@ def _pairs_of(table: ScoreTable, a: str, b: str) -> list[Pair]:
     return [(a, b, one) for one in common]
 
 
-def _compare(table: ScoreTable, pairs: Sequence[Pair], options: AnalysisOptions, *, within: str = "") -> pl.DataFrame:
+def _compare(
+    table: ScoreTable, pairs: Sequence[Pair], options: AnalysisOptions, margin: Margin | None, *, within: str = ""
+) -> pl.DataFrame:
     """Compare pairs (model, model, condition), which are in the order of their conditions.
 
     `within` says of which units, where these are a stratum.
@@ -215,12 +229,23 @@ def _compare(table: ScoreTable, pairs: Sequence[Pair], options: AnalysisOptions,
     names = options.names_of_means(table, comparable)
     compared = [(model, condition) for *both, condition in pairs for model in both]
     check_within_conditions(table, names, groups=compared)
+    if margin is not None and options.weighs_clusters(table):
+        raise MetricInputError(f"a margin is of differences in which each unit counts once; leave out weight={options.weight}")
+    margins = margins_of(table, margin, names)
     for name in names:
-        found = paired(series, series.values(name), sides, scored, draws, options, series.statistic(name))
-        for pair, one, columns in zip(pairs, found, tested(found, families, draws, options), strict=True):
+        of_metric = margins.get(name)
+        found = paired(
+            series, series.values(name), sides, scored, draws, options, series.statistic(name), margin=of_metric
+        )
+        columns_of = tested(found, families, draws, options)
+        if of_metric is not None:
+            same = tested_same(found, families, of_metric)
+            columns_of = [(*first, *more) for first, more in zip(columns_of, same, strict=True)]
+        for pair, one, columns in zip(pairs, found, columns_of, strict=True):
             rows.setdefault((pair[2], name), []).append((*pair, name, one.difference, *columns))
+    schema = {**_SCHEMA, **(SAME if margins else {})}
     ordered = [rows[condition, name] for condition in table.conditions for name in names if (condition, name) in rows]
-    return pl.DataFrame([row for family in ordered for row in family], schema=_SCHEMA, orient="row")
+    return pl.DataFrame([row for family in ordered for row in family], schema=schema, orient="row")
 
 
 def _under(table: ScoreTable, condition: str | None) -> str:

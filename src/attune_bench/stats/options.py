@@ -1,8 +1,8 @@
 """How an analysis of scores is done: metrics, resamples, seed, level, what is drawn, what counts once, interval."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import get_args
+from typing import Literal, get_args
 
 from typing_extensions import TypedDict
 
@@ -13,7 +13,16 @@ from attune_metrics.errors import MetricInputError
 from attune_metrics.stats.resampling import MOST_RESAMPLES, Method
 from attune_metrics.stats.statistics import PER_UNIT, STATISTICS
 
-__all__ = ["ALPHA", "FEW", "MIN_CLUSTERS", "AnalysisKeywords", "AnalysisOptions", "SamplingKeywords"]
+__all__ = [
+    "ALPHA",
+    "FEW",
+    "MIN_CLUSTERS",
+    "AnalysisKeywords",
+    "AnalysisOptions",
+    "ComparisonKeywords",
+    "Margin",
+    "SamplingKeywords",
+]
 
 ALPHA = 0.05
 """Two models differ significantly where the Holm-corrected p-value is below this."""
@@ -40,6 +49,16 @@ class AnalysisKeywords(SamplingKeywords, total=False):
     """The keywords that every other analysis of scores takes."""
 
     metrics: Sequence[str] | None
+
+
+Margin = float | Mapping[str, float] | Literal["declared"]
+"""The smallest difference of interest: of all metrics, by metric, or as their entries declare it."""
+
+
+class ComparisonKeywords(AnalysisKeywords, total=False):
+    """The keywords of a comparison."""
+
+    margin: Margin | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

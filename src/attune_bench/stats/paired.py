@@ -27,6 +27,7 @@ from attune_metrics.stats.comparison import (
     distribution_of_pairs,
     permutation_test_of_pairs,
 )
+from attune_metrics.stats.equivalence import equivalence_of_pairs, verdict
 from attune_metrics.stats.multiplicity import holm
 from attune_metrics.stats.pairs import Pairs
 from attune_metrics.stats.power import MDE_MIN_CLUSTERS, mde_factor, minimum_detectable_effect
@@ -34,7 +35,7 @@ from attune_metrics.stats.resampling import Interval
 from attune_metrics.stats.statistics import mean_of_sums
 from attune_metrics.stats.sums import Statistic
 
-__all__ = ["TESTED", "Paired", "paired", "tested"]
+__all__ = ["SAME", "TESTED", "Paired", "paired", "tested", "tested_same"]
 
 TESTED: dict[str, Any] = {
     **dict.fromkeys(("low", "high", "p", "p_min", "p_holm"), pl.Float64),
@@ -44,6 +45,10 @@ TESTED: dict[str, Any] = {
     "reason": pl.String,
 }
 """The columns that every table of differences ends in."""
+
+
+SAME: dict[str, Any] = {**dict.fromkeys(("margin", "p_same", "p_same_holm"), pl.Float64), "verdict": pl.String}
+"""The columns that a table of differences has too where a margin is given."""
 
 
 class Paired(NamedTuple):
@@ -64,6 +69,8 @@ class Paired(NamedTuple):
     """Clusters in which the two differ."""
     exact: bool
     """Whether all of their exchanges were evaluated."""
+    p_same: float | None = None
+    """Of the test that the difference is within the margin, where one is given and there is an interval."""
 
 
 def paired(
@@ -74,8 +81,10 @@ def paired(
     draws: Draws,
     options: AnalysisOptions,
     statistic: Statistic = mean_of_sums,
+    *,
+    margin: float | None = None,
 ) -> list[Paired]:
-    """Compare two of `values` (series, terms, units) for each pair of places.
+    """Compare two of `values` (series, terms, units) for each pair of places, against a margin where one is given.
 
     `scored` (pairs, units) are the units on which both have a value: all others are nan in one of them. Where each
     cluster counts once, values are means over the units that both have.
@@ -109,10 +118,24 @@ def paired(
         tests = permutation_test_of_pairs(
             pairs, statistic=statistic, n_permutations=options.resamples, seed=options.seed
         )
+        same: list[float | None] = [None] * len(tests)
+        if margin is not None:
+            with draws.warning.of_all():
+                made = equivalence_of_pairs(
+                    pairs,
+                    resamples,
+                    tests,
+                    margin=margin,
+                    alpha=ALPHA,
+                    statistic=statistic,
+                    method=options.interval,
+                    distribution=distribution,
+                )
+            same = [null(one.p_same) for one in made]
         points = pairs.estimates(statistic)
         former, latter = points[pairs.first].tolist(), points[pairs.second].tolist()
-        for place, first, second, interval, test, mde in zip(
-            rows.tolist(), former, latter, intervals, tests, effects, strict=True
+        for place, first, second, interval, test, mde, p_same in zip(
+            rows.tolist(), former, latter, intervals, tests, effects, same, strict=True
         ):
             clusters = series.count(present[both[place]].all(axis=0) & mask)
             low, high, reason = interval_ends(interval, clusters, series.table)
@@ -135,6 +158,7 @@ def paired(
                 reason,
                 test.differing,
                 test.exact,
+                None if low is None else p_same,
             )
     return [found[place] for place in range(len(both))]
 
@@ -179,16 +203,33 @@ def tested(
 
     Warns of a family in which no corrected p-value could have been below 0.05.
     """
-    corrected = np.full(len(found), np.nan)
+    corrected = _corrected([one.p for one in found], families)
     for family in dict.fromkeys(families):
-        places = [place for place, label in enumerate(families) if label == family]
-        corrected[places] = holm([np.nan if (p := found[place].p) is None else p for place in places])
-        _warn([found[place] for place in places], family, draws, options)
+        _warn([one for one, label in zip(found, families, strict=True) if label == family], family, draws, options)
     return [
         (one.low, one.high, one.p, one.p_min, p, None if p is None else p < ALPHA, one.n, one.clusters, one.mde,
          one.reason)
-        for one, p in zip(found, map(null, corrected.tolist()), strict=True)
+        for one, p in zip(found, map(null, corrected), strict=True)
     ]  # fmt: skip
+
+
+def tested_same(found: Sequence[Paired], families: Sequence[str], margin: float) -> list[tuple[Any, ...]]:
+    """Return the columns `SAME` of each pair; the verdict is by both Holm-corrected p-values."""
+    different = _corrected([one.p for one in found], families)
+    same = _corrected([one.p_same for one in found], families)
+    return [
+        (margin, one.p_same, null(p_same), verdict(p_same, p, alpha=ALPHA))
+        for one, p_same, p in zip(found, same, different, strict=True)
+    ]
+
+
+def _corrected(p_values: Sequence[float | None], families: Sequence[str]) -> list[float]:
+    """Return Holm-corrected p-values, nan where there is none; those with one label are a family."""
+    corrected = np.full(len(p_values), np.nan)
+    for family in dict.fromkeys(families):
+        places = [place for place, label in enumerate(families) if label == family]
+        corrected[places] = holm([np.nan if (p := p_values[place]) is None else p for place in places])
+    return corrected.tolist()
 
 
 def _warn(found: Sequence[Paired], family: str, draws: Draws, options: AnalysisOptions) -> None:

@@ -1,6 +1,6 @@
 """Signing: the line that names every setting behind an analysis of scores, to be quoted with its numbers."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from typing_extensions import Unpack
@@ -9,7 +9,8 @@ from attune_bench._version import __version__
 from attune_bench.fingerprint import codebook_hash
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.comparability import settings_mark
-from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
+from attune_bench.stats.margins import margins_of
+from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions, Margin
 from attune_bench.stats.series import ScoreSeries, draws_poisson
 from attune_data.record import canonical
 from attune_metrics.signature import Signature, hash_records
@@ -25,6 +26,7 @@ def sign(
     question: str | None = None,
     models: Sequence[str] | None = None,
     labels: str | None = None,
+    margin: Margin | None = None,
     **options: Unpack[AnalysisKeywords],
 ) -> str:
     """Return the signature of an analysis of scores.
@@ -41,6 +43,8 @@ def sign(
         The models that were analysed; by default all. The settings are those of their runs.
     labels : str, optional
         The hash of people's ratings, where these corrected a judge; see `attune_bench.stats.debias`.
+    margin : float, mapping of str to float or "declared", optional
+        That of a comparison.
     **options
         As for the analysis; see `AnalysisOptions`.
 
@@ -99,11 +103,19 @@ def sign(
         draw="poisson" if draws_poisson(table, chosen, within=within) else None,
         weight=held.cluster if weighs else None,
         interval="t" if weighs else chosen.interval,
+        margin=_margins(margins_of(table, margin, list(margin) if isinstance(margin, Mapping) else names)),
         level=float(chosen.level),
         boot=chosen.resamples,
         seed=chosen.seed,
     )
     return str(signature)
+
+
+def _margins(margins: Mapping[str, float]) -> str | None:
+    """Return one margin, or each with its metric; None where none is given."""
+    if len(set(margins.values())) <= 1:
+        return next((f"{value!r}" for value in margins.values()), None)
+    return ",".join(f"{name}={value!r}" for name, value in margins.items())
 
 
 def _hash(table: ScoreTable) -> str:
