@@ -230,7 +230,9 @@ def _compare(
     compared = [(model, condition) for *both, condition in pairs for model in both]
     check_within_conditions(table, names, groups=compared)
     if margin is not None and options.weighs_clusters(table):
-        raise MetricInputError(f"a margin is of differences in which each unit counts once; leave out weight={options.weight}")
+        raise MetricInputError(
+            f"a margin is of differences in which each unit counts once; leave out weight={options.weight}"
+        )
     margins = margins_of(table, margin, names)
     for name in names:
         of_metric = margins.get(name)

@@ -1,6 +1,6 @@
 """Margins of comparisons: columns, verdicts by corrected p-values, refusals, signature, command and page."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -128,3 +128,9 @@ def test_page(scores: Scores) -> None:
     assert "margin:0.1" in page
     with pytest.raises(ValueError, match="are for format='html'"):
         scores.report(margin=0.1)
+
+
+def test_a_margin_is_of_units_that_count_once(make_scores: Callable[..., Scores]) -> None:
+    scores = make_scores(["a", "b"], conversations=8)
+    with pytest.raises(MetricInputError, match="in a comparison with a margin each unit counts once; leave out weight"):
+        scores.compare_all(metrics=["composite_score"], margin=1, weight="participant", resamples=50)
