@@ -304,6 +304,8 @@ def _win_rates(page: PageScores) -> Section:
 
 def _ratings(page: PageScores) -> Section:
     table, entry = page.table, page.analyses["ratings"]
+    if why := counts_units(table, page.chosen):
+        return Section(entry.title, left_out=why)
     metrics = [table.metrics[name] for name in page.metrics_of("ratings", [table.primary])]
     fitting = [one for one in metrics if one.statistic in PER_UNIT and one.higher_is_better is not None]
     if not fitting:

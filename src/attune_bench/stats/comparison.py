@@ -231,7 +231,7 @@ def _compare(
     check_within_conditions(table, names, groups=compared)
     if margin is not None and options.weighs_clusters(table):
         raise MetricInputError(
-            f"a margin is of differences in which each unit counts once; leave out weight={options.weight}"
+            f"in a comparison with a margin each unit counts once; leave out weight={options.weight!r}"
         )
     margins = margins_of(table, margin, names)
     for name in names:

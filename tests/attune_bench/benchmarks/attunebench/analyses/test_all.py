@@ -63,7 +63,11 @@ def _finite(frame: pl.DataFrame) -> None:
             assert not column.is_infinite().any(), column.name
 
 
-@each
+# Runs of models that were asked once have nothing to tell of repeats.
+of_runs = pytest.mark.parametrize("name", [name for name in ANALYSES if not name.startswith("repeat")])
+
+
+@of_runs
 def test_a_full_case_has_intervals(full: Case, name: str) -> None:
     found = full.analyse(name)
     _finite(found)
@@ -76,7 +80,7 @@ def test_a_full_case_has_intervals(full: Case, name: str) -> None:
         assert found.filter(pl.col("low").is_null())["reason"].is_not_null().all()
 
 
-@each
+@of_runs
 def test_the_metrics_of_an_analysis_are_metrics(full: Case, name: str) -> None:
     metrics = ANALYSES[name].metrics or ("composite_score",)
     assert set(metrics) <= set(METRICS)
