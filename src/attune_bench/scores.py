@@ -341,7 +341,7 @@ class Scores(ScoreTable):
 
             return html_report(self, data=data, results=results, small_cells=small_cells, margin=margin, **options)
         if data is not None or results is not None or small_cells or margin is not None:
-            raise ValueError(f"data, results, small_cells, margin are for format='html'; {format!r} takes none of them")
+            raise ValueError(f"data, results, small_cells and margin are for format='html'; {format!r} takes none")
         return render(report_document(self, **options), format=format)
 
     def allow_mixed(self) -> Self:
