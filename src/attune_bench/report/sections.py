@@ -282,16 +282,22 @@ def _conditions(page: PageScores) -> Section | None:
 _ONE_CONDITION = "needs scores under at least two conditions"
 
 
+def _metric_of_units(page: PageScores, name: str) -> Metric | Section:
+    """Return the metric of an analysis of which units are better; where there is none, a section that says why."""
+    table, title = page.table, page.analyses[name].title
+    if why := counts_units(table, page.chosen):
+        return Section(title, left_out=why)
+    metrics = [table.metrics[one] for one in page.metrics_of(name, [table.primary])]
+    fitting = [one for one in metrics if one.statistic in PER_UNIT and one.higher_is_better is not None]
+    why = f"{table.metric(table.primary).label} has no value of each unit, or no better direction"
+    return fitting[0] if fitting else Section(title, left_out=in_words(table, why))
+
+
 def _win_rates(page: PageScores) -> Section:
     table, entry = page.table, page.analyses["win_rates"]
-    if why := counts_units(table, page.chosen):
-        return Section(entry.title, left_out=why)
-    metrics = [table.metrics[name] for name in page.metrics_of("win_rates", [table.primary])]
-    fitting = [one for one in metrics if one.statistic in PER_UNIT and one.higher_is_better is not None]
-    if not fitting:
-        why = f"{table.metric(table.primary).label} has no value of each unit, or no better direction"
-        return Section(entry.title, left_out=in_words(table, why))
-    metric = fitting[0]
+    metric = _metric_of_units(page, "win_rates")
+    if isinstance(metric, Section):
+        return metric
     caption = (
         f"{label(metric)}: share of {table.provenance.unit}s on which the model of the row is better than that of the "
         "column; ties count half."
@@ -304,16 +310,12 @@ def _win_rates(page: PageScores) -> Section:
 
 def _ratings(page: PageScores) -> Section:
     table, entry = page.table, page.analyses["ratings"]
-    if why := counts_units(table, page.chosen):
-        return Section(entry.title, left_out=why)
-    metrics = [table.metrics[name] for name in page.metrics_of("ratings", [table.primary])]
-    fitting = [one for one in metrics if one.statistic in PER_UNIT and one.higher_is_better is not None]
-    if not fitting:
-        why = f"{table.metric(table.primary).label} has no value of each unit, or no better direction"
-        return Section(entry.title, left_out=in_words(table, why))
+    metric = _metric_of_units(page, "ratings")
+    if isinstance(metric, Section):
+        return metric
     if page.chosen.interval == "bca":
         return Section(entry.title, left_out="a strength has no BCa interval")
-    frame = page.analysis("ratings", [fitting[0].name])
+    frame = page.analysis("ratings", [metric.name])
     if frame.is_empty():
         return Section(entry.title, left_out=in_words(table, f"needs {entry.rows_need}"))
     if reason := only_reason(frame, "strength"):
