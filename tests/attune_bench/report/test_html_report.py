@@ -300,7 +300,7 @@ def test_names_are_text_in_every_section(conversations: Conversations) -> None:
         ]
     )
     page = score(hostile, runs).report(format="html", data=hostile, results=runs, resamples=20)
-    assert len(headings(page)) == 20
+    assert len(headings(page)) == 21
     tags = Tags(page)
     assert tags.open == []
     assert not any(tag == "img" or "onerror" in found for tag, found in tags.found)
