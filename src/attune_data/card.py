@@ -13,7 +13,7 @@ from attune_data.kind import Kind
 from attune_data.licences import Benchmark, Licence, canary
 from attune_data.matching import count_people
 from attune_data.meanings import RECORDS_TABLE
-from attune_data.record import says_generated
+from attune_data.record import is_generated
 from attune_data.text import plural, printable
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def _summary(kind: Kind[Any, Any], records: Sequence[Any], rows: Mapping[str, in
 
 
 def _synthetic(records: Sequence[Any]) -> list[str]:
-    count = sum(says_generated(getattr(record, "synthetic", None)) for record in records)
+    count = sum(map(is_generated, records))
     if not count:
         return []
     which = "Every record says" if count == len(records) else f"{count} of the {len(records)} records say"

@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar
 
 from attune_data.issues import Issue, count_severities
 from attune_data.matching import NO_ANSWER
-from attune_data.record import says_generated
+from attune_data.record import is_generated
 from attune_data.text import grid, plural, printable, shortened, wrapped
 
 __all__ = ["describe", "description", "description_text", "grouped"]
@@ -93,7 +93,7 @@ def description(
     issues = count_severities(collection.found)
     return {
         **sizes(collection),
-        "synthetic": sum(says_generated(getattr(record, "synthetic", None)) for record in collection),
+        "synthetic": sum(map(is_generated, collection)),
         "traits": {
             trait: {name: sizes(part) for name, part in values.items()} for trait, values in (traits or {}).items()
         },

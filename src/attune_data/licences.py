@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Field
 from attune_data.codebook import codebook_folder, read_toml
 from attune_data.entries import OWN_NAME, Entry, Finding, Items, Named, RefersTo, Text, UniqueSet, refuse
 from attune_data.issues import PublishError, shown
-from attune_data.record import Record, says_generated
+from attune_data.record import Record, is_generated
 
 __all__ = [
     "Benchmark",
@@ -191,7 +191,7 @@ def permitted(
     sources: dict[Licence | Benchmark, Record] = {}
     for record in records:
         own = [*_sources(record, records)]
-        if needs_licence and not own and not says_generated(getattr(record, "synthetic", None)):
+        if needs_licence and not own and not is_generated(record):
             raise PublishError(
                 f"{_place(records, record)}: it states no licence, and none is known of such records; let each state "
                 'its licence: "licence": "..."'
@@ -234,7 +234,7 @@ def _sources(record: Record, records: RecordsWithFiles) -> Iterator[Licence | Be
                 f" use an id of {', '.join(licences())}"
             )
         yield found
-    if not stated and not says_generated(getattr(record, "synthetic", None)):
+    if not stated and not is_generated(record):
         yield from _benchmarks(record)
 
 
@@ -262,7 +262,7 @@ def named_licences(records: Iterable[Record]) -> list[str]:
     found: dict[str, None] = {}
     for record in records:
         stated = [item if isinstance(item, str) else shown(item) for item in _stated(record)]
-        known = [] if stated or says_generated(getattr(record, "synthetic", None)) else _benchmarks(record)
+        known = [] if stated or is_generated(record) else _benchmarks(record)
         found |= dict.fromkeys([*stated, *(f"{one.licence.title}, that of {one.name}" for one in known)])
     return list(found)
 

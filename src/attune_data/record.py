@@ -28,6 +28,7 @@ __all__ = [
     "Total",
     "Winner",
     "canonical",
+    "is_generated",
     "is_null",
     "same_content",
     "says_generated",
@@ -120,6 +121,11 @@ def says_generated(value: object) -> bool:
     (True, True, False)
     """
     return value is True or (isinstance(value, Mapping) and "seed" in value)
+
+
+def is_generated(record: object) -> bool:
+    """Tell whether a record of any kind, somebody else's too, says of itself that it was generated."""
+    return says_generated(getattr(record, "synthetic", None))
 
 
 def same_content(first: Any, second: Any) -> bool:

@@ -1,5 +1,7 @@
 """Repeats: what would have come out if the models had been asked once, or more often."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -57,7 +59,8 @@ def repeat_variances(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) ->
     [('unit', 6.21), ('repeat', 1.71), ('interaction', 0.35)]
     """
     rows: list[tuple[Any, ...]] = []
-    for condition, metric, model, found in _split(scores, "repeat_variances", AnalysisOptions(**options)):
+    board = [name for name in scores.headline if name in metrics_per_unit(scores)]
+    for condition, metric, model, found in _split(scores, "repeat_variances", AnalysisOptions(**options), board):
         parts = {"unit": found.unit, "repeat": found.repeat, "interaction": found.interaction}
         for source, part in parts.items():
             low, high, reason = interval_ends(part, part.clusters, scores)
@@ -101,19 +104,13 @@ def repeats_worth(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl
     >>> found.select("repeats", pl.col("error", "error_of_units").round(3)).rows()[:2]
     [(1, 1.592, 1.592), (2, 1.287, 1.458)]
     """
-    chosen = AnalysisOptions(**options)
-    rows = [
-        (
-            condition,
-            metric,
-            model,
-            number,
-            null(found.standard_error(number)),
-            null(found.standard_error(1, units=number)),
-        )
-        for condition, metric, model, found in _split(scores, "repeats_worth", chosen, only_primary=True)
-        for number in _NUMBERS
-    ]
+    # Of the parts of the variance only the estimates count: intervals of one resample cost nothing.
+    chosen = replace(AnalysisOptions(**options), resamples=1)
+    rows: list[tuple[Any, ...]] = []
+    for condition, metric, model, found in _split(scores, "repeats_worth", chosen, [scores.primary]):
+        for number in _NUMBERS:
+            errors = found.standard_error(number), found.standard_error(1, units=number)
+            rows.append((condition, metric, model, number, *map(null, errors)))
     schema: dict[str, Any] = {
         **dict.fromkeys(("condition", "metric", "model"), str),
         "repeats": int,
@@ -191,15 +188,14 @@ def repeat_ranks(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.
 
 
 def _split(
-    scores: ScoreTable, analysis: str, options: AnalysisOptions, *, only_primary: bool = False
+    scores: ScoreTable, analysis: str, options: AnalysisOptions, default: Sequence[str]
 ) -> list[tuple[str | None, str, str, RepeatVariance]]:
     """Return condition, metric, model and the split of each model that was asked several times."""
     grids = _Grids(scores, options)
     draws = Draws(grids.series, options)
-    board = [scores.primary] if only_primary else [one for one in scores.headline if one in metrics_per_unit(scores)]
     found = []
     for condition, groups in grids.series.by_condition().items():
-        for metric in options.names(scores, board):
+        for metric in options.names(scores, default):
             for group in groups:
                 values = grids.of(per_unit(scores, metric, analysis), group)
                 if len(values) < 2:
