@@ -20,6 +20,19 @@ def block(language: str) -> str:
     return str(found)
 
 
+def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run a command in a folder, which is not among those that Python imports from, as with the installed command."""
+    return subprocess.run(
+        [sys.executable, "-P", "-c", "from attune_bench.cli import main; main()", *words],
+        cwd=folder,
+        env={**os.environ, "PYTHONWARNINGS": "error"},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+
+
 @pytest.fixture(scope="module")
 def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Return what each command printed, by the command, in the folder that is under ``folder``."""
@@ -35,16 +48,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     with ModelServer(answer=answer) as server:
         for line in block("sh").splitlines():
             _, *words = shlex.split(line.replace("http://localhost:8000/v1", server.url))
-            # As the installed command: the folder is not among those that Python imports from.
-            done = subprocess.run(
-                [sys.executable, "-P", "-c", "from attune_bench.cli import main; main()", *words],
-                cwd=folder,
-                env={**os.environ, "PYTHONWARNINGS": "error"},
-                capture_output=True,
-                text=True,
-                encoding="utf-8",
-                check=False,
-            )
+            done = command(folder, *words)
             assert (done.returncode, done.stderr) == (0, ""), line
             found[line] = done.stdout
     return found
@@ -85,3 +89,10 @@ def test_the_page_of_scores_is_written(said: dict[str, str]) -> None:
 def test_the_commands_go_through_every_stage() -> None:
     verbs = {line.split()[1] for line in block("sh").splitlines()}
     assert verbs == {"validate", "run", "score", "compare", "report"}
+
+
+def test_repeats_need_a_field_of_the_results(said: dict[str, str]) -> None:
+    words = ("run", "local", "model-a", "questions.jsonl", "--benchmark", "kinder:BENCHMARK", "--repeats", "2")
+    done = command(Path(said["folder"]), *words, "--base-url", "http://127.0.0.1:9/v1")
+    assert done.returncode == 2
+    assert done.stderr.endswith("answers of Kinder have no field repeat; each repeat needs a folder of its own\n")

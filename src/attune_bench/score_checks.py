@@ -19,7 +19,10 @@ _OF_ONE = (*PER_UNIT, "z_score")
 _MOST = 2**53  # beyond it a float is no count
 _ROUNDING = 1e-9
 
-Range = tuple[str, float, float, Literal["score", "trial", "count"]]
+Kind = Literal["score", "trial", "count", "mean of counts"]
+Range = tuple[str, float, float, Kind]
+
+_COUNTS = ("count", "mean of counts")
 """A column, its least and greatest value, and what its numbers are; a trial is 0 or 1."""
 
 
@@ -53,21 +56,25 @@ def check_scores(table: ScoreTable) -> None:
         raise MetricInputError(f"provenance.expected is {table.provenance.expected}; expected a count")
     _check_keys(table.units, ("unit",), "descriptions (cluster, traits, chance)")
     rows = table.values if table.variants is None else table.variants  # the values are among the variants
-    _check_keys(rows, (*KEYS, *choices), "rows")
+    of_repeats = (REPEAT,) if REPEAT in rows.columns else ()
+    _check_keys(rows, (*KEYS, *choices, *of_repeats), "rows")
     for unit in rows.filter(~pl.col("unit").is_in(table.units["unit"].implode()))["unit"].head(1):
         raise MetricInputError(f"unit {unit!r} of a row is none of the units")
-    ranges = list(_ranges(table))
+    # A mean of counts over repeats need not be whole.
+    ranges = list(_ranges(table, "count" if table.repeats is None else "mean of counts"))
     for column, *_ in ranges:
         if column not in rows.columns:
             raise MetricInputError(f"no column {column!r}; {meant(column, rows.columns)}")
     check_numbers(rows, ranges)
     if table.repeats is not None:
         _check_keys(table.repeats, (*KEYS, REPEAT), "repeats")
-        for row in table.repeats.join(rows, on=KEYS, how="anti", nulls_equal=True).head(1).iter_rows(named=True):
+        for row in (
+            table.repeats.join(table.values, on=KEYS, how="anti", nulls_equal=True).head(1).iter_rows(named=True)
+        ):
             raise MetricInputError(
                 f"repeat {row[REPEAT]!r} of model {row['model']!r}, unit {row['unit']!r} has no mean"
             )
-        check_numbers(table.repeats, ranges)
+        check_numbers(table.repeats, _ranges(table, "count"))
     _check_coverage(rows)
     _check_means(table, rows)
     check_numbers(table.units, _ranges_of_chance(table))
@@ -77,7 +84,7 @@ def _check_keys(rows: pl.DataFrame, keys: tuple[str, ...], what: str) -> None:
     for key in dict.fromkeys((*keys, *(name for name in ("cluster",) if name in rows.columns))):
         if rows.schema[key] not in (pl.String, pl.Null):
             raise MetricInputError(f"{key} is of type {rows.schema[key]}; expected text")
-        if key not in {"condition", "cluster"} and rows[key].null_count():
+        if key not in {"condition", "cluster", REPEAT} and rows[key].null_count():
             raise MetricInputError(f"{key} is empty in row {rows[key].is_null().arg_true()[0] + 1}")
     if rows.select(keys).hash_rows().n_unique() == rows.height:
         return
@@ -118,18 +125,18 @@ def _check_means(table: ScoreTable, rows: pl.DataFrame) -> None:
                 raise MetricInputError(f"{total} of {of} is {row[total]}; expected the sum over {of_units}")
 
 
-def _ranges(table: ScoreTable) -> Iterator[Range]:
-    """Yield the range of every column of numbers."""
+def _ranges(table: ScoreTable, count: Kind) -> Iterator[Range]:
+    """Yield the range of every column of numbers; `count` is what a number of things is."""
     for metric in table.metrics.values():
         columns = term_columns(metric)
         if metric.statistic in PER_UNIT:
             yield columns[0], metric.low, metric.high, "trial" if metric.statistic == "share" else "score"
         elif metric.statistic == "mean_of_means":
-            yield from _sums(metric)
+            yield from _sums(metric, count)
         else:
-            of_column: Range = ("", 0, inf, "count") if metric.statistic in STATISTICS else ("", -inf, inf, "score")
+            of_column: Range = ("", 0, inf, count) if metric.statistic in STATISTICS else ("", -inf, inf, "score")
             yield from ((column, *of_column[1:]) for column in columns)
-    yield from ((column, 0, _MOST, "count") for column in table.values.columns if column.startswith(_COUNTED))
+    yield from ((column, 0, _MOST, count) for column in table.values.columns if column.startswith(_COUNTED))
 
 
 def _ranges_of_chance(table: ScoreTable) -> Iterator[Range]:
@@ -138,9 +145,9 @@ def _ranges_of_chance(table: ScoreTable) -> Iterator[Range]:
             yield f"{CHANCE}{name}", metric.low, metric.high, "score"
 
 
-def _sums(metric: Metric) -> Iterator[Range]:
+def _sums(metric: Metric, count: Kind) -> Iterator[Range]:
     for place, column in enumerate(metric.terms):
-        yield (column, 0, inf, "count") if place % 2 else (column, -inf, inf, "score")
+        yield (column, 0, inf, count) if place % 2 else (column, -inf, inf, "score")
 
 
 def check_numbers(rows: pl.DataFrame, ranges: Iterable[Range]) -> None:
@@ -151,10 +158,13 @@ def check_numbers(rows: pl.DataFrame, ranges: Iterable[Range]) -> None:
         if not (dtype.is_numeric() or dtype == pl.Null):
             raise MetricInputError(f"{column} is of type {dtype}; expected numbers")
         value = pl.col(column).cast(pl.Float64)
-        value = value if kind == "count" else value.fill_nan(None)
+        value = value if kind in _COUNTS else value.fill_nan(None)
         outside = value.is_infinite() | (value < low - _ROUNDING) | (value > high + _ROUNDING)
-        if kind == "count":
-            checks.append((column, "a count", outside | (value != value.floor()) | (value > _MOST) | value.is_nan()))
+        if kind in _COUNTS:
+            wrong = outside | (value > _MOST) | value.is_nan()
+            if kind == "count":
+                wrong |= value != value.floor()
+            checks.append((column, f"a {kind}", wrong))
         elif kind == "trial":
             checks.append((column, "0 or 1", ~value.is_in([0.0, 1.0])))
         else:

@@ -19,7 +19,7 @@ from typing_extensions import TypedDict
 
 from attune_bench.entries import entry_fields, metric_entries
 from attune_bench.score_checks import check_scores
-from attune_bench.score_table import CHANCE, KEYS, REPEAT, UNIT_KEYS, Provenance, ScoreTable
+from attune_bench.score_table import CHANCE, KEYS, UNIT_KEYS, Provenance, ScoreTable, split_repeats
 from attune_bench.texts import Texts
 from attune_data.export import parquet_bytes
 from attune_data.io.files import check_input, write_whole
@@ -75,7 +75,7 @@ def write_score_file(table: ScoreTable, path: str | os.PathLike[str]) -> None:
     choices, traits = list(table.choices), list(table.traits)
     units = table.units.rename({name: f"trait.{name}" for name in traits})
     frame = rows.rename({name: f"variant.{name}" for name in choices})
-    if table.repeats is not None:
+    if table.repeats is not None and table.variants is None:
         frame = pl.concat([frame, table.repeats], how="diagonal")
     frame = frame.join(units, on="unit", how="left", maintain_order="left")
     if table.detail is not None:
@@ -121,10 +121,6 @@ def read_score_file(path: str | os.PathLike[str]) -> ScoreTable:
         about = _ABOUT.validate_json(text)
         with panics_as_errors():
             frame = pl.read_parquet(target)
-        repeats = None
-        if found == _WITH_REPEATS:
-            repeats = frame.filter(pl.col(REPEAT).is_not_null())
-            frame = frame.filter(pl.col(REPEAT).is_null()).drop(REPEAT)
         choices, traits, provenance = about["choices"], about["traits"], about["provenance"]
         metrics = metric_entries(about["metrics"], place="metrics")
         # The catalogue's own entry knows the function too.
@@ -141,9 +137,7 @@ def read_score_file(path: str | os.PathLike[str]) -> ScoreTable:
         units = frame.select(*UNIT_KEYS, *of_units).unique().sort("unit")
         beside = {"cluster", *of_units}
         rows = frame.select(name for name in frame.columns if name not in beside).rename(named, strict=False)
-        values = rows.filter(**provenance.variant).drop(choices) if choices else rows
-        if repeats is not None:
-            repeats = repeats.select(*KEYS, REPEAT, *(name for name in values.columns if name not in (*KEYS, "detail")))
+        values, repeats = split_repeats(rows.filter(**provenance.variant).drop(choices) if choices else rows)
         detail = Texts(values["detail"]) if "detail" in values.columns else None
         read = ScoreTable(
             values=values.select(*KEYS, pl.exclude(*KEYS, "detail")),
@@ -152,7 +146,7 @@ def read_score_file(path: str | os.PathLike[str]) -> ScoreTable:
             provenance=provenance,
             variants=rows.drop("detail", strict=False) if choices else None,
             detail=detail,
-            repeats=repeats,
+            repeats=None if repeats is None else repeats.drop("detail", strict=False),
         )
         check_scores(read)
         return read

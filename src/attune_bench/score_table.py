@@ -32,6 +32,7 @@ __all__ = [
     "UNIT_KEYS",
     "Provenance",
     "ScoreTable",
+    "split_repeats",
     "term_columns",
 ]
 
@@ -138,7 +139,8 @@ class ScoreTable:
     provenance : Provenance
         Where the scores come from.
     variants : polars.DataFrame, optional
-        `values` under every choice, with a column for each choice, where the terms depend on one.
+        `values` under every choice, with a column for each choice, where the terms depend on one. Where there are
+        `repeats`, these too, with their column, which is null in the rows of means.
     detail : Texts, optional
         What the benchmark keeps of each row of `values` beyond this: a sequence of JSON objects.
     repeats : polars.DataFrame, optional
@@ -215,7 +217,7 @@ class ScoreTable:
         """What the terms depend on: every choice with its options, the default first."""
         if self.variants is None:
             return {}
-        names = [name for name in self.variants.columns if name not in self.values.columns]
+        names = [name for name in self.variants.columns if name not in (*self.values.columns, REPEAT)]
         return {name: tuple(self.variants[name].unique(maintain_order=True)) for name in names}
 
     def variant(self, **chosen: str) -> Self:
@@ -242,8 +244,9 @@ class ScoreTable:
                 raise MetricInputError(f"{name} is {option!r}; expected {', '.join(known)}")
         assert self.variants is not None  # noqa: S101 - there are choices
         variant = {**self.provenance.variant, **chosen}
-        rows = self.variants.filter(**variant).select(self.values.columns)
-        return replace(self, values=rows, provenance=self.provenance.model_copy(update={"variant": variant}))
+        values, repeats = split_repeats(self.variants.filter(**variant).drop(self.choices))
+        provenance = self.provenance.model_copy(update={"variant": variant})
+        return replace(self, values=values, repeats=repeats, provenance=provenance)
 
     def keep(
         self, *, groups: Iterable[tuple[str, str | None]] | None = None, units: Iterable[str] | None = None
@@ -298,6 +301,14 @@ class ScoreTable:
         chosen = [f"protocol {held.protocol}"] if held.protocol else []
         chosen += [f"{name} {option}" for name, option in held.variant.items()]
         return f"<{type(self).__name__} of {', '.join(parts)}{'; ' if chosen else ''}{', '.join(chosen)}>"
+
+
+def split_repeats(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame | None]:
+    """Return the rows of means, and those of single repeats, None where no row has a repeat."""
+    if REPEAT not in rows.columns:
+        return rows, None
+    repeats = rows.filter(pl.col(REPEAT).is_not_null()).select(*KEYS, REPEAT, pl.exclude(*KEYS, REPEAT))
+    return rows.filter(pl.col(REPEAT).is_null()).drop(REPEAT), repeats
 
 
 def term_columns(metric: Metric) -> tuple[str, ...]:

@@ -235,7 +235,7 @@ class Scores(ScoreTable):
             return
         benchmark = benchmark_in_use(self.provenance.benchmark)
         own = None if benchmark is None else benchmark.scores_format
-        if own is None:
+        if own is None or self.repeats is not None:
             raise ValueError(
                 f"{Path(path).name!r}: these scores have no JSON file of their own; use a name in .parquet"
             )

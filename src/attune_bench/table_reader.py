@@ -20,7 +20,6 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from difflib import get_close_matches
 from math import isinf
 from pathlib import Path
@@ -29,6 +28,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from attune_bench.entries import metric_entries
+from attune_bench.repeated import as_means, means_over_repeats, note_on_repeats
 from attune_bench.score_table import CHANCE, KEYS, REPEAT, UNIT_KEYS, Provenance
 from attune_data.escaping import from_csv_text
 from attune_data.io.files import check_input, read_input
@@ -124,11 +124,8 @@ def table_parts(
     notes: list[str] = []
     if repeated:
         repeats = values
-        values = repeats.group_by(KEYS, maintain_order=True).agg(pl.col(*entries).mean())
-        # The mean of several trials is no trial.
-        entries = {name: replace(one, statistic="mean") for name, one in entries.items()}
-        unit = named.get("unit", "unit")
-        notes.append(f"Values are means over the repeats of each {unit}; a repeat counts nowhere as another {unit}.")
+        values, entries = means_over_repeats(repeats), as_means(entries)
+        notes.append(note_on_repeats(named.get("unit", "unit")))
     traits = [column for column in checked.columns if column not in (*_REQUIRED, *_OPTIONAL, _ROW)]
     units = checked.select(*UNIT_KEYS, *traits).unique("unit", maintain_order=True).sort("unit")
     assumed = [metric for metric in found if metric not in known]

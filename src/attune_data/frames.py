@@ -13,6 +13,7 @@ from attune_data.matching import Traits
 from attune_data.meanings import Column
 from attune_data.panics import panics_as_errors
 from attune_data.query import Queryable, either
+from attune_data.record import repeat_suffix
 from attune_data.text import plural
 from attune_data.traits import Trait, Unit
 
@@ -152,13 +153,13 @@ class Frames(Queryable, Exportable):
             return []
         mine, theirs = self._traits(), other._traits()
         both = mine.join(theirs, on=self._on(mine), how="semi")
-        unequal: set[str | tuple[str | None, ...]] = set()
+        unequal: set[str | tuple[str | int | None, ...]] = set()
         for name in self.names if len(both) else ():
             frames = (getattr(tables, name) for tables in (self, other))
             shared = (frame.join(both, on=self._on(frame), how="semi") for frame in frames)
             left, right = (frame.rows_by_key(self._keys_of(frame)) for frame in shared)
             unequal |= {key for key in {*left, *right} if left.get(key) != right.get(key)}
-        return sorted(key if isinstance(key, str) else "/".join(filter(None, key)) for key in unequal)
+        return sorted(key if isinstance(key, str) else _id_of(key) for key in unequal)
 
     def _with(self, other: Self, name: str) -> "pl.DataFrame":
         import polars as pl
@@ -189,3 +190,10 @@ def _read(folder: Path, name: str) -> "pl.DataFrame":
             return pl.read_parquet(path, glob=False, hive_partitioning=False)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise SourceError(f"{path} cannot be read: {str(error).partition(chr(10))[0]}") from None
+
+
+def _id_of(key: tuple[str | int | None, ...]) -> str:
+    """Return the id that a key stands for: its texts, then the repeat."""
+    return "/".join(part for part in key if part and isinstance(part, str)) + "".join(
+        repeat_suffix(part) for part in key if isinstance(part, int)
+    )

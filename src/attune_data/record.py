@@ -23,6 +23,7 @@ __all__ = [
     "Number",
     "Rating",
     "Record",
+    "Repeat",
     "SnakeCaseRecord",
     "Text",
     "Total",
@@ -30,6 +31,7 @@ __all__ = [
     "canonical",
     "is_generated",
     "is_null",
+    "repeat_suffix",
     "same_content",
     "says_generated",
 ]
@@ -207,9 +209,22 @@ Number = Integer | Annotated[float, Strict(), _Bounds]
 Rating = Annotated[int, Strict(), Field(ge=1, le=7)]
 Total = Annotated[int, Strict(), Field(ge=10, le=70)]
 Level = Annotated[int, Strict(), Field(ge=0, le=100)]
+Repeat = Annotated[int, Strict(), Field(ge=1, le=LARGEST)]
+
 
 Answer = Literal["yes", "no", "na"]
 Label = Literal["original", "alternate", "human"]
 Winner = Literal["A", "B"]
 Mode = Literal["default", "verbose", "omniscient", "verbose_omniscient"]
 Strategy = Literal["absolute", "delta", "blind_delta"]
+
+
+def repeat_suffix(repeat: int) -> str:
+    """Return what the id of a result ends in: nothing for the first time that a model was asked.
+
+    Examples
+    --------
+    >>> repeat_suffix(1), repeat_suffix(2)
+    ('', '/repeat-2')
+    """
+    return f"/repeat-{repeat}" if repeat > 1 else ""

@@ -51,7 +51,7 @@ PREDICTED: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("name", TABLES)
 def test_schema_is_the_documented_one(name: str) -> None:
-    keys = {"conversation_id": TEXT, "em_model": TEXT, "mode": MODE}
+    keys = {"conversation_id": TEXT, "em_model": TEXT, "mode": MODE, "repeat": pl.Int64}
     sides = {"annotated": pl.Boolean, "predicted": pl.Boolean}
     expected: Json = {**keys, **table_schemas()[name], **PREDICTED[name], **sides}
     assert list(run_table_schemas()[name].items()) == list(expected.items())
@@ -104,7 +104,8 @@ def naive(name: str, runs: Sequence[Json], conversations: Sequence[Json]) -> lis
     rows: list[Row] = []
     for run in runs:
         found = [c for c in conversations if c["conversationId"] == run["conversationId"]]
-        truth, key = (found[0] if found else None), (run["conversationId"], run["em_model"], run["mode"])
+        truth = found[0] if found else None
+        key = run["conversationId"], run["em_model"], run["mode"], run.get("repeat", 1)
         numbers = {turn["turnNumber"] for turn in (*last_turns(truth), *last_turns(run))}
         for number in numbers:
             mine = [turn for turn in last_turns(truth) if turn["turnNumber"] == number]
@@ -190,6 +191,7 @@ run_lists = st.lists(
             "conversationId": ids,
             "em_model": st.sampled_from(["m", "n"]),
             "mode": st.sampled_from(["default", "verbose"]),
+            "repeat": st.sampled_from([1, 2]),
             "turns": st.lists(
                 st.fixed_dictionaries(
                     {
@@ -214,7 +216,7 @@ run_lists = st.lists(
         }
     ),
     max_size=4,
-    unique_by=lambda run: (run["conversationId"], run["em_model"], run["mode"]),
+    unique_by=lambda run: (run["conversationId"], run["em_model"], run["mode"], run["repeat"]),
 )
 
 
@@ -227,7 +229,8 @@ def test_rows_are_those_of_a_naive_join(runs: list[Json], conversations: list[Js
     for name in ("turns", "mood_tags", "binary", "pairwise", "panas"):
         frame = getattr(tables, name)
         if name == "turns":
-            frame = frame.select("conversation_id", "em_model", "mode", "turn_number", "annotated", "predicted")
+            keys = ("conversation_id", "em_model", "mode", "repeat", "turn_number")
+            frame = frame.select(*keys, "annotated", "predicted")
         if name == "mood_tags":
             frame = frame.with_columns(pl.col("emotion").str.strip_chars().str.to_lowercase())
         assert sorted(frame.rows(), key=repr) == sorted(naive(name, runs, conversations), key=repr), name

@@ -127,7 +127,7 @@ def test_what_counts_of_two_sources_that_are_joined(tmp_path: Path) -> None:
     assert [one.final_anger for one in (*(old | new), *(new | old))] == [40, 40]
     # Both files have one name; the issue says whose counts.
     told = {(issue.file, issue.severity, issue.message) for issue in (old | new).found if issue.consequence == LEFT_OUT}
-    same = "has the same scenario, model, simulator and configuration, and counts"
+    same = "has the same scenario, model, simulator, configuration and repeat, and counts"
     assert told == {("results.jsonl:1", "note", f"results.jsonl:1 of the source given later {same}")}
     told = {(issue.file, issue.severity, issue.message) for issue in (new | old).found if issue.consequence == LEFT_OUT}
     assert told == {("results.jsonl:1", "note", f"results.jsonl:1 of the source given before {same}")}

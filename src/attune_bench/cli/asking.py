@@ -197,15 +197,17 @@ def print_estimate(
     *,
     options: RunOptions,
     output: Path,
+    repeats: int = 1,
 ) -> None:
     """Print the number of calls, of tokens and the cost of a run into a folder."""
     _, units, each = prepare(task, units, each, providers, output)
-    files = [task.planned(unit, own) for unit in units for own in each]
+    files = [task.planned(unit, own) for unit in units for own in each] * repeats
     calls = [call for file in files for call in file]
     again = task.tries(each[0]) - 1
     conditions = f" in {plural(len(each), 'condition')}" if len(each) > 1 else ""
+    times = f", {repeats} times" if repeats > 1 else ""
     emit(
-        f"{plural(len(units), task.unit)}{conditions}: {plural(len(calls), 'call')} at most, and "
+        f"{plural(len(units), task.unit)}{conditions}{times}: {plural(len(calls), 'call')} at most, and "
         f"{'one' if again == 1 else f'up to {again}'} more for each answer that cannot be read"
     )
     decoding, prices, limit = each[0].decoding, options.prices, options.max_cost
@@ -215,7 +217,7 @@ def print_estimate(
     within = calls_within(calls, decoding, prices, limit)
     if within < len(calls):
         ends = list(accumulate(map(len, files)))
-        done = sum(end <= within for end in ends) // len(each)
+        done = sum(end <= within for end in ends) // (len(each) * repeats)
         emit(
             f"--max-cost {limit:g} stops the run after about {within:,} of {plural(len(calls), 'call')}, with "
             f"{done:,} of {plural(len(units), task.unit)} finished"
@@ -302,6 +304,7 @@ def ask(
     source: str,
     made: str,
     benchmark: Benchmark | None,
+    repeats: int = 1,
 ) -> int:
     """Run a task with the options of a command, say what came of it, and return the exit status.
 
@@ -311,7 +314,9 @@ def ask(
 
     def execution(options: RunOptions) -> RunOutcome:
         with progress_line() as watch:
-            return _run(run(task, units, settings, servers, output=output, options=options, watch=watch))
+            return _run(
+                run(task, units, settings, servers, output=output, repeats=repeats, options=options, watch=watch)
+            )
 
     try:
         outcome = execution(options)

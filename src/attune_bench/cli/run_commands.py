@@ -23,7 +23,7 @@ from attune_bench.cli.asking import (
     usage_errors,
 )
 from attune_bench.cli.options import benchmark_option, own_options, verb, where_option, where_traits
-from attune_bench.cli.output import check_output
+from attune_bench.cli.output import UserError, check_output
 from attune_bench.cli.reading import benchmark_of, kind_of
 
 __all__ = ["run"]
@@ -37,6 +37,9 @@ _OF_SERVERS = ("_provider", "_base_url")
 @limit_option
 @where_option
 @benchmark_option("A benchmark, or module:NAME; by default the data tell.")
+@click.option(
+    "--repeats", type=click.IntRange(min=1), default=1, help="How often everything is asked; see docs/repeats.md."
+)
 @click.option("--dry-run", is_flag=True, help="Print the number of calls, tokens and the cost, and send nothing.")
 @asking_options
 @click.pass_context
@@ -50,6 +53,7 @@ def run(
     limit: int | None,
     where: tuple[str, ...],
     benchmark: str | None,
+    repeats: int,
     dry_run: bool,
     **given: Any,
 ) -> int:
@@ -64,6 +68,9 @@ def run(
     chosen = benchmark_of(benchmark, data, "data")
     own = own_options(ctx, chosen, given)
     task = task_of(chosen)
+    made = kind_of(chosen.results)
+    if repeats > 1 and "repeat" not in made.model.model_fields:
+        raise UserError(f"{made.plural} of {chosen.title} have no field repeat; each repeat needs a folder of its own")
     with usage_errors():
         of_servers = {name: own.pop(name) for name in list(own) if name.endswith(_OF_SERVERS)}
         check_output(output, data)
@@ -73,7 +80,7 @@ def run(
         units = load_units(data, chosen, limit, **where_traits(where))
         if dry_run:
             providers = providers_of(provider, roles, of_servers)
-            print_estimate(task, units, each, providers, options=options, output=output)
+            print_estimate(task, units, each, providers, options=options, output=output, repeats=repeats)
             return 0
         servers = servers_of(provider, given, roles, of_servers)
         return ask(
@@ -85,6 +92,7 @@ def run(
             options=options,
             output=output,
             source=data,
-            made=kind_of(chosen.results).noun,
+            made=made.noun,
             benchmark=chosen,
+            repeats=repeats,
         )

@@ -33,7 +33,7 @@ __all__ = ["demo", "score"]
     "-o",
     type=click.Path(path_type=Path),
     help="Where to write the scores: a name in .parquet, or in .json for a benchmark that has such a file. By default "
-    "scores.json of these, else scores.parquet.",
+    "scores.json of these, else scores.parquet, which alone has repeats.",
 )
 @benchmark_option("A benchmark, or module:NAME; by default the results tell.")
 @click.option(
@@ -87,15 +87,19 @@ def score(
             f"none of the {plural(len(sources[-1]), made.noun, made.plural)} in {', '.join(results)} belongs to the "
             f"data in {data}: check that both come from the same data set"
         )
+    if scores.repeats is not None and output is None:
+        target = target.with_suffix(".parquet")
     try:
-        scores.write(target)
+        with mistakes():
+            scores.write(target)
     except OSError as error:
         raise UserError(f"{target} cannot be written: {error.strerror}; choose another --output") from None
     said = f", protocol {scores.provenance.protocol}" if scores.provenance.protocol else ""
     models = plural(len(scores.models), "model")
     if scores.conditions != (None,):
         models += f" in {plural(len(scores.conditions), scores.provenance.condition)}"
-    emit(f"{target}: {plural(scores.values.height, made.noun, made.plural)} of {models}{said}")
+    scored = scores.values if scores.repeats is None else scores.repeats
+    emit(f"{target}: {plural(scored.height, made.noun, made.plural)} of {models}{said}")
     problems = count_severities((*scores.provenance.issues, *(one for source in sources for one in source.found)))
     if problems["error"] or problems["warning"]:
         counts = f"{plural(problems['error'], 'error')} and {plural(problems['warning'], 'warning')}"

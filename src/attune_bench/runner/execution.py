@@ -238,13 +238,13 @@ class _Execution:
                 if client.schema_refusal is not None:
                     return
                 path = self._folder / job.file_name
-                path.parent.mkdir(exist_ok=True)
+                path.parent.mkdir(parents=True, exist_ok=True)
                 write_whole(path, [record.to_json(indent=2) + b"\n"])
             except (CallFailedError, ValueError) as error:
                 if client.schema_refusal is not None:
                     return  # All jobs are begun anew, without schemas.
                 reason = printable(" ".join(str(error).split()))
-                skipped[job.file_name] = Skipped(job.unit_id, job.model, job.condition, reason)
+                skipped[job.file_name] = Skipped(job.unit_id, job.model, job.condition, job.repeat, reason)
                 meter.failed += 1
             except OSError as error:
                 client.stop_for(error)
@@ -312,6 +312,7 @@ class _Execution:
                 {
                     "unit": entry.unit_id,
                     **({} if entry.condition is None else {"condition": entry.condition}),
+                    **({} if entry.repeat == 1 else {"repeat": entry.repeat}),
                     "reason": entry.reason,
                 }
                 for entry in skipped

@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Iterable
 from hashlib import sha256
 
-__all__ = ["model_folder", "safe_name", "safe_part", "unit_file_name"]
+__all__ = ["in_repeat", "model_folder", "safe_name", "safe_part", "unit_file_name"]
 
 _LONGEST_NAME = 200  # bytes; file systems allow 255, and the temporary name needs room too
 
@@ -30,6 +30,17 @@ def safe_name(parts: Iterable[str], whole: str) -> str:
         ending = "-" + sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:12]
         stem = stem.encode()[: _LONGEST_NAME - len(".json") - len(ending)].decode(errors="ignore") + ending
     return stem
+
+
+def in_repeat(name: str, repeat: int) -> str:
+    """Return the name of a file of a repeat: from the second on it is in a folder of its own.
+
+    Examples
+    --------
+    >>> in_repeat("c1_vendor_large_default.json", 1), in_repeat("c1_vendor_large_default.json", 2)
+    ('c1_vendor_large_default.json', 'repeat-2/c1_vendor_large_default.json')
+    """
+    return name if repeat == 1 else f"repeat-{repeat}/{name}"
 
 
 def model_folder(model: str) -> str:

@@ -65,6 +65,7 @@ class Skipped:
     unit_id: str
     model: str
     condition: str | None
+    repeat: int
     reason: str
 
 
@@ -117,6 +118,8 @@ class Job:
         The evaluated model.
     condition : str or None
         The condition that the model is evaluated in, for a benchmark that has several.
+    repeat : int
+        Which time the model is asked, from 1.
     file_name : str
         Name of the file, which may be in a folder.
     decoding : mapping of str to Decoding
@@ -138,6 +141,7 @@ class Job:
     unit_id: str
     model: str
     condition: str | None
+    repeat: int
     file_name: str
     decoding: Mapping[Role, Decoding]
     models: tuple[str, ...]

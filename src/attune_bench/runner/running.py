@@ -2,15 +2,17 @@
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TypeVar
 
-from attune_bench.runner.calls import Call, Complete, Role, SchemaRefusedError
+from attune_bench.runner.calls import Call, Complete, Decoding, Role, SchemaRefusedError
 from attune_bench.runner.console import warn
 from attune_bench.runner.execution import execute
+from attune_bench.runner.file_names import in_repeat
 from attune_bench.runner.folder import RunError, noted_refusals
 from attune_bench.runner.jobs import Job, RunOptions, RunOutcome, Watch
 from attune_bench.runner.providers import Endpoint
@@ -32,6 +34,7 @@ async def run(
     endpoints: Endpoint | Mapping[Role, Endpoint],
     *,
     output: str | Path,
+    repeats: int = 1,
     options: RunOptions | None = None,
     watch: Watch | None = None,
 ) -> RunOutcome:
@@ -55,6 +58,9 @@ async def run(
         settings only with `RunOptions.replace`. Where a server
         refuses the schema of an answer, the folder notes it: this run, and later ones that ask the same model, go on
         with ``answer_format="free"`` in all settings, and a line on standard error says so.
+    repeats : int
+        How often everything is asked. The files of further repeats name it, ``repeat``, and are in folders
+        ``repeat-2`` and so on. A seed is that of the first repeat; each further one has the next.
     options : RunOptions, optional
         How the run is made.
     watch : callable, optional
@@ -76,14 +82,20 @@ async def run(
         The cost is limited and a price, or the cost of an earlier response, is not known.
     """
     each = listed_settings(settings)
+    if repeats < 1:
+        raise RunError(f"repeats is {repeats}; expected 1 or more")
     files: Mapping[str, str] = getattr(units, "files", {})
     servers = for_roles(each, {"model": endpoints} if isinstance(endpoints, Endpoint) else endpoints)
     providers = {role: server.provider for role, server in servers.items()}
     folder, units, each = prepare(task, units, each, providers, Path(output))
+    if repeats > 1 and any(
+        own.decoding["model"] == Decoding(0.0, None, own.decoding["model"].max_tokens) for own in each
+    ):
+        warn("at temperature 0 without a seed, answers of repeats differ only as far as the server's own do")
 
     async def execution() -> RunOutcome:
-        jobs = jobs_of(task, units, each, providers, files)
-        within = task.results and task.results(folder, units, each[0], servers)
+        jobs = jobs_of(task, units, each, providers, files, repeats)
+        within = _results(task, folder, units, each[0], servers, repeats)
         return await execute(jobs, servers, folder, options or RunOptions(), watch, unit=task.unit, within=within)
 
     try:
@@ -156,6 +168,7 @@ def run_sync(
     endpoints: Endpoint | Mapping[Role, Endpoint],
     *,
     output: str | Path,
+    repeats: int = 1,
     options: RunOptions | None = None,
     watch: Watch | None = None,
 ) -> RunOutcome:
@@ -163,7 +176,7 @@ def run_sync(
 
     Parameters
     ----------
-    task, units, settings, endpoints, output, options, watch
+    task, units, settings, endpoints, output, repeats, options, watch
         As of `run`.
 
     Returns
@@ -176,7 +189,9 @@ def run_sync(
     RunError, PriceError
         As of `run`.
     """
-    return asyncio.run(run(task, units, settings, endpoints, output=output, options=options, watch=watch))
+    return asyncio.run(
+        run(task, units, settings, endpoints, output=output, repeats=repeats, options=options, watch=watch)
+    )
 
 
 def listed_settings(settings: S | Sequence[S]) -> list[S]:
@@ -222,19 +237,63 @@ def _free(each: Sequence[S], why: str, unused: str = "") -> list[S]:
 
 
 def jobs_of(
-    task: Task[U, S], units: Sequence[U], each: Sequence[S], providers: Mapping[Role, str], files: Mapping[str, str]
+    task: Task[U, S],
+    units: Sequence[U],
+    each: Sequence[S],
+    providers: Mapping[Role, str],
+    files: Mapping[str, str],
+    repeats: int = 1,
 ) -> list[Job]:
-    """Return what is to be done about units: a job for each unit and settings; `files` says where units are from."""
-    return [_job(task, unit, own, providers, files.get(unit.id)) for unit in units for own in each]
+    """Return what is to be done about units: a job for each repeat, unit and settings.
+
+    `files` says where units are from.
+    """
+    return [
+        _job(task, unit, own, providers, files.get(unit.id), repeat)
+        for repeat in range(1, repeats + 1)
+        for unit in units
+        for own in each
+    ]
 
 
-def _job(task: Task[U, S], unit: U, settings: S, providers: Mapping[Role, str], file: str | None) -> Job:
+def _of_repeat(settings: S, repeat: int) -> S:
+    """Return the settings of a repeat, which has a seed of its own where there is one."""
+    seed: int | None = getattr(settings, "seed", None)
+    if seed is None or repeat == 1:
+        return settings
+    changed: S = replace(settings, seed=seed + repeat - 1)  # type: ignore[type-var]  # A dataclass, see RunSettings.
+    return changed
+
+
+@contextmanager
+def _results(
+    task: Task[U, S],
+    folder: Path,
+    units: Sequence[U],
+    settings: S,
+    servers: Mapping[Role, Endpoint],
+    repeats: int,
+) -> Iterator[None]:
+    """Enter the results of a task in the folder of each repeat."""
+    with ExitStack() as stack:
+        if task.results is not None:
+            for repeat in range(1, repeats + 1):
+                own = folder / in_repeat(".", repeat)
+                own.mkdir(exist_ok=True)
+                stack.enter_context(task.results(own, units, _of_repeat(settings, repeat), servers))
+        yield
+
+
+def _job(task: Task[U, S], unit: U, given: S, providers: Mapping[Role, str], file: str | None, repeat: int) -> Job:
+    settings = _of_repeat(given, repeat)
     own = task.unit_settings(unit, settings)
     # Not kept, as the requests of all units at once would take much memory.
     calls = task.planned(unit, settings)
     own_providers = {role: providers[role] for role in own.decoding}
     source = Source(own_providers, file)
-    fields = dict(task.fields(unit, own, source))
+    # What was asked once, and was made before there were repeats, is the first of several.
+    of_repeat = {"repeat": repeat} if repeat > 1 else {}
+    fields = dict(task.fields(unit, own, source)) | of_repeat
 
     async def make(complete: Complete) -> Record:
         record = await task.make(unit, lambda call, attempt: complete(as_sent(call, settings), attempt), own)
@@ -244,12 +303,13 @@ def _job(task: Task[U, S], unit: U, settings: S, providers: Mapping[Role, str], 
         unit_id=unit.id,
         model=own.model,
         condition=condition_of(own),
-        file_name=task.file_name(unit, own),
+        repeat=repeat,
+        file_name=in_repeat(task.file_name(unit, own), repeat),
         decoding=own.decoding,
         models=tuple(dict.fromkeys(call.model for call in calls)),
         calls=len(calls),
         # A response to a call without a schema is the same in both formats; the schema is in the key itself.
-        cache_inputs={name: value for name, value in own.provenance().items() if name != "answer_format"},
+        cache_inputs={name: value for name, value in own.provenance().items() if name != "answer_format"} | of_repeat,
         file_inputs={
             "task": task.name,
             "unit": unit.id,
@@ -260,6 +320,7 @@ def _job(task: Task[U, S], unit: U, settings: S, providers: Mapping[Role, str], 
             "decoding": {role: asdict(decoding) for role, decoding in own.decoding.items()},
             "providers": own_providers,
             "calls": _hash(calls),
+            **of_repeat,
         },
         recorded=task.recorded(own, source),
         make=make,

@@ -73,7 +73,7 @@ def run_columns() -> dict[str, dict[str, Column]]:
     """
     run, post = columns_of(Run), columns_of(PostConversation)
     always = {
-        **{name: run[name] for name in ("conversation_id", "em_model", "mode")},
+        **{name: run[name] for name in ("conversation_id", "em_model", "mode", "repeat")},
         "annotated": Column("Whether the participant annotated this."),
         "predicted": Column("Whether the model predicted this."),
     }

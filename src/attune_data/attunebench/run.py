@@ -21,10 +21,12 @@ from attune_data.record import (
     Number,
     Rating,
     Record,
+    Repeat,
     Strategy,
     Text,
     Total,
     Winner,
+    repeat_suffix,
 )
 from attune_data.text import plural, printable
 
@@ -201,6 +203,9 @@ class Run(Record):
     em_model: str = Field(min_length=1, alias="em_model", description="The evaluated model, e.g. vendor/model.")
     run_timestamp: str | None = Field(None, alias="run_timestamp", description="When the run ended, ISO 8601.")
     mode: Mode = Field("default", description="How much the model was shown and asked for.")
+    repeat: Repeat = Field(
+        1, alias="repeat", description="Which time the model was asked this, where it was asked several times; from 1."
+    )
     api_cost: Number | None = Field(None, alias="api_cost", description="Cost of all calls, USD.")
     duration_seconds: Number | None = Field(
         None, alias="duration_seconds", description="Seconds; those of its calls added up."
@@ -214,13 +219,13 @@ class Run(Record):
 
     @property
     def id(self) -> str:
-        """``conversation/model/mode``, by which a collection finds the run."""
-        return f"{self.conversation_id}/{self.em_model}/{self.mode}"
+        """``conversation/model/mode``, then the repeat from the second on, by which a collection finds the run."""
+        return f"{self.conversation_id}/{self.em_model}/{self.mode}{repeat_suffix(self.repeat)}"
 
     @property
-    def key(self) -> tuple[str, str, str]:
-        """Conversation, model and mode, which no two runs share."""
-        return self.conversation_id, self.em_model, self.mode
+    def key(self) -> tuple[str, str, str, int]:
+        """Conversation, model, mode and repeat, which no two runs share."""
+        return self.conversation_id, self.em_model, self.mode, self.repeat
 
     @property
     def complete(self) -> bool:

@@ -31,12 +31,12 @@ __all__ = ["RunTables", "join_runs", "run_table_schemas"]
 
 T = TypeVar("T")
 
-_KEYS = ("conversation_id", "em_model", "mode")
+_KEYS = ("conversation_id", "em_model", "mode", "repeat")
 _TOTALS = {f"total_{sign}_affect": f"em_post_total_{sign}_affect" for sign in ("positive", "negative")}
 
 
 class RunTables(Tables):
-    """Runs as tidy frames, predictions beside annotations, joined by conversation, model and mode.
+    """Runs as tidy frames, predictions beside annotations, joined by conversation, model, mode and repeat.
 
     The frames have the names and the rows of `Tables`, once for every run, and columns ``em_*`` for what the evaluated
     model predicted (`run_table_schemas`). ``conversations`` has one row a run, its traits those of the conversation.
@@ -46,8 +46,8 @@ class RunTables(Tables):
     Questions match by id, comparisons by position, emotions and PANAS items without outer blanks and case. What
     repeats counts as in scoring: the last turn of a number, the last judgement of a question, the last tag of an
     emotion (the valence-arousal scores alone use all tags); the first conversation of an id, the first run of a
-    conversation, model and mode. Rows are in the order of the runs, then of turn numbers, then as annotated, then as
-    predicted only. A selection under a key that no comparison can have has no ``position``.
+    conversation, model, mode and repeat. Rows are in the order of the runs, then of turn numbers, then as annotated,
+    then as predicted only. A selection under a key that no comparison can have has no ``position``.
 
     Scores rest on the turns that are both annotated and predicted in ``turns``; in such a turn a missing answer
     counts as no, a missing selection as wrong.
@@ -78,7 +78,7 @@ class RunTables(Tables):
 
 def join_runs(runs: Iterable[Run], conversations: Iterable[Conversation]) -> "Callable[[str], pl.DataFrame]":
     """Return the function from the name of a table to its frame, for `RunTables`."""
-    by_key: dict[tuple[str, str, str], Run] = {}
+    by_key: dict[tuple[str, str, str, int], Run] = {}
     for run in runs:
         by_key.setdefault(run.key, run)
     by_id: dict[str, Conversation] = {}

@@ -11,7 +11,18 @@ from typing import Annotated, ClassVar, Literal, cast, get_args
 
 from pydantic import Field, Strict
 
-from attune_data.record import Integer, Items, Level, NullAs, Number, SnakeCaseRecord, Text, says_generated
+from attune_data.record import (
+    Integer,
+    Items,
+    Level,
+    NullAs,
+    Number,
+    Repeat,
+    SnakeCaseRecord,
+    Text,
+    repeat_suffix,
+    says_generated,
+)
 from attune_data.text import plural, printable
 
 __all__ = [
@@ -246,16 +257,18 @@ class Episode(SnakeCaseRecord):
     max_rounds: Integer | None = Field(None, description="The greatest number of rounds allowed.")
     initial_anger: Level | None = Field(None, description="Anger at the start, 0-100.")
     initial_trust: Level | None = Field(None, description="Trust at the start, 0-100.")
+    repeat: Repeat = Field(1, description="Which time the model played this, where it played it several times; from 1.")
 
     @property
     def id(self) -> str:
-        """``scenario/model``, then simulator and configuration where given, by which a collection finds it."""
-        return "/".join(part for part in self.key if part is not None)
+        """``scenario/model``, then what else of the `key` is given, by which a collection finds it."""
+        named = "/".join(part for part in self.key[:4] if part is not None)
+        return f"{named}{repeat_suffix(self.repeat)}"
 
     @property
-    def key(self) -> tuple[str, str, str | None, str | None]:
-        """Scenario, model, simulator and configuration, which no two episodes share."""
-        return self.scenario_id, self.model, self.simulator, self.config_hash
+    def key(self) -> tuple[str, str, str | None, str | None, int]:
+        """Scenario, model, simulator, configuration and repeat, which no two episodes share."""
+        return self.scenario_id, self.model, self.simulator, self.config_hash, self.repeat
 
     @property
     def outcome(self) -> str | None:

@@ -26,6 +26,7 @@ JOB = Job(
     unit_id="c1",
     model="m",
     condition=None,
+    repeat=1,
     file_name="c1.json",
     decoding={"model": DECODING, "judge": DECODING},
     models=("m",),

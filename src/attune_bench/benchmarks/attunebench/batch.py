@@ -152,5 +152,5 @@ def kept_conversation(conversation: Conversation, digest: str) -> Conversation:
 
 def kept_run(run: Run, digest: str) -> Run:
     """Return a run without its predictions, of which `digest` tells whether those of another are the same."""
-    named = {"conversationId": run.conversation_id, "em_model": run.em_model, "mode": run.mode}
+    named = {"conversationId": run.conversation_id, "em_model": run.em_model, "mode": run.mode, "repeat": run.repeat}
     return Run.model_validate({**named, "run_timestamp": run.run_timestamp, "digest": digest})

@@ -12,7 +12,8 @@ from attune_bench.benchmarks.attunebench.similarity import Similarity
 from attune_bench.benchmarks.attunebench.table import provenance_of, scores_from
 from attune_bench.benchmarks.attunebench.terms import columns_of
 from attune_bench.fingerprint import codebook_hash, digest
-from attune_bench.score_table import KEYS
+from attune_bench.repeated import over_repeats
+from attune_bench.score_table import KEYS, REPEAT
 from attune_bench.scores import Scores
 from attune_bench.streaming import frame_of
 from attune_bench.texts import Texts
@@ -56,7 +57,7 @@ def score(
     -------
     Scores
         Per turn, per conversation, and per model and mode. A run whose conversation is not there, that shares no turn
-        with it, or that repeats another's conversation, model and mode, is in ``.issues`` and not scored. A metric
+        with it, or that has another's conversation, model, mode and repeat, is in ``.issues`` and not scored. A metric
         that is undefined is null.
 
     Raises
@@ -109,13 +110,18 @@ def join(scorer: RunScorer, runs: Sequence[Run], scored: Sequence[tuple[pl.DataF
     """
     files = runs.files if isinstance(runs, Collection) else {}
     frame = _gathered(scorer, scored)
-    seen: set[tuple[str, str, str]] = set()
+    seen: set[tuple[str, str, str, int]] = set()
     rows: list[int] = []
+    repeats: list[str] = []
     issues: list[Issue] = []
     for row, (run, text) in enumerate(zip(runs, frame["problem"], strict=True)):
         problem = None if text is None else from_json(text)
         if run.key in seen:
-            problem = ("$", "duplicate-run", "another run of the same conversation, model and mode came before it")
+            problem = (
+                "$",
+                "duplicate-run",
+                "another run of the same conversation, model, mode and repeat came before it",
+            )
         if problem:
             path, rule, message = problem
             value = shown(run.conversation_id)
@@ -123,6 +129,7 @@ def join(scorer: RunScorer, runs: Sequence[Run], scored: Sequence[tuple[pl.DataF
         else:
             seen.add(run.key)
             rows.append(row)
+            repeats.append(str(run.repeat))
     counting = frame[rows]
     truth = {unit: scorer.about(unit) for unit in counting["unit"].unique().sort()}
     settings = {text: RunSettings.from_json(text) for text in counting["settings"].unique()}
@@ -138,14 +145,15 @@ def join(scorer: RunScorer, runs: Sequence[Run], scored: Sequence[tuple[pl.DataF
         runs=hash_digests(map(bytes.fromhex, frame["digest"])),
         settings=settings_of_groups([(model, mode, settings[text]) for model, mode, text in made]),
     )
-    return scores_from(
-        counting.select(*KEYS, *columns_of([], scorer.others)),
+    scores = scores_from(
+        counting.select(*KEYS, pl.Series(REPEAT, repeats, pl.String), *columns_of([], scorer.others)),
         Texts(counting["detail"]),
         {unit: one.participant for unit, one in truth.items()},
         held,
         {unit: one.chance for unit, one in truth.items()},
         scorer.others,
     )
+    return over_repeats(scores)
 
 
 def _gathered(scorer: RunScorer, scored: Sequence[tuple[pl.DataFrame, int]]) -> pl.DataFrame:

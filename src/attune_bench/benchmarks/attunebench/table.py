@@ -95,7 +95,7 @@ def scores_from(
     Parameters
     ----------
     values : polars.DataFrame
-        As in `Scores`.
+        As in `Scores`; a column ``repeat`` may name the repeats.
     detail : Texts
         The record of each row.
     participants : mapping of str to (str or None)

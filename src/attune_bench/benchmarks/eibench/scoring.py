@@ -3,8 +3,8 @@
 Conventions
 -----------
 Rewards and axis scores are -1 to 1, higher is better; published numbers are 100 times these. The unit is the scenario,
-of which a model has one episode. An episode *failed* where it says why there is no result, where an answer of either
-side could not be had or read, and where it has no state at its end.
+of which a model has one episode, or several where it played repeats. An episode *failed* where it says why there is no
+result, where an answer of either side could not be had or read, and where it has no state at its end.
 
 Numbers are comparable within one simulator and one version of its instructions only, so models whose episodes differ
 in these or in another of the settings `DECISIVE` are not compared; see `attune_bench.stats.comparability`.
@@ -22,7 +22,8 @@ import polars as pl
 
 from attune_bench.fingerprint import fingerprint
 from attune_bench.group_settings import GroupSettings, group_settings
-from attune_bench.score_table import KEYS, Provenance
+from attune_bench.repeated import over_repeats
+from attune_bench.score_table import KEYS, REPEAT, Provenance
 from attune_bench.scores import Scores
 from attune_bench.undefined import null
 from attune_data.eibench.scenario import SCENES, Episode, Scenario
@@ -140,13 +141,14 @@ def score(
         {"unit": played, "cluster": [None] * len(played), "scene": [known[unit].scene for unit in played]},
         schema={"unit": pl.String, "cluster": pl.String, "scene": pl.Enum(SCENES)},
     )
-    return Scores(
+    scores = Scores(
         values=variants.filter(**chosen).drop(list(chosen)),
         units=units,
         metrics=metrics,
         provenance=provenance,
         variants=variants,
     )
+    return over_repeats(scores)
 
 
 def row(episode: Episode) -> tuple[str, None, str]:
@@ -176,8 +178,8 @@ def check_episodes(episodes: Sequence[Episode]) -> None:
     Raises
     ------
     ValueError
-        Where two are of one scenario and model, they differ in the text of a scenario by the hash that a run records,
-        or there is none.
+        Where two are of one scenario, model and repeat, they differ in the text of a scenario by the hash that a run
+        records, or there is none.
 
     Examples
     --------
@@ -188,9 +190,11 @@ def check_episodes(episodes: Sequence[Episode]) -> None:
     """
     if not episodes:
         raise ValueError("no episodes to score")
-    for (scenario, model), count in Counter((episode.scenario_id, episode.model) for episode in episodes).items():
+    counts = Counter((episode.scenario_id, episode.model, episode.repeat) for episode in episodes)
+    for (scenario, model, repeat), count in counts.items():
         if count > 1:
-            raise ValueError(f"two episodes of scenario {scenario!r} and model {model!r}")
+            of_repeat = f", repeat {repeat}" if repeat > 1 else ""
+            raise ValueError(f"two episodes of scenario {scenario!r} and model {model!r}{of_repeat}")
     first: dict[str, Episode] = {}
     for episode in episodes:
         if episode.scenario_hash:
@@ -252,6 +256,7 @@ def _variant(
         "model": [episode.model for episode in episodes],
         "condition": [None] * len(episodes),
         "unit": [scenario.id for _, scenario in pairs],
+        REPEAT: [str(episode.repeat) for episode in episodes],
         **{name: [null(value) for value in numbers[name].tolist()] for name in NUMBERS},
     }
     for scene in scenes:
@@ -260,7 +265,7 @@ def _variant(
         columns[f"n.{scene}"] = [_of_scene(reward, is_of_scene, 1.0) for reward, is_of_scene in pairs_of]
     for kind in FAILURES:
         columns[f"failed.{kind}"] = [float(failure == kind) for failure in failures]
-    schema = {name: pl.String if name in KEYS else pl.Float64 for name in columns}
+    schema = {name: pl.String if name in (*KEYS, REPEAT) else pl.Float64 for name in columns}
     return pl.DataFrame(columns, schema=schema).with_columns(rule=pl.lit(rule), failed=pl.lit(failed))
 
 

@@ -113,6 +113,8 @@ def _counts(
     scores: ScoreTable, series: ScoreSeries, data: Iterable[Conversation], runs: Iterable[Run]
 ) -> dict[tuple[str, str], Any]:
     """Return by task and question the number right, asked and predicted (groups, 3, units), nan where not asked."""
+    if scores.repeats is not None:
+        raise MetricInputError("these scores are means over repeats, which have no answers; score one repeat alone")
     protocol = get_protocol(scores.provenance.protocol or DOCUMENTED)
     place_of = {unit: place for place, unit in enumerate(series.units)}
     truths: dict[str, Truth] = {}
@@ -124,9 +126,10 @@ def _counts(
     shape = len(series.groups), 3, len(series.units)
     counts: dict[tuple[str, str], Any] = {}
     for run in runs:
-        if run.key not in missing:
+        of_row = run.conversation_id, run.em_model, run.mode
+        if of_row not in missing:
             continue
-        missing.remove(run.key)
+        missing.remove(of_row)
         if run.conversation_id not in truths:
             raise MetricInputError(f"conversation {run.conversation_id!r} was scored and is not in the data")
         group, unit = group_of[run.em_model, run.mode], place_of[run.conversation_id]
