@@ -94,7 +94,7 @@ def run_table_schemas() -> "dict[str, dict[str, pl.DataType]]":
 
     Examples
     --------
-    >>> list(run_table_schemas()["mood_tags"])[3:]
+    >>> list(run_table_schemas()["mood_tags"])[4:]
     ['turn_number', 'emotion', 'intensity', 'em_intensity', 'annotated', 'predicted']
     """
     import polars as pl
