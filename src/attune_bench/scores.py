@@ -19,6 +19,7 @@ from attune_bench.stats.comparability import allow_mixed
 from attune_bench.stats.comparison import compare, compare_all
 from attune_bench.stats.debias import debias, debias_pairs
 from attune_bench.stats.options import AnalysisKeywords, ComparisonKeywords, Margin, SamplingKeywords
+from attune_bench.stats.planning import plan
 from attune_bench.stats.ranking import rank
 from attune_bench.stats.ratings import ratings
 from attune_bench.stats.signing import sign
@@ -257,6 +258,18 @@ class Scores(ScoreTable):
     def compare_all(self, **options: Unpack[ComparisonKeywords]) -> pl.DataFrame:
         """Compare every two models of a condition; see `attune_bench.stats.comparison.compare_all`."""
         return compare_all(self, **options)
+
+    def plan(
+        self,
+        *,
+        difference: float | None = None,
+        participants: int | None = None,
+        models: Sequence[str] | None = None,
+        looks: int = 1,
+        **options: Unpack[AnalysisKeywords],
+    ) -> pl.DataFrame:
+        """Plan a comparison with these scores as the pilot; see `attune_bench.stats.planning.plan`."""
+        return plan(self, difference=difference, participants=participants, models=models, looks=looks, **options)
 
     def by(
         self,

@@ -96,6 +96,8 @@ _OTHERS = {
     "level": ("0.9", "0.95"),
     "limit": ("1", "2"),
     "concurrency": ("1", "8"),
+    "difference": ("0.05", "0.5"),
+    "participants": ("30",),
     "max_tokens": ("10", "500"),
     "api_key": ("sk-hostile-0123456789",),
     "output": ("out", "out.parquet", "out/deep/er.json", "out.jsonl", "out.csv"),
@@ -116,6 +118,7 @@ _NEEDED = {
     "profile": ("dry_run", "base_url"),
     "rejudge": ("data", "base_url"),
     "subset": ("where",),
+    "plan": ("scores", "difference"),
     "export": ("organization", "dataset"),
 }
 _ONLY = {

@@ -1,6 +1,6 @@
 """What the commands that take a file of scores share: reading it, the options of analyses, the records it is of."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,8 +15,18 @@ from attune_bench.progress import progress
 from attune_bench.scores import Scores
 from attune_bench.stats.traits import unit_traits
 from attune_data.query import Queryable
+from attune_data.text import plural
 
-__all__ = ["Given", "benchmark_of_scores", "read_analysed", "records_of", "sampling_of", "traits_of"]
+__all__ = [
+    "Given",
+    "benchmark_of_scores",
+    "check_pair",
+    "nothing_to_compare",
+    "read_analysed",
+    "records_of",
+    "sampling_of",
+    "traits_of",
+]
 
 Given = Mapping[str, Any]
 """The options of a command, by name."""
@@ -39,6 +49,19 @@ def read_analysed(path: Path, given: Given) -> Scores:
 def sampling_of(given: Given) -> Any:
     """Return the options of every analysis."""
     return {name: given[name] for name in ANALYSIS}
+
+
+def check_pair(model: Sequence[str]) -> None:
+    """Refuse other than two different models, or none."""
+    if len(dict.fromkeys(model)) != len(model) or len(model) not in {0, 2}:
+        raise UserError(f"--model names {', '.join(model)}; name two models, or none for every two")
+
+
+def nothing_to_compare(scores: Scores) -> str:
+    """Return why scores have no two models to compare."""
+    scored = plural(len(scores.models), "model")
+    within = "" if scores.conditions == (None,) else f"no {scores.provenance.condition} has two models; "
+    return f"Nothing to compare: {within}{scored} scored."
 
 
 def benchmark_of_scores(scores: Scores) -> Benchmark | None:

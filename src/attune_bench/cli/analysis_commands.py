@@ -11,7 +11,16 @@ import click
 import polars as pl
 
 from attune_bench.analyses import ANALYSES, Analysis
-from attune_bench.cli.analysing import Given, benchmark_of_scores, read_analysed, records_of, sampling_of, traits_of
+from attune_bench.cli.analysing import (
+    Given,
+    benchmark_of_scores,
+    check_pair,
+    nothing_to_compare,
+    read_analysed,
+    records_of,
+    sampling_of,
+    traits_of,
+)
 from attune_bench.cli.options import (
     analysis_options,
     data_option,
@@ -20,6 +29,7 @@ from attune_bench.cli.options import (
     margin_option,
     metric_option,
     mixed_option,
+    pair_option,
     results_option,
     scores_option,
     verb,
@@ -48,7 +58,7 @@ from attune_bench.stats.summary import distribution
 from attune_bench.stats.traits import strata_of
 from attune_data.query import Queryable, none_of
 from attune_data.references import resolve
-from attune_data.text import meant, plural
+from attune_data.text import meant
 
 __all__ = ["analyze", "compare", "rank", "report", "stats", "subset"]
 
@@ -107,7 +117,7 @@ def report(
 @verb(variants=True)
 @scores_option
 @metric_option
-@click.option("--model", multiple=True, help="Compare two models only: --model A B.")
+@pair_option
 @click.option("--by", help="A trait: compare within each of its values too, each corrected for itself.")
 @data_option("For --by, where the scores do not have the trait: what was scored against")
 @margin_option
@@ -130,8 +140,7 @@ def compare(
     verdict behind them); under significant how many pairs differ.
     """
     read = read_analysed(scores, given)
-    if len(dict.fromkeys(model)) != len(model) or len(model) not in {0, 2}:
-        raise UserError(f"--model names {', '.join(model)}; name two models, or none for every two")
+    check_pair(model)
     if by is None and data is not None:
         raise UserError("--data is for --by; leave it out, or name a trait")
     options = {**_options(read, metric, given), "margin": margin_of(margin)}
@@ -143,7 +152,7 @@ def compare(
     asked = [f"compare {model[0]!r} with {model[1]!r}"] if model else []
     question = "; ".join([*asked, *([f"by {by}"] if by else [])]) or None
     if frame.is_empty():
-        tables, note = [Table("comparisons", "", (), (), frame)], _nothing_to_compare(read)
+        tables, note = [Table("comparisons", "", (), (), frame)], nothing_to_compare(read)
     else:
         tables = comparison_tables(read, frame)
         note = comparison_note(read, AnalysisOptions(**sampling_of(given)), margin=bool(margin))
@@ -151,12 +160,6 @@ def compare(
     with mistakes():
         signature = read.sign(question=question, models=model or None, **options)
     emit(render(document(read, tables, notes=[note, *warned], signature=signature), format=format))
-
-
-def _nothing_to_compare(scores: Scores) -> str:
-    scored = plural(len(scores.models), "model")
-    within = "" if scores.conditions == (None,) else f"no {scores.provenance.condition} has two models; "
-    return f"Nothing to compare: {within}{scored} scored."
 
 
 @verb(variants=True)

@@ -30,6 +30,7 @@ __all__ = [
     "metric_option",
     "mixed_option",
     "own_options",
+    "pair_option",
     "results_option",
     "sampling_options",
     "scores_option",
@@ -287,6 +288,11 @@ def mixed_option(function: F) -> F:
 def metric_option(function: F) -> F:
     """Add the option ``--metric``."""
     return many("--metric", help="A metric, as the scores name it; by default the main one.")(function)
+
+
+def pair_option(function: F) -> F:
+    """Add the option ``--model``, of two models."""
+    return click.option("--model", multiple=True, help="Compare two models only: --model A B.")(function)
 
 
 def margin_option(function: F) -> F:

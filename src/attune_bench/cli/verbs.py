@@ -25,6 +25,7 @@ _COMMANDS = {
     "score": ("score_commands", "Score results against the data they are of."),
     "report": ("analysis_commands", "Print a report of scores, or write it as a page of HTML."),
     "compare": ("analysis_commands", "Compare every two models on the units that both were run on."),
+    "plan": ("plan_commands", "Say how many participants a comparison needs, or how small a difference some show."),
     "rank": ("analysis_commands", "Rank the models, each with the interval of its rank."),
     "debias": ("label_commands", "Correct a judge's scores by people's ratings of a random part."),
     "labels": ("label_commands", "Draw the units that people are to rate, and say how many are needed."),

@@ -6,9 +6,10 @@ from attune_bench.score_table import ScoreTable
 from attune_bench.stats.options import Margin
 from attune_data.text import meant
 from attune_metrics.errors import MetricInputError
+from attune_metrics.metric import Metric
 from attune_metrics.stats.equivalence import check_margin
 
-__all__ = ["margins_of"]
+__all__ = ["check_below_range", "margins_of"]
 
 
 def margins_of(table: ScoreTable, margin: Margin | None, names: Sequence[str]) -> dict[str, float]:
@@ -55,9 +56,19 @@ def margins_of(table: ScoreTable, margin: Margin | None, names: Sequence[str]) -
             declares = "" if isinstance(margin, Mapping) else ", and its entry declares no smallest difference"
             raise MetricInputError(f"no margin of {name!r}{declares}; give the smallest difference that matters")
         found[name] = check_margin(value)
-        if found[name] >= metric.high - metric.low:
-            raise MetricInputError(
-                f"margin {value} of {name!r} is as large as its range, {metric.low:g} to {metric.high:g}; it is in the "
-                "unit of the values as files of scores have them"
-            )
+        check_below_range("margin", found[name], metric)
     return found
+
+
+def check_below_range(what: str, size: float, metric: Metric) -> None:
+    """Raise where a margin or another difference is as large as the range of its metric.
+
+    Examples
+    --------
+    >>> check_below_range("margin", 2, Metric(name="points", label="Points", low=0, high=100))
+    """
+    if size >= metric.high - metric.low:
+        raise MetricInputError(
+            f"{what} {size:g} of {metric.name!r} is as large as its range, {metric.low:g} to {metric.high:g}; it is in "
+            "the unit of the values as files of scores have them"
+        )

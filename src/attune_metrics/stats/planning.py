@@ -1,10 +1,11 @@
-"""Planning a comparison of two models without a pilot: from what is assumed of their scores.
+"""Planning a comparison of two models: from a pilot, or from what is assumed of their scores.
 
-Both models answer the same units. Of a unit's score the standard deviation s is assumed, of the scores of both models
-on one unit the correlation r, and of the differences between them the intraclass correlation ICC: the share of their
-variance that is between participants. With G participants of m units each, the standard error of the difference is
-``sqrt(2 s^2 (1 - r) (1 + (m - 1) ICC) / (m G))`` [1]_, [2]_. Power is 80%, of the two-sided
-`attune_metrics.stats.comparison.paired_permutation_test` at 0.05, for one comparison.
+Both models answer the same units. Without a pilot, of a unit's score the standard deviation s is assumed, of the scores
+of both models on one unit the correlation r, and of the differences between them the intraclass correlation ICC: the
+share of their variance that is between participants. With G participants of m units each, the standard error of the
+difference is ``sqrt(2 s^2 (1 - r) (1 + (m - 1) ICC) / (m G))`` [1]_, [2]_. A pilot of g participants with the standard
+error SE says ``SE sqrt(g / G)``: more participants of the same kind, with as many units each. Power is 80%, of the
+two-sided `attune_metrics.stats.comparison.paired_permutation_test` at 0.05, for one comparison.
 
 References
 ----------
@@ -18,11 +19,18 @@ from math import inf, nan, sqrt
 
 from attune_metrics.checks import check_number, check_whole, warn_undefined
 from attune_metrics.errors import MetricInputError
-from attune_metrics.stats.power import MDE_MIN_CLUSTERS, check_difference, clusters_needed, mde_factor
+from attune_metrics.stats.power import MDE_MIN_CLUSTERS, MOST_UNITS, check_difference, clusters_needed, mde_factor
 
-__all__ = ["check_looks", "participants_needed", "planned_effect"]
+__all__ = [
+    "check_looks",
+    "effect_after_pilot",
+    "participants_after_pilot",
+    "participants_needed",
+    "planned_effect",
+]
 
 _CONSTANT = "with a correlation of 1 the difference does not vary"
+_FEW = f"no difference is detectable with fewer than {MDE_MIN_CLUSTERS} participants"
 
 
 def planned_effect(
@@ -75,8 +83,8 @@ def planned_effect(
     """
     check_looks(looks)
     error = _error_of_one(sd, correlation, icc, units_per_participant)
-    if check_whole(participants, "participants", 0) < MDE_MIN_CLUSTERS:
-        warn_undefined("planned_effect", f"fewer than {MDE_MIN_CLUSTERS} participants")
+    if check_whole(participants, "participants", 0, MOST_UNITS) < MDE_MIN_CLUSTERS:
+        warn_undefined("planned_effect", _FEW)
         return nan
     if error == 0:
         warn_undefined("planned_effect", _CONSTANT)
@@ -128,6 +136,83 @@ def participants_needed(
     return float(clusters_needed(error, 1, difference, units=units_per_participant))
 
 
+def effect_after_pilot(participants: int, *, mde: float, pilot_participants: int) -> float:
+    """Compute the smallest true difference that so many participants show with 80% power, from a pilot.
+
+    ``mde mde_factor(G) / mde_factor(g) sqrt(g / G)``.
+
+    Parameters
+    ----------
+    participants : int
+        G, from 0: of the comparison that is planned, those of the pilot included if they take part.
+    mde : float
+        The `attune_metrics.stats.power.minimum_detectable_effect` of the pilot, above 0.
+    pilot_participants : int
+        g, from 7.
+
+    Returns
+    -------
+    float
+        Above 0, in the unit of the scores; nan, with a warning, with fewer than 7 participants.
+
+    Raises
+    ------
+    MetricInputError
+        If a number is out of its range.
+
+    Examples
+    --------
+    >>> round(effect_after_pilot(60, mde=10, pilot_participants=12), 2)
+    4.14
+    >>> effect_after_pilot(12, mde=10, pilot_participants=12)
+    10.0
+    """
+    error = _error_of_pilot(mde, pilot_participants)
+    if check_whole(participants, "participants", 0, MOST_UNITS) < MDE_MIN_CLUSTERS:
+        warn_undefined("effect_after_pilot", _FEW)
+        return nan
+    return mde_factor(participants) * error * sqrt(pilot_participants / participants)
+
+
+def participants_after_pilot(
+    difference: float, *, mde: float, pilot_participants: int, units_per_participant: float = 1
+) -> float:
+    """Compute with how many participants a comparison shows `difference` with 80% power, from a pilot.
+
+    The smallest number whose `effect_after_pilot` is not above it.
+
+    Parameters
+    ----------
+    difference : float
+        The difference of means to find, above 0, in the unit of the scores.
+    mde, pilot_participants
+        As for `effect_after_pilot`.
+    units_per_participant : float
+        Of the pilot, from 1; a mean may be broken.
+
+    Returns
+    -------
+    float
+        A whole number from 7.
+
+    Raises
+    ------
+    MetricInputError
+        As `effect_after_pilot`, and if the difference is not above 0, or needs more than 2^53 units.
+
+    Examples
+    --------
+    >>> participants_after_pilot(5, mde=10, pilot_participants=12)
+    42.0
+    >>> participants_after_pilot(10, mde=10, pilot_participants=12)
+    12.0
+    """
+    difference = check_difference(difference)
+    error = _error_of_pilot(mde, pilot_participants)
+    units = check_number(units_per_participant, "units_per_participant", 1, inf)
+    return float(clusters_needed(error, pilot_participants, difference, units=units))
+
+
 def check_looks(value: object) -> int:
     """Return the number of looks at the data, which is 1.
 
@@ -166,3 +251,11 @@ def _error_of_one(sd: object, correlation: object, icc: object, units_per_partic
     alike = check_number(icc, "icc", 0, 1)
     units = check_number(units_per_participant, "units_per_participant", 1, inf)
     return spread * sqrt(2 * (1 - r) * (1 + (units - 1) * alike) / units)
+
+
+def _error_of_pilot(mde: object, pilot_participants: int) -> float:
+    """Return the standard error that the pilot had."""
+    effect = check_number(mde, "mde", -inf, inf)
+    if effect <= 0:
+        raise MetricInputError(f"mde {mde} is not above 0; give the minimum detectable effect of the pilot")
+    return effect / mde_factor(check_whole(pilot_participants, "pilot_participants", MDE_MIN_CLUSTERS, MOST_UNITS))

@@ -22,6 +22,8 @@ from attune_metrics.stats.sums import ROUNDING, as_terms, cluster_index, cluster
 
 __all__ = [
     "MDE_MIN_CLUSTERS",
+    "MOST_UNITS",
+    "check_difference",
     "clustered_standard_error",
     "mde_factor",
     "minimum_detectable_effect",
@@ -31,6 +33,9 @@ __all__ = [
 MDE_MIN_CLUSTERS = 7
 """With fewer clusters no effect is detectable: at most the two exchanges that give all differences one sign have a
 p-value below 0.05 (2 of 64 with 6 clusters, none with 5)."""
+
+MOST_UNITS = 2**53
+"""With more units no comparison is planned: they are beyond the whole numbers that floats are."""
 
 _CONSTANT = "the difference does not vary among clusters"
 _LIMIT = NormalDist().inv_cdf(0.975) + NormalDist().inv_cdf(0.8)  # of `mde_factor`, with many clusters
@@ -202,7 +207,18 @@ def units_needed(a: ArrayLike, b: ArrayLike, clusters: Iterable[Hashable], *, di
 
 
 def check_difference(value: object) -> float:
-    """Return the size of a difference, a finite number above 0."""
+    """Return the difference to find `value`, a finite number above 0.
+
+    Raises
+    ------
+    MetricInputError
+        If it is not.
+
+    Examples
+    --------
+    >>> check_difference(2)
+    2.0
+    """
     difference = check_number(value, "difference", -inf, inf)
     if difference <= 0:
         raise MetricInputError(f"difference {value} is not above 0; give its size, whatever the direction")
@@ -214,7 +230,7 @@ def clusters_needed(error: float, clusters: int, difference: float, *, units: fl
 
     ``mde_factor(G) error sqrt(clusters / G) <= difference``; a cluster has so many `units`, of which 2^53 are the most.
     """
-    if _LIMIT * error / difference > sqrt(2**53 / (units * clusters)):
+    if _LIMIT * error / difference > sqrt(MOST_UNITS / (units * clusters)):
         raise MetricInputError(
             f"difference {difference} needs more than 2^53 units; is it of the same scale as the values?"
         )

@@ -73,6 +73,7 @@ VERBS: dict[str, Callable[..., Any]] = {
     "compare_all": lambda scores, _, **options: scores.compare_all(**options),
     "compare_by": compare_by,
     "by": lambda scores, trait, **options: scores.by(trait, compare=True, **options),
+    "plan": lambda scores, _, **options: scores.plan(participants=30, **options),
     "rank": lambda scores, _, **options: scores.rank(**options),
     "sign": lambda scores, _, **options: scores.sign(**options),
     "report": lambda scores, _, **options: scores.report(format="json", **options),
@@ -136,7 +137,7 @@ def test_a_metric_that_the_scores_lack_is_refused(name: str, asked: str) -> None
 QUICK: dict[str, Any] = {"resamples": 150, "interval": "percentile-expanded"}
 ENDS = (("low", "high"), ("difference_low", "difference_high"), ("share_low", "share_high"))
 # Nothing is drawn for these, or nothing where models were asked once.
-UNDRAWN = {"sign", "report", "page", "unit_difficulty", "repeat_ranks", "repeat_variances", "repeats_worth"}
+UNDRAWN = {"sign", "plan", "report", "page", "unit_difficulty", "repeat_ranks", "repeat_variances", "repeats_worth"}
 # What has an interval for these scores.
 DRAWN = [
     *(("attunebench", asked) for asked in ("summary", "compare", "compare_all", "compare_by", "by", "variance_split")),

@@ -1,0 +1,203 @@
+"""Planning a comparison: how many participants a difference needs, how small a difference some participants show.
+
+From a pilot, which is any scores of two models, or from assumptions; `attune_metrics.stats.planning` says what is
+computed.
+"""
+
+import warnings
+from collections.abc import Sequence
+from math import ceil, isnan
+from typing import Any
+
+import polars as pl
+from typing_extensions import Unpack
+
+from attune_bench.score_table import ScoreTable
+from attune_bench.stats.comparison import compare, compare_all
+from attune_bench.stats.margins import check_below_range
+from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
+from attune_bench.undefined import null
+from attune_metrics.checks import check_whole
+from attune_metrics.errors import MetricInputError, UndefinedMetricWarning
+from attune_metrics.stats.planning import (
+    check_looks,
+    effect_after_pilot,
+    participants_after_pilot,
+    participants_needed,
+    planned_effect,
+)
+from attune_metrics.stats.power import MDE_MIN_CLUSTERS, MOST_UNITS, check_difference
+from attune_metrics.stats.sums import ROUNDING
+
+__all__ = ["plan", "plan_from_assumptions"]
+
+_SCHEMA: dict[str, Any] = {
+    **dict.fromkeys(("model_a", "model_b", "condition", "metric"), pl.String),
+    "difference": pl.Float64,
+    **dict.fromkeys(("participants", "units"), pl.Int64),
+    **dict.fromkeys(("sd", "correlation", "icc", "units_per_participant"), pl.Float64),
+    **dict.fromkeys(("n", "clusters"), pl.Int64),
+    "mde": pl.Float64,
+    "reason": pl.String,
+}
+
+
+def plan(
+    table: ScoreTable,
+    *,
+    difference: float | None = None,
+    participants: int | None = None,
+    models: Sequence[str] | None = None,
+    looks: int = 1,
+    **options: Unpack[AnalysisKeywords],
+) -> pl.DataFrame:
+    """Plan a comparison from a pilot: the participants that a difference needs, or the difference that some show.
+
+    With so many participants the difference is found with 80% power, by the test of
+    `attune_bench.stats.comparison.compare` at 0.05, uncorrected for the number of pairs.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        The scores of the pilot.
+    difference : float, optional
+        The true difference to find, above 0, in the unit of the values. Give this or `participants`.
+    participants : int, optional
+        How many there will be, from 0: participants, or whatever is drawn instead of them.
+    models : pair of str, optional
+        Two models; by default every two of a condition.
+    looks : int
+        How often the data are tested while they come in; only 1 is planned for.
+    **options
+        As for `compare`.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``model_a, model_b, condition, metric``; of the plan ``difference, participants, units``; ``sd, correlation,
+        icc``, which are null; of the pilot ``units_per_participant, n, clusters, mde``, the last three as from
+        `compare`; ``reason``, why nothing can be planned. New participants have as many units as those of the pilot.
+
+    Raises
+    ------
+    MetricInputError
+        As `compare`; where both or none of `difference` and `participants` is given, one is out of range, the
+        difference is as large as the range of a metric, or `looks` is above 1.
+    MixedSettingsError
+        As `compare`.
+
+    Warns
+    -----
+    UserWarning
+        As `compare`.
+
+    Examples
+    --------
+    >>> from attune_bench import score
+    >>> from attune_data import load, load_runs
+    >>> scores = score(load("demo"), load_runs("demo"))
+    >>> found = plan(scores, difference=2, metrics=["composite_score"]).row(0, named=True)
+    >>> found["clusters"], round(found["mde"], 2), found["participants"], found["units"]
+    (24, 3.78, 81, 135)
+    >>> round(plan(scores, participants=81, metrics=["composite_score"])["difference"].item(), 2)
+    1.99
+    """
+    _check_asked(difference, participants)
+    check_looks(looks)
+    chosen = AnalysisOptions(**options)
+    pilot = compare_all(table, **options) if models is None else compare(table, *models, **options)
+    draws_clusters = chosen.draws_clusters(table)
+    called = table.provenance.cluster if draws_clusters else table.provenance.unit
+    rows = []
+    for row in pilot.iter_rows(named=True):
+        if difference is not None:
+            check_below_range("difference", difference, table.metrics[row["metric"]])
+        size = row["clusters"] if draws_clusters else row["n"]
+        of_each = row["n"] / size if size else None
+        found, needed, reason = difference, participants, None
+        if row["mde"] is None or of_each is None:
+            reason = row["reason"]
+        elif difference is not None:
+            pilot_has = {"mde": row["mde"], "pilot_participants": size, "units_per_participant": of_each}
+            needed = int(participants_after_pilot(difference, **pilot_has))
+        elif participants is not None and participants >= MDE_MIN_CLUSTERS:
+            found = effect_after_pilot(participants, mde=row["mde"], pilot_participants=size)
+        else:
+            reason = f"no difference is detectable with fewer than {MDE_MIN_CLUSTERS} {called}s"
+        units = _units(needed, of_each)
+        rows.append(
+            (row["model_a"], row["model_b"], row["condition"], row["metric"], found, needed, units, None, None, None,
+             of_each, row["n"], row["clusters"], row["mde"], reason)
+        )  # fmt: skip
+    return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
+
+
+def plan_from_assumptions(
+    *,
+    difference: float | None = None,
+    participants: int | None = None,
+    sd: float,
+    correlation: float,
+    icc: float,
+    units_per_participant: float = 1,
+    looks: int = 1,
+) -> pl.DataFrame:
+    """Plan a comparison without a pilot.
+
+    Parameters
+    ----------
+    difference, participants, looks
+        As for `plan`.
+    sd, correlation, icc, units_per_participant
+        As for `attune_metrics.stats.planning.planned_effect`.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row with the columns of `plan`, of which the models, ``condition, metric, n, clusters, mde`` are null.
+
+    Raises
+    ------
+    MetricInputError
+        As `planned_effect`, and where both or none of `difference` and `participants` is given.
+
+    Examples
+    --------
+    >>> stated = {"sd": 20, "correlation": 0.5, "icc": 0.3, "units_per_participant": 4}
+    >>> plan_from_assumptions(difference=5, **stated).select("participants", "units").row(0)
+    (62, 248)
+    """
+    _check_asked(difference, participants)
+    stated = {"sd": sd, "correlation": correlation, "icc": icc, "units_per_participant": units_per_participant}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UndefinedMetricWarning)
+        if participants is not None:
+            difference = null(planned_effect(participants, looks=looks, **stated))
+        elif difference is not None:
+            found = participants_needed(difference, looks=looks, **stated)
+            participants = None if isnan(found) else int(found)
+    reason = str(caught[0].message).partition("; ")[2] if caught else None
+    units = _units(participants, units_per_participant)
+    row = (None, None, None, None, difference, participants, units, *stated.values(), None, None, None, reason)
+    return pl.DataFrame([row], schema=_SCHEMA, orient="row")
+
+
+def _check_asked(difference: float | None, participants: int | None) -> None:
+    """Raise where not exactly one of both is given, or it is out of range."""
+    if (difference is None) == (participants is None):
+        raise MetricInputError("give either the difference to find or the number of participants, and get the other")
+    if difference is not None:
+        check_difference(difference)
+    else:
+        check_whole(participants, "participants", 0, MOST_UNITS)
+
+
+def _units(participants: int | None, of_each: float | None) -> int | None:
+    """Return how many units so many participants have, None where either is not known."""
+    if participants is None or of_each is None:
+        return None
+    # A unit more for a product in the last bits would be rounding.
+    units = participants * of_each * (1 - ROUNDING)
+    if units > MOST_UNITS:
+        raise MetricInputError(f"{participants} participants of {of_each:g} units each are more than 2^53 units")
+    return ceil(units)
