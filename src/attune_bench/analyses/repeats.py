@@ -192,7 +192,6 @@ def _split(
 ) -> list[tuple[str | None, str, str, RepeatVariance]]:
     """Return condition, metric, model and the split of each model that was asked several times."""
     grids = _Grids(scores, options)
-    draws = Draws(grids.series, options)
     found = []
     for condition, groups in grids.series.by_condition().items():
         for metric in options.names(scores, default):
@@ -201,9 +200,9 @@ def _split(
                 if len(values) < 2:
                     continue
                 complete: Mask = np.logical_and.reduce(~np.isnan(values), axis=0)
-                with draws.warning.of_all():
+                with grids.draws.warning.of_all():
                     split = repeat_variance(
-                        values[:, complete], draws.of(complete), method=options.interval, level=options.level
+                        values[:, complete], grids.draws.of(complete), method=options.interval, level=options.level
                     )
                 found.append((condition, metric, grids.series.groups[group][0], split))
     return found
@@ -213,8 +212,8 @@ class _Grids:
     """The values of a model's repeats, in the order of the units of `series`."""
 
     def __init__(self, scores: ScoreTable, options: AnalysisOptions) -> None:
-        options.draws_clusters(scores)  # refuses what is neither unit nor cluster, as every analysis does
         self.series = ScoreSeries(scores)
+        self.draws = Draws(self.series, options)
         self._repeats = scores.repeats
         self._places = {unit: place for place, unit in enumerate(self.series.units)}
 
