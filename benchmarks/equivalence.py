@@ -15,11 +15,11 @@ import interval_coverage
 import numpy as np
 
 from attune_metrics.stats.comparison import paired_permutation_test
-from attune_metrics.stats.equivalence import equivalence
 from attune_metrics.stats.planning import participants_needed
-from attune_metrics.stats.resampling import draw_resamples
+from attune_metrics.stats.resampling import bootstrap_distribution, draw_resamples, symmetric_levels
 
-SIMULATIONS, BATCH = 4_000, 100  # a batch shares its draws, as models do
+SIMULATIONS, BATCH = 100_000, 500  # a batch shares its draws, as models do
+PLANNED, PLANNED_BATCH = 4_000, 100
 RESAMPLES = 2_000
 DESIGNS = [
     interval_coverage.Design(participants, sizes, icc)
@@ -40,20 +40,23 @@ def spread(icc: float) -> float:
 def called_the_same(design: interval_coverage.Design, simulations: int = SIMULATIONS) -> float:
     """Return the share with ``p_same`` of 0.05 at most where the true difference is the margin.
 
-    The margin is four standard errors, had all participants equally many conversations.
+    That is, with a 90% interval of the difference within the margin; this is known without the p-value of each. The
+    margin is four standard errors, had all participants equally many conversations.
     """
     margin = 4 * spread(design.icc) / sqrt(design.participants)
+    levels = symmetric_levels(0.9, design.participants)
     same = 0
     for seed in range(simulations // BATCH):
         generator = np.random.default_rng([seed, design.participants, len(design.sizes), round(10 * design.icc)])
         clusters, scores = design.scores(generator, 2 * BATCH)
         resamples = draw_resamples(clusters, n_resamples=RESAMPLES, seed=seed)
-        found = equivalence(scores[:BATCH] + margin, scores[BATCH:], resamples, margin=margin, n_permutations=1)
-        same += sum(one.p_same <= 0.05 for one in found)
+        distribution = bootstrap_distribution(scores[:BATCH] + margin - scores[BATCH:], resamples)
+        low, high = np.quantile(distribution, levels, axis=1)
+        same += int(((low >= -margin) & (high <= margin)).sum())
     return same / (simulations // BATCH * BATCH)
 
 
-def found_as_planned(plan: tuple[float, float], simulations: int = SIMULATIONS) -> tuple[int, float]:
+def found_as_planned(plan: tuple[float, float], simulations: int = PLANNED) -> tuple[int, float]:
     """Return the planned number of participants, and the share of significant comparisons of so many.
 
     A plan is the standard deviation of a score in differences to find, and the ICC of the difference; scores are
@@ -64,16 +67,16 @@ def found_as_planned(plan: tuple[float, float], simulations: int = SIMULATIONS) 
     clusters = np.repeat(np.arange(needed), UNITS)
     scale = sd * sqrt(2 * (1 - CORRELATION))
     significant = 0
-    for seed in range(simulations // BATCH):
+    for seed in range(simulations // PLANNED_BATCH):
         generator = np.random.default_rng([seed, needed, round(10 * icc)])
-        levels = generator.normal(size=(BATCH, needed))[:, clusters]
-        own = generator.normal(size=(BATCH, len(clusters)))
+        levels = generator.normal(size=(PLANNED_BATCH, needed))[:, clusters]
+        own = generator.normal(size=(PLANNED_BATCH, len(clusters)))
         differences = 1 + scale * (sqrt(icc) * levels + sqrt(1 - icc) * own)
         tests = paired_permutation_test(
             differences, np.zeros_like(differences), clusters, n_permutations=999, seed=seed
         )
         significant += sum(test.p_value < 0.05 for test in tests)
-    return needed, significant / (simulations // BATCH * BATCH)
+    return needed, significant / (simulations // PLANNED_BATCH * PLANNED_BATCH)
 
 
 def main() -> None:
@@ -83,7 +86,7 @@ def main() -> None:
         planned = pool.map(found_as_planned, PLANS)
         print("participants  sizes     ICC    called the same")
         for design, share in zip(DESIGNS, same, strict=True):
-            print(f"{design.participants:12}  {design.sizes:8}  {design.icc:.1f}  {share:17.1%}", flush=True)
+            print(f"{design.participants:12}  {design.sizes:8}  {design.icc:.1f}  {share:17.2%}", flush=True)
         print("\nsd / difference  ICC    participants   power")
         for (sd, icc), (needed, share) in zip(PLANS, planned, strict=True):
             print(f"{sd:15g}  {icc:.1f}  {needed:14}  {share:6.1%}", flush=True)

@@ -179,6 +179,13 @@ def equivalence(
     MetricInputError
         As `paired_bootstrap` and `paired_permutation_test`, and if the margin or alpha is out of range.
 
+    Notes
+    -----
+    How often models that differ by exactly the margin are called the same at 0.05, simulated with the default interval
+    (100,000 data sets each, standard error 0.1 points or less; docs/intervals.md): with 25 clusters and more of equal
+    size in 5.0 to 5.2% with 2,000 resamples and in 5.0 to 5.1% with 10,000; with 10 in 5.0 to 5.3%; where one cluster
+    has 30% of the units in 5.2 to 6.0%.
+
     Examples
     --------
     >>> from attune_metrics.stats.resampling import draw_resamples

@@ -128,6 +128,6 @@ def test_properties(differences: list[int], method: Any, margins: list[float]) -
 
 
 def test_models_that_differ_by_the_margin_are_seldom_called_the_same() -> None:
-    # 200 simulations, seeded; the bound is five standard errors above 5%.
+    # 500 simulations, seeded; the bound is five standard errors above 5%.
     design = interval_coverage.Design(25, "equal", 0.3)
-    assert simulated.called_the_same(design, 200) <= 0.05 + 5 * (0.05 * 0.95 / 200) ** 0.5
+    assert simulated.called_the_same(design, 500) <= 0.05 + 5 * (0.05 * 0.95 / 500) ** 0.5
