@@ -89,7 +89,7 @@ def planned_effect(
     if error == 0:
         warn_undefined("planned_effect", _CONSTANT)
         return nan
-    return mde_factor(participants) * error / sqrt(participants)
+    return _finite(mde_factor(participants) * error / sqrt(participants))
 
 
 def participants_needed(
@@ -171,7 +171,7 @@ def effect_after_pilot(participants: int, *, mde: float, pilot_participants: int
     if check_whole(participants, "participants", 0, MOST_UNITS) < MDE_MIN_CLUSTERS:
         warn_undefined("effect_after_pilot", _FEW)
         return nan
-    return mde_factor(participants) * error * sqrt(pilot_participants / participants)
+    return _finite(mde_factor(participants) * error * sqrt(pilot_participants / participants))
 
 
 def participants_after_pilot(
@@ -259,3 +259,11 @@ def _error_of_pilot(mde: object, pilot_participants: int) -> float:
     if effect <= 0:
         raise MetricInputError(f"mde {mde} is not above 0; give the minimum detectable effect of the pilot")
     return effect / mde_factor(check_whole(pilot_participants, "pilot_participants", MDE_MIN_CLUSTERS, MOST_UNITS))
+
+
+def _finite(effect: float) -> float:
+    if effect == inf:
+        raise MetricInputError(
+            "the smallest difference is larger than any float; are sd and mde of the scale of the scores?"
+        )
+    return effect

@@ -8,7 +8,13 @@ import pytest
 
 from attune_metrics import MetricInputError, UndefinedMetricWarning
 from attune_metrics.metric import Metric
-from attune_metrics.stats.planning import check_looks, participants_needed, planned_effect
+from attune_metrics.stats.planning import (
+    check_looks,
+    effect_after_pilot,
+    participants_after_pilot,
+    participants_needed,
+    planned_effect,
+)
 from attune_metrics.stats.power import mde_factor, minimum_detectable_effect
 
 USUAL: dict[str, Any] = {"sd": 20, "correlation": 0.5, "icc": 0.3, "units_per_participant": 4}
@@ -39,9 +45,31 @@ def test_a_pilot_with_what_is_assumed_says_the_same() -> None:
     assert planned_effect(50, sd=1, correlation=0.5, icc=0) == pytest.approx(pilot, abs=1e-12)
 
 
+def test_after_a_pilot() -> None:
+    # Of a table of Student's t, 2.201 + 0.876 with 12 participants and 2.020 + 0.851 with 42: half of an effect of 10
+    # needs 12 x 4 x (2.871 / 3.077)^2 = 41.8.
+    pilot = {"mde": 10.0, "pilot_participants": 12}
+    assert participants_after_pilot(5, **pilot) == 42
+    assert effect_after_pilot(12, **pilot) == 10
+    four_times = effect_after_pilot(48, **pilot)
+    assert four_times == pytest.approx(5 * mde_factor(48) / mde_factor(12), abs=1e-12)
+    for participants in (7, 8, 12, 13, 100, 10_000):
+        assert participants_after_pilot(effect_after_pilot(participants, **pilot), **pilot) == participants
+    assert participants_after_pilot(1e6, **pilot) == 7
+
+
+def test_a_pilot_is_as_good_as_its_assumptions() -> None:
+    pilot = {"mde": planned_effect(20, **USUAL), "pilot_participants": 20}
+    assert effect_after_pilot(50, **pilot) == pytest.approx(planned_effect(50, **USUAL), rel=1e-12)
+    assert participants_after_pilot(3, **pilot, units_per_participant=4) == participants_needed(3, **USUAL)
+
+
 def test_undefined() -> None:
     with pytest.warns(UndefinedMetricWarning, match="fewer than 7 participants") as caught:
         assert isnan(planned_effect(6, **USUAL))
+    assert caught[0].filename == __file__
+    with pytest.warns(UndefinedMetricWarning, match="fewer than 7 participants") as caught:
+        assert isnan(effect_after_pilot(6, mde=1, pilot_participants=7))
     assert caught[0].filename == __file__
     with pytest.warns(UndefinedMetricWarning, match="the difference does not vary"):
         assert isnan(planned_effect(9, **USUAL | {"correlation": 1}))
@@ -67,7 +95,29 @@ def test_ranges(option: str, value: Any, message: str) -> None:
             plan(30, **USUAL | {option: value})
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("mde", 0, "mde 0 is not above 0"),
+        ("mde", nan, "mde nan is not a finite number"),
+        ("pilot_participants", 6, "pilot_participants 6 is not a whole number from 7"),
+    ],
+)
+def test_ranges_of_a_pilot(option: str, value: Any, message: str) -> None:
+    for plan in (effect_after_pilot, participants_after_pilot):
+        with pytest.raises(MetricInputError, match=message):
+            plan(30, **{"mde": 10, "pilot_participants": 12} | {option: value})
+
+
 def test_more_refusals() -> None:
+    with pytest.raises(MetricInputError, match="of hundreds of digits is not a whole number"):
+        planned_effect(10**400, **USUAL)
+    with pytest.raises(MetricInputError, match="larger than any float; are sd and mde of the scale of the scores"):
+        planned_effect(8, **USUAL | {"sd": 1e308, "correlation": -1, "icc": 1})
+    with pytest.raises(MetricInputError, match="larger than any float"):
+        effect_after_pilot(7, mde=1e308, pilot_participants=10**9)
+    with pytest.raises(MetricInputError, match=r"units_per_participant 0\.5 is outside 1-inf"):
+        participants_after_pilot(1, mde=10, pilot_participants=12, units_per_participant=0.5)
     with pytest.raises(MetricInputError, match="difference 0 is not above 0"):
         participants_needed(0, **USUAL)
     with pytest.raises(MetricInputError, match=r"more than 2\^53 units"):
