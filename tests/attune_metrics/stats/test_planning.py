@@ -18,6 +18,7 @@ from attune_metrics.stats.planning import (
 from attune_metrics.stats.power import mde_factor, minimum_detectable_effect
 
 USUAL: dict[str, Any] = {"sd": 20, "correlation": 0.5, "icc": 0.3, "units_per_participant": 4}
+PILOT: dict[str, Any] = {"mde": 10, "pilot_participants": 12}
 
 
 def test_by_hand() -> None:
@@ -48,18 +49,17 @@ def test_a_pilot_with_what_is_assumed_says_the_same() -> None:
 def test_after_a_pilot() -> None:
     # Of a table of Student's t, 2.201 + 0.876 with 12 participants and 2.020 + 0.851 with 42: half of an effect of 10
     # needs 12 x 4 x (2.871 / 3.077)^2 = 41.8.
-    pilot = {"mde": 10.0, "pilot_participants": 12}
-    assert participants_after_pilot(5, **pilot) == 42
-    assert effect_after_pilot(12, **pilot) == 10
-    four_times = effect_after_pilot(48, **pilot)
+    assert participants_after_pilot(5, **PILOT) == 42
+    assert effect_after_pilot(12, **PILOT) == 10
+    four_times = effect_after_pilot(48, **PILOT)
     assert four_times == pytest.approx(5 * mde_factor(48) / mde_factor(12), abs=1e-12)
     for participants in (7, 8, 12, 13, 100, 10_000):
-        assert participants_after_pilot(effect_after_pilot(participants, **pilot), **pilot) == participants
-    assert participants_after_pilot(1e6, **pilot) == 7
+        assert participants_after_pilot(effect_after_pilot(participants, **PILOT), **PILOT) == participants
+    assert participants_after_pilot(1e6, **PILOT) == 7
 
 
 def test_a_pilot_is_as_good_as_its_assumptions() -> None:
-    pilot = {"mde": planned_effect(20, **USUAL), "pilot_participants": 20}
+    pilot: dict[str, Any] = {"mde": planned_effect(20, **USUAL), "pilot_participants": 20}
     assert effect_after_pilot(50, **pilot) == pytest.approx(planned_effect(50, **USUAL), rel=1e-12)
     assert participants_after_pilot(3, **pilot, units_per_participant=4) == participants_needed(3, **USUAL)
 
@@ -106,7 +106,7 @@ def test_ranges(option: str, value: Any, message: str) -> None:
 def test_ranges_of_a_pilot(option: str, value: Any, message: str) -> None:
     for plan in (effect_after_pilot, participants_after_pilot):
         with pytest.raises(MetricInputError, match=message):
-            plan(30, **{"mde": 10, "pilot_participants": 12} | {option: value})
+            plan(30, **PILOT | {option: value})
 
 
 def test_more_refusals() -> None:
