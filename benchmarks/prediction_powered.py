@@ -143,16 +143,16 @@ def simulate(design: Design) -> str:
         for seed in range(SIMULATIONS // BATCH):
             truth, batch = _batch(design, seed)
             found += [(truth, one) for one in batch]
-    given = [(truth, one) for truth, one in found if one.reason is None]
+    given = [(truth, one) for truth, one in found if one.corrected.reason is None]
     judge, people, own = (
         np.mean([low <= truth <= high for low, high, truth in ends])
         for ends in (
             [(one.judge.low, one.judge.high, truth) for truth, one in given],
             [(one.people.low, one.people.high, truth) for truth, one in given],
-            [(one.low, one.high, truth) for truth, one in given],
+            [(one.corrected.low, one.corrected.high, truth) for truth, one in given],
         )
     )
-    width = np.mean([one.high - one.low for _, one in given]) / np.mean(
+    width = np.mean([one.corrected.high - one.corrected.low for _, one in given]) / np.mean(
         [one.people.high - one.people.low for _, one in given]
     )
     unlike = np.mean([any("unlike" in caution for caution in one.cautions) for _, one in given])

@@ -203,8 +203,8 @@ class Benchmark:
         By name, its own `attune_bench.analyses.Analysis`.
     sections : Reference, optional
         ``sections(page, *, data, results) -> list of Section``: its own parts of a page of HTML, of which `page`, an
-        `attune_bench.report.sections.PageScores`, has the scores and options; `data` and `results` are None where not
-        given. A Section without parts says why it is left out.
+        `attune_bench.report.section_parts.PageScores`, has the scores and options; `data` and `results` are None where
+        not given. A Section without parts says why it is left out.
     commands : tuple of Command
         Commands that it has alone.
     limits : tuple of str

@@ -14,7 +14,8 @@ from attune_bench.fingerprint import fingerprint
 from attune_bench.report.columns import Part, Section, Table, text_column
 from attune_bench.report.page import element, page
 from attune_bench.report.provenance import provenance_line, settings_table
-from attune_bench.report.sections import PageScores, general_sections
+from attune_bench.report.section_parts import PageScores
+from attune_bench.report.sections import general_sections
 from attune_bench.report.subgroups import lacking_units
 from attune_bench.report.suppression import few_groups, hides
 from attune_bench.report.words import INTERVALS, drawn, has_clusters, weight_words

@@ -1,184 +1,36 @@
-"""The sections of a page that any scores have: a function each, which gives a section, or one that says why it is not.
+"""The sections of a page that any scores have: each function gives a section, or one that says why it is left out."""
 
-What is asked of a page goes through all of them as one `PageScores`.
-"""
-
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 
 import polars as pl
 
-from attune_bench.analyses import Analysis
 from attune_bench.report import figures
 from attune_bench.report.analysis import analysis_note, analysis_tables, only_reason
 from attune_bench.report.columns import Figure, Part, Section, Table, with_note
 from attune_bench.report.outcomes import calls_table, failure_tables
 from attune_bench.report.provenance import chance_notes, settings_notes
+from attune_bench.report.section_parts import PageScores, comparison_parts, drawn_section, figures_of
 from attune_bench.report.subgroups import subgroup_section
-from attune_bench.report.suppression import conceal, hides
-from attune_bench.report.tables import (
-    board,
-    comparison_note,
-    comparison_tables,
-    group_name,
-    label,
-    rank_tables,
-    sorted_groups,
-)
+from attune_bench.report.suppression import hides
+from attune_bench.report.tables import board, group_name, label, rank_tables, sorted_groups
 from attune_bench.report.words import RANDOM_ANSWERS, counts_units, drawn, in_words, interval_words
-from attune_bench.score_table import ScoreTable
 from attune_bench.stats.chance import chance_of_units
-from attune_bench.stats.comparison import compare_all
-from attune_bench.stats.intervals import too_few
-from attune_bench.stats.options import AnalysisOptions, SamplingKeywords
 from attune_bench.stats.ranking import rank
-from attune_bench.stats.summary import summary
 from attune_metrics.metric import Metric
 from attune_metrics.stats.statistics import PER_UNIT, STATISTICS
 
-if TYPE_CHECKING:
-    from attune_bench.report.drawing import Chart
-
-__all__ = ["PageScores", "comparison_parts", "drawn_section", "figures_of", "general_sections"]
+__all__ = ["general_sections"]
 
 _MIN_PROFILED = 3
 _MIN_POINTS = 10
-
-
-@dataclass(frozen=True, kw_only=True)
-class PageScores:
-    """What a page is about.
-
-    Attributes
-    ----------
-    table : ScoreTable
-        The scores.
-    analyses : mapping of str to Analysis
-        Those of any scores, a benchmark's own in their place where it has some.
-    small_cells : bool
-        Whether to show what rests on few people.
-    options : SamplingKeywords
-        How intervals are made.
-    margin : float, optional
-        The smallest difference of interest of the main metric, where models are also tested for being the same.
-    """
-
-    table: ScoreTable
-    analyses: Mapping[str, Analysis]
-    small_cells: bool
-    options: SamplingKeywords
-    margin: float | None = None
-
-    @cached_property
-    def chosen(self) -> AnalysisOptions:
-        """The options, checked."""
-        return AnalysisOptions(**self.options)
-
-    @cached_property
-    def summary(self) -> pl.DataFrame:
-        """The metrics of the board and of profiles, without what must not be shown."""
-        metrics = list(dict.fromkeys([*self.table.headline, *figures.profiled(self.table)]))
-        return self.conceal(summary(self.table, **self.options, metrics=metrics))
-
-    def conceal(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Return a frame without what must not be shown."""
-        return conceal(self.table, frame, small_cells=self.small_cells)
-
-    def analysis(self, name: str, metrics: Sequence[str]) -> pl.DataFrame:
-        """Return what an analysis gives of some metrics, without what must not be shown."""
-        return self.conceal(self.analyses[name].function(self.table, **self.options, metrics=list(metrics)))
-
-    def metrics_of(self, name: str, default: Sequence[str]) -> list[str]:
-        """Return the metrics that an analysis is about: its own, as far as the scores have them, else the default."""
-        own = [metric for metric in self.analyses[name].metrics or default if metric in self.table.metrics]
-        made_of_units = [metric for metric in own if self.table.metrics[metric].statistic in STATISTICS]
-        return [metric for metric in made_of_units if not self.chosen.lacks_weight(self.table, metric)]
 
 
 def general_sections(page: PageScores) -> list[Section]:
     """Return the sections that any scores have, in their order."""
     found = (section(page) for section in _SECTIONS)
     return [section for section in found if section is not None]
-
-
-# What sections are made with; a benchmark's own use it too.
-
-
-def figures_of(
-    table: ScoreTable, frame: pl.DataFrame, value: str, caption: str, draw: "Callable[[pl.DataFrame], Chart]"
-) -> list[Figure]:
-    """Return a figure of each condition that has something to draw: `draw` is given its rows with a value."""
-    found = []
-    for condition in table.conditions:
-        rows = frame.filter(pl.col("condition").eq_missing(pl.lit(condition))).drop_nulls(value)
-        if not rows.is_empty():
-            found.append(Figure(draw(rows), f"{caption}{_under(table, condition)}"))
-    return found
-
-
-def _under(table: ScoreTable, condition: str | None) -> str:
-    if condition is None or len(table.conditions) == 1:
-        return ""
-    name = table.provenance.condition
-    return f" {name[:1].upper()}{name[1:]} {condition}."
-
-
-def drawn_section(
-    page: PageScores,
-    title: str,
-    frame: pl.DataFrame,
-    value: str,
-    caption: str,
-    draw: "Callable[[pl.DataFrame], Chart]",
-    *,
-    rows_need: str = "scores of at least one model",
-    others: Sequence[Part] = (),
-) -> Section:
-    """Return a section of figures, and what goes below them; or why none can be drawn.
-
-    Parameters
-    ----------
-    page : PageScores
-        What the page is about.
-    title : str
-        Heading.
-    frame : polars.DataFrame
-        What an analysis gives, with the column ``condition``.
-    value : str
-        The column that is drawn.
-    caption : str
-        Of each figure; the condition is added where there are several.
-    draw : callable
-        From the rows of one condition that have a value to a chart.
-    rows_need : str
-        What the scores must have for the frame to have a row.
-    others : sequence
-        Further parts.
-    """
-    shown = page.conceal(frame)
-    charts = figures_of(page.table, shown, value, caption, draw)
-    if charts:
-        return Section(title, [*charts, *others])
-    if frame.is_empty():
-        return Section(title, left_out=f"needs {in_words(page.table, rows_need)}")
-    few = hides(page.table, small_cells=page.small_cells) and not frame[value].is_null().all()
-    why = too_few(page.table) if few else only_reason(frame, value)
-    return Section(title, left_out=why or "no value is defined")
-
-
-def comparison_parts(page: PageScores, metric: str) -> list[Part]:
-    """Return the tables of the comparisons of every two models of a metric; none where no two can be compared."""
-    margin = page.margin if metric == page.table.primary else None
-    frame = page.conceal(compare_all(page.table, **page.options, metrics=[metric], margin=margin))
-    if frame.is_empty():
-        return []
-    note = comparison_note(page.table, page.chosen, margin=margin is not None)
-    return [*with_note(comparison_tables(page.table, frame), note)]
-
-
-# Sections.
 
 
 def _scores(page: PageScores) -> Section:

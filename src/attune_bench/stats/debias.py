@@ -25,8 +25,7 @@ from attune_metrics.errors import MetricInputError, UndefinedMetricWarning, Unre
 from attune_metrics.stats.arrays import Floats
 from attune_metrics.stats.label_planning import labels_needed
 from attune_metrics.stats.power import clustered_standard_error
-from attune_metrics.stats.prediction_powered import PredictionPowered, prediction_powered
-from attune_metrics.stats.resampling import Interval
+from attune_metrics.stats.prediction_powered import prediction_powered
 
 __all__ = ["PLAN_SCHEMA", "debias", "debias_pairs", "plan_labels"]
 
@@ -210,22 +209,15 @@ class _Frame:
             (null(one.estimate), *interval_ends(one, number, self.table)[:2])
             for one, number in ((found.judge, clusters), (found.people, labelled))
         )
-        low, high, reason = self._ends(found, labelled)
+        corrected = found.corrected
+        low, high, reason = None, None, corrected.reason
+        if not isnan(corrected.estimate):
+            low, high, reason = interval_ends(corrected, labelled, self.table)
         return (
-            self.metric, *judge, *people, null(found.estimate), low, high, null(found.slope), null(found.correlation),
-            found.n, found.labels, clusters, labelled, None if low is None else null(found.worth), reason,
-            "; ".join(notes) or None,
+            self.metric, *judge, *people, null(corrected.estimate), low, high, null(found.slope),
+            null(found.correlation), found.judge.n, corrected.n, clusters, labelled,
+            None if low is None else null(found.worth), reason, "; ".join(notes) or None,
         )  # fmt: skip
-
-    def _ends(self, found: PredictionPowered, labelled: int) -> tuple[float | None, float | None, str | None]:
-        """Return the ends of the corrected interval, or why there are none."""
-        if isnan(found.estimate):
-            return None, None, found.reason
-        interval = Interval(
-            found.estimate, found.low, found.high, found.level, self.options.interval, found.labels,
-            found.label_clusters, found.reason,
-        )  # fmt: skip
-        return interval_ends(interval, labelled, self.table)
 
 
 class _Pilot(NamedTuple):

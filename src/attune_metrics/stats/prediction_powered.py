@@ -33,7 +33,7 @@ References
 """
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, isnan, nan
 
 import numpy as np
@@ -42,6 +42,7 @@ from numpy.typing import ArrayLike, NDArray
 from attune_metrics.checks import check_number
 from attune_metrics.errors import MetricInputError, UnreliableIntervalWarning
 from attune_metrics.stats.arrays import Floats
+from attune_metrics.stats.regression_estimator import association, regression_estimate, regression_terms, unlikeness
 from attune_metrics.stats.resampling import (
     Interval,
     Method,
@@ -52,7 +53,7 @@ from attune_metrics.stats.resampling import (
     distribution_of_sums,
     intervals_of,
 )
-from attune_metrics.stats.sums import ROUNDING, Statistic, as_terms, cluster_sums, evaluate, exact_sums, paired_terms
+from attune_metrics.stats.sums import as_terms, cluster_sums, evaluate, exact_sums, paired_terms
 
 __all__ = [
     "MIN_CORRELATION",
@@ -80,11 +81,9 @@ class PredictionPowered:
 
     Attributes
     ----------
-    estimate, low, high : float
-        The corrected mean with its interval, in the unit of the ratings; nan where they cannot be computed. An estimate
-        is never the judge's or the people's mean in disguise: where there is no correction it is nan.
-    level : float
-        Confidence level of all intervals, such as 0.95.
+    corrected : Interval
+        The corrected mean in the unit of the ratings, over the units with a score and a rating, which are counted. The
+        estimate is never the judge's or the people's mean in disguise: where there is no correction it is nan.
     judge : Interval
         The mean of the judge's scores, of all units, uncorrected.
     people : Interval
@@ -93,34 +92,20 @@ class PredictionPowered:
         b, by how much a rating rises with a point of the judge; nan where undefined.
     correlation : float
         Pearson's, of score and rating among the rated units, -1 to 1; nan where either is constant.
-    n, labels : int
-        Units with a judge's score, and those among them with a rating.
-    clusters, label_clusters : int
-        Clusters with a judge's score, and those with a rating.
     worth : float
         How many ratings without a judge would give as narrow an interval: the variance of people's mean over that of
-        the corrected one, both over resamples, times `labels`. Higher is better, `labels` where the judge adds nothing;
-        nan without intervals.
-    reason : str or None
-        Why the estimate or its ends are nan.
+        the corrected one, both over resamples, times the number of ratings. Higher is better, that number where the
+        judge adds nothing; nan without intervals.
     cautions : tuple of str
         Why the interval may not be worth its name, as the warning says.
     """
 
-    estimate: float
-    low: float
-    high: float
-    level: float
+    corrected: Interval
     judge: Interval
     people: Interval
     slope: float
     correlation: float
-    n: int
-    labels: int
-    clusters: int
-    label_clusters: int
     worth: float
-    reason: str | None = None
     cautions: tuple[str, ...] = ()
 
 
@@ -151,8 +136,8 @@ def prediction_powered(
     Returns
     -------
     list of PredictionPowered
-        One for each series. The estimate is nan, and ``reason`` says why, with fewer than two ratings, and, unless
-        `slope` is given, where the judge's scores of the rated units are equal, so that b is undefined.
+        One for each series. The corrected estimate is nan, and its ``reason`` says why, with fewer than two ratings,
+        and, unless `slope` is given, where the judge's scores of the rated units are equal, so that b is undefined.
 
     Warns
     -----
@@ -183,7 +168,7 @@ def prediction_powered(
     ...     [found] = prediction_powered(
     ...         [2, 4, 6, 3, 5, 7], [1, 3, 5, nan, nan, nan], draw_resamples(range(6)), slope=1
     ...     )
-    >>> found.judge.estimate, found.people.estimate, found.estimate, found.labels
+    >>> found.judge.estimate, found.people.estimate, found.corrected.estimate, found.corrected.n
     (4.5, 3.0, 3.5, 3)
     """
     check_method(method, level)
@@ -191,48 +176,40 @@ def prediction_powered(
     scores, ratings = _series(judged, rated, resamples)
     ratings = np.where(np.isnan(scores), np.nan, ratings)
     labelled = ~np.isnan(ratings)
-    terms, floor, spread, constant = _terms(scores, ratings, labelled)
-    statistic = _corrected(None if fixed is None else fixed * spread)
+    terms, floor, spread, constant = regression_terms(scores, ratings, labelled)
+    statistic = regression_estimate(None if fixed is None else fixed * spread)
     sums, total = cluster_sums(terms, resamples.clusters), exact_sums(terms)
     rated_units = sums[..., 0]
     reasons = _refusals(labelled.sum(axis=1), constant & (fixed is None))
     estimates = evaluate(statistic, total[..., :-1], total[..., -1]) + floor
     estimates[[reason is not None for reason in reasons]] = np.nan
-    corrected = distribution_of_sums(sums, resamples, statistic) + floor[:, np.newaxis]
+    drawn = distribution_of_sums(sums, resamples, statistic) + floor[:, np.newaxis]
     left_out = None
     if method == "bca":
         left = sums.sum(axis=0) - sums
         left_out = evaluate(statistic, left[..., :-1], left[..., -1]) + floor
-    intervals = intervals_of(estimates, rated_units, corrected, left_out, method, level)
+    intervals = intervals_of(estimates, rated_units, drawn, left_out, method, level)
     judge = bootstrap(scores, resamples, method=method, level=level)
     alone = bootstrap_distribution(ratings, resamples)
     people = bootstrap(ratings, resamples, method=method, level=level, distribution=alone)
-    slopes, correlations = _association(total, ratings - floor[:, np.newaxis])
+    slopes, correlations = association(total, ratings - floor[:, np.newaxis])
     slopes = slopes / spread if fixed is None else np.full(len(terms), fixed)
     unlike = _unlike(sums, total, rated_units, resamples)
     found = []
     for place, interval in enumerate(intervals):
-        refused, correlation, labels = reasons[place], float(correlations[place]), int(labelled[place].sum())
-        cautions = () if refused else _cautions(labels, correlation, differs=unlike[place])
+        refused, correlation = reasons[place], float(correlations[place])
+        cautions = () if refused else _cautions(interval.n, correlation, differs=unlike[place])
         worth = nan
         if interval.reason is None and people[place].reason is None:
-            worth = labels * float(np.nanvar(alone[place]) / np.nanvar(corrected[place]))
+            worth = interval.n * float(np.nanvar(alone[place]) / np.nanvar(drawn[place]))
         found.append(
             PredictionPowered(
-                estimate=interval.estimate,
-                low=interval.low,
-                high=interval.high,
-                level=level,
+                corrected=replace(interval, reason=refused or interval.reason),
                 judge=judge[place],
                 people=people[place],
                 slope=nan if refused else float(slopes[place]),
                 correlation=correlation,
-                n=judge[place].n,
-                labels=labels,
-                clusters=judge[place].clusters,
-                label_clusters=interval.clusters,
                 worth=worth,
-                reason=refused or interval.reason,
                 cautions=cautions,
             )
         )
@@ -291,7 +268,7 @@ def prediction_powered_difference(
     ...     [found] = prediction_powered_difference(
     ...         [5, 6, 7, 6], [3, 5, 5, 3], [4, 5, 6, nan], [3, 5, 5, nan], draw_resamples(range(4))
     ...     )
-    >>> found.judge.estimate, round(found.people.estimate, 2), round(found.estimate, 2)
+    >>> found.judge.estimate, round(found.people.estimate, 2), round(found.corrected.estimate, 2)
     (2.0, 0.67, 1.0)
     """
     units = len(resamples.clusters)
@@ -321,71 +298,10 @@ def _only_term(terms: Floats) -> Floats:
     return terms[:, 0]
 
 
-def _terms(
-    scores: Floats, ratings: Floats, labelled: NDArray[np.bool_]
-) -> tuple[Floats, Floats, Floats, NDArray[np.bool_]]:
-    """Return L, Lh, Lj, Lhj, Lj^2 and j (series, terms, units), what h lost, what j was divided by, and constant j.
-
-    h begins at its least value; j is 0 at its least and 1 at its greatest value among the rated units, so that squares
-    lose no digits and equal scores are exactly equal.
-    """
-    rated_scores = np.where(labelled, scores, np.nan)
-    least, most = (_of_known(extreme, rated_scores) for extreme in (np.fmin, np.fmax))
-    floor = _of_known(np.fmin, ratings)
-    constant = most - least <= ROUNDING * np.maximum(np.abs(least), np.abs(most))
-    spread = np.where(constant, 1.0, most - least)
-    j = (scores - least[:, np.newaxis]) / spread[:, np.newaxis]
-    h = np.where(labelled, ratings - floor[:, np.newaxis], 0.0)
-    rated = np.where(labelled, j, 0.0)
-    terms = np.stack([labelled.astype(np.float64), h, rated, h * rated, rated * rated, j], axis=1)
-    return terms, floor, spread, constant
-
-
-def _of_known(extreme: np.ufunc, values: Floats) -> Floats:
-    """Return the least or greatest known value of each series, 0 without one."""
-    found: Floats = extreme.reduce(values, axis=1, initial=np.nan)
-    return np.where(np.isnan(found), 0.0, found)
-
-
-def _moments(sums: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-    """Return L, the mean of h and of j, their covariance and the variance of j among the rated, with 1/L each."""
-    labels = sums[..., 0]
-    h, j, product, square = (sums[..., term] / labels for term in range(1, 5))
-    return labels, h, j, product - h * j, square - j * j
-
-
-def _association(total: Floats, ratings: Floats) -> tuple[Floats, Floats]:
-    """Return b, of scaled j, and Pearson's correlation of each series, nan where undefined."""
-    with np.errstate(all="ignore"):
-        labels, h, _, covariance, variance = _moments(total)
-        variance = np.where(variance > ROUNDING, variance, np.nan)
-        of_ratings = exact_sums(((ratings - h[:, np.newaxis]) ** 2)[:, np.newaxis])[:, 0] / labels
-        correlation = np.clip(covariance / np.sqrt(variance * of_ratings), -1, 1)
-        flat = np.nan_to_num(np.fmax.reduce(ratings, axis=1)) <= ROUNDING
-        return covariance / variance, np.where(flat, np.nan, correlation)
-
-
-def _corrected(fixed: Floats | None) -> Statistic:
-    """Return the corrected mean as a statistic; with a fixed b of each series, in the unit of scaled j, if given."""
-
-    def statistic(sums: Floats, n: Floats) -> Floats:
-        _, h, j, covariance, variance = _moments(sums)
-        # j is between 0 and 1 among the rated: a smaller variance is rounding.
-        slope = np.where(variance > ROUNDING, covariance / variance, np.nan) if fixed is None else fixed
-        return np.asarray(h + slope * (sums[..., 5] / n - j))
-
-    return statistic
-
-
-def _unlikeness(sums: Floats, n: Floats) -> Floats:
-    """Mean of j over the rated minus that over the others, as a statistic."""
-    return np.asarray(sums[..., 2] / sums[..., 0] - (sums[..., 5] - sums[..., 2]) / (n - sums[..., 0]))
-
-
 def _unlike(sums: Floats, total: Floats, rated_units: Floats, resamples: Resamples) -> list[bool]:
-    """Tell of each series whether the interval of `_unlikeness` excludes 0."""
-    estimates = evaluate(_unlikeness, total[..., :-1], total[..., -1])
-    drawn = distribution_of_sums(sums, resamples, _unlikeness)
+    """Tell of each series whether the interval of `unlikeness` excludes 0."""
+    estimates = evaluate(unlikeness, total[..., :-1], total[..., -1])
+    drawn = distribution_of_sums(sums, resamples, unlikeness)
     intervals = intervals_of(estimates, rated_units, drawn, None, "percentile-expanded", UNLIKE_LEVEL)
     return [one.low > 0 or one.high < 0 for one in intervals]
 

@@ -18,7 +18,7 @@ from attune_bench.benchmarks.sage.scoring import score as score_sage
 from attune_bench.report import html, page
 from attune_bench.report.columns import Section, Table, text_column
 from attune_bench.report.render import Document, render
-from attune_bench.report.sections import PageScores
+from attune_bench.report.section_parts import PageScores
 from attune_bench.score_table import ScoreTable
 from attune_data import load, load_runs
 from attune_data.references import resolve

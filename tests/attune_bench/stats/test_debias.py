@@ -59,7 +59,8 @@ def test_the_table_is_that_of_the_function(clusters: int) -> None:
     drawn = draw_resamples(of_a["cluster"], n_resamples=200)
     [direct] = prediction_powered(of_a["value"].to_numpy(), ratings.to_numpy(), drawn)
     row = found.row(0, named=True)
-    assert (row["corrected"], row["low"], row["high"]) == pytest.approx((direct.estimate, direct.low, direct.high))
+    ends: Any = direct.corrected.estimate, direct.corrected.low, direct.corrected.high
+    assert (row["corrected"], row["low"], row["high"]) == pytest.approx(ends)
     assert (row["people"], row["people_low"]) == pytest.approx((direct.people.estimate, direct.people.low))
     assert (row["slope"], row["correlation"], row["worth"]) == pytest.approx(
         (direct.slope, direct.correlation, direct.worth)
@@ -83,8 +84,8 @@ def test_the_pairs_are_those_of_the_function() -> None:
     drawn = draw_resamples(UNITS, n_resamples=200)
     [direct] = prediction_powered_difference(judge[0], judge[1], people[0], people[1], drawn)
     assert (row["model_a"], row["model_b"], row["labels"]) == ("a", "b", 36)
-    assert (row["judge"], row["corrected"]) == pytest.approx((direct.judge.estimate, direct.estimate))
-    assert (row["low"], row["high"]) == pytest.approx((direct.low, direct.high))
+    assert (row["judge"], row["corrected"]) == pytest.approx((direct.judge.estimate, direct.corrected.estimate))
+    assert (row["low"], row["high"]) == pytest.approx((direct.corrected.low, direct.corrected.high))
     assert scores.debias_pairs(labels, resamples=200)["corrected"].to_list() == [row["corrected"]]
 
 

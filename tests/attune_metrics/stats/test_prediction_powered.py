@@ -38,6 +38,10 @@ def corrected(judged: Any, rated: Any, clusters: Any = None, resamples: int = 20
     return found
 
 
+def ends(found: PredictionPowered) -> tuple[float, float, float]:
+    return found.corrected.estimate, found.corrected.low, found.corrected.high
+
+
 def rated_at(places: list[int], ratings: list[float], units: int) -> list[float]:
     rated = np.full(units, nan)
     rated[places] = ratings
@@ -51,39 +55,40 @@ def test_by_hand() -> None:
     # Rated: j 1, 2, 3 and h 1, 3, 2: means 2 and 2, covariance (1 + 0) / 3, variance 2 / 3, b = 1 / 2. Mean of all j is
     # 20 / 5 = 4, so that the estimate is 2 + (4 - 2) / 2. The variance of h is 2 / 3 too: the correlation is 1 / 2.
     found = corrected([1, 2, 3, 6, 8], [1, 3, 2, nan, nan])
-    assert found.estimate == pytest.approx(3, abs=1e-12)
+    assert found.corrected.estimate == pytest.approx(3, abs=1e-12)
     assert (found.slope, found.correlation) == pytest.approx((0.5, 0.5), abs=1e-12)
     assert (found.judge.estimate, found.people.estimate) == (4, 2)
-    assert (found.n, found.labels, found.clusters, found.label_clusters) == (5, 3, 5, 3)
+    assert (found.judge.n, found.corrected.n, found.judge.clusters, found.corrected.clusters) == (5, 3, 5, 3)
 
 
 def test_ppi_python() -> None:
     # ppi-python 0.2.3: ppi_mean_pointestimate(h, j of the rated, j of all, lam=1), then with lam the slope of the
     # data; lam=28 / 40 with the other 28 scores gives the first value again.
-    assert corrected(*GENERATED, slope=1).estimate == pytest.approx(3.9015, abs=1e-9)
+    assert corrected(*GENERATED, slope=1).corrected.estimate == pytest.approx(3.9015, abs=1e-9)
     tuned = corrected(*GENERATED)
     assert tuned.slope == pytest.approx(1.0202984120664096, abs=1e-9)
-    assert tuned.estimate == pytest.approx(3.895711569492396, abs=1e-9)
-    assert corrected(*GENERATED, slope=tuned.slope).estimate == pytest.approx(tuned.estimate, abs=1e-12)
+    assert tuned.corrected.estimate == pytest.approx(3.895711569492396, abs=1e-9)
+    assert corrected(*GENERATED, slope=tuned.slope).corrected.estimate == pytest.approx(
+        tuned.corrected.estimate, abs=1e-12
+    )
 
 
 def test_slope_0_is_what_people_say_alone() -> None:
     found = corrected(*GENERATED, slope=0)
-    assert found.estimate == pytest.approx(found.people.estimate, abs=1e-12)
-    assert (found.low, found.high) == pytest.approx((found.people.low, found.people.high), abs=1e-12)
+    assert ends(found) == pytest.approx((found.people.estimate, found.people.low, found.people.high), abs=1e-12)
     assert found.worth == pytest.approx(12)
 
 
 def test_an_uncorrelated_judge_corrects_nothing() -> None:
     found = corrected([1, 1, 3, 3, 9, 9], [2, 4, 2, 4, nan, nan])
-    assert (found.slope, found.correlation, found.estimate) == (0, 0, 3)
+    assert (found.slope, found.correlation, found.corrected.estimate) == (0, 0, 3)
 
 
 def test_constant_ratings() -> None:
     found = corrected([*range(1, 9), 30], [0.3] * 8 + [nan])
-    assert (found.slope, found.estimate) == (0, 0.3)
+    assert (found.slope, found.corrected.estimate) == (0, 0.3)
     assert isnan(found.correlation)
-    assert found.reason == "no variation among clusters"
+    assert found.corrected.reason == "no variation among clusters"
     assert "the ratings do not vary" in found.cautions[1]
 
 
@@ -92,7 +97,7 @@ def test_all_rated_is_the_mean_of_the_ratings(method: Any) -> None:
     rated = np.random.default_rng(1).normal(size=40)
     found = corrected(JUDGED, rated, method=method)
     [mean] = bootstrap(rated, draw_resamples(range(40), n_resamples=200), method=method)
-    assert (found.estimate, found.low, found.high) == pytest.approx((mean.estimate, mean.low, mean.high), abs=1e-12)
+    assert ends(found) == pytest.approx((mean.estimate, mean.low, mean.high), abs=1e-12)
     assert found.worth == pytest.approx(40)
     assert found.people == mean
 
@@ -111,8 +116,7 @@ def test_scale_and_shift(shift: float, factor: float, of_judge: float) -> None:
     first = corrected(*GENERATED, resamples=50)
     judged, rated = (np.array(one) for one in GENERATED)
     moved = corrected(factor * judged + of_judge, 2 * rated + shift, resamples=50)
-    assert moved.estimate == pytest.approx(2 * first.estimate + shift, abs=1e-9)
-    assert (moved.low, moved.high) == pytest.approx((2 * first.low + shift, 2 * first.high + shift), abs=1e-9)
+    assert np.array(ends(moved)) == pytest.approx(2 * np.array(ends(first)) + shift, abs=1e-9)
     assert moved.slope == pytest.approx(2 * first.slope / factor, rel=1e-9)
     assert (moved.correlation, moved.worth) == pytest.approx((first.correlation, first.worth), rel=1e-9)
 
@@ -122,10 +126,10 @@ def test_clusters_are_drawn_whole() -> None:
     single = corrected(*GENERATED)
     judged, rated = (np.repeat(one, 2) for one in GENERATED)
     paired = corrected(judged, rated, [place // 2 for place in range(80)])
-    assert (paired.low, paired.high, paired.estimate) == pytest.approx((single.low, single.high, single.estimate))
-    assert (paired.clusters, paired.label_clusters, paired.labels) == (40, 12, 24)
+    assert ends(paired) == pytest.approx(ends(single))
+    assert (paired.judge.clusters, paired.corrected.clusters, paired.corrected.n) == (40, 12, 24)
     apart = corrected(judged, rated)
-    assert apart.high - apart.low < 0.85 * (paired.high - paired.low)
+    assert apart.corrected.high - apart.corrected.low < 0.85 * (paired.corrected.high - paired.corrected.low)
 
 
 def test_a_rating_without_a_score_counts_for_nothing() -> None:
@@ -133,7 +137,7 @@ def test_a_rating_without_a_score_counts_for_nothing() -> None:
     judged[3] = nan
     kept = np.arange(40) != 3
     first, second = corrected(judged, rated), corrected(judged[kept], rated[kept])
-    assert (first.estimate, first.n, first.labels) == (second.estimate, 39, 11)
+    assert (first.corrected.estimate, first.judge.n, first.corrected.n) == (second.corrected.estimate, 39, 11)
 
 
 def test_series_share_the_resamples() -> None:
@@ -141,8 +145,8 @@ def test_series_share_the_resamples() -> None:
     resamples = draw_resamples(range(40), n_resamples=50)
     with pytest.warns(UnreliableIntervalWarning):
         both = prediction_powered([judged, judged[::-1]], [rated, rated[::-1]], resamples, slope=1)
-    assert both[0].estimate == corrected(judged, rated, resamples=50, slope=1).estimate
-    assert both[0].estimate == both[1].estimate
+    assert both[0].corrected.estimate == corrected(judged, rated, resamples=50, slope=1).corrected.estimate
+    assert both[0].corrected.estimate == both[1].corrected.estimate
 
 
 @pytest.mark.parametrize(
@@ -156,9 +160,9 @@ def test_series_share_the_resamples() -> None:
 )
 def test_what_has_no_correction(judged: list[float], rated: list[float], reason: str) -> None:
     found = corrected(judged, rated)
-    assert found.reason is not None
-    assert found.reason.startswith(reason)
-    assert np.isnan([found.estimate, found.low, found.high, found.slope, found.worth]).all()
+    assert found.corrected.reason is not None
+    assert found.corrected.reason.startswith(reason)
+    assert np.isnan([*ends(found), found.slope, found.worth]).all()
     assert found.cautions == ()
     assert not isnan(found.judge.estimate)
 
@@ -167,23 +171,23 @@ def test_many_clusters_are_drawn_as_ever() -> None:
     judged, people = drawn_data(20_001, 0.5)
     rated = np.where(np.arange(20_001) % 10 == 0, people, nan)
     found = corrected(judged, rated, resamples=40)
-    assert found.low < people.mean() < found.high
-    assert found.worth > 2 * found.labels
+    assert found.corrected.low < people.mean() < found.corrected.high
+    assert found.worth > 2 * found.corrected.n
 
 
 def test_a_fixed_slope_needs_no_varying_judge() -> None:
-    assert corrected([3, 3, 6], [2, 1, nan], slope=1).estimate == 2.5
+    assert corrected([3, 3, 6], [2, 1, nan], slope=1).corrected.estimate == 2.5
 
 
 def test_no_interval_where_resamples_often_lack_ratings() -> None:
     found = corrected([*range(1, 60)], [1, 2, *[nan] * 57])
-    assert not isnan(found.estimate)
-    assert isnan(found.low)
+    assert not isnan(found.corrected.estimate)
+    assert isnan(found.corrected.low)
     assert isnan(found.worth)
-    assert found.reason is not None
-    assert "undefined in" in found.reason
+    assert found.corrected.reason is not None
+    assert "undefined in" in found.corrected.reason
     one = corrected([1, 2, 3, 4], [1, 2, nan, nan], clusters=["a", "a", "b", "c"])
-    assert one.reason == "all values are in one cluster"
+    assert one.corrected.reason == "all values are in one cluster"
 
 
 @pytest.mark.parametrize(
@@ -236,7 +240,7 @@ def test_difference_is_of_differences() -> None:
         [found] = prediction_powered_difference(a, b, of_a, of_b, resamples)
     assert len(caught) == 1
     assert found == corrected(a - b, of_a - of_b)
-    assert found.labels == 15
+    assert found.corrected.n == 15
     with pytest.raises(MetricInputError, match="differ"):
         prediction_powered_difference(a, [b, b], of_a, of_b, resamples)
 
@@ -269,7 +273,7 @@ def test_labels_needed_are_enough() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnreliableIntervalWarning)
         found = prediction_powered(judged, people, draw_resamples(range(300), n_resamples=500))
-    assert np.mean([one.high - one.low for one in found]) == pytest.approx(0.5, rel=0.06)
+    assert np.mean([one.corrected.high - one.corrected.low for one in found]) == pytest.approx(0.5, rel=0.06)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from attune_bench.benchmarks.attunebench.analyses.groups import ANY
 from attune_bench.report.analysis import analysis_note, analysis_tables
 from attune_bench.report.columns import Section, Table, with_note
 from attune_bench.report.figures import scores as scores_figure
-from attune_bench.report.sections import PageScores, comparison_parts, drawn_section
+from attune_bench.report.section_parts import PageScores, comparison_parts, drawn_section
 from attune_bench.report.subgroups import lacking_units, subgroup_section
 from attune_bench.report.suppression import hidden_strata, hides, withheld
 from attune_bench.report.tables import label

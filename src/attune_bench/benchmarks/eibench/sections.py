@@ -7,7 +7,7 @@ import polars as pl
 from attune_bench.benchmarks.eibench.figures import trajectories
 from attune_bench.benchmarks.eibench.states import mean_states
 from attune_bench.report.columns import Figure, Part, Section, Table, text_column, with_note
-from attune_bench.report.sections import PageScores
+from attune_bench.report.section_parts import PageScores
 from attune_bench.report.tables import comparison_note, comparison_tables, sorted_groups
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.comparison import compare_by
