@@ -3,15 +3,15 @@
     python benchmarks/prediction_powered.py
 
 Simulates ratings between 0 and 1 (Beta(4, 3), mean 0.571) of 200 drafts, and a judge that is lenient by 0.09 with
-noise; people rate 30. Ratings and noise of one participant correlate by 0.3 where there are clusters. Two minutes on
-two cores; prints the table of docs/judges.md. Coverage and width are of the simulations with an interval, `none` is the
-share of those without.
+noise; people rate 30. Ratings and noise of one participant correlate by 0.3 where there are clusters. Five minutes on
+two cores; prints the tables of docs/judges.md. Coverage, width and errors are of the simulations with an interval,
+`none` is the share of those without.
 """
 
 import warnings
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from itertools import product
+from itertools import combinations, product
 from math import sqrt
 from typing import Literal
 
@@ -21,13 +21,15 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv, ndtr
 
 from attune_metrics.errors import UnreliableIntervalWarning
+from attune_metrics.stats.multiplicity import holm
 from attune_metrics.stats.prediction_powered import PredictionPowered, prediction_powered, prediction_powered_difference
-from attune_metrics.stats.resampling import draw_resamples
+from attune_metrics.stats.resampling import Resamples, draw_resamples
 
 Floats = NDArray[np.float64]
 Choice = Literal["drafts", "participants", "judge's best", "people's best", "not one kind"]
 
-SIMULATIONS, BATCH, RESAMPLES = 1_000, 100, 1_000
+SIMULATIONS, TESTS, BATCH, RESAMPLES = 1_000, 2_000, 100, 1_000
+SYSTEMS = 3
 DRAFTS, LENIENT, ICC = 200, 0.09, 0.3
 _NORMAL = np.linspace(-8, 8, 20_001)
 
@@ -37,11 +39,11 @@ class Design:
     """What is simulated.
 
     `sizes` is ``alone``, every draft of a participant of its own; ``skewed``, the same with ratings that are
-    Beta(3, 0.75), most of them near 1; ``fives``, 40 participants with 5 drafts; or ``dominant``, 28 with 5 and one
-    with 60. `rated` says what is drawn for rating: drafts, or whole participants until `labels` drafts are reached; or,
-    not at random, drafts of the half that the judge, or people, like best, or none of a kind, a fifth of all, that
-    people like less by 0.2 and the judge as well as any other. `paired`: the difference of
-    two systems, of which A is better by 0.05, with judge's leniency to A 0.09 and to B 0.
+    Beta(3, 0.75), most of them near 1; ``fives``, 40 participants with 5 drafts; ``eights``, 25 with 8; or
+    ``dominant``, 28 with 5 and one with 60. `rated` says what is drawn for rating: drafts, or whole participants until
+    `labels` drafts are reached; or, not at random, drafts of the half that the judge, or people, like best, or none of
+    a kind, a fifth of all, that people like less by 0.2 and the judge as well as any other. `paired`: the difference of
+    two systems that people like alike, with the judge's leniency to A 0.09 and to B 0.
     """
 
     correlation: float
@@ -52,10 +54,9 @@ class Design:
 
     def clusters(self) -> NDArray[np.intp]:
         """Return the participant of each draft."""
-        sizes = {"alone": [1] * DRAFTS, "skewed": [1] * DRAFTS, "fives": [5] * 40, "dominant": [60, *[5] * 28]}[
-            self.sizes
-        ]
-        return np.repeat(np.arange(len(sizes)), sizes)
+        sizes = {"alone": [1] * DRAFTS, "skewed": [1] * DRAFTS, "fives": [5] * 40}
+        sizes |= {"eights": [8] * 25, "dominant": [60, *[5] * 28]}
+        return np.repeat(np.arange(len(sizes[self.sizes])), sizes[self.sizes])
 
     @property
     def _beta(self) -> tuple[float, float]:
@@ -115,6 +116,15 @@ DESIGNS = [
     *(Design(0.7, rated=rated) for rated in _CHOSEN),
 ]
 
+TESTED = [
+    *(Design(0.7, sizes, paired=True) for sizes in ("alone", "eights", "fives", "dominant")),
+    Design(0.7, "eights", labels=60, paired=True),
+    Design(0.7, labels=15, paired=True),
+    Design(0.7, "skewed", paired=True),
+    Design(0.7, "fives", "participants", 60, paired=True),
+    Design(0.7, "dominant", "participants", 60, paired=True),
+]
+
 
 def _batch(design: Design, seed: int) -> tuple[float, list[PredictionPowered]]:
     """Return the truth, and what is found in each simulation of a batch."""
@@ -129,10 +139,21 @@ def _batch(design: Design, seed: int) -> tuple[float, list[PredictionPowered]]:
     resamples = draw_resamples(design.clusters(), n_resamples=RESAMPLES, seed=seed)
     if not design.paired:
         return truth, prediction_powered(judge, ratings, resamples)
-    others, scores = design.scores(generator)
-    # People and the judge see the same drafts of B, to whom the judge is not lenient.
-    others, scores = others - 0.05, scores - 0.05 - LENIENT
-    return 0.05, prediction_powered_difference(judge, scores, ratings, np.where(rated, others, np.nan), resamples)
+    return 0.0, _difference((people, judge), _unfavoured(design, generator), rated, resamples)
+
+
+def _unfavoured(design: Design, generator: Generator) -> tuple[Floats, Floats]:
+    """Return ratings and scores of a system to which the judge is not lenient."""
+    people, judge = design.scores(generator)
+    return people, judge - LENIENT
+
+
+def _difference(
+    a: tuple[Floats, Floats], b: tuple[Floats, Floats], rated: NDArray[np.bool_], resamples: Resamples
+) -> list[PredictionPowered]:
+    """Return the corrected difference of two systems, ratings and scores each; people rate the same drafts of both."""
+    ratings_a, ratings_b = (np.where(rated, ratings, np.nan) for ratings, _ in (a, b))
+    return prediction_powered_difference(a[1], b[1], ratings_a, ratings_b, resamples)
 
 
 def simulate(design: Design) -> str:
@@ -163,6 +184,32 @@ def simulate(design: Design) -> str:
     )
 
 
+def test(design: Design) -> str:
+    """Return the line of a design in the table of errors: how often systems that are alike differ significantly."""
+    pairs = list(combinations(range(SYSTEMS), 2))
+    found: list[list[PredictionPowered]] = []  # of each simulation, its pairs
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnreliableIntervalWarning)
+        for seed in range(TESTS // BATCH):
+            generator = np.random.default_rng([seed, *str(design).encode(), round(100 * design.correlation)])
+            systems = [design.scores(generator), *(_unfavoured(design, generator) for _ in range(SYSTEMS - 1))]
+            rated = design.chosen(generator, *systems[0], np.zeros((BATCH, DRAFTS), dtype=np.bool_))
+            resamples = draw_resamples(design.clusters(), n_resamples=RESAMPLES, seed=seed)
+            batch = [_difference(systems[a], systems[b], rated, resamples) for a, b in pairs]
+            found += [list(one) for one in zip(*batch, strict=True)]
+    given = [one[0] for one in found if one[0].corrected.reason is None]
+    judge, people = (
+        np.mean([end.low > 0 or end.high < 0 for end in ends])
+        for ends in ([one.judge for one in given], [one.people for one in given])
+    )
+    own = np.mean([one.p_value < 0.05 for one in given])
+    any_pair = np.mean([np.nanmin(holm([one.p_value for one in of]), initial=1) < 0.05 for of in found])
+    return (
+        f"{design}{np.mean([one.correlation for one in given]):>6.2f}{judge:>8.1%}{people:>8.1%}{own:>11.1%}"
+        f"{any_pair:>8.1%}{1 - len(given) / len(found):>8.1%}"
+    )
+
+
 def main() -> None:
     """Simulate and print."""
     error = sqrt(0.95 * 0.05 / SIMULATIONS)
@@ -171,6 +218,11 @@ def main() -> None:
     print("of    clusters  rated         number     r   judge  people  corrected  width  worth  unlike    none")
     with ProcessPoolExecutor(2) as pool:
         for line in pool.map(simulate, DESIGNS):
+            print(line, flush=True)
+        print(f"\n{TESTS} simulations for each line, standard error {sqrt(0.05 * 0.95 / TESTS):.1%} at 5%\n")
+        print("                                        differ, p < 0.05")
+        print("of    clusters  rated         number     r   judge  people  corrected   Holm    none")
+        for line in pool.map(test, TESTED):
             print(line, flush=True)
 
 

@@ -54,11 +54,11 @@ def debias(scores: Path, labels: Path, metric: str | None, format: Format, **giv
     """Correct a judge's scores by people's ratings of a random part of what it scored.
 
     Prints for every rated model, and for every two that people rated on the same units, what the judge says, what
-    people say and the judge corrected.
+    people say and the judge corrected; and which corrected differences are significant.
 
     JSON: under models model, the condition, metric, judge, judge_low, judge_high, people, people_low, people_high,
     corrected, low, high, slope, correlation, n, labels, clusters, label_clusters, worth, reason, note; under
-    differences the same with model_a and model_b.
+    differences the same with model_a and model_b, and p, p_min, p_holm, significant.
     """
     read = read_analysed(scores, given)
     sampled = sampling_of(given)
@@ -67,7 +67,7 @@ def debias(scores: Path, labels: Path, metric: str | None, format: Format, **giv
     frame, warned = with_warnings(lambda: debias_scores(read, held, **sampled))
     pairs, of_pairs = with_warnings(lambda: debias_pairs(read, held, **sampled))
     tables = [*judged_tables(read, "models", frame), *judged_tables(read, "differences", pairs)]
-    notes = [judged_note(read, AnalysisOptions(**sampled)), *warned, *of_pairs]
+    notes = [judged_note(read, AnalysisOptions(**sampled), tested=not pairs.is_empty()), *warned, *of_pairs]
     models = list(dict.fromkeys(frame["model"]))
     signature = read.sign(models=models, labels=held.hash, metrics=[held.metric.name], **sampled)
     emit(render(document(read, tables, notes=notes, signature=signature), format=format))

@@ -13,12 +13,15 @@ from attune_bench.report.columns import (
     count_column,
     estimate_column,
     number_column,
+    p_column,
     size_column,
     text_column,
+    yes_column,
 )
-from attune_bench.report.tables import label
+from attune_bench.report.tables import label, significant_words
 from attune_bench.report.words import interval_words, under_condition
 from attune_bench.score_table import ScoreTable
+from attune_bench.stats.comparison import count_significant
 from attune_bench.stats.options import AnalysisOptions
 from attune_metrics.metric import Metric
 
@@ -32,7 +35,10 @@ _KINDS = {
 
 
 def judged_tables(table: ScoreTable, key: str, frame: pl.DataFrame) -> list[Table]:
-    """Return a table for each condition of `frame`, from `debias` or `debias_pairs`: three rows a model or pair."""
+    """Return a table for each condition of `frame`, from `debias` or `debias_pairs`: three rows a model or pair.
+
+    That of pairs is followed by a table of their tests.
+    """
     paired = "model_a" in frame.columns
     names = [
         text_column(*one, is_name=True)
@@ -54,7 +60,17 @@ def judged_tables(table: ScoreTable, key: str, frame: pl.DataFrame) -> list[Tabl
         title = f"{label(of)}{', A minus B' if paired else ''}{under}"
         shown = [one for row in rows.iter_rows(named=True) for one in _three(row)]
         tables.append(Table(key, title, columns, shown, None if tables else frame))
+        if paired:
+            tables.append(_tests(f"{label(of)}, A minus B corrected{under}", names, rows))
     return tables or [Table(key, "", (), (), frame)]
+
+
+def _tests(title: str, names: list[Column], rows: pl.DataFrame) -> Table:
+    """Return the table of the tests of corrected differences of one metric and condition."""
+    [count] = count_significant(rows).iter_rows(named=True)
+    columns = [*names, p_column("p", "p"), p_column("p min", "p_min"), p_column("Holm p", "p_holm")]
+    columns.append(yes_column("differ", "significant"))
+    return Table("tests", f"{title}: {significant_words(count)}", columns, rows.to_dicts())
 
 
 def _three(row: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -86,15 +102,21 @@ def _plain(head: str, key: str, digits: int) -> Column:
     return Column(head, cell)
 
 
-def judged_note(table: ScoreTable, options: AnalysisOptions) -> str:
-    """Return the sentences below tables of corrected judges."""
+def judged_note(table: ScoreTable, options: AnalysisOptions, *, tested: bool) -> str:
+    """Return the sentences below tables of corrected judges, with tests of differences or without."""
     held = table.provenance
-    return (
+    note = (
         f"judge: mean score of all {held.unit}s. people: mean rating of the rated ones. corrected: what people would "
         f"have given all {held.unit}s, if chance chose the rated ones. slope: by how much ratings rise with a point of "
         "the judge. r: correlation of judge and people. worth: how many ratings without the judge would be as "
         f"precise. In brackets: {interval_words(table, options)}."
     )
+    tests = (
+        " p: that the corrected difference is 0; below 0.05 where its 95% interval, of the same resamples, excludes 0. "
+        "p min: the smallest p that so many resamples could give. Holm p: corrected for the pairs of the table; two "
+        "models differ where it is below 0.05."
+    )
+    return note + tests if tested else note
 
 
 def plan_table(frame: pl.DataFrame, metrics: Mapping[str, Metric]) -> Table:

@@ -43,6 +43,7 @@ __all__ = [
     "model_frame",
     "overlap_note",
     "rank_tables",
+    "significant_words",
     "sorted_groups",
     "subgroup_notes",
     "subgroup_tables",
@@ -263,16 +264,20 @@ def comparison_tables(table: ScoreTable, comparisons: pl.DataFrame) -> list[Tabl
     for count in count_significant(comparisons).iter_rows(named=True):
         metric, condition = count["metric"], count["condition"]
         within = f"{count['stratum']}: " if "stratum" in count else ""
-        title = (
-            f"{within}{label(table.metrics[metric])}{under_condition(table, condition)}: pairs that differ "
-            f"{count['significant']} of {count['pairs']} (Holm p < 0.05, family of {count['family']}), "
-            f"{count['interval_excludes_0']} by interval alone"
-        )
+        title = f"{within}{label(table.metrics[metric])}{under_condition(table, condition)}: {significant_words(count)}"
         own = [row for row in rows if all(row[key] == count[key] for key in keys)]
         tables.append(Table("comparisons", title, columns, own, None if tables else comparisons))
     if not tables:
         return [Table("comparisons", "Comparisons", columns, [], comparisons)]
     return tables
+
+
+def significant_words(count: Row) -> str:
+    """Return how many pairs differ, from a row of `count_significant`."""
+    return (
+        f"pairs that differ {count['significant']} of {count['pairs']} (Holm p < 0.05, family of {count['family']}), "
+        f"{count['interval_excludes_0']} by interval alone"
+    )
 
 
 def comparison_note(table: ScoreTable, options: AnalysisOptions, *, margin: bool = False) -> str:

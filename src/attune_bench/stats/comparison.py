@@ -16,7 +16,7 @@ from attune_bench.score_table import ScoreTable
 from attune_bench.stats.comparability import check_within_conditions
 from attune_bench.stats.margins import margins_of
 from attune_bench.stats.options import AnalysisOptions, ComparisonKeywords, Margin
-from attune_bench.stats.paired import SAME, TESTED, paired, tested, tested_same
+from attune_bench.stats.paired import SAME, TESTED, family_of_pairs, paired, tested, tested_same
 from attune_bench.stats.remarks import OneWarning
 from attune_bench.stats.series import Draws, ScoreSeries
 from attune_bench.stats.traits import strata_of, unit_traits
@@ -222,7 +222,7 @@ def _compare(
     place = {group: place for place, group in enumerate(series.groups)}
     sides = np.array([(place[a, one], place[b, one]) for a, b, one in pairs], dtype=np.intp).reshape(-1, 2)
     scored = series.scored[sides[:, 0]] & series.scored[sides[:, 1]]
-    families = [f"all pairs of models{_under(table, condition)}{within}" for *_, condition in pairs]
+    families = [f"{family_of_pairs(table, condition)}{within}" for *_, condition in pairs]
     rows: dict[tuple[str | None, str], list[tuple[Any, ...]]] = {}
     # A metric that depends on all models' results has no units to compare on; asked for by name it is refused.
     comparable = [name for name, metric in table.metrics.items() if metric.statistic in STATISTICS]
@@ -248,10 +248,6 @@ def _compare(
     schema = {**_SCHEMA, **(SAME if margins else {})}
     ordered = [rows[condition, name] for condition in table.conditions for name in names if (condition, name) in rows]
     return pl.DataFrame([row for family in ordered for row in family], schema=schema, orient="row")
-
-
-def _under(table: ScoreTable, condition: str | None) -> str:
-    return "" if condition is None else f", {table.provenance.condition} {condition!r}"
 
 
 def count_significant(comparisons: pl.DataFrame) -> pl.DataFrame:

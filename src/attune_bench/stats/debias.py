@@ -5,6 +5,7 @@
 
 import os
 import warnings
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from math import isnan, sqrt
 from typing import Any, NamedTuple
@@ -17,7 +18,9 @@ from attune_bench.score_table import ScoreTable
 from attune_bench.stats.comparability import check_within_conditions
 from attune_bench.stats.intervals import interval_ends
 from attune_bench.stats.labels import Labels, read_labels
-from attune_bench.stats.options import AnalysisOptions, SamplingKeywords
+from attune_bench.stats.options import ALPHA, AnalysisOptions, SamplingKeywords
+from attune_bench.stats.paired import family_of_pairs, holm_by_family
+from attune_bench.stats.remarks import warn_out_of_reach
 from attune_bench.stats.series import Draws, ScoreSeries
 from attune_bench.undefined import null
 from attune_data.text import plural
@@ -25,20 +28,24 @@ from attune_metrics.errors import MetricInputError, UndefinedMetricWarning, Unre
 from attune_metrics.stats.arrays import Floats
 from attune_metrics.stats.label_planning import labels_needed
 from attune_metrics.stats.power import clustered_standard_error
-from attune_metrics.stats.prediction_powered import prediction_powered
+from attune_metrics.stats.prediction_powered import MIN_LABELS, prediction_powered
+from attune_metrics.stats.resampling import symmetric_levels
 
 __all__ = ["PLAN_SCHEMA", "debias", "debias_pairs", "plan_labels"]
 
-_CORRECTED: dict[str, Any] = {
+_NUMBERS: dict[str, Any] = {
     "metric": pl.String,
     **dict.fromkeys(("judge", "judge_low", "judge_high", "people", "people_low", "people_high"), pl.Float64),
     **dict.fromkeys(("corrected", "low", "high", "slope", "correlation"), pl.Float64),
     **dict.fromkeys(("n", "labels", "clusters", "label_clusters"), pl.Int64),
     "worth": pl.Float64,
-    **dict.fromkeys(("reason", "note"), pl.String),
 }
-_MODELS: dict[str, Any] = {**dict.fromkeys(("model", "condition"), pl.String), **_CORRECTED}
-_PAIRS: dict[str, Any] = {**dict.fromkeys(("model_a", "model_b", "condition"), pl.String), **_CORRECTED}
+_SAID: dict[str, Any] = dict.fromkeys(("reason", "note"), pl.String)
+_TESTED: dict[str, Any] = {**dict.fromkeys(("p", "p_min", "p_holm"), pl.Float64), "significant": pl.Boolean}
+_MODELS: dict[str, Any] = {**dict.fromkeys(("model", "condition"), pl.String), **_NUMBERS, **_SAID}
+_PAIRS: dict[str, Any] = {
+    **dict.fromkeys(("model_a", "model_b", "condition"), pl.String), **_NUMBERS, **_TESTED, **_SAID,
+}  # fmt: skip
 PLAN_SCHEMA: dict[str, Any] = {
     **dict.fromkeys(("model", "condition", "metric"), pl.String),
     **dict.fromkeys(("width", "sd", "correlation", "design_effect"), pl.Float64),
@@ -101,11 +108,12 @@ def debias(
     """
     frame = _Frame(table, labels, metric, AnalysisOptions(**options))
     rated = np.flatnonzero(~np.isnan(frame.ratings).all(axis=1)).tolist()
-    rows = [
-        (*frame.series.groups[group], *frame.row(frame.scores[group], frame.ratings[group], frame.name(group)))
-        for group in rated
-    ]
-    return pl.DataFrame(rows, schema=_MODELS, orient="row")
+    rows = []
+    for group in rated:
+        model, condition = frame.series.groups[group]
+        found = frame.row(frame.scores[group], frame.ratings[group], frame.name(group))
+        rows.append({"model": model, "condition": condition, **found})
+    return pl.DataFrame(rows, schema=_MODELS)
 
 
 def debias_pairs(
@@ -114,8 +122,8 @@ def debias_pairs(
     """Return the corrected difference of every two models of a condition that people rated on common units.
 
     The correction is applied to the differences of units; see
-    `attune_metrics.stats.prediction_powered.prediction_powered_difference`. The intervals are not corrected for the
-    number of pairs.
+    `attune_metrics.stats.prediction_powered.prediction_powered_difference`. p-values are corrected by Holm's method,
+    over the pairs of a condition that have one; intervals are not.
 
     Parameters
     ----------
@@ -126,7 +134,10 @@ def debias_pairs(
     -------
     polars.DataFrame
         ``model_a, model_b, condition``, then the columns of `debias`, of `model_a` minus `model_b` on the units of
-        both. No rows where no two models were rated on the same units.
+        both, and before ``reason`` those of the test: ``p``, the smallest alpha whose 1 - alpha interval of the
+        corrected difference excludes 0, null without an interval, ``p_min``, the smallest that so many resamples could
+        have given, ``p_holm``, corrected for the family, and ``significant`` where that is below 0.05. No rows where no
+        two models were rated on the same units. `attune_bench.stats.comparison.count_significant` counts.
 
     Raises
     ------
@@ -139,6 +150,8 @@ def debias_pairs(
     -----
     UnreliableIntervalWarning
         As `debias`.
+    UserWarning
+        Where a family is so large that, with so few resamples, no corrected p-value can be below 0.05.
 
     Examples
     --------
@@ -163,9 +176,16 @@ def debias_pairs(
     rows = []
     for a, b in pairs:
         differences = frame.scores[a] - frame.scores[b], frame.ratings[a] - frame.ratings[b]
-        name = f"{frame.name(a)} minus {groups[b][0]}"
-        rows.append((groups[a][0], groups[b][0], groups[a][1], *frame.row(*differences, name)))
-    return pl.DataFrame(rows, schema=_PAIRS, orient="row")
+        (model_a, condition), (model_b, _) = groups[a], groups[b]
+        found = frame.row(*differences, f"{frame.name(a)} minus {model_b}")
+        rows.append({"model_a": model_a, "model_b": model_b, "condition": condition, **found})
+    families = [family_of_pairs(table, row["condition"]) for row in rows]
+    for row, p in zip(rows, map(null, holm_by_family([row["p"] for row in rows], families)), strict=True):
+        row |= {"p_holm": p, "significant": None if p is None else p < ALPHA}
+    for family in dict.fromkeys(families):
+        made = [row for row, of in zip(rows, families, strict=True) if of == family and row["p"] is not None]
+        frame.warn_out_of_reach(made, family)
+    return pl.DataFrame(rows, schema=_PAIRS)
 
 
 class _Frame:
@@ -189,8 +209,8 @@ class _Frame:
         model, condition = self.series.groups[group]
         return model if condition is None or len(self.table.conditions) == 1 else f"{model} [{condition}]"
 
-    def row(self, scores: Floats, ratings: Floats, name: str) -> tuple[Any, ...]:
-        """Return the columns `_CORRECTED` of scores and ratings (units,)."""
+    def row(self, scores: Floats, ratings: Floats, name: str) -> dict[str, Any]:
+        """Return the columns from ``metric`` on of scores and ratings (units,); without those corrected by Holm."""
         mask = ~np.isnan(scores)
         options = self.options
         with warnings.catch_warnings(record=True) as caught:  # said below, with the name
@@ -205,19 +225,43 @@ class _Frame:
         if notes:
             warnings.warn(f"{name}: {'; '.join(notes)}", UnreliableIntervalWarning, stacklevel=3)
         clusters, labelled = self.series.count(mask), self.series.count(mask & ~np.isnan(ratings))
-        judge, people = (
-            (null(one.estimate), *interval_ends(one, number, self.table)[:2])
-            for one, number in ((found.judge, clusters), (found.people, labelled))
-        )
         corrected = found.corrected
         low, high, reason = None, None, corrected.reason
         if not isnan(corrected.estimate):
             low, high, reason = interval_ends(corrected, labelled, self.table)
-        return (
-            self.metric, *judge, *people, null(corrected.estimate), low, high, null(found.slope),
-            null(found.correlation), found.judge.n, corrected.n, clusters, labelled,
-            None if low is None else null(found.worth), reason, "; ".join(notes) or None,
-        )  # fmt: skip
+        ends = {
+            f"{kind}{end}": value
+            for kind, one, number in (("judge", found.judge, clusters), ("people", found.people, labelled))
+            for end, value in zip(("_low", "_high"), interval_ends(one, number, self.table)[:2], strict=True)
+        }
+        given = low is not None
+        return {
+            "metric": self.metric, "judge": null(found.judge.estimate), "people": null(found.people.estimate), **ends,
+            "corrected": null(corrected.estimate), "low": low, "high": high,
+            "slope": null(found.slope), "correlation": null(found.correlation),
+            "n": found.judge.n, "labels": corrected.n, "clusters": clusters, "label_clusters": labelled,
+            "worth": null(found.worth) if given else None,
+            "p": null(found.p_value) if given else None, "p_min": null(found.p_min) if given else None,
+            "reason": reason, "note": "; ".join(notes) or None,
+        }  # fmt: skip
+
+    def warn_out_of_reach(self, rows: Sequence[Mapping[str, Any]], family: str) -> None:
+        """Warn where no corrected p-value of a family, whose rows these are, can be below 0.05."""
+        smallest = len(rows) * min((row["p_min"] for row in rows), default=0)
+        if smallest < ALPHA:
+            return
+        by_clusters = self.options.draws_clusters(self.table)
+        most = max(row["label_clusters" if by_clusters else "labels"] for row in rows)
+        expanded = most if self.options.interval == "percentile-expanded" else None
+        resamples = 1 + int(1 / symmetric_levels(1 - ALPHA / len(rows), expanded)[0])
+        rated = plural(most, self.draws.drawn)
+        limit, advice = f"{self.options.resamples} resamples are", f"use at least {resamples}"
+        if self.options.resamples >= resamples:
+            limit, advice = f"ratings of {rated} are", "more ratings would be needed"
+        elif most < MIN_LABELS:
+            # Resamples without two of them have no slope, and bound p-values however many are drawn.
+            advice += f"; with ratings of {rated} these may be too few, too"
+        warn_out_of_reach(limit, len(rows), family, smallest, advice, stacklevel=3)
 
 
 class _Pilot(NamedTuple):

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
+from attune_bench.score_table import ScoreTable
 from attune_bench.stats.intervals import interval_ends
 from attune_bench.stats.options import ALPHA, AnalysisOptions
 from attune_bench.stats.remarks import warn_out_of_reach
@@ -35,7 +36,7 @@ from attune_metrics.stats.resampling import Interval
 from attune_metrics.stats.statistics import mean_of_sums
 from attune_metrics.stats.sums import Statistic
 
-__all__ = ["SAME", "TESTED", "Paired", "paired", "tested", "tested_same"]
+__all__ = ["SAME", "TESTED", "Paired", "family_of_pairs", "holm_by_family", "paired", "tested", "tested_same"]
 
 TESTED: dict[str, Any] = {
     **dict.fromkeys(("low", "high", "p", "p_min", "p_holm"), pl.Float64),
@@ -203,7 +204,7 @@ def tested(
 
     Warns of a family in which no corrected p-value could have been below 0.05.
     """
-    corrected = _corrected([one.p for one in found], families)
+    corrected = holm_by_family([one.p for one in found], families)
     for family in dict.fromkeys(families):
         _warn([one for one, label in zip(found, families, strict=True) if label == family], family, draws, options)
     return [
@@ -215,16 +216,27 @@ def tested(
 
 def tested_same(found: Sequence[Paired], families: Sequence[str], margin: float) -> list[tuple[Any, ...]]:
     """Return the columns `SAME` of each pair; the verdict is by both Holm-corrected p-values."""
-    different = _corrected([one.p for one in found], families)
-    same = _corrected([one.p_same for one in found], families)
+    different = holm_by_family([one.p for one in found], families)
+    same = holm_by_family([one.p_same for one in found], families)
     return [
         (margin, one.p_same, null(p_same), verdict(p_same, p, alpha=ALPHA))
         for one, p_same, p in zip(found, same, different, strict=True)
     ]
 
 
-def _corrected(p_values: Sequence[float | None], families: Sequence[str]) -> list[float]:
-    """Return Holm-corrected p-values, nan where there is none; those with one label are a family."""
+def family_of_pairs(table: ScoreTable, condition: str | None) -> str:
+    """Return what messages call the family of the pairs of models of a condition."""
+    return f"all pairs of models{'' if condition is None else f', {table.provenance.condition} {condition!r}'}"
+
+
+def holm_by_family(p_values: Sequence[float | None], families: Sequence[str]) -> list[float]:
+    """Return Holm-corrected p-values, nan where there is none; those with one label are a family.
+
+    Examples
+    --------
+    >>> holm_by_family([0.01, 0.04, None, 0.03], ["a", "a", "a", "b"])
+    [0.02, 0.04, nan, 0.03]
+    """
     corrected = np.full(len(p_values), np.nan)
     for family in dict.fromkeys(families):
         places = [place for place, label in enumerate(families) if label == family]

@@ -15,10 +15,9 @@ References
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf, nan, sqrt
+from math import inf, nan
 from typing import Literal
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from attune_metrics.checks import check_number
@@ -31,10 +30,11 @@ from attune_metrics.stats.comparison import (
     in_turn,
     permutation_test_of_pairs,
 )
+from attune_metrics.stats.inversion import p_of_ends
 from attune_metrics.stats.pairs import Pairs
-from attune_metrics.stats.resampling import Method, Resamples, bca_correction
+from attune_metrics.stats.resampling import Method, Resamples
 from attune_metrics.stats.statistics import mean_of_sums
-from attune_metrics.stats.sums import ROUNDING, Statistic
+from attune_metrics.stats.sums import Statistic
 
 __all__ = ["Equivalence", "Verdict", "check_margin", "equivalence", "equivalence_of_pairs", "verdict"]
 
@@ -154,8 +154,9 @@ def equivalence(
 
     ``p_same`` is the larger of two one-sided p-values [1]_, [2]_: of that alpha at which the lower end of the 1 - 2
     alpha interval of `paired_bootstrap` reaches -margin, and of that at which the upper end reaches +margin. Each is
-    read off the bootstrap distribution by the levels that the method gives its ends. It is never below that of the
-    level 1 / (1 + resamples), as more resamples could have reached the margin.
+    read off the bootstrap distribution by the levels that the method gives its ends
+    (`attune_metrics.stats.inversion`). It is never below that of the level 1 / (1 + resamples), as more resamples could
+    have reached the margin.
 
     Parameters
     ----------
@@ -257,12 +258,11 @@ def equivalence_of_pairs(
     found = []
     for place, (interval, test) in enumerate(zip(intervals, tests, strict=True)):
         p_same = nan
-        if interval.reason is None:
-            known = distribution[place][~np.isnan(distribution[place])]
-            correction = None
-            if left_out is not None:
-                correction = bca_correction(known, interval.estimate, left_out[pairs.units[:, place] > 0, place])
-            p_same = _p_same(known, margin, interval.clusters, method, correction) if test.differing else 0.0
+        if interval.reason is None and not test.differing:
+            p_same = 0.0
+        elif interval.reason is None:
+            without = None if left_out is None else left_out[pairs.units[:, place] > 0, place]
+            p_same = max(p_of_ends(distribution[place], -margin, margin, interval, method, without))
         found.append(
             Equivalence(
                 interval.estimate, interval.low, interval.high, margin, alpha, p_same, test.p_value,
@@ -270,43 +270,3 @@ def equivalence_of_pairs(
             )
         )  # fmt: skip
     return found
-
-
-def _p_same(
-    known: Floats, margin: float, clusters: int, method: Method, correction: tuple[float, float] | None
-) -> float:
-    """Return the larger p-value of the two one-sided tests."""
-    largest = 0.0
-    # The upper end is the lower one of the distribution turned round, and so are bias and acceleration.
-    for sign in (1, -1):
-        level = max(_level_at(sign * known, -margin), 1 / (len(known) + 1))
-        bias, acceleration = (sign * value for value in correction or (0.0, 0.0))
-        largest = max(largest, _alpha_of(level, clusters, method, bias, acceleration))
-    return largest
-
-
-def _level_at(known: Floats, bound: float) -> float:
-    """Return the highest level at which the quantile of `known` is not above `bound`; 0 if there is none."""
-    bound += ROUNDING * max(float(np.abs(known).max()), abs(bound))
-    is_below = known <= bound
-    number = int(is_below.sum())
-    if number in {0, len(known)}:
-        return number / len(known)
-    below, above = float(known[is_below].max()), float(known[~is_below].min())
-    # Between two values the quantile is on the line from one to the other.
-    return (number - 1 + (bound - below) / (above - below)) / (len(known) - 1)
-
-
-def _alpha_of(level: float, clusters: int, method: Method, bias: float, acceleration: float) -> float:
-    """Return the alpha whose 1 - 2 alpha interval has its lower end at a level of the bootstrap distribution."""
-    from scipy.special import ndtr, ndtri, stdtr
-
-    if level >= 1 or method == "percentile":
-        return level
-    quantile = float(ndtri(level))
-    if method == "percentile-expanded":
-        return float(stdtr(clusters - 1, sqrt((clusters - 1) / clusters) * quantile))
-    moved = quantile - bias
-    if 1 + acceleration * moved <= 0:  # beyond the levels that an end can have
-        return 0.0 if acceleration > 0 else 1.0
-    return float(ndtr(moved / (1 + acceleration * moved) - bias))

@@ -25,6 +25,9 @@ where chance did not choose:
 - none of a kind of unit, a fifth of all, that people like less and the judge as well as any: 68%, and nothing in the
   data can warn of it.
 
+p-values of differences between systems that people like alike are below 0.05 in 4.1 to 5.9% of 2,000 simulations where
+drafts are rated, balanced or with a dominant cluster, and in 3.3 to 3.9% where whole clusters are, mostly 12 of them.
+
 References
 ----------
 .. [1] Angelopoulos, Bates, Fannjiang, Jordan, Zrnic (2023), Prediction-powered inference, Science 382, 669-674.
@@ -42,6 +45,7 @@ from numpy.typing import ArrayLike, NDArray
 from attune_metrics.checks import check_number
 from attune_metrics.errors import MetricInputError, UnreliableIntervalWarning
 from attune_metrics.stats.arrays import Floats
+from attune_metrics.stats.inversion import TwoSided, two_sided_p
 from attune_metrics.stats.regression_estimator import association, regression_estimate, regression_terms, unlikeness
 from attune_metrics.stats.resampling import (
     Interval,
@@ -96,6 +100,11 @@ class PredictionPowered:
         How many ratings without a judge would give as narrow an interval: the variance of people's mean over that of
         the corrected one, both over resamples, times the number of ratings. Higher is better, that number where the
         judge adds nothing; nan without intervals.
+    p_value : float
+        Two-sided, uncorrected, that the corrected mean is 0, as is asked of a difference: the smallest alpha whose
+        1 - alpha interval excludes 0 (`attune_metrics.stats.inversion`); nan without an interval.
+    p_min : float
+        The smallest p-value that so many resamples could have given; nan without an interval.
     cautions : tuple of str
         Why the interval may not be worth its name, as the warning says.
     """
@@ -106,6 +115,8 @@ class PredictionPowered:
     slope: float
     correlation: float
     worth: float
+    p_value: float
+    p_min: float
     cautions: tuple[str, ...] = ()
 
 
@@ -199,6 +210,10 @@ def prediction_powered(
     for place, interval in enumerate(intervals):
         refused, correlation = reasons[place], float(correlations[place])
         cautions = () if refused else _cautions(interval.n, correlation, differs=unlike[place])
+        test = TwoSided(nan, nan)
+        if interval.reason is None:
+            without = None if left_out is None else left_out[rated_units[:, place] > 0, place]
+            test = two_sided_p(drawn[place], interval, method, without)
         worth = nan
         if interval.reason is None and people[place].reason is None:
             worth = interval.n * float(np.nanvar(alone[place]) / np.nanvar(drawn[place]))
@@ -210,6 +225,8 @@ def prediction_powered(
                 slope=nan if refused else float(slopes[place]),
                 correlation=correlation,
                 worth=worth,
+                p_value=test.p_value,
+                p_min=test.p_min,
                 cautions=cautions,
             )
         )

@@ -70,6 +70,8 @@ def test_json(call: Call, conversations: Scored, filled: Path) -> None:
         assert (row["labels"], row["n"], row["reason"]) == (30, 40, None)
     [pair] = content["differences"]
     assert (pair["model_a"], pair["labels"]) == ("synthetic/attentive", 30)
+    assert pair["p_min"] <= pair["p"] == pair["p_holm"] < 0.05
+    assert pair["significant"] is True
     signature = Signature.parse(content["metadata"]["signature"])
     assert (signature.metric, signature.boot) == (METRIC[1], 200)
     assert signature.labels is not None
@@ -83,6 +85,8 @@ def test_table_and_csv(call: Call, conversations: Scored, filled: Path) -> None:
     assert "Draft judge score, mode default\n" in out
     assert "Draft judge score, A minus B, mode default" in out
     assert out.count(" corrected  ") == 3
+    title = "A minus B corrected, mode default: pairs that differ 1 of 1 (Holm p < 0.05, family of 1), 1 by interval"
+    assert title in " ".join(out.split())
     assert "|labels:" in out.splitlines()[-1]
     status, out, _ = call(*arguments, "--format", "csv")
     assert [row["model"] for row in csv_rows(out)] == ["synthetic/attentive", "synthetic/hasty"]

@@ -10,12 +10,14 @@ import pytest
 
 from attune_bench import Scores
 from attune_bench.stats.comparability import MixedSettingsError
+from attune_bench.stats.comparison import count_significant
 from attune_bench.stats.debias import debias, debias_pairs, plan_labels
 from attune_bench.stats.labels import draw_labels, read_labels
 from attune_data.issues import SourceError
 from attune_metrics import MetricInputError
 from attune_metrics.errors import UnreliableIntervalWarning
 from attune_metrics.signature import Signature
+from attune_metrics.stats.multiplicity import holm
 from attune_metrics.stats.prediction_powered import prediction_powered, prediction_powered_difference
 from attune_metrics.stats.resampling import draw_resamples
 
@@ -87,6 +89,66 @@ def test_the_pairs_are_those_of_the_function() -> None:
     assert (row["judge"], row["corrected"]) == pytest.approx((direct.judge.estimate, direct.corrected.estimate))
     assert (row["low"], row["high"]) == pytest.approx((direct.corrected.low, direct.corrected.high))
     assert scores.debias_pairs(labels, resamples=200)["corrected"].to_list() == [row["corrected"]]
+
+
+def test_tests_of_pairs_are_corrected_by_holm() -> None:
+    table = frame(("a", "b", "c"))
+    # c is b and a little more for some, so that only the pairs with a differ for certain.
+    low = pl.when(pl.col("model") == "a").then(0.15).otherwise(0.0)
+    table = table.with_columns(value=pl.col("value") * 0.8 + low, rating=pl.col("rating") * 0.8 + low)
+    found = debias_pairs(scores_of(table), rated(table, 40), resamples=2_000)
+    assert found.columns[-6:] == ["p", "p_min", "p_holm", "significant", "reason", "note"]
+    p, corrected = found["p"].to_list(), found["p_holm"].to_list()
+    assert corrected == pytest.approx(holm(p).tolist())
+    assert corrected != p
+    assert found["significant"].to_list() == [one < 0.05 for one in corrected]
+    assert {True, False} == set(found["significant"])
+    for row in found.iter_rows(named=True):
+        assert (row["p"] < 0.05) == (row["low"] > 0 or row["high"] < 0)
+    [count] = count_significant(found).iter_rows(named=True)
+    assert (count["pairs"], count["family"]) == (3, 3)
+
+
+def test_a_pair_without_an_interval_is_not_in_the_family() -> None:
+    table = frame(("a", "b", "c"))
+    labels = pl.concat([rated(table, 36).filter(pl.col("model") != "c"), rated(table, 3).filter(model="c")])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnreliableIntervalWarning)
+        found = debias_pairs(scores_of(table), labels, resamples=200)
+    assert found["p"].null_count() == found["significant"].null_count() == 2
+    assert found.row(0, named=True)["p_holm"] == found["p"][0]
+
+
+@pytest.mark.parametrize("interval", ["percentile-expanded", "percentile"])
+def test_too_few_resamples_for_a_family_are_told(interval: Any) -> None:
+    table = frame(("a", "b", "c"))
+    scores, labels = scores_of(table), rated(table, 40)
+    with pytest.warns(UserWarning, match="too few for 3 tests .all pairs of models.: no Holm-corrected p") as caught:
+        debias_pairs(scores, labels, resamples=50, interval=interval)
+    assert str(caught[0].message).startswith("50 resamples are too few")
+    enough = int(str(caught[0].message).rpartition("use at least ")[2])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert 3 * debias_pairs(scores, labels, resamples=enough, interval=interval)["p_min"].min() < 0.05  # type: ignore[operator]
+    with pytest.warns(UserWarning, match="too few for 3 tests"):
+        debias_pairs(scores, labels, resamples=enough - 2, interval=interval)
+
+
+def test_ratings_of_few_participants_are_too_few_for_a_family() -> None:
+    # Eight rated of 60: none of them is in (52 / 60)^60 = 0.02% of the resamples, and a single one, which has no slope,
+    # in 8 ((53 / 60)^60 - (52 / 60)^60) = 0.32%. So 15 p-values are above 15 * 2 * 0.34% = 0.101 together.
+    table = frame(tuple("abcdef"))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = debias_pairs(scores_of(table), rated(table, 8), resamples=10_000)
+    assert found["p_min"].min() > 0.05 / 15  # type: ignore[operator]
+    assert str(caught[-1].message).endswith("; with ratings of 8 clusters these may be too few, too")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        plain = debias_pairs(scores_of(table), rated(table, 8), resamples=10_000, interval="percentile")
+    assert plain["p_min"].to_list() == pytest.approx([0.101 / 15] * 15, abs=0.001)
+    assert str(caught[-1].message).startswith("ratings of 8 clusters are too few for 15 tests (all pairs of models)")
+    assert str(caught[-1].message).endswith("; more ratings would be needed")
 
 
 def test_pairs_need_common_units() -> None:
