@@ -318,6 +318,8 @@ class Scores(ScoreTable):
         results: Sequence[Any] | None = None,
         small_cells: bool = False,
         margin: Margin | None = None,
+        labels: pl.DataFrame | str | os.PathLike[str] | None = None,
+        label_metric: str | None = None,
         **options: Unpack[SamplingKeywords],
     ) -> str:
         """Return a report: a text, or a page of HTML with comparisons, figures and subgroups.
@@ -326,10 +328,10 @@ class Scores(ScoreTable):
         ----------
         format : {"table", "markdown", "csv", "json", "html"}
             HTML needs the extra ``plots``.
-        data, results, small_cells, margin
-            For HTML: what was scored against, what was scored, whether to show what rests on few people, and the
-            smallest difference of interest of the main metric; see
-            `attune_bench.report.html.html_report`.
+        data, results, small_cells, margin, labels, label_metric
+            For HTML: what was scored against, what was scored, whether to show what rests on few people, the smallest
+            difference of interest of the main metric, and people's ratings with the judge's metric that they are of;
+            see `attune_bench.report.html.html_report`.
         **options
             ``resamples``, ``seed``, ``level``, ``unit``, ``weight``, ``interval``; see
             `attune_bench.stats.options.AnalysisOptions`.
@@ -337,8 +339,7 @@ class Scores(ScoreTable):
         Raises
         ------
         ValueError
-            Where there is no such format, `data`, `results`, `small_cells` or `margin` is given for a text, or as
-            `html_report`.
+            Where there is no such format, an option for HTML is given for a text, or as `html_report`.
         ImportError
             Where a page is asked for and the extra ``plots`` is not installed.
 
@@ -352,9 +353,15 @@ class Scores(ScoreTable):
         if format == "html":
             from attune_bench.report.html import html_report
 
-            return html_report(self, data=data, results=results, small_cells=small_cells, margin=margin, **options)
-        if data is not None or results is not None or small_cells or margin is not None:
-            raise ValueError(f"data, results, small_cells and margin are for format='html'; {format!r} takes none")
+            return html_report(
+                self, data=data, results=results, small_cells=small_cells, margin=margin, labels=labels,
+                label_metric=label_metric, **options,
+            )  # fmt: skip
+        if small_cells or any(one is not None for one in (data, results, margin, labels, label_metric)):
+            raise ValueError(
+                "data, results, small_cells, margin, labels and label_metric are for format='html'; "
+                f"{format!r} takes none"
+            )
         return render(report_document(self, **options), format=format)
 
     def allow_mixed(self) -> Self:

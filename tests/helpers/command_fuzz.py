@@ -80,6 +80,7 @@ _BENCHMARKS: dict[str, dict[str, tuple[str, ...]]] = {
         "scores": ("scores/table.csv", "scores/table.parquet"),
         "metric": ("accuracy",),
         "labels": ("labels/table.csv",),
+        "label_metric": ("accuracy",),
         "by": ("topic",),
         "where": ("topic=easy",),
         "filter": ("topic = 'easy'",),

@@ -25,6 +25,7 @@ from attune_bench.cli.options import (
     analysis_options,
     data_option,
     format_option,
+    labels_option,
     margin_of,
     margin_option,
     metric_option,
@@ -77,6 +78,8 @@ def _options(scores: Scores, metric: Sequence[str], given: Given) -> Any:
     "--small-cells", is_flag=True, help="For --html: show values of fewer than 5 people, and single units, too."
 )
 @margin_option
+@labels_option("For --html, to correct a judge by. ")
+@click.option("--label-metric", help="The judge's metric, which --labels rates; by default the main one.")
 @mixed_option
 @analysis_options
 def report(
@@ -86,6 +89,8 @@ def report(
     results: tuple[str, ...],
     small_cells: bool,
     margin: tuple[str, ...],
+    labels: Path | None,
+    label_metric: str | None,
     format: Format,  # noqa: A002
     **given: Any,
 ) -> None:
@@ -96,20 +101,25 @@ def report(
     """
     read = read_analysed(scores, given)
     if html is None:
-        if data is not None or results or small_cells or margin:
-            raise UserError("--data, --results, --small-cells and --margin are for the page; give --html FILE too")
+        if results or small_cells or margin or any(one is not None for one in (data, labels, label_metric)):
+            raise UserError(
+                "--data, --results, --small-cells, --margin, --labels and --label-metric are for the page; give --html "
+                "FILE too"
+            )
         made, warned = with_warnings(lambda: report_document(read, **sampling_of(given)))
         emit(render(replace(made, notes=[*made.notes, *warned]), format=format))
         return
     if format != "table":
         raise UserError("--format is for the report as text; leave out --format or --html")
-    check_page(html, [scores, data, *results])
+    if label_metric is not None and labels is None:
+        raise UserError("--label-metric says what --labels rates; give --labels FILE too")
+    check_page(html, [scores, data, *results, labels])
     of_data = None if data is None else records_of(read, "data", data)
     of_results = records_of(read, "results", *results) if results else None
     with mistakes():
         text = read.report(
             format="html", data=of_data, results=of_results, small_cells=small_cells, margin=margin_of(margin),
-            **sampling_of(given),
+            labels=labels, label_metric=label_metric, **sampling_of(given),
         )  # fmt: skip
     write_page(html, text)
 

@@ -13,6 +13,7 @@ from attune_bench.cli.options import (
     analysis_options,
     benchmark_option,
     format_option,
+    labels_option,
     mixed_option,
     scores_option,
     verb,
@@ -38,15 +39,9 @@ _METRIC = click.option("--metric", help="The judge's metric, as the scores name 
 _BENCHMARK = "module:NAME, where the scores are of a benchmark of your own."
 
 
-def _ratings(*, required: bool) -> Callable[[F], F]:
-    """Return the decorator that adds ``--labels``."""
-    text = "People's ratings: a CSV, JSONL or Parquet table with the columns model, condition, unit, rating."
-    return click.option("--labels", required=required, type=NamedPath(path_type=Path), help=text)
-
-
 @verb(variants=True)
 @scores_option
-@_ratings(required=True)
+@labels_option(required=True)
 @_METRIC
 @mixed_option
 @analysis_options
@@ -116,7 +111,7 @@ def draw(scores: Path, metric: str | None, number: int, seed: int, by: str, outp
 @verb(variants=True)
 @click.option("--width", type=float, required=True, help="Of the interval, from end to end, in the metric's unit.")
 @click.option("--scores", type=click.Path(path_type=Path), help="What the judge gave, with --labels of a pilot.")
-@_ratings(required=False)
+@labels_option()
 @_METRIC
 @click.option("--sd", type=float, help="Without a pilot: the standard deviation of ratings.")
 @click.option("--correlation", type=float, help="Without a pilot: of judge and people.")

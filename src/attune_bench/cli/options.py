@@ -279,6 +279,12 @@ def scores_option(function: F) -> F:
     )(function)
 
 
+def labels_option(before: str = "", *, required: bool = False) -> Callable[[F], F]:
+    """Return the decorator that adds ``--labels``; `before` begins its help."""
+    text = "People's ratings: a CSV, JSONL or Parquet table with the columns model, condition, unit, rating."
+    return click.option("--labels", required=required, type=NamedPath(path_type=Path), help=f"{before}{text}")
+
+
 def mixed_option(function: F) -> F:
     """Add the option ``--allow-mixed``."""
     text = "Compare models whose runs differ in what changes an answer; every output says so."

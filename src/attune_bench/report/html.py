@@ -1,10 +1,12 @@
 """The report as a page of HTML: one file to forward, which makes no request and can be read without its script."""
 
+import os
 import warnings
 from collections.abc import Sequence
 from math import isinf
 from typing import Any
 
+import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.analyses import ANALYSES
@@ -22,6 +24,7 @@ from attune_bench.report.words import INTERVALS, drawn, has_clusters, weight_wor
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.comparability import check_comparable, differences
 from attune_bench.stats.intervals import too_few
+from attune_bench.stats.labels import Labels, read_labels
 from attune_bench.stats.margins import margins_of
 from attune_bench.stats.options import AnalysisOptions, Margin, SamplingKeywords
 from attune_bench.stats.signing import sign
@@ -30,6 +33,7 @@ from attune_data.display.html import Html
 from attune_data.licences import named_licences
 from attune_data.references import resolve
 from attune_data.text import plural
+from attune_metrics.errors import MetricInputError
 from attune_metrics.metric import Metric
 from attune_metrics.stats.statistics import STATISTICS
 
@@ -43,6 +47,8 @@ def html_report(
     results: Sequence[Any] | None = None,
     small_cells: bool = False,
     margin: Margin | None = None,
+    labels: pl.DataFrame | str | os.PathLike[str] | None = None,
+    label_metric: str | None = None,
     **options: Unpack[SamplingKeywords],
 ) -> str:
     """Return a report of scores as a page of HTML.
@@ -61,6 +67,11 @@ def html_report(
     margin : float, mapping of str to float or "declared", optional
         The smallest difference of interest of the main metric; with it, the page also says which models are practically
         the same.
+    labels : polars.DataFrame or path, optional
+        People's ratings, as `attune_bench.stats.labels.read_labels` takes them; with them, the page has a section of
+        the judge corrected by people.
+    label_metric : str, optional
+        The judge's metric, which the ratings are of; by default the main one.
     **options
         ``resamples``, ``seed``, ``level``, ``unit``, ``weight``, ``interval``; see
         `attune_bench.stats.options.AnalysisOptions`.
@@ -75,7 +86,10 @@ def html_report(
     ImportError
         Where the extra ``plots`` is not installed.
     MetricInputError
-        Where an option is unknown or out of range.
+        Where an option is unknown or out of range, the labels are not as `read_labels` wants them or have no rating, or
+        there is a `label_metric` without labels.
+    SourceError
+        Where the file of labels cannot be read.
     MixedSettingsError
         Where the runs differ in what changes an answer; see `attune_bench.stats.comparability`.
     ValueError
@@ -91,6 +105,7 @@ def html_report(
     """
     if scores.values.is_empty():
         raise ValueError("no scores to report: the table has no row")
+    held = _labels_of(scores, labels, label_metric)
     few = few_groups(scores) if hides(scores, small_cells=small_cells) else []
     table = scores.keep(groups=[group for group in scores.groups if group not in few]) if few else scores
     why = f"run on {too_few(scores)}"
@@ -104,6 +119,7 @@ def html_report(
     asked = PageScores(
         table=table, analyses={**ANALYSES, **own}, small_cells=small_cells, options=options,
         margin=margins_of(table, margin, [table.primary]).get(table.primary),
+        labels=None if held is None else held.of_part(scores, table),
     )  # fmt: skip
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -122,6 +138,19 @@ def html_report(
         shown.append(Section("Not in this report", [tuple(left_out)]))
     notice = f"Models {why} are not shown; the end of the page names them." if few else ""
     return page(_title(table), _top(table, notice), shown)
+
+
+def _labels_of(
+    scores: ScoreTable, labels: pl.DataFrame | str | os.PathLike[str] | None, metric: str | None
+) -> Labels | None:
+    """Return the ratings, None where there are none; raise unless they can be used."""
+    if labels is None:
+        if metric is not None:
+            raise MetricInputError(f"label_metric is {metric!r}, and there are no labels")
+        return None
+    held = read_labels(scores, labels, metric=metric)
+    held.check_rated()
+    return held
 
 
 def _title(table: ScoreTable) -> str:
@@ -189,7 +218,13 @@ def _methods(
     question = None if data is None else f"subgroups of data {fingerprint(data)}"
     made_of_units = [name for name in table.headline if table.metric(name).statistic in STATISTICS]
     margin = None if asked.margin is None else {table.primary: asked.margin}
-    signature = sign(table, question=question, metrics=made_of_units, margin=margin, **asked.options)
+    labels = asked.labels
+    if labels is not None:
+        made_of_units = list(dict.fromkeys([*made_of_units, labels.metric.name]))
+    signature = sign(
+        table, question=question, metrics=made_of_units, margin=margin, labels=None if labels is None else labels.hash,
+        **asked.options,
+    )  # fmt: skip
     parts.append(Html(f"Signature, to be quoted with the numbers: {element('code', signature)}"))
     return Section("Methods", parts)
 

@@ -18,14 +18,14 @@ from attune_bench.report.columns import (
     text_column,
     yes_column,
 )
-from attune_bench.report.tables import label, significant_words
+from attune_bench.report.tables import group_name, label, significant_words
 from attune_bench.report.words import interval_words, under_condition
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.comparison import count_significant
 from attune_bench.stats.options import AnalysisOptions
 from attune_metrics.metric import Metric
 
-__all__ = ["judged_note", "judged_tables", "plan_note", "plan_table"]
+__all__ = ["judged_note", "judged_tables", "judged_warnings", "plan_note", "plan_table"]
 
 _KINDS = {
     "judge": ("judge", "judge_low", "judge_high", "n", "clusters"),
@@ -60,7 +60,7 @@ def judged_tables(table: ScoreTable, key: str, frame: pl.DataFrame) -> list[Tabl
         title = f"{label(of)}{', A minus B' if paired else ''}{under}"
         shown = [one for row in rows.iter_rows(named=True) for one in _three(row)]
         tables.append(Table(key, title, columns, shown, None if tables else frame))
-        if paired:
+        if paired and rows["p"].count():
             tables.append(_tests(f"{label(of)}, A minus B corrected{under}", names, rows))
     return tables or [Table(key, "", (), (), frame)]
 
@@ -100,6 +100,15 @@ def _plain(head: str, key: str, digits: int) -> Column:
         return Cell(f"{value:.{digits}f}", value=round(value, digits))
 
     return Column(head, cell)
+
+
+def judged_warnings(table: ScoreTable, frame: pl.DataFrame) -> tuple[str, ...]:
+    """Return why not to trust rows of `debias` or `debias_pairs`, each with the name of its model or pair."""
+    found = []
+    for row in frame.drop_nulls("note").iter_rows(named=True):
+        name = row["model"] if "model" in row else f"{row['model_a']} minus {row['model_b']}"
+        found.append(f"Warning: {group_name(table, name, row['condition'])}: {row['note']}.")
+    return tuple(found)
 
 
 def judged_note(table: ScoreTable, options: AnalysisOptions, *, tested: bool) -> str:

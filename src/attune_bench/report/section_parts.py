@@ -17,6 +17,7 @@ from attune_bench.report.words import in_words
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.comparison import compare_all
 from attune_bench.stats.intervals import too_few
+from attune_bench.stats.labels import Labels
 from attune_bench.stats.options import AnalysisOptions, SamplingKeywords
 from attune_bench.stats.summary import summary
 from attune_metrics.stats.statistics import STATISTICS
@@ -43,6 +44,8 @@ class PageScores:
         How intervals are made.
     margin : float, optional
         The smallest difference of interest of the main metric, where models are also tested for being the same.
+    labels : Labels, optional
+        People's ratings, where a judge is corrected by them.
     """
 
     table: ScoreTable
@@ -50,6 +53,7 @@ class PageScores:
     small_cells: bool
     options: SamplingKeywords
     margin: float | None = None
+    labels: Labels | None = None
 
     @cached_property
     def chosen(self) -> AnalysisOptions:

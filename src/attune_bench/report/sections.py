@@ -1,23 +1,28 @@
 """The sections of a page that any scores have: each function gives a section, or one that says why it is left out."""
 
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
 import polars as pl
 
 from attune_bench.report import figures
 from attune_bench.report.analysis import analysis_note, analysis_tables, only_reason
 from attune_bench.report.columns import Figure, Part, Section, Table, with_note
+from attune_bench.report.judged import judged_note, judged_tables, judged_warnings
 from attune_bench.report.outcomes import calls_table, failure_tables
 from attune_bench.report.provenance import chance_notes, settings_notes
 from attune_bench.report.section_parts import PageScores, comparison_parts, drawn_section, figures_of
 from attune_bench.report.subgroups import subgroup_section
-from attune_bench.report.suppression import hides
+from attune_bench.report.suppression import conceal_rated, hides
 from attune_bench.report.tables import board, group_name, label, rank_tables, sorted_groups
 from attune_bench.report.words import RANDOM_ANSWERS, counts_units, drawn, in_words, interval_words
 from attune_bench.stats.chance import chance_of_units
+from attune_bench.stats.debias import debias, debias_pairs
 from attune_bench.stats.ranking import rank
+from attune_metrics.errors import UnreliableIntervalWarning
 from attune_metrics.metric import Metric
 from attune_metrics.stats.statistics import PER_UNIT, STATISTICS
 
@@ -104,6 +109,32 @@ def _comparisons(page: PageScores) -> Section:
     if len(table.models) > 1:
         where = f"no {table.provenance.condition} has two models"
     return Section("Comparisons", left_out=where)
+
+
+def _judged(page: PageScores) -> Section | None:
+    table, labels, title = page.table, page.labels, "Judge and people"
+    if labels is None:
+        return None
+    if why := counts_units(table, page.chosen):
+        return Section(title, left_out=why)
+    if np.isnan(labels.ratings).all():
+        return Section(title, left_out="only models that are not shown are rated")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnreliableIntervalWarning)  # the notes of rows say it, of those that are shown
+        made = (analyse(table, labels, **page.options) for analyse in (debias, debias_pairs))
+        models, pairs = (conceal_rated(table, frame, labels, small_cells=page.small_cells) for frame in made)
+    told = (*judged_warnings(table, models), *judged_warnings(table, pairs))
+    tables = judged_tables(table, "models", models)
+    if not pairs.is_empty():
+        tables += judged_tables(table, "differences", pairs)
+    note = judged_note(table, page.chosen, tested=bool(pairs["p"].count()))
+    return Section(title, [_OF_JUDGES, *([told] if told else []), *with_note(tables, note)])
+
+
+_OF_JUDGES = (
+    "What the judge says, what people say of the part that they rated, and the judge corrected by people. Every other "
+    "section has the judge's scores as they are, uncorrected."
+)
 
 
 def _conditions(page: PageScores) -> Section | None:
@@ -247,6 +278,7 @@ _SECTIONS: tuple[Callable[[PageScores], Section | None], ...] = (
     _profiles,
     _ranks,
     _comparisons,
+    _judged,
     _conditions,
     _win_rates,
     _ratings,

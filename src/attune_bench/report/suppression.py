@@ -13,16 +13,28 @@ many overlapping traits is published.
 """
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.intervals import too_few
+from attune_bench.stats.labels import Labels
 from attune_bench.stats.options import MIN_CLUSTERS
 from attune_bench.stats.series import Mask, ScoreSeries
 
-__all__ = ["ShownSet", "Traits", "conceal", "conceal_strata", "few_groups", "hidden_strata", "hides", "withheld"]
+__all__ = [
+    "ShownSet",
+    "Traits",
+    "conceal",
+    "conceal_rated",
+    "conceal_strata",
+    "few_groups",
+    "hidden_strata",
+    "hides",
+    "withheld",
+]
 
 _FOLLOWS = "not shown, as a smaller stratum would follow"
 _DIFFERENCES = ("difference", "difference_low", "difference_high", "p", "p_min", "p_holm", "significant")
@@ -55,13 +67,38 @@ def conceal(table: ScoreTable, frame: pl.DataFrame, *, small_cells: bool) -> pl.
 def withheld(frame: pl.DataFrame, rows: pl.Expr, reason: str, *, columns: Iterable[str] | None = None) -> pl.DataFrame:
     """Return a frame without the numbers of some rows, or those in some columns, and with the reason."""
     chosen = [
-        name for name, kind in frame.schema.items() if kind.is_numeric() or kind == pl.Boolean or name == "verdict"
+        name
+        for name, kind in frame.schema.items()
+        if kind.is_numeric() or kind == pl.Boolean or name in {"verdict", "note"}
     ]
     given = pl.when(rows)
     return frame.with_columns(
         *(given.then(None).otherwise(pl.col(name)).alias(name) for name in (chosen if columns is None else columns)),
         *([given.then(pl.lit(reason)).otherwise("reason").alias("reason")] if "reason" in frame.columns else []),
     )
+
+
+def conceal_rated(table: ScoreTable, frame: pl.DataFrame, labels: Labels, *, small_cells: bool) -> pl.DataFrame:
+    """Return the frame of `debias` or `debias_pairs` without the numbers of rows that tell something of few clusters.
+
+    A row tells the judge's mean of the rated units, and with that of all units also that of the others.
+    """
+    if not hides(table, small_cells=small_cells):
+        return frame
+    series = ScoreSeries(table)
+    place = {group: position for position, group in enumerate(series.groups)}
+    judged, rated = ~np.isnan(series.values(labels.metric.name)[:, 0]), ~np.isnan(labels.ratings)
+
+    def tells_of_few(row: Mapping[str, Any]) -> bool:
+        models = [row[name] for name in ("model", "model_a", "model_b") if name in row]
+        sides = [place[model, row["condition"]] for model in models]
+        units: Mask = np.logical_and.reduce(judged[sides], axis=0)
+        chosen: Mask = np.logical_and.reduce(rated[sides], axis=0)
+        return any(0 < series.count(part) < MIN_CLUSTERS for part in (units & chosen, units & ~chosen))
+
+    hidden = pl.Series([tells_of_few(row) for row in frame.iter_rows(named=True)], dtype=pl.Boolean)
+    why = f"the rated {table.provenance.unit}s, or the others, are of {too_few(table)}, not shown"
+    return withheld(frame, pl.lit(hidden), why)
 
 
 def conceal_strata(

@@ -196,8 +196,7 @@ class _Frame:
         self.metric = held.metric.name
         if metric is not None and metric != self.metric:
             raise MetricInputError(f"the ratings are of {self.metric}, and metric is {metric!r}")
-        if np.isnan(held.ratings).all():
-            raise MetricInputError("the labels have no rating; fill in the column 'rating'")
+        held.check_rated()
         self.table, self.options = table, options
         self.series = ScoreSeries(table)
         self.draws = Draws(self.series, options)

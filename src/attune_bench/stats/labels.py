@@ -6,9 +6,9 @@ and ``rating``. A row without a rating is not rated, so that a sheet may be fill
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
@@ -49,6 +49,17 @@ class Labels:
     metric: Metric
     ratings: Floats
     hash: str
+
+    def check_rated(self) -> None:
+        """Raise where nothing is rated."""
+        if np.isnan(self.ratings).all():
+            raise MetricInputError("the labels have no rating; fill in the column 'rating'")
+
+    def of_part(self, whole: ScoreTable, part: ScoreTable) -> Self:
+        """Return the ratings of `part`, some groups of the scores `whole` that were rated."""
+        rated, kept = ScoreSeries(whole), ScoreSeries(part)
+        groups = [rated.groups.index(group) for group in kept.groups]
+        return replace(self, ratings=self.ratings[groups][:, rated.mask(set(kept.units))])
 
 
 def judged_metric(table: ScoreTable, name: str | None) -> Metric:

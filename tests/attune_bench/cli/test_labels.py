@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from commands import QUICK, Call, Scored, csv_rows, strict_json, too_wide
+from pages import section, text_of
 
 from attune_bench import Scores
 from attune_metrics.signature import Signature
@@ -108,6 +109,40 @@ def test_a_mistake_in_the_labels_is_one_line(call: Call, conversations: Scored, 
     assert (status, out) == (2, "")
     said = "rating 6 is outside 0 to 1, the range of avg_draft_judge_score; is it on another scale?"
     assert err == f"attune-bench: {filled}, line 3: {said}\n"
+
+
+def test_a_page_has_the_ratings(call: Call, conversations: Scored, filled: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    of_page = ("report", "--scores", conversations.scores, "--html", page, *QUICK)
+    status, out, err = call(*of_page, "--labels", filled, "--label-metric", METRIC[1])
+    assert (status, err) == (0, "")
+    assert out.startswith(f"{page}: ")
+    found = section(page.read_text(encoding="utf-8"), "Judge and people")
+    shown = Scores.read(conversations.scores).debias(filled, metric=METRIC[1], resamples=200)
+    for value in shown["corrected"]:
+        assert f" {value:.3f} [" in text_of(found)
+    assert call(*of_page)[0] == 0
+    assert "Judge and people" not in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ("--html", "page.html", "--label-metric", "m"),
+            "--label-metric says what --labels rates; give --labels FILE too",
+        ),
+        (("--labels", "labels.csv"), "--margin, --labels and --label-metric are for the page; give --html FILE too"),
+        (("--label-metric", "m"), "--margin, --labels and --label-metric are for the page; give --html FILE too"),
+        (("--html", "labels.html", "--labels", "labels.html"), "labels.html is what is read; choose another --html"),
+        (("--html", "page.html", "--labels", "nowhere.csv"), "nowhere.csv"),
+    ],
+)
+def test_wrong_ratings_for_a_page(call: Call, conversations: Scored, arguments: tuple[str, ...], said: str) -> None:
+    status, out, err = call("report", "--scores", conversations.scores, *arguments)
+    assert (status, out) == (2, "")
+    assert said in err
+    assert err.count("\n") == 1
 
 
 def test_plan_from_a_pilot(call: Call, conversations: Scored, filled: Path) -> None:

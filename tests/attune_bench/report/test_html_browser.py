@@ -57,7 +57,9 @@ def _table() -> Shown:
     source = random.Random(0)
     rows = [(model, f"q{unit}", "hit", source.random(), EVIL) for model in (EVIL, "b" * 300) for unit in range(40)]
     frame = pl.DataFrame(rows, schema=["model", "unit", "metric", "value", EVIL], orient="row")
-    content = Scores.from_table(frame).report(format="html", resamples=100).encode()
+    ratings = [(model, f"q{unit}", source.random()) for model in (EVIL, "b" * 300) for unit in range(12)]
+    labels = pl.DataFrame(ratings, schema=["model", "unit", "rating"], orient="row")
+    content = Scores.from_table(frame).report(format="html", labels=labels, resamples=100).encode()
     return Shown(content, "Scores", [EVIL, "b" * 300], 3)
 
 
