@@ -1,8 +1,8 @@
-"""Intervals and comparisons of this library and of others, on the same simulated scores.
+"""Intervals, comparisons and corrected judges of this library and of others, on the same simulated scores.
 
     python benchmarks/statistics_peers.py [--simulations 1000]
 
-Installs the other libraries, and this one, into an environment of its own that is deleted afterwards; about ten minutes
+Installs the other libraries, and this one, into an environment of its own that is deleted afterwards; 20 minutes
 on two quiet cores. Each library runs in a process of its own: one that cannot be imported is named, and the others go
 on. All get the same data, from fixed seeds; a slow one gets fewer of them, and the table says how many.
 
@@ -10,11 +10,14 @@ Scores are Beta(3, 0.75): between 0 and 1, of mean 0.8. *n* are independent unit
 *dom* the same but for one cluster that has 30% of all units, both with an intraclass correlation (ICC) of 0.3 behind
 the scores. Two sides of a comparison are drawn independently; where they differ the second one is Beta(3, 9/7), of mean
 0.7.
+
+`judge_peers.py` has what is asked of a judge that people correct.
 """
 
 import argparse
 import json
 import math
+import os
 import subprocess
 import sys
 import tempfile
@@ -23,10 +26,14 @@ import venv
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import judge_peers
+from judge_peers import JUDGED, Correction, judged_samples
 
 ROOT = Path(__file__).parents[1]
 MEAN, DIFFERENCE, ALPHA = 0.8, 0.1, 0.05
@@ -48,13 +55,18 @@ class Sample(NamedTuple):
 
 
 class Peer(NamedTuple):
-    """A library: what is installed, how large its share of the simulations is, and what it is asked."""
+    """A library: what is installed, how large its share of the simulations is, what its calls take, and the calls.
+
+    ``load`` gives those of scores, ``correct`` that of a judge; None where it has none.
+    """
 
     package: str
     share: float
-    interval: str
-    comparison: str
-    load: Callable[[], "Calls"]
+    interval: str = ""
+    comparison: str = ""
+    correction: str = ""
+    load: "Callable[[], Calls] | None" = None
+    correct: Callable[[], Correction] | None = None
 
 
 Calls = tuple[Callable[[Sample], Sequence[float]], Callable[[Any, Any, Sample], float]]
@@ -171,38 +183,73 @@ def evalci() -> Calls:
 
 
 PEERS = {
-    "ours": Peer("attune-bench", 1, "clusters", "clusters", ours),
-    "evalstats": Peer("evalstats==0.3.3", 1, "units only", "units only", evalstats),
-    "evalconfidence": Peer("evalconfidence==0.1.1", 1, "clusters", "units only", evalconfidence),
-    "truescore": Peer("truescore==0.7.4", 1, "clusters", "clusters", truescore),
-    "evalci": Peer("evalci==0.1.0", 0.2, "clusters", "units only", evalci),
+    "ours": Peer("attune-bench", 1, "clusters", "clusters", "clusters", ours, judge_peers.ours),
+    "evalstats": Peer(
+        "evalstats==0.3.3", 1, "units only", "units only", "units only", evalstats, judge_peers.evalstats
+    ),
+    "evalconfidence": Peer("evalconfidence==0.1.1", 1, "clusters", "units only", load=evalconfidence),
+    "truescore": Peer(
+        "truescore==0.7.4", 1, "clusters", "clusters", "whole clusters", truescore, judge_peers.truescore
+    ),
+    "evalci": Peer("evalci==0.1.0", 0.2, "clusters", "units only", load=evalci),
+    "ppi-python": Peer("ppi-python==0.2.3", 1, correction="units only", correct=judge_peers.ppi_python),
 }
+
+
+class Tally:
+    """Counts intervals that are defined, those that cover the mean, and their widths and seconds."""
+
+    def __init__(self) -> None:
+        self.found = dict.fromkeys(("simulations", "covered", "defined", "width", "seconds"), 0.0)
+
+    def add(self, call: Callable[[], Sequence[float]]) -> None:
+        """Count the interval that `call` gives; one that is refused is not defined."""
+        start = time.perf_counter()
+        try:
+            low, high = call()
+        except ValueError:
+            low = high = math.nan
+        self.found["seconds"] += time.perf_counter() - start
+        self.found["simulations"] += 1
+        if not (math.isnan(low) or math.isnan(high)):
+            self.found["defined"] += 1
+            self.found["width"] += high - low
+        self.found["covered"] += low <= MEAN <= high
 
 
 def measure(name: str, number: int) -> dict[str, Any]:
     """Return what a library does in every cell: counts, sums of widths, seconds."""
-    interval, p_value = PEERS[name].load()
+    peer = PEERS[name]
     warnings.simplefilter("ignore")
-    found: dict[str, Any] = {"version": version(PEERS[name].package.partition("==")[0]), "cells": {}}
-    for cell in CELLS:
-        done = dict.fromkeys(("simulations", "covered", "defined", "width", "error", "power"), 0.0)
-        done |= dict.fromkeys(("seconds_interval", "seconds_comparison"), 0.0)
-        for sample in samples(cell, number):
-            start = time.perf_counter()
-            low, high = interval(sample)
-            half = time.perf_counter()
-            equal, differ = p_value(sample.first, sample.second, sample), p_value(sample.first, sample.worse, sample)
-            done["seconds_interval"] += half - start
-            done["seconds_comparison"] += (time.perf_counter() - half) / 2
-            done["simulations"] += 1
-            if not (math.isnan(low) or math.isnan(high)):
-                done["defined"] += 1
-                done["width"] += high - low
-            done["covered"] += low <= MEAN <= high
-            done["error"] += equal < ALPHA
-            done["power"] += differ < ALPHA
-        found["cells"][cell] = done
+    found: dict[str, Any] = {"version": version(peer.package.partition("==")[0]), "cells": {}, "judged": {}}
+    if peer.load is not None:
+        found["cells"] = {cell: measure_cell(cell, number, *peer.load()) for cell in CELLS}
+    if peer.correct is not None:
+        correct = peer.correct()
+        for cell in JUDGED:
+            tally = Tally()
+            for sample in judged_samples(cell, number):
+                tally.add(partial(correct, sample))
+            found["judged"][cell] = tally.found
     return found
+
+
+def measure_cell(
+    cell: str,
+    number: int,
+    interval: Callable[[Sample], Sequence[float]],
+    p_value: Callable[[Any, Any, Sample], float],
+) -> dict[str, float]:
+    """Return what the calls of a library do in a cell."""
+    tally, done = Tally(), dict.fromkeys(("error", "power", "seconds_comparison"), 0.0)
+    for sample in samples(cell, number):
+        tally.add(partial(interval, sample))
+        start = time.perf_counter()
+        equal, differ = p_value(sample.first, sample.second, sample), p_value(sample.first, sample.worse, sample)
+        done["seconds_comparison"] += (time.perf_counter() - start) / 2
+        done["error"] += equal < ALPHA
+        done["power"] += differ < ALPHA
+    return tally.found | done
 
 
 def environment(folder: Path) -> Path:
@@ -220,7 +267,9 @@ def environment(folder: Path) -> Path:
 def run(python: Path, name: str, number: int) -> dict[str, Any] | str:
     """Return what a library does, or the last line of what kept it from that."""
     command = [str(python), __file__, "--measure", name, "--simulations", str(number)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    # Two processes run at a time: threads of one would wait for those of the other.
+    alone = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=alone)
     if done.returncode:
         return (done.stderr.strip().splitlines() or ["no message"])[-1]
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
@@ -229,30 +278,54 @@ def run(python: Path, name: str, number: int) -> dict[str, Any] | str:
 
 def tables(found: dict[str, dict[str, Any]]) -> str:
     """Return the tables of all libraries in Markdown."""
-    names = {name: f"{name} {one['version']}" for name, one in found.items()}
-    parts = []
-    for title, key, of, taken in (
-        ("Coverage of a 95% interval of a mean, in per cent", "covered", "simulations", "interval"),
-        ("Mean width of the interval", "width", "defined", "interval"),
-        ("Type I error of the paired comparison at 5%, in per cent", "error", "simulations", "comparison"),
-        (f"Power, for a true difference of {DIFFERENCE}, in per cent", "power", "simulations", "comparison"),
-    ):
-        digits, scale = (3, 1) if key == "width" else (1, 100)
-        rows = [
-            [names[name], getattr(PEERS[name], taken)]
-            + [f"{scale * cell[key] / max(cell[of], 1):.{digits}f}" for cell in one["cells"].values()]
-            for name, one in found.items()
-        ]
-        parts.append(f"{title}:\n\n{markdown(['', 'takes', *CELLS], rows)}")
+    scored = {name: one for name, one in found.items() if one["cells"]}
+    judged = {name: one for name, one in found.items() if one["judged"]}
+    parts = [
+        table(title, scored, "cells", key, of, taken)
+        for title, key, of, taken in (
+            ("Coverage of a 95% interval of a mean, in per cent", "covered", "simulations", "interval"),
+            ("Mean width of the interval", "width", "defined", "interval"),
+            ("Type I error of the paired comparison at 5%, in per cent", "error", "simulations", "comparison"),
+            (f"Power, for a true difference of {DIFFERENCE}, in per cent", "power", "simulations", "comparison"),
+        )
+    ]
     costs = []
-    for name, one in found.items():
+    for name, one in scored.items():
         cells = list(one["cells"].values())
         number = sum(cell["simulations"] for cell in cells)
-        each = [1000 * sum(cell[f"seconds_{of}"] for cell in cells) / number for of in ("interval", "comparison")]
+        each = [1000 * sum(cell[seconds] for cell in cells) / number for seconds in ("seconds", "seconds_comparison")]
         undefined = number - sum(cell["defined"] for cell in cells)
-        costs.append([names[name], f"{cells[0]['simulations']:.0f}", *(f"{ms:.1f}" for ms in each), f"{undefined:.0f}"])
+        costs.append(
+            [called(name, one), f"{cells[0]['simulations']:.0f}", *(f"{ms:.1f}" for ms in each), f"{undefined:.0f}"]
+        )
     heads = ["", "simulations a cell", "ms an interval", "ms a comparison", "intervals undefined"]
-    return "\n\n".join([*parts, f"Time of a call, mean over the cells:\n\n{markdown(heads, costs)}"])
+    parts.append(f"Time of a call, mean over the cells:\n\n{markdown(heads, costs)}")
+    parts += [
+        table(title, judged, "judged", key, of, "correction")
+        for title, key, of in (
+            ("Coverage of a 95% interval of a judge's mean corrected by people, in per cent", "covered", "defined"),
+            ("Mean width of the corrected interval", "width", "defined"),
+            ("Time of a correction, in ms", "seconds", "defined"),
+        )
+    ]
+    return "\n\n".join(parts)
+
+
+def called(name: str, one: dict[str, Any]) -> str:
+    """Return what tables call a library."""
+    return f"{name} {one['version']}"
+
+
+def table(title: str, found: dict[str, dict[str, Any]], part: str, key: str, of: str, taken: str) -> str:
+    """Return a table of `key` over `of` in every cell; ``-`` where a library refuses the cell."""
+    digits, scale = {"width": (3, 1), "seconds": (1, 1000)}.get(key, (1, 100))
+    rows = [
+        [called(name, one), getattr(PEERS[name], taken)]
+        + [f"{scale * cell[key] / cell[of]:.{digits}f}" if cell[of] else "-" for cell in one[part].values()]
+        for name, one in found.items()
+    ]
+    cells = CELLS if part == "cells" else JUDGED
+    return f"{title}:\n\n{markdown(['', 'takes', *cells], rows)}"
 
 
 def markdown(heads: list[str], rows: list[list[str]]) -> str:

@@ -164,8 +164,8 @@ def prediction_powered(
 
     Notes
     -----
-    With ``slope=1`` the estimate is that of the package ppi-python with ``lam=1`` whose unlabelled predictions are
-    those of all units; its own frame, in which the others are a second sample, has ``lam = others / all`` for it.
+    With the same b the estimate is that of the packages ppi-python and truescore, in whose frame the units that nobody
+    rated are a second sample: their ``lam`` and ``lambda_`` are b times the share of these units.
 
     Examples
     --------

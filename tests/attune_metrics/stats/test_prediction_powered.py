@@ -73,6 +73,13 @@ def test_ppi_python() -> None:
     )
 
 
+def test_truescore() -> None:
+    # truescore 0.7.4: ppi_estimate(scores, ratings, places), which chooses lambda_ 0.58..., and with lambda_ 0.35; b is
+    # lambda_ over the share of units that nobody rated.
+    for chosen, point in ((0.5819683301462378, 3.94958385407614), (0.35, 4.044083333333333)):
+        assert corrected(*GENERATED, slope=chosen * 40 / 28).corrected.estimate == pytest.approx(point, abs=1e-12)
+
+
 def test_slope_0_is_what_people_say_alone() -> None:
     found = corrected(*GENERATED, slope=0)
     assert ends(found) == pytest.approx((found.people.estimate, found.people.low, found.people.high), abs=1e-12)
