@@ -20,21 +20,25 @@ References
 .. [4] Krippendorff (2019), Content Analysis, 4th ed., chapter 12.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Literal
-
 import numpy as np
-from numpy.typing import ArrayLike
 
 from attune_metrics.checks import defined
-from attune_metrics.errors import MetricInputError
-from attune_metrics.stats._ratings import as_categories, tally_units
-from attune_metrics.stats.arrays import Floats, check_same_shape
+from attune_metrics.stats._agreement_sums import (
+    KappaDistances,
+    KappaWeights,
+    MeasurementLevel,
+    Ratings,
+    cohen_sums,
+    fleiss_sums,
+    krippendorff_sums,
+)
+from attune_metrics.stats.arrays import Floats
 from attune_metrics.stats.resampling import Interval, Method, Resamples, bootstrap
 from attune_metrics.stats.statistics import point_estimate
 from attune_metrics.stats.sums import Statistic
 
 __all__ = [
+    "KappaDistances",
     "KappaWeights",
     "MeasurementLevel",
     "Ratings",
@@ -46,15 +50,12 @@ __all__ = [
     "krippendorff_alpha_interval",
 ]
 
-KappaWeights = Literal["linear", "quadratic"]
-# ArrayLike does not include a list of texts with None among them.
-Ratings = ArrayLike | Sequence[object]
-MeasurementLevel = Literal["nominal", "ordinal", "interval", "ratio"]
-
 _CONSTANT = "it needs units that are rated twice, and two different categories"
 
 
-def cohen_kappa(reference: Ratings, predicted: Ratings, *, weights: KappaWeights | None = None) -> float:
+def cohen_kappa(
+    reference: Ratings, predicted: Ratings, *, weights: KappaWeights | None = None, by: KappaDistances = "value"
+) -> float:
     """Cohen's kappa of two raters: ``1 - observed / expected`` disagreement.
 
     Expected is the mean disagreement of every rating of one side with every rating of the other.
@@ -64,8 +65,10 @@ def cohen_kappa(reference: Ratings, predicted: Ratings, *, weights: KappaWeights
     reference, predicted : array_like, shape (units,)
         The category that each side gives a unit, a number or a text; no missing ones.
     weights : {"linear", "quadratic"}, optional
-        How far two categories disagree: by the distance of the numbers, or its square. Without weights, every two
-        different categories disagree by 1.
+        How far two categories disagree: by their distance, or its square. Without weights, every two different
+        categories disagree by 1.
+    by : {"value", "rank"}
+        Between what weights measure distance: the numbers, or their ranks among those that either side uses.
 
     Returns
     -------
@@ -76,12 +79,14 @@ def cohen_kappa(reference: Ratings, predicted: Ratings, *, weights: KappaWeights
     Raises
     ------
     MetricInputError
-        If the weights are unknown, the lengths differ, a category is missing, or it is a text and has weights.
+        If `weights` or `by` is unknown, ranks are asked for without weights, the lengths differ, a category is
+        missing, or it is a text and has weights.
 
     Notes
     -----
-    Distances are those of the numbers themselves. Where categories are not an evenly spaced scale, give their
-    positions; then the value is that of scikit-learn, which takes positions among the categories that occur.
+    Publications use both distances, and they differ where a level of the scale is not used, or ratings are fractions:
+    of 1, 2 and 5 the numbers 2 and 5 are 3 apart, their ranks 1. scikit-learn measures between ranks. A scale that is
+    evenly spaced has its distances by value, whichever levels occur; by rank, kappa depends on them.
 
     Examples
     --------
@@ -89,8 +94,13 @@ def cohen_kappa(reference: Ratings, predicted: Ratings, *, weights: KappaWeights
     0.5
     >>> cohen_kappa([1, 2, 3, 3], [1, 2, 3, 1], weights="quadratic")
     0.3846153846153846
+    >>> one, other = [1, 2, 5, 5], [1, 2, 5, 1]  # no 3 or 4: the ranks are those above
+    >>> cohen_kappa(one, other, weights="quadratic", by="rank")
+    0.3846153846153846
+    >>> round(cohen_kappa(one, other, weights="quadratic"), 4)
+    0.4182
     """
-    return _value("cohen_kappa", *_cohen(reference, predicted, weights))
+    return _value("cohen_kappa", *cohen_sums(reference, predicted, weights, by))
 
 
 def cohen_kappa_interval(
@@ -99,6 +109,7 @@ def cohen_kappa_interval(
     resamples: Resamples,
     *,
     weights: KappaWeights | None = None,
+    by: KappaDistances = "value",
     method: Method = "percentile-expanded",
     confidence: float = 0.95,
 ) -> Interval:
@@ -106,8 +117,8 @@ def cohen_kappa_interval(
 
     Parameters
     ----------
-    reference, predicted, weights
-        As for `cohen_kappa`.
+    reference, predicted, weights, by
+        As for `cohen_kappa`; ranks are those of the ratings given, in every resample.
     resamples : Resamples
         From `draw_resamples` over the same units.
     method : {"percentile-expanded", "percentile", "bca"}
@@ -133,7 +144,7 @@ def cohen_kappa_interval(
     >>> interval.estimate, interval.n, interval.low < 0.5 < interval.high
     (0.5, 8, True)
     """
-    return _interval(resamples, method, confidence, *_cohen(reference, predicted, weights))
+    return _interval(resamples, method, confidence, *cohen_sums(reference, predicted, weights, by))
 
 
 def fleiss_kappa(ratings: Ratings) -> float:
@@ -164,7 +175,7 @@ def fleiss_kappa(ratings: Ratings) -> float:
     >>> round(fleiss_kappa([["yes", "yes"], ["yes", "no"], ["no", "no"]]), 4)
     0.3333
     """
-    return _value("fleiss_kappa", *_fleiss(ratings))
+    return _value("fleiss_kappa", *fleiss_sums(ratings))
 
 
 def fleiss_kappa_interval(
@@ -182,7 +193,7 @@ def fleiss_kappa_interval(
     >>> round(interval.estimate, 4), interval.high
     (0.3333, 1.0)
     """
-    return _interval(resamples, method, confidence, *_fleiss(ratings))
+    return _interval(resamples, method, confidence, *fleiss_sums(ratings))
 
 
 def krippendorff_alpha(ratings: Ratings, *, level: MeasurementLevel) -> float:
@@ -220,7 +231,7 @@ def krippendorff_alpha(ratings: Ratings, *, level: MeasurementLevel) -> float:
     >>> krippendorff_alpha([[1, 1, None], [2, 2, 3], [3, 3, 3]], level="nominal")
     0.65
     """
-    return _value("krippendorff_alpha", *_krippendorff(ratings, level))
+    return _value("krippendorff_alpha", *krippendorff_sums(ratings, level))
 
 
 def krippendorff_alpha_interval(
@@ -249,7 +260,7 @@ def krippendorff_alpha_interval(
     >>> interval.n, interval.low < interval.estimate < interval.high
     (5, True)
     """
-    return _interval(resamples, method, confidence, *_krippendorff(ratings, level))
+    return _interval(resamples, method, confidence, *krippendorff_sums(ratings, level))
 
 
 def _value(name: str, terms: Floats, statistic: Statistic) -> float:
@@ -259,109 +270,3 @@ def _value(name: str, terms: Floats, statistic: Statistic) -> float:
 def _interval(resamples: Resamples, method: Method, confidence: float, terms: Floats, statistic: Statistic) -> Interval:
     [interval] = bootstrap(terms[np.newaxis], resamples, statistic=statistic, method=method, level=confidence)
     return interval
-
-
-# Each measure as sums over units, of shape (terms, units), and the statistic of these sums.
-
-
-def _cohen(reference: Ratings, predicted: Ratings, weights: KappaWeights | None) -> tuple[Floats, Statistic]:
-    if weights not in (None, "linear", "quadratic"):
-        raise MetricInputError(f"unknown weights {weights!r}; known: linear, quadratic, or None")
-    truth, guess = (np.asarray(side, dtype=object) for side in (reference, predicted))
-    check_same_shape(truth, guess)
-    if truth.ndim != 1:
-        raise MetricInputError(f"reference has shape {truth.shape}; expected one rating for each unit")
-    numeric = f"{weights} weighting" if weights else None
-    pairs = as_categories(
-        np.stack([truth, guess], axis=1), "reference or predicted", "units", "raters", numeric=numeric
-    )
-    if (missing := np.flatnonzero(np.isnan(pairs).any(axis=1))).size:
-        raise MetricInputError(f"unit {missing[0]} lacks a rating; leave it out on both sides")
-    values, codes = np.unique(pairs, return_inverse=True)
-    one, other = np.eye(len(values))[codes.reshape(pairs.shape)].swapaxes(0, 1)
-    apart = np.abs(values - values[:, np.newaxis])
-    distance = {None: (apart > 0).astype(float), "linear": apart, "quadratic": apart**2}[weights]
-    disagreement = ((one @ distance) * other).sum(axis=1)
-
-    def statistic(sums: Floats, n: Floats) -> Floats:
-        truths, guesses = np.split(sums[..., 1:], 2, axis=-1)
-        kappa: Floats = 1 - sums[..., 0] * n / ((truths @ distance) * guesses).sum(axis=-1)
-        return kappa
-
-    return np.vstack([disagreement, one.T, other.T]), statistic
-
-
-def _fleiss(ratings: Ratings) -> tuple[Floats, Statistic]:
-    _, tally = tally_units(as_categories(ratings, "ratings", "units", "raters"))
-    m = tally.sum(axis=1)
-    if (odd := np.flatnonzero(m != m[:1])).size:
-        raise MetricInputError(
-            f"unit {odd[0]} has {m[odd[0]]:g} ratings and unit 0 has {m[0]:g}; Fleiss' kappa needs equal numbers, "
-            "krippendorff_alpha does not"
-        )
-    # Ordered pairs of ratings that differ: of one unit, and of all.
-    differ = m**2 - (tally**2).sum(axis=1)
-
-    def statistic(sums: Floats, n: Floats) -> Floats:
-        totals = sums[..., 1:]
-        each = totals.sum(axis=-1) / n
-        expected = (n * each) ** 2 - (totals**2).sum(axis=-1)
-        kappa: Floats = 1 - sums[..., 0] * n * each / ((each - 1) * expected)
-        return kappa
-
-    return np.vstack([differ, tally.T]), statistic
-
-
-def _krippendorff(ratings: Ratings, level: MeasurementLevel) -> tuple[Floats, Statistic]:
-    if level not in ("nominal", "ordinal", "interval", "ratio"):
-        raise MetricInputError(f"unknown level {level!r}; known: nominal, ordinal, interval, ratio")
-    numeric = None if level == "nominal" else f"the {level} level"
-    values, tally = tally_units(as_categories(ratings, "ratings", "units", "raters", numeric=numeric))
-    if level == "ratio" and (values < 0).any():
-        raise MetricInputError(f"rating {values[0]:g} is negative; a ratio scale starts at 0")
-    # Each rating is paired with the m - 1 others of its unit; a lone rating leaves its unit without a value.
-    m = tally.sum(axis=1)
-    share = np.divide(1, m - 1, out=np.full_like(m, np.nan), where=m > 1)
-
-    if level == "ordinal":
-        # The distance depends on how often values occur, hence on the resample: so the pairs themselves are summed.
-        k = len(values)
-        pairs = tally[:, :, np.newaxis] * tally[:, np.newaxis, :] - tally[:, :, np.newaxis] * np.eye(k)
-        pairs *= share[:, np.newaxis, np.newaxis]
-
-        def ordinal(sums: Floats, _: Floats) -> Floats:
-            observed = sums[..., 1:].reshape(*sums.shape[:-1], k, k)
-            totals = observed.sum(axis=-1)
-            ranks = np.cumsum(totals, axis=-1) - totals / 2
-            distance = (ranks[..., np.newaxis] - ranks[..., np.newaxis, :]) ** 2
-            expected = totals[..., np.newaxis] * totals[..., np.newaxis, :]
-            return _alpha((observed * distance).sum(axis=(-1, -2)), (expected * distance).sum(axis=(-1, -2)), totals)
-
-        return np.vstack([share, pairs.reshape(len(pairs), k * k).T]), ordinal
-
-    distance = _DISTANCES[level](values[:, np.newaxis], values)
-    disagreement = ((tally @ distance) * tally).sum(axis=1) * share
-
-    def statistic(sums: Floats, _: Floats) -> Floats:
-        totals = sums[..., 1:]
-        return _alpha(sums[..., 0], ((totals @ distance) * totals).sum(axis=-1), totals)
-
-    return np.vstack([disagreement, tally.T]), statistic
-
-
-def _alpha(observed: Floats, expected: Floats, totals: Floats) -> Floats:
-    alpha: Floats = 1 - observed * (totals.sum(axis=-1) - 1) / expected
-    return alpha
-
-
-def _ratio_distance(one: Floats, other: Floats) -> Floats:
-    both = one + other
-    # Two zeros do not differ.
-    return np.divide(one - other, both, out=np.zeros_like(both), where=both != 0) ** 2
-
-
-_DISTANCES: dict[str, Callable[[Floats, Floats], Floats]] = {
-    "nominal": lambda one, other: (one != other).astype(float),
-    "interval": lambda one, other: (one - other) ** 2,
-    "ratio": _ratio_distance,
-}

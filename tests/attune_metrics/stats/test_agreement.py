@@ -93,6 +93,18 @@ def test_cohen() -> None:
     assert cohen_kappa(*pair, weights="quadratic") == pytest.approx(0.8706896551724138, abs=1e-12)
 
 
+def test_cohen_by_value_and_by_rank() -> None:
+    # Numbers: observed 4**2 / 4 = 4; expected (0 + 1 + 16 + 0) + (1 + 0 + 9 + 1) + 2 (16 + 9 + 0 + 16) = 110, over 16.
+    # Ranks 1, 2, 3 for 1, 2, 5: observed 4 / 4 = 1; (0 + 1 + 4 + 0) + (1 + 0 + 1 + 1) + 2 (4 + 1 + 0 + 4) = 26.
+    pair = [1, 2, 5, 5], [1, 2, 5, 1]
+    assert cohen_kappa(*pair, weights="quadratic") == pytest.approx(1 - 4 * 16 / 110, abs=1e-12)
+    assert cohen_kappa(*pair, weights="quadratic", by="rank") == pytest.approx(1 - 16 / 26, abs=1e-12)
+    # Linear: 4 / 4 over (0 + 1 + 4 + 0 + 1 + 0 + 3 + 1 + 2 (4 + 3 + 0 + 4)) / 16; 2 / 4 over (0 + 1 + 2 + 0 + 1 + 0 + 1
+    # + 1 + 2 (2 + 1 + 0 + 2)) / 16.
+    assert cohen_kappa(*pair, weights="linear") == pytest.approx(1 - 16 / 32, abs=1e-12)
+    assert cohen_kappa(*pair, weights="linear", by="rank") == pytest.approx(1 - 8 / 16, abs=1e-12)
+
+
 # The definitions.
 
 
@@ -108,6 +120,12 @@ def test_cohen_by_definition(pair: tuple[list[int], list[int]]) -> None:
     for weights, distance in distances.items():
         expected = beyond_chance(list(map(distance, one, other)), [distance(a, b) for a, b in product(one, other)])
         assert close(value(cohen_kappa, one, other, weights=weights), expected)
+        if weights:
+            # Ranks are those of any increasing transform.
+            ranks = [[sorted({*one, *other}).index(rating) for rating in side] for side in pair]
+            grown = ([rating**3 / 7 for rating in side] for side in pair)
+            expected = value(cohen_kappa, *ranks, weights=weights)
+            assert close(value(cohen_kappa, *grown, weights=weights, by="rank"), expected)
 
 
 @given(tables)
@@ -245,6 +263,11 @@ def unknown(option: str) -> Any:
             lambda: cohen_kappa([1], [1], weights=unknown("cubic")),
             "unknown weights 'cubic'; known: linear, quadratic, ",
         ),
+        (
+            lambda: cohen_kappa([1], [1], weights="linear", by=unknown("ranks")),
+            "unknown by 'ranks'; known: value, rank",
+        ),
+        (lambda: cohen_kappa([1], [1], by="rank"), "by='rank' says how weights .* there are no weights; give them too"),
         (lambda: cohen_kappa(["a"], [2]), "texts and numbers are mixed, such as 'a' and 2"),
         (
             lambda: fleiss_kappa([[1, 2], [1, None]]),

@@ -103,6 +103,15 @@ def test_more_units_give_narrower_intervals(name: str) -> None:
     assert many.high - many.low < (few.high - few.low) / 2
 
 
+def test_ranks_are_those_of_all_units() -> None:
+    resamples = draw_resamples(PEOPLE, n_resamples=200)
+    ratings = draw_ratings(0)
+    one, other, _ = ratings.T
+    # The ranks of 10, 100, ... are those of 1, 2, ...
+    by_rank = cohen_kappa_interval(10**one, 10**other, resamples, weights="quadratic", by="rank")
+    assert by_rank == cohen_kappa_interval(one, other, resamples, weights="quadratic")
+
+
 def test_text_ratings() -> None:
     resamples = draw_resamples(range(40), n_resamples=200)
     ratings = draw_ratings(0)
