@@ -275,8 +275,10 @@ def _check_of_unit(table: pl.DataFrame, column: str, name: str) -> None:
     )
 
 
-def read_table(path: str | os.PathLike[str]) -> tuple[pl.DataFrame, int]:
+def read_table(path: str | os.PathLike[str], *, names: Sequence[str] = _NAMES) -> tuple[pl.DataFrame, int]:
     """Read a CSV, JSONL or Parquet table; return it, and the number that the file gives its first row.
+
+    In a CSV file the columns `names` are text, whatever they hold.
 
     Raises
     ------
@@ -292,7 +294,7 @@ def read_table(path: str | os.PathLike[str]) -> tuple[pl.DataFrame, int]:
         if ending == ".csv":
             with panics_as_errors():
                 table = pl.read_csv(target, infer_schema=False)
-            return _typed(table, path), 2
+            return _typed(table, path, names), 2
         if ending in {".jsonl", ".ndjson"}:
             _check_flat(target)
             with panics_as_errors():
@@ -325,7 +327,7 @@ def _check_flat(target: Path) -> None:
                     raise SourceError(f"{found}; a table has text and numbers only")
 
 
-def _typed(table: pl.DataFrame, path: str | os.PathLike[str]) -> pl.DataFrame:
+def _typed(table: pl.DataFrame, path: str | os.PathLike[str], names: Sequence[str]) -> pl.DataFrame:
     """Return a table of text in which a trait is numbers where all its values are.
 
     The other columns stay text, so that the first value that is no number is found by its row.
@@ -336,7 +338,7 @@ def _typed(table: pl.DataFrame, path: str | os.PathLike[str]) -> pl.DataFrame:
         if renamed and first in table.columns:
             raise MetricInputError(f"{path}: two columns are called {first!r}; rename one, or leave it out")
         for dtype in (pl.Int64, pl.Float64):
-            if column not in (*_NAMES, "value") and table[column].dtype == pl.String:
+            if column not in (*names, "value") and table[column].dtype == pl.String:
                 with suppress(pl.exceptions.InvalidOperationError):
                     table = table.with_columns(pl.col(column).cast(dtype))
     texts = [column for column in table.select(pl.col(pl.String)).columns if column != "value"]

@@ -15,6 +15,7 @@ from typing import Any
 
 import click
 import hostile
+import polars as pl
 
 from attune_bench.cli import app, main
 from attune_data.codebook import codebook_folder
@@ -89,6 +90,9 @@ _BENCHMARKS: dict[str, dict[str, tuple[str, ...]]] = {
 }
 _OTHERS = {
     "model": ("one",),
+    "ratings": ("ratings/table.csv", "ratings/table.parquet"),
+    "expert": ("ann",),
+    "judge": ("m",),
     "unit": ("cluster", "unit", "conversation", "participant"),
     "provider": ("openai-compatible", "local"),
     "judge_model": ("judge",),
@@ -112,7 +116,19 @@ _OTHERS = {
     "licence": ("cc-by-4.0",),
     "base_url": ("http://127.0.0.1:9/v1",),
 }
-_FILES = ("data", "results", "scores", "codebook", "prompts", "prices", "calls", "answers", "again", "labels")
+_FILES = (
+    "data",
+    "results",
+    "scores",
+    "codebook",
+    "prompts",
+    "prices",
+    "calls",
+    "answers",
+    "again",
+    "labels",
+    "ratings",
+)
 _NEEDED = {
     "score": ("data",),
     "run": ("dry_run", "base_url"),
@@ -162,7 +178,9 @@ def _arguments(command: click.Command, benchmark: str, rng: Random, files: Path)
         if values and parameter is wrong:
             values = [_wrong(values[0], rng, files)]
         found += values if isinstance(parameter, click.Argument) else [rng.choice(parameter.opts), *values]
-    return [*found, "--simulator-model", "person"] if (command.name, benchmark) == ("run", "eibench") else found
+    if (command.name, benchmark) == ("run", "eibench"):
+        found += ["--simulator-model", "person"]
+    return [*found, "--expert", "bob"] if command.name == "judges" else found
 
 
 def _value(parameter: click.Parameter, benchmark: str, rng: Random, files: Path) -> str:
@@ -251,7 +269,7 @@ def write_files(folder: Path) -> None:
     from attune_bench.runner.prompts import load_prompts
     from attune_data import load, load_episodes, load_sage, load_scenarios
 
-    for kind in ("data", "results", "scores", "codebook", "prompts", "prices", "batch", "labels"):
+    for kind in ("data", "results", "scores", "codebook", "prompts", "prices", "batch", "labels", "ratings"):
         (folder / kind).mkdir(parents=True)
     conversations = load("demo").sample(4, seed=0)
     runs = [run for name in ("chance", "prior") for run in BASELINES[name](conversations)]
@@ -284,6 +302,7 @@ def write_files(folder: Path) -> None:
     rated = [f"{model},q{unit},{unit % 2}" for model in ("one", "two") for unit in range(0, 30, 3)]
     (folder / "labels" / "table.csv").write_text("\n".join(["model,unit,rating", *rated, ""]), encoding="utf-8")
     Scores.from_table(table).write(folder / "scores" / "table.parquet")
+    _write_ratings(folder / "ratings")
     bundled = load_prompts("attune_bench.benchmarks.attunebench", "v2")
     bundled.write(folder / "prompts" / "v2")
     (folder / "prices" / "prices.toml").write_text('["m"]\ninput = 1.0\noutput = 2.0\n', encoding="utf-8")
@@ -298,6 +317,14 @@ def write_files(folder: Path) -> None:
     answers = folder / "batch" / "answers.jsonl"
     answers.write_text("\n".join(map(json.dumps, answered)), encoding="utf-8")
     _called(["batch", "import", str(calls), str(answers), "-o", str(folder / "batch" / "results")])
+
+
+def _write_ratings(folder: Path) -> None:
+    given = {"ann": [1, 2, 3, 4] * 3, "bob": [2, 2, 4, 3] * 3, "m": [1, 3, 3, 4] * 3}
+    ratings = [(f"q{item}", rater, "warmth", one) for rater in given for item, one in enumerate(given[rater])]
+    rating_table = pl.DataFrame(ratings, schema=["item", "rater", "dimension", "rating"], orient="row")
+    rating_table.write_csv(folder / "table.csv")
+    rating_table.write_parquet(folder / "table.parquet")
 
 
 if __name__ == "__main__":

@@ -16,6 +16,11 @@ pytestmark = pytest.mark.slow
 LIMIT = 120  # seconds of a command that takes two
 SERVER = "--base-url http://127.0.0.1:9/v1 -o runs"
 LABELS = "model,unit,rating\nsynthetic/hasty,4efd4f90-903b-4d76-96bd-e0f73f874014,0.5\n"
+RATINGS = "item,rater,dimension,rating\n" + "".join(
+    f"{item},{rater},warmth,{item % place}\n"
+    for item in range(8)
+    for place, rater in ((2, "ann"), (3, "bob"), (4, "model"))
+)
 COMMANDS = {
     "demo": "",
     "show": "demo 4efd4f90-903b-4d76-96bd-e0f73f874014",
@@ -26,6 +31,7 @@ COMMANDS = {
     **dict.fromkeys(("report", "compare", "rank", "stats"), "--scores scores.json"),
     "debias": "--scores scores.json --labels labels.csv --metric avg_draft_judge_score",
     "plan": "--scores scores.json --difference 2",
+    "judges": "ratings.csv --expert ann bob --judge model",
     "labels": "plan --width 0.1 --sd 0.2 --correlation 0.6 --scored 200",
     "subset": "--scores scores.json --by gender",
     "analyze": "--scores scores.json",
@@ -48,6 +54,7 @@ def test_streams_that_are_closed_or_full(command: str, tmp_path: Path, monkeypat
     monkeypatch.chdir(tmp_path)
     Path("runs").mkdir()
     Path("labels.csv").write_text(LABELS, encoding="utf-8")
+    Path("ratings.csv").write_text(RATINGS, encoding="utf-8")
     assert finish(start("score", "--results", "demo", "--data", "demo", "--output", "scores.json")) == (0, b"")
     env = {**os.environ, "PYTHONWARNINGS": "error", "A": f"{sys.executable} {SCRIPT} {command} {COMMANDS[command]}"}
     for streams in STREAMS:

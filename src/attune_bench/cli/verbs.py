@@ -29,6 +29,7 @@ _COMMANDS = {
     "rank": ("analysis_commands", "Rank the models, each with the interval of its rank."),
     "debias": ("label_commands", "Correct a judge's scores by people's ratings of a random part."),
     "labels": ("label_commands", "Draw the units that people are to rate, and say how many are needed."),
+    "judges": ("judge_commands", "Compare judges with experts who rated the same items."),
     "subset": ("analysis_commands", "Score a part of the units, chosen by traits, or each stratum of a trait."),
     "analyze": ("analysis_commands", "Do further analyses of scores, each with its uncertainty."),
     "stats": ("analysis_commands", "Print how each metric is distributed over units."),

@@ -26,7 +26,7 @@ from attune_metrics.signature import hash_records
 from attune_metrics.stats.arrays import Floats
 from attune_metrics.stats.statistics import PER_UNIT
 
-__all__ = ["Labels", "draw_labels", "judged_metric", "read_labels"]
+__all__ = ["Labels", "draw_labels", "judged_metric", "rating_number", "read_labels"]
 
 _ROUNDING = 1e-9
 _Key = tuple[str, str | None, str]
@@ -158,17 +158,22 @@ def _check_columns(table: ScoreTable, labels: pl.DataFrame, name: str) -> None:
             raise MetricInputError(f"{name}: no column {column!r}{held}; it has {', '.join(labels.columns)}")
 
 
-def _rating(value: object, metric: Metric, where: str) -> float | None:
-    """Return a rating, None where there is none."""
+def rating_number(value: object, where: str) -> float | None:
+    """Return a rating as a number, None where there is none; `where` begins an error."""
     text = "" if value is None else str(value).strip()
     if not text or text.lower() == "nan":
         return None
     try:
-        number = float(text)
+        return float(text)
     except ValueError:
         comma = "; is it written with a comma?" if text.replace(",", "", 1).replace(".", "", 1).isdigit() else ""
         raise MetricInputError(f"{where}: rating {text!r:.60} is not a number{comma}") from None
-    if not metric.low - _ROUNDING <= number <= metric.high + _ROUNDING:
+
+
+def _rating(value: object, metric: Metric, where: str) -> float | None:
+    """Return a rating in the range of a metric, None where there is none."""
+    number = rating_number(value, where)
+    if number is not None and not metric.low - _ROUNDING <= number <= metric.high + _ROUNDING:
         raise MetricInputError(
             f"{where}: rating {number:g} is outside {metric.low:g} to {metric.high:g}, the range of {metric.name}; is "
             "it on another scale?"

@@ -1,0 +1,212 @@
+"""How close judges are to experts, from a table of ratings.
+
+`attune_metrics.stats.reliability` says what is computed.
+"""
+
+import os
+from collections.abc import Sequence
+from math import isnan
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from attune_bench.stats.options import MIN_CLUSTERS
+from attune_bench.stats.rater_table import RatedDimension, RaterTable, read_ratings
+from attune_bench.undefined import null
+from attune_data.text import meant
+from attune_metrics.errors import MetricInputError
+from attune_metrics.stats.agreement import KappaDistances, KappaWeights
+from attune_metrics.stats.reliability import JudgeCloseness, Reliability, judge_reliability
+from attune_metrics.stats.resampling import Interval, draw_resamples
+
+__all__ = ["ClosenessTables", "compare_judges"]
+
+_MOST_LEVELS = 500
+_COUNTS: dict[str, Any] = {**dict.fromkeys(("n", "clusters"), pl.Int64), "reason": pl.String}
+_JUDGES: dict[str, Any] = {
+    **dict.fromkeys(("dataset", "dimension", "judge"), pl.String),
+    **dict.fromkeys(("with_experts", "with_experts_low", "with_experts_high"), pl.Float64),
+    **dict.fromkeys(("among_experts", "among_experts_low", "among_experts_high"), pl.Float64),
+    **dict.fromkeys(("difference", "low", "high"), pl.Float64),
+    "verdict": pl.String,
+    **dict.fromkeys(("shift", "shift_low", "shift_high", "expert_shift", "judge_shift"), pl.Float64),
+    **_COUNTS,
+}
+_PAIRS: dict[str, Any] = {
+    **dict.fromkeys(("dataset", "dimension", "rater_a", "rater_b"), pl.String),
+    **dict.fromkeys(("kappa", "low", "high", "shift", "shift_low", "shift_high"), pl.Float64),
+    **_COUNTS,
+}
+
+
+class ClosenessTables(NamedTuple):
+    """What `compare_judges` gives: a row for each dimension and judge, a row for each two raters, who was not used."""
+
+    judges: pl.DataFrame
+    pairs: pl.DataFrame
+    unused: tuple[str, ...]
+
+
+def compare_judges(
+    ratings: pl.DataFrame | str | os.PathLike[str],
+    *,
+    experts: Sequence[str],
+    judges: Sequence[str],
+    weights: KappaWeights | None = "quadratic",
+    by: KappaDistances = "value",
+    margin: float | None = None,
+    resamples: int = 10_000,
+    seed: int = 0,
+    level: float = 0.95,
+) -> ClosenessTables:
+    """Compare each judge's agreement with experts to that of experts among themselves, by dimension.
+
+    Parameters
+    ----------
+    ratings : polars.DataFrame or path
+        As `attune_bench.stats.rater_table.read_ratings` takes them.
+    experts, judges : sequence of str
+        Names of raters; at least two experts and one judge.
+    weights, by, margin, level
+        As for `attune_metrics.stats.reliability.judge_reliability`.
+    resamples, seed : int
+        How many resamples are drawn of the items of a dimension, or of their clusters, and from which seed.
+
+    Returns
+    -------
+    ClosenessTables
+        ``judges``: ``dataset, dimension, judge``; ``with_experts`` and ``among_experts``, mean kappas, and
+        ``difference``, the first minus the second, each with its interval (``low`` and ``high`` are of the difference);
+        ``verdict``; ``shift``, by how much the judge rates above the experts on average, with its interval,
+        ``expert_shift`` and ``judge_shift``, the largest difference, without its sign, of the mean ratings of two
+        experts, and of this and another judge; ``n`` items in so many ``clusters``; ``reason``, why there is no
+        difference or interval. ``pairs``: ``dataset, dimension, rater_a, rater_b``; ``kappa`` with its interval;
+        ``shift``, of ``rater_b`` minus ``rater_a``; ``n, clusters, reason``. ``unused``: raters who are neither experts
+        nor judges. A rater without a rating in a dimension has no row there.
+
+    Raises
+    ------
+    MetricInputError
+        As `read_ratings` and `judge_reliability`, and where an expert or judge did not rate or is named twice, or a
+        dimension has more than 500 different ratings.
+    SourceError
+        Where the file cannot be read.
+
+    Examples
+    --------
+    >>> rated = {"ann": [1, 2, 3, 4, 5, 2, 1, 4], "bob": [1, 3, 2, 5, 4, 2, 2, 3], "model": [1, 2, 3, 4, 4, 2, 1, 4]}
+    >>> rows = [(str(item), rater, "warmth", rating) for rater in rated for item, rating in enumerate(rated[rater])]
+    >>> frame = pl.DataFrame(rows, schema=["item", "rater", "dimension", "rating"], orient="row")
+    >>> found = compare_judges(frame, experts=["ann", "bob"], judges=["model"])
+    >>> found.judges.select("dimension", "judge", pl.col("difference").round(3), "verdict").row(0)
+    ('warmth', 'model', 0.098, 'closer')
+    """
+    table = read_ratings(ratings)
+    _check_raters(table, experts, judges)
+    of_judges: list[dict[str, Any]] = []
+    of_pairs: list[dict[str, Any]] = []
+    for one in table.dimensions:
+        where = {"dataset": one.dataset, "dimension": one.dimension}
+        known, judging = ([rater for rater in side if rater in one.raters] for side in (experts, judges))
+        if len(known) < 2:
+            reason = f"{'one expert' if known else 'no expert'} rated this; at least two are needed"
+            of_judges += [{**where, "judge": judge, "reason": reason} for judge in judging]
+            continue
+        if judging:
+            own = (*known, *judging)
+            _check_levels(one, table.name)
+            drawn = draw_resamples(one.labels, n_resamples=resamples, seed=seed)
+            found = judge_reliability(
+                one.of(own), range(len(known)), drawn, weights=weights, by=by, margin=margin, level=level
+            )
+            of_judges += [{**where, **_judge_row(judge, found, own)} for judge in found.judges]
+            of_pairs += [{**where, **row} for row in _pair_rows(found, own)]
+    return ClosenessTables(
+        pl.DataFrame(of_judges, schema=_JUDGES, orient="row"),
+        pl.DataFrame(of_pairs, schema=_PAIRS, orient="row"),
+        tuple(rater for rater in table.raters if rater not in {*experts, *judges}),
+    )
+
+
+def _check_raters(table: RaterTable, experts: Sequence[str], judges: Sequence[str]) -> None:
+    """Raise unless there are two experts and a judge, all of whom rated, each named once."""
+    if len(experts) < 2 or not judges:
+        raise MetricInputError(
+            "name at least two experts, whose agreement a judge is held against, and one judge; the raters are "
+            f"{', '.join(table.raters)}"
+        )
+    named: set[str] = set()
+    for rater in (*experts, *judges):
+        if rater not in table.raters:
+            raise MetricInputError(f"{table.name}: no rater {rater!r}; {meant(rater, table.raters)}")
+        if rater in named:
+            raise MetricInputError(f"{rater!r} is named twice; a rater is an expert or a judge, once")
+        named.add(rater)
+
+
+def _check_levels(one: RatedDimension, name: str) -> None:
+    """Raise where ratings are of too many levels for tables of every two."""
+    levels = len(np.unique(one.ratings[~np.isnan(one.ratings)]))
+    if levels > _MOST_LEVELS:
+        raise MetricInputError(
+            f"{name}: dimension {one.dimension!r:.60} has {levels:,} different ratings; kappa is of a scale with few "
+            f"levels, at most {_MOST_LEVELS:,}: round them"
+        )
+
+
+def _judge_row(judge: JudgeCloseness, found: Reliability, raters: Sequence[str]) -> dict[str, Any]:
+    judging = {other.judge for other in found.judges}
+    shifts = {(pair.one, pair.other): pair.shift.estimate for pair in found.pairs}
+    among_experts = [shift for pair, shift in shifts.items() if not judging.intersection(pair)]
+    among_judges = [shift for pair, shift in shifts.items() if judge.judge in pair and judging.issuperset(pair)]
+    low, high, reason = _ends(judge.difference)
+    return {
+        "judge": raters[judge.judge],
+        **_estimate("with_experts", judge.with_experts),
+        **_estimate("among_experts", judge.among_experts),
+        "difference": null(judge.difference.estimate), "low": low, "high": high,
+        "verdict": None if low is None else judge.verdict,
+        **_estimate("shift", judge.shift),
+        "expert_shift": _largest(among_experts), "judge_shift": _largest(among_judges),
+        "n": judge.difference.n, "clusters": judge.difference.clusters, "reason": reason,
+    }  # fmt: skip
+
+
+def _largest(shifts: Sequence[float]) -> float | None:
+    """Return the largest of the shifts that are defined, without its sign."""
+    return max((abs(shift) for shift in shifts if not isnan(shift)), default=None)
+
+
+def _pair_rows(found: Reliability, raters: Sequence[str]) -> list[dict[str, Any]]:
+    rows = []
+    for pair in found.pairs:
+        low, high, reason = _ends(pair.kappa)
+        rows.append(
+            {
+                "rater_a": raters[pair.one], "rater_b": raters[pair.other],
+                "kappa": null(pair.kappa.estimate), "low": low, "high": high, **_estimate("shift", pair.shift),
+                "n": pair.kappa.n, "clusters": pair.kappa.clusters, "reason": reason,
+            }
+        )  # fmt: skip
+    return rows
+
+
+def _estimate(name: str, interval: Interval) -> dict[str, float | None]:
+    low, high, _ = _ends(interval)
+    return {name: null(interval.estimate), f"{name}_low": low, f"{name}_high": high}
+
+
+def _ends(interval: Interval) -> tuple[float | None, float | None, str | None]:
+    """Return the ends of an interval, or None and the reason."""
+    if interval.n == 0:
+        return None, None, "two raters have no item in common"
+    if isnan(interval.estimate):
+        return (
+            None,
+            None,
+            "a kappa is undefined: two raters have no item in common, or give all the same rating",
+        )
+    if interval.clusters < MIN_CLUSTERS:
+        return None, None, f"fewer than {MIN_CLUSTERS} items, or clusters of them"
+    return null(interval.low), null(interval.high), interval.reason
