@@ -9,6 +9,7 @@ from attune_bench.analyses.analysis import Analysis
 from attune_bench.benchmarks.attunebench.analyses.drift import DRIFTING, turn_drift
 from attune_bench.benchmarks.attunebench.analyses.gaps import branch_errors, perspective_gap, phrasing_gap
 from attune_bench.benchmarks.attunebench.analyses.groups import diagnosis_groups
+from attune_bench.benchmarks.attunebench.analyses.judges import JUDGED, judge_agreement, judge_ranks
 from attune_bench.benchmarks.attunebench.analyses.questions import question_agreement
 from attune_bench.benchmarks.attunebench.terms import IN_COMPOSITE
 
@@ -16,6 +17,8 @@ __all__ = [
     "ANALYSES",
     "branch_errors",
     "diagnosis_groups",
+    "judge_agreement",
+    "judge_ranks",
     "perspective_gap",
     "phrasing_gap",
     "question_agreement",
@@ -83,6 +86,33 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             rows_need="binary questions that participants answered",
             estimate="agreement",
             by=("task",),
+        ),
+        "judge_agreement": Analysis(
+            function=judge_agreement,
+            title="Agreement of judges",
+            note="Krippendorff's alpha: of ratings at interval level, of answers nominal; 1 is perfect agreement, 0 is "
+            "chance. Shift: mean rating of B minus that of A, by which the mean rating moves where B takes the place "
+            "of A. Judged: drafts, or answers, that two judges gave.",
+            metrics=(JUDGED,),
+            takes_metrics=False,
+            needs=("results",),
+            rows_need="runs that record what each of several judges said",
+            estimate="alpha",
+            signed=("shift",),
+            by=("rated",),
+            heads={"judge_a": "A", "judge_b": "B"},
+        ),
+        "judge_ranks": Analysis(
+            function=judge_ranks,
+            title="Ranks by judge",
+            note="Draft judge score by one judge's ratings alone, or by all, as scored, and the rank that it gives. "
+            "Where ranks differ between judges by more than their intervals, the order of models rests on the judge.",
+            metrics=(JUDGED,),
+            takes_metrics=False,
+            needs=("results",),
+            rows_need="runs that record what each judge said",
+            estimate="rank",
+            by=("judge",),
         ),
         "branch_errors": Analysis(
             function=branch_errors,

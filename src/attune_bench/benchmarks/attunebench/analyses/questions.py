@@ -10,9 +10,10 @@ import numpy as np
 import polars as pl
 from typing_extensions import Unpack
 
+from attune_bench.benchmarks.attunebench.analyses.scored import scored_runs
 from attune_bench.benchmarks.attunebench.conversation_score import hp_asked
 from attune_bench.benchmarks.attunebench.reference import BINARY_TASKS, Truth, prepare_truth
-from attune_bench.score_table import KEYS, ScoreTable
+from attune_bench.score_table import ScoreTable
 from attune_bench.stats.intervals import interval_ends
 from attune_bench.stats.options import AnalysisOptions, SamplingKeywords
 from attune_bench.stats.series import Draws, ScoreSeries
@@ -113,23 +114,16 @@ def _counts(
     scores: ScoreTable, series: ScoreSeries, data: Iterable[Conversation], runs: Iterable[Run]
 ) -> dict[tuple[str, str], Any]:
     """Return by task and question the number right, asked and predicted (groups, 3, units), nan where not asked."""
-    if scores.repeats is not None:
-        raise MetricInputError("these scores are means over repeats, which have no answers; score one repeat alone")
     protocol = get_protocol(scores.provenance.protocol or DOCUMENTED)
     place_of = {unit: place for place, unit in enumerate(series.units)}
     truths: dict[str, Truth] = {}
     for conversation in data:
         if conversation.id in place_of and conversation.id not in truths:
             truths[conversation.id] = prepare_truth(conversation, protocol)
-    missing = {(unit, model, mode) for model, mode, unit in scores.values.select(KEYS).iter_rows()}
     group_of = {group: place for place, group in enumerate(series.groups)}
     shape = len(series.groups), 3, len(series.units)
     counts: dict[tuple[str, str], Any] = {}
-    for run in runs:
-        of_row = run.conversation_id, run.em_model, run.mode
-        if of_row not in missing:
-            continue
-        missing.remove(of_row)
+    for run in scored_runs(scores, runs):
         if run.conversation_id not in truths:
             raise MetricInputError(f"conversation {run.conversation_id!r} was scored and is not in the data")
         group, unit = group_of[run.em_model, run.mode], place_of[run.conversation_id]
@@ -152,10 +146,4 @@ def _counts(
             if key not in counts:
                 counts[key] = np.full(shape, np.nan)
             counts[key][group, :, unit] = tally
-    if missing:
-        conversation_id, model, mode = min(missing)
-        raise MetricInputError(
-            f"the run of model {model!r}, mode {mode!r} on conversation {conversation_id!r} was scored and is not "
-            "among the runs; are these the runs of these scores?"
-        )
     return counts

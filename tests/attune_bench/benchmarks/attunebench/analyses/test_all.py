@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from judged_runs import with_judges
 
 from attune_bench import Scores, score
 from attune_bench.analyses import ANALYSES as GENERAL
@@ -44,7 +45,7 @@ class Case:
 def _case(count: int, participants: int, models: str, modes: tuple[Any, ...] = ("default",)) -> Case:
     data = Conversations(conversations(count, participants=participants, seed=1, effects=Effects(diagnosis_rate=0.6)))
     chosen = [SimulatedModel(name, emotion=0.3 + place / 9, pairwise=0.6) for place, name in enumerate(models)]
-    return Case(data, [run for mode in modes for run in runs(data, chosen, seed=2, mode=mode)])
+    return Case(data, with_judges(run for mode in modes for run in runs(data, chosen, seed=2, mode=mode)))
 
 
 @pytest.fixture(scope="module")
