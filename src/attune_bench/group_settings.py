@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-__all__ = ["NOT_RECORDED", "GroupSettings", "group_settings", "kind_of_group", "setting_text"]
+__all__ = ["NOT_RECORDED", "GroupSettings", "group_settings", "kind_of_group", "people_among", "setting_text"]
 
 NOT_RECORDED = "not recorded"
 _SHORT = 12
@@ -23,6 +23,17 @@ def kind_of_group(model: str) -> GroupKind:
     """
     kinds: dict[str, GroupKind] = {"baseline": "baseline", "human": "person"}
     return kinds.get(model.partition("/")[0], "model")
+
+
+def people_among(models: Iterable[str]) -> list[str]:
+    """Return the names that are people's.
+
+    Examples
+    --------
+    >>> people_among(["vendor/model", "human/ann"])
+    ['human/ann']
+    """
+    return [model for model in models if kind_of_group(model) == "person"]
 
 
 class GroupSettings(BaseModel):

@@ -15,7 +15,7 @@ from uuid import UUID
 import polars as pl
 from typing_extensions import Unpack
 
-from attune_bench.group_settings import setting_text
+from attune_bench.group_settings import kind_of_group, setting_text
 from attune_bench.report.shown import Stratum, shown_strata
 from attune_bench.report.suppression import conceal
 from attune_bench.report.words import INTERVALS, drawn, weight_words
@@ -230,12 +230,17 @@ class _Maker:
 
 def _model(model: str, provider: str | float | None) -> Record:
     developer, slash, _ = model.partition("/")
+    kind = kind_of_group(model)
     return {
         "name": model,
         "id": model,
         **({"developer": developer} if slash else {}),
         **({"inference_platform": provider} if isinstance(provider, str) else {}),
-        "additional_details": {"deployment_type": "unknown", "model_availability": "unknown"},
+        "additional_details": {
+            "deployment_type": "unknown",
+            "model_availability": "unknown",
+            **({} if kind == "model" else {"kind": kind}),
+        },
     }
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 from typing_extensions import Unpack
 
+from attune_bench.group_settings import kind_of_group
 from attune_bench.report.shown import shown_strata
 from attune_bench.report.suppression import conceal
 from attune_bench.score_table import ScoreTable
@@ -35,7 +36,8 @@ def flat_tables(
     dict of str to polars.DataFrame
         ``summary``, as of `attune_bench.stats.summary.summary`; with `by` also ``subgroups``, whose first columns are
         trait and stratum; ``scores``, a row a model, condition, unit and metric with one value for each unit, which
-        `attune_bench.Scores.from_table` reads; ``metrics``, a row a metric.
+        `attune_bench.Scores.from_table` reads; ``models``, a row a model with its ``kind``: ``model``, ``person`` or
+        ``baseline``; ``metrics``, a row a metric.
 
     Examples
     --------
@@ -43,7 +45,7 @@ def flat_tables(
     >>> from attune_data import load, load_runs
     >>> tables = flat_tables(score(load("demo"), load_runs("demo")), metrics=["composite_score"], resamples=200)
     >>> {name: frame.height for name, frame in tables.items()}
-    {'summary': 2, 'scores': 80, 'metrics': 1}
+    {'summary': 2, 'scores': 80, 'models': 2, 'metrics': 1}
     """
     found = {"summary": conceal(table, summary(table, **options), small_cells=small_cells)}
     names = found["summary"]["metric"].unique(maintain_order=True).to_list()
@@ -56,6 +58,10 @@ def flat_tables(
     )
     found["scores"] = long.unpivot(
         of_units, index=["model", "condition", "unit", "cluster"], variable_name="metric", value_name="value"
+    )
+    found["models"] = pl.DataFrame(
+        {"model": table.models, "kind": [kind_of_group(model) for model in table.models]},
+        schema={"model": pl.String, "kind": pl.String},
     )
     metrics = [table.metrics[name] for name in names]
     found["metrics"] = pl.DataFrame(

@@ -5,6 +5,7 @@ from typing import Any
 
 from typing_extensions import Unpack
 
+from attune_bench.group_settings import kind_of_group
 from attune_bench.report.suppression import conceal
 from attune_bench.runner.file_names import model_folder, safe_part
 from attune_bench.score_table import ScoreTable
@@ -42,7 +43,8 @@ def hub_results(
     Returns
     -------
     dict of str to str
-        YAML by path, ``<model>/.eval_results/<benchmark>.yaml``; models without any value are left out.
+        YAML by path, ``<model>/.eval_results/<benchmark>.yaml``; models without any value are left out, and so are
+        people and baselines, which have no page.
 
     Examples
     --------
@@ -61,6 +63,8 @@ def hub_results(
     entries: dict[str, list[Any]] = {}
     for row in frame.drop_nulls("value").iter_rows(named=True):
         model, condition = row["model"], row["condition"]
+        if kind_of_group(model) != "model":
+            continue
         own: Any = {**options, "metrics": [row["metric"]]}
         said = [
             table.metrics[row["metric"]].label,

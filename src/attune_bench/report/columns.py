@@ -8,9 +8,11 @@ from typing import Any
 
 import polars as pl
 
+from attune_bench.group_settings import kind_of_group
 from attune_metrics.metric import Metric
 
 __all__ = [
+    "PERSON",
     "Cell",
     "Column",
     "Figure",
@@ -33,6 +35,9 @@ __all__ = [
 ]
 
 Row = Mapping[str, Any]
+
+PERSON = "(person)"
+"""What stands behind the name of somebody who answered what models were asked."""
 
 _PRECISE = Context(prec=400)  # as many digits as any float has
 
@@ -164,8 +169,13 @@ def percent(share: float | None) -> str:
 
 
 def text_column(head: str, key: str, *, is_name: bool = False) -> Column:
-    """Return a column of text."""
-    return Column(head, lambda row: Cell("-" if row[key] is None else str(row[key]), value=row[key]), is_name)
+    """Return a column of text; a name that is a person's is marked."""
+
+    def cell(row: Row) -> Cell:
+        text = "-" if row[key] is None else str(row[key])
+        return Cell(text, PERSON if is_name and kind_of_group(text) == "person" else "", row[key])
+
+    return Column(head, cell, is_name)
 
 
 def count_column(head: str, key: str) -> Column:

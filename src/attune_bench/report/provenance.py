@@ -4,15 +4,15 @@ from typing import Any
 
 import polars as pl
 
-from attune_bench.group_settings import kind_of_group, setting_text
-from attune_bench.report.columns import Table, number, text_column
+from attune_bench.group_settings import kind_of_group, people_among, setting_text
+from attune_bench.report.columns import PERSON, Table, number, text_column
 from attune_bench.report.tables import group_name, label
 from attune_bench.report.words import under_condition
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.comparability import common_settings, differences, in_words
-from attune_data.text import plural, printable
+from attune_data.text import listed, plural, printable
 
-__all__ = ["chance_notes", "provenance_line", "settings_notes", "settings_table", "standing_notes"]
+__all__ = ["chance_notes", "people_notes", "provenance_line", "settings_notes", "settings_table", "standing_notes"]
 
 
 def provenance_line(table: ScoreTable) -> str:
@@ -39,7 +39,13 @@ def provenance_line(table: ScoreTable) -> str:
 def standing_notes(table: ScoreTable) -> list[str]:
     """Return what has to be said below every table of these scores."""
     synthetic = ["SYNTHETIC demonstration data."] if table.provenance.synthetic else []
-    return [*synthetic, *table.provenance.notes, *settings_notes(table)]
+    return [*synthetic, *table.provenance.notes, *people_notes(table), *settings_notes(table)]
+
+
+def people_notes(table: ScoreTable) -> list[str]:
+    """Return which rows are people's, where some are."""
+    people = people_among(table.models)
+    return [f"{PERSON} marks people who answered what the models were asked: {listed(people)}."] if people else []
 
 
 def settings_notes(table: ScoreTable) -> list[str]:

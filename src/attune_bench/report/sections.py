@@ -13,7 +13,7 @@ from attune_bench.report.analysis import analysis_note, analysis_tables, only_re
 from attune_bench.report.columns import Figure, Part, Section, Table, with_note
 from attune_bench.report.judged import judged_note, judged_tables, judged_warnings
 from attune_bench.report.outcomes import calls_table, failure_tables
-from attune_bench.report.provenance import chance_notes, settings_notes
+from attune_bench.report.provenance import chance_notes, people_notes, settings_notes
 from attune_bench.report.section_parts import PageScores, comparison_parts, drawn_section, figures_of
 from attune_bench.report.subgroups import subgroup_section
 from attune_bench.report.suppression import conceal_rated, hides
@@ -42,7 +42,7 @@ def _scores(page: PageScores) -> Section:
     table, metric = page.table, page.table.metric(page.table.primary)
     of_board = board(table, page.summary, table.headline, page.chosen)
     random = chance_notes(table, page.conceal(chance_of_units(table)))
-    notes = (*of_board.notes, *random, *table.provenance.notes, *settings_notes(table))
+    notes = (*of_board.notes, *random, *table.provenance.notes, *people_notes(table), *settings_notes(table))
     of_board = replace(of_board, title="", notes=notes)
     caption = f"{label(metric)}; lines: {interval_words(table, page.chosen)}."
     of_primary = page.summary.filter(metric=metric.name)

@@ -5,6 +5,7 @@ from typing import Any
 
 from typing_extensions import Unpack
 
+from attune_bench.group_settings import people_among
 from attune_bench.report.columns import Table
 from attune_bench.report.outcomes import calls_table, failure_tables
 from attune_bench.report.provenance import provenance_line, standing_notes
@@ -90,6 +91,7 @@ def document(
         "not_scored": len(held.issues),
         **({"settings": [one.model_dump(mode="json") for one in held.settings]} if held.settings else {}),
         **({"mixed": True} if held.mixed and differences(table) else {}),
+        **({"people": people} if (people := people_among(table.models)) else {}),
         **(metadata or {}),
     }
     return Document(

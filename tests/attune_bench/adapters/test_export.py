@@ -164,7 +164,7 @@ def test_tables_of_the_command(format_: str, call: Call, scores: Scores, tmp_pat
     target = tmp_path / "tables"
     words = ["--by", "diagnosis_group", "--data", "demo", "--resamples", "200"]
     status, out, _ = call("export", "--scores", tmp_path / "scores.parquet", "--format", format_, "-o", target, *words)
-    assert (status, out) == (0, f"{target}: 4 files\n")
+    assert (status, out) == (0, f"{target}: 5 files\n")
     expected = flat_tables(scores, by=["diagnosis_group"], data=load("demo"), **OPTIONS)
     assert sorted(path.name for path in target.iterdir()) == sorted(f"{name}.{format_}" for name in expected)
     if format_ == "parquet":
