@@ -105,6 +105,14 @@ def test_runs_of_other_scores_are_refused() -> None:
             analysis(scores, results=runs[1:])
 
 
+def test_means_over_repeats_are_refused() -> None:
+    data, runs = load("demo"), with_judges(load_runs("demo"))
+    again = [run.model_copy(update={"repeat": 2}) for run in runs]
+    for analysis in (judge_agreement, judge_ranks):
+        with pytest.raises(MetricInputError, match="means over repeats, which have no answers; score one repeat alone"):
+            analysis(score(data, [*runs, *again]), results=[*runs, *again])
+
+
 def test_models_judged_by_others_are_not_ranked_together() -> None:
     data, runs = load("demo"), load_runs("demo")
     other = [run for run in runs if run.em_model == runs[0].em_model]
