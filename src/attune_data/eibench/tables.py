@@ -57,14 +57,14 @@ class ScenarioTables(Frames):
 
 
 class EpisodeTables(Frames):
-    """Episodes as tidy frames, joined by scenario, model, simulator and configuration.
+    """Episodes as tidy frames, joined by scenario, model, simulator, configuration and repeat.
 
     ``split``, ``title`` and the anchors are those of the scenario, null where the episodes are not joined with it.
     """
 
     names: ClassVar[tuple[str, ...]] = ("episodes", "turns")
     unit: ClassVar[Unit] = Unit(
-        "episode", ("scenario_id", "model", "simulator", "config_hash"), "scenario", own="scenario_id"
+        "episode", ("scenario_id", "model", "simulator", "config_hash", "repeat"), "scenario", own="scenario_id"
     )
     counted: ClassVar[Mapping[str, str]] = {"turns": "turn"}
 

@@ -88,6 +88,22 @@ def test_a_state_that_is_not_told_is_left_out_of_its_round(scenarios: Collection
     assert found.filter(axis="anger").select("mean", "n").rows() == [(70, 2), (50, 1), (50, 2)]
 
 
+def test_repeats_of_a_scenario_are_paths_of_their_own(scenarios: Collection[Scenario]) -> None:
+    again = told("demo_support_01", [(80, 10), (None, 10), (90, 0), (100, 0)]).model_copy(update={"repeat": 2})
+    found = mean_states(
+        [
+            told("demo_support_01", [(80, 10), (70, 20), (60, 30)]),
+            again,
+            told("demo_support_02", [(60, 20), (50, 40)]),
+        ],
+        scenarios,
+        resamples=50,
+    )
+    # Anger of the first scenario: 80; 70 alone; (60 + 90) / 2; (60 + 100) / 2. The second one stays at 50.
+    means = [70, 60, (75 + 50) / 2, (80 + 50) / 2]
+    assert found.filter(axis="anger").select("mean", "n").rows() == [(mean, 2) for mean in means]
+
+
 def test_the_interval_of_a_state_is_that_of_resampled_scenarios() -> None:
     # 16 scenarios, half at 0, half at 100: as in the tests of rewards a resample's mean is 100 B / 16, its quantile
     # B = 4, so 25 to 75.

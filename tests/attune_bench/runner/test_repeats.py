@@ -105,10 +105,15 @@ def test_repeats_of_episodes_have_results_of_their_own(call: Call, tmp_path: Pat
     assert results == ["vendor_model/repeat-2/results.jsonl", "vendor_model/results.jsonl"]
     episodes = load_episodes(output)
     assert sorted(episode.repeat for episode in episodes) == [1, 1, 2, 2]
+    # Another seed is no other configuration, so the repeats are not mixed settings.
+    assert len({episode.config_hash for episode in episodes}) == 1
+    turns = episodes.tables.turns
+    assert turns.n_unique(["scenario_id", "repeat", "turn_number"]) == turns.height
     scored = tmp_path / "scores.parquet"
     status, _, err = call("score", "--results", output, "--data", "demo", "--benchmark", "eibench", "--output", scored)
     assert (status, err) == (0, "")
     assert Scores.read(scored).repeat_counts == (2,)
+    assert call("report", "--scores", scored)[0] == 0
 
 
 def test_repeats_below_1_are_refused(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from attune_bench.stats.remarks import OneWarning
 from attune_bench.undefined import null
 from attune_data.eibench.scenario import SCENES, Episode, Scenario
 from attune_data.eibench.tables import episode_builder
+from attune_metrics.stats.arrays import Floats
 from attune_metrics.stats.resampling import Method, bootstrap, draw_resamples
 
 __all__ = ["mean_states"]
@@ -33,7 +34,8 @@ def mean_states(
     """Compute the mean anger and trust after each round, for every model and scene.
 
     An episode that has ended keeps its last state, so that every round is a mean over the same scenarios and the last
-    is that of the final states. Episodes that failed, and those that do not say how the state moved, are left out.
+    is that of the final states. Of a scenario that was played several times the mean over these counts. Episodes that
+    failed, and those that do not say how the state moved, are left out.
 
     Parameters
     ----------
@@ -79,8 +81,10 @@ def mean_states(
     rows: list[tuple[Any, ...]] = []
     warning = OneWarning()
     for (model, scene), found in sorted(paths.items(), key=lambda item: (item[0][0], SCENES.index(item[0][1]))):
-        rounds = max(len(path) for (_, other), them in paths.items() if other == scene for path in them.values())
-        values = np.array([[*path, *[path[-1]] * (rounds - len(path))] for _, path in sorted(found.items())])
+        rounds = max(
+            len(path) for (_, other), them in paths.items() if other == scene for each in them.values() for path in each
+        )
+        values = np.array([_mean_path(each, rounds) for _, each in sorted(found.items())])
         # Scenarios, rounds, axes, to one series for each axis and round.
         series = values.transpose(2, 1, 0).reshape(len(_AXES) * rounds, len(found))
         draws = draw_resamples(sorted(found), n_resamples=chosen.resamples, seed=chosen.seed)
@@ -113,24 +117,35 @@ def mean_states(
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def _paths(episodes: list[Episode], scenarios: list[Scenario]) -> dict[tuple[str, Any], dict[str, Path]]:
-    """Return the states, start included, of the episodes that did not fail, by model and scene, then scenario."""
-    keys = ("model", "scenario_id")
+def _mean_path(paths: list[Path], rounds: int) -> Floats:
+    """Return the mean over repeats of the states of a scenario (rounds, axes), the last one kept to the end."""
+    states = np.array([[*path, *[path[-1]] * (rounds - len(path))] for path in paths])
+    told = (~np.isnan(states)).sum(axis=0)
+    return np.divide(np.nansum(states, axis=0), told, out=np.full(told.shape, nan), where=told > 0)
+
+
+def _paths(episodes: list[Episode], scenarios: list[Scenario]) -> dict[tuple[str, Any], dict[str, list[Path]]]:
+    """Return the states, start included, of the episodes that did not fail: by model and scene, then scenario."""
+    keys = ("model", "scenario_id", "repeat")
     scene_of = {scenario.id: scenario.scene for scenario in scenarios}
     good = pl.DataFrame(
         [
-            (episode.model, episode.scenario_id, scene_of[episode.scenario_id])
+            (episode.model, episode.scenario_id, episode.repeat, scene_of[episode.scenario_id])
             for episode in episodes
             if episode.scenario_id in scene_of and failure_of(episode) is None
         ],
-        schema=dict.fromkeys((*keys, "scene"), pl.String),
+        schema={"model": pl.String, "scenario_id": pl.String, "repeat": pl.Int64, "scene": pl.String},
         orient="row",
     )
     turns = episode_builder(episodes, scenarios)("turns").join(good, on=keys, how="inner").sort(*keys, "turn_number")
     moments = [[f"{axis}_{moment}" for axis in _AXES] for moment in ("before", "after")]
-    found: dict[tuple[str, Any], dict[str, Path]] = {}
-    for row in turns.iter_rows(named=True):
-        before, after = ([nan if row[name] is None else float(row[name]) for name in names] for names in moments)
-        path = found.setdefault((row["model"], row["scene"]), {}).setdefault(row["scenario_id"], [before])
-        path.append(after)
+    found: dict[tuple[str, Any], dict[str, list[Path]]] = {}
+    for (model, scenario, _), rows in turns.group_by(keys, maintain_order=True):
+        path: Path = []
+        for row in rows.iter_rows(named=True):
+            before, after = ([nan if row[name] is None else float(row[name]) for name in names] for names in moments)
+            path = path or [before]
+            path.append(after)
+        of_scene = found.setdefault((str(model), rows["scene"][0]), {})
+        of_scene.setdefault(str(scenario), []).append(path)
     return found

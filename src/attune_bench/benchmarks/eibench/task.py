@@ -81,7 +81,9 @@ def _configuration(settings: EIBenchSettings, providers: Mapping[Role, str]) -> 
 
 
 def _config_hash(configuration: Mapping[str, Any]) -> str:
-    return cache_key(**{name: value for name, value in configuration.items() if name not in _OF_THE_MODEL})
+    settings = {name: value for name, value in configuration.items() if name not in _OF_THE_MODEL}
+    # Another seed is another draw of the same configuration, as of every repeat.
+    return cache_key(**settings | {"seed": None})
 
 
 def _fields(scenario: Scenario, settings: EIBenchSettings, source: Source) -> Mapping[str, Any]:
