@@ -13,8 +13,6 @@ __all__ = ["as_means", "means_over_repeats", "note_on_repeats", "over_repeats"]
 
 T = TypeVar("T", bound=ScoreTable)
 
-_FIRST = "1"
-
 
 def means_over_repeats(rows: pl.DataFrame, by: Sequence[str] = KEYS) -> pl.DataFrame:
     """Return the means of columns over the repeats in which they have a value, in the order of the first repeats.
@@ -51,7 +49,7 @@ def over_repeats(table: T) -> T:
     ----------
     table : ScoreTable
         With a row a repeat in `values`, and in `variants` where there are any: a column ``repeat`` has its number as
-        text. Where all are the first, the scores are those of models that were asked once.
+        text. Where nothing was asked twice, the scores are those of models that were asked once.
 
     Returns
     -------
@@ -59,7 +57,7 @@ def over_repeats(table: T) -> T:
         Without `detail` where there are several repeats, as no value is one result's.
     """
     variants = table.variants
-    if table.values[REPEAT].is_in([_FIRST]).all():
+    if table.values.select(KEYS).is_unique().all():
         once = None if variants is None else variants.drop(REPEAT)
         return replace(table, values=table.values.drop(REPEAT), variants=once)
     if variants is not None:

@@ -48,8 +48,8 @@ class Samples:
     Raises
     ------
     MetricInputError
-        The scores are of no benchmark, or one that does not name the results' rows; data are missing or too many; these
-        are not the records that were scored.
+        The scores are means over repeats, of no benchmark, or of one that does not name the results' rows; data are
+        missing or too many; these are not the records that were scored.
     PublishError
         A licence does not allow it, or is not known.
 
@@ -71,6 +71,8 @@ class Samples:
         self, table: ScoreTable, *, results: Collection[Any], data: Collection[Any] | None = None, licence: str
     ) -> None:
         self._table = table
+        if table.repeats is not None:
+            raise MetricInputError("these scores are means over repeats, which have no samples; score one repeat alone")
         benchmark = _benchmark(table, data)
         self._made: Kind[Any, Any] = resolve(benchmark.results)
         self._given: Kind[Any, Any] | None = resolve(benchmark.data)

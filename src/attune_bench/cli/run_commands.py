@@ -38,7 +38,11 @@ _OF_SERVERS = ("_provider", "_base_url")
 @where_option
 @benchmark_option("A benchmark, or module:NAME; by default the data tell.")
 @click.option(
-    "--repeats", type=click.IntRange(min=1), default=1, help="How often everything is asked; see docs/repeats.md."
+    "--repeats",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="How often everything is asked, each time with the next --seed; see docs/repeats.md.",
 )
 @click.option("--dry-run", is_flag=True, help="Print the number of calls, tokens and the cost, and send nothing.")
 @asking_options

@@ -16,10 +16,11 @@ __all__ = ["calls_table", "failure_tables"]
 
 def failure_tables(table: ScoreTable) -> list[Table]:
     """Return how many units failed, by kind, and the primary metric under every choice of the variants."""
-    kinds = [name for name in table.values.columns if name.startswith("failed.")]
+    counted = _counted(table)
+    kinds = [name for name in counted.columns if name.startswith("failed.")]
     tables = []
     if kinds:
-        counts = table.values.group_by("model", "condition").agg(pl.col(kinds).sum().cast(pl.Int64))
+        counts = counted.group_by("model", "condition").agg(pl.col(kinds).sum().cast(pl.Int64))
         by_group = {(row["model"], row["condition"]): row for row in counts.iter_rows(named=True)}
         rows = [
             {"name": group_name(table, *group), **by_group[group]}
@@ -30,11 +31,17 @@ def failure_tables(table: ScoreTable) -> list[Table]:
         columns = [text_column("model", "name", is_name=True), *(count_column(heads[kind], kind) for kind in kinds)]
         if rows:
             frame = counts.sort("model", "condition").rename({kind: kind.removeprefix("failed.") for kind in kinds})
-            title = f"Failed {table.provenance.unit}s, by kind"
+            each = "" if table.repeats is None else ", each repeat counted"
+            title = f"Failed {table.provenance.unit}s, by kind{each}"
             tables.append(Table("failed", title, columns, rows, frame))
     for name, options in table.choices.items():
         tables.append(_variant_table(table, name, options))
     return tables
+
+
+def _counted(table: ScoreTable) -> pl.DataFrame:
+    """Return the rows whose counts add up: of single repeats where there are any, as means of counts need not be whole."""
+    return table.values if table.repeats is None else table.repeats
 
 
 def _variant_table(table: ScoreTable, name: str, options: Sequence[str]) -> Table:
@@ -70,13 +77,14 @@ _CALLS_NOTE = (
 
 def calls_table(table: ScoreTable) -> list[Table]:
     """Return how the answers of the models were read, where the results say so."""
-    outcomes = [name for name in table.values.columns if name.startswith("calls.")]
+    counted = _counted(table)
+    outcomes = [name for name in counted.columns if name.startswith("calls.")]
     if not outcomes:
         return []
     counts = (
-        table.values.drop_nulls(outcomes)
+        counted.drop_nulls(outcomes)
         .group_by("model", "condition")
-        .agg(pl.len().cast(pl.Int64).alias("n"), pl.col(outcomes).sum().cast(pl.Int64))
+        .agg(pl.col("unit").n_unique().cast(pl.Int64).alias("n"), pl.col(outcomes).sum().cast(pl.Int64))
     )
     by_group = {(row["model"], row["condition"]): row for row in counts.iter_rows(named=True)}
     rows: list[dict[str, Any]] = [

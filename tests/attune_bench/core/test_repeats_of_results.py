@@ -8,6 +8,8 @@ from commands import Call
 from polars.testing import assert_frame_equal
 
 from attune_bench import Scores, score
+from attune_bench.adapters.eee_samples import Samples
+from attune_bench.report.outcomes import calls_table, failure_tables
 from attune_bench.score_table import KEYS
 from attune_data import Episodes, Runs, load, load_episodes, load_runs, load_scenarios
 from attune_metrics.errors import MetricInputError
@@ -57,6 +59,16 @@ def test_runs_that_are_all_the_first_are_runs_that_were_made_once() -> None:
     assert_frame_equal(plain.values, named.values)
 
 
+def test_a_later_repeat_alone_is_scored_as_what_was_asked_once() -> None:
+    plain, later = (
+        score(load("demo"), [run.model_copy(update={"repeat": repeat}) for run in OTHERWISE]) for repeat in (1, 2)
+    )
+    assert later.repeats is None
+    assert_frame_equal(later.values, plain.values)
+    assert later.metrics == plain.metrics
+    assert later.detail is not None
+
+
 def test_a_repeat_that_is_there_twice_is_not_scored_twice() -> None:
     found = score(load("demo"), [*RUNS, OTHERWISE[0]])
     assert [issue.rule for issue in found.provenance.issues] == ["duplicate-run"]
@@ -93,6 +105,38 @@ def test_an_analysis_of_answers_refuses_means_over_repeats() -> None:
 
     with pytest.raises(MetricInputError, match="means over repeats"):
         question_agreement(score(load("demo"), RUNS), data=load("demo"), results=RUNS)
+
+
+def test_an_analysis_of_answers_does_not_choose_among_repeats() -> None:
+    from attune_bench.benchmarks.attunebench.analyses import question_agreement
+
+    second = score(load("demo"), OTHERWISE)
+    assert question_agreement(second, data=load("demo"), results=OTHERWISE, resamples=50)["n"].max() == 4
+    with pytest.raises(MetricInputError, match="the runs are repeats 1 and 2 .* the repeat that was scored alone"):
+        question_agreement(second, data=load("demo"), results=RUNS, resamples=50)
+
+
+def test_samples_of_means_over_repeats_are_refused() -> None:
+    with pytest.raises(MetricInputError, match="means over repeats, which have no samples; score one repeat alone"):
+        Samples(score(load("demo"), RUNS), results=RUNS, data=load("demo"), licence="cc-by-4.0")
+
+
+def test_calls_and_failures_are_counted_over_all_repeats() -> None:
+    calls = {f"t{turn}/om": {"outcome": "parsed", "dropped": 0} for turn in range(3)}
+    told = [
+        # Three calls in each of two repeats, of which one of the second failed: the mean of failures is half a call.
+        ONCE[0].model_copy(update={"repeat": repeat, "calls": calls | failed})
+        for repeat, failed in ((1, {}), (2, {"t0/om": {"outcome": "failed", "dropped": 0}}))
+    ]
+    [table] = calls_table(score(load("demo"), told))
+    assert [table.rows[0][name] for name in ("total", "calls.parsed", "calls.failed", "n")] == [6, 5, 1, 1]
+    episodes = [
+        PLAYED[0].model_copy(update={"repeat": repeat, "error": error})
+        for repeat, error in ((1, None), (2, "broke off"), (3, None))
+    ]
+    tables = failure_tables(score(load_scenarios("demo"), episodes))
+    assert tables[0].title == "Failed scenarios, by kind, each repeat counted"
+    assert sum(value for name, value in tables[0].rows[0].items() if name.startswith("failed.")) == 1
 
 
 EPISODES = load_episodes("demo")

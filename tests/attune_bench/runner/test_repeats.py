@@ -68,6 +68,18 @@ def test_repeats_at_temperature_0_without_a_seed_are_warned_of(call: Call, tmp_p
     assert "at temperature 0 without a seed, answers of repeats differ only as far as the server's own do" in err
 
 
+def test_repeats_are_judged_again(call: Call, tmp_path: Path) -> None:
+    output = tmp_path / "results"
+    with ModelServer(answer=other_each_time) as server:
+        where = ("--base-url", server.url)
+        assert call(*LOCAL, *where, "--output", output, "--seed", 7, "--repeats", 2, "--judge-model", "v/one")[0] == 0
+        status, _, err = call("rejudge", output, "--judge-model", "v/two", *where)
+    assert status == 0, err
+    again = tmp_path / "results-rejudged"
+    assert len(list(again.glob("repeat-2/*_default.json"))) == 2
+    assert sorted(run.repeat for run in load_runs(again)) == [1, 1, 2, 2]
+
+
 def test_the_estimate_counts_every_repeat(call: Call) -> None:
     once = call(*LOCAL, "--dry-run")[1]
     thrice = call(*LOCAL, "--dry-run", "--repeats", 3)[1]

@@ -7,6 +7,7 @@ from typing import Any
 from attune_bench.benchmarks.attunebench.calls import ConversationCalls
 from attune_bench.benchmarks.attunebench.flow import Step, judgement
 from attune_bench.benchmarks.attunebench.parsing import merge_judgements
+from attune_bench.benchmarks.attunebench.run_files import run_file_name
 from attune_bench.benchmarks.attunebench.settings import AttuneBenchSettings
 from attune_bench.runner.answers import TRIES, Fields, call_to_make
 from attune_bench.runner.calls import Call
@@ -130,6 +131,7 @@ REJUDGE: Task[DraftedRun, AttuneBenchSettings] = Task(
     calls=_calls,
     assemble=_assemble,
     unit="run",
+    file_name=lambda drafted, _settings: run_file_name(drafted.run),
     fields=lambda _drafted, settings, source: _judged_by(settings, source),
     recorded=lambda settings, source: {"em_model": settings.model, **_judged_by(settings, source)},
     unit_settings=_unit_settings,

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from attune_bench.runner.file_names import unit_file_name
+from attune_bench.runner.file_names import in_repeat, unit_file_name
 from attune_data import Run
 from attune_data.io.files import write_whole
 
@@ -12,7 +12,7 @@ __all__ = ["run_file_name", "write_runs"]
 
 
 def run_file_name(run: Run) -> str:
-    """Return ``<conversationId>_<provider>_<model>_<mode>.json``, safe as the name of a file in any folder.
+    """Return ``<conversationId>_<provider>_<model>_<mode>.json``, from the second repeat on in a folder ``repeat-2``.
 
     Parameters
     ----------
@@ -22,15 +22,15 @@ def run_file_name(run: Run) -> str:
     Returns
     -------
     str
-        Characters other than letters, digits, ``_``, ``.`` and ``-`` become ``-``. A name of more than 200 bytes is
-        cut and ends in a digest of the run's id instead of its mode.
+        Safe as the name of a file in any folder: characters other than letters, digits, ``_``, ``.`` and ``-`` become
+        ``-``. A name of more than 200 bytes is cut and ends in a digest of the run's id instead of its mode.
 
     Examples
     --------
     >>> run_file_name(Run(conversation_id="c1", em_model="vendor/large:free"))
     'c1_vendor_large-free_default.json'
     """
-    return unit_file_name(run.conversation_id, run.em_model, run.mode)
+    return in_repeat(unit_file_name(run.conversation_id, run.em_model, run.mode), run.repeat)
 
 
 def write_runs(runs: Iterable[Run], folder: str | os.PathLike[str]) -> list[Path]:
@@ -41,7 +41,7 @@ def write_runs(runs: Iterable[Run], folder: str | os.PathLike[str]) -> list[Path
     Parameters
     ----------
     runs : iterable of Run
-        Each conversation, model and mode once.
+        Each conversation, model, mode and repeat once.
     folder : str or path-like
         Created where it does not exist.
 
@@ -64,12 +64,13 @@ def write_runs(runs: Iterable[Run], folder: str | os.PathLike[str]) -> list[Path
     """
     named: dict[str, tuple[Path, Run]] = {}
     for run in runs:
-        path = Path(folder, run_file_name(run))
+        name = run_file_name(run)
         # Some file systems do not tell upper from lower case.
-        _, other = named.setdefault(path.name.casefold(), (path, run))
+        _, other = named.setdefault(name.casefold(), (Path(folder, name), run))
         if other is not run:
-            raise ValueError(f"the runs {other.id!r} and {run.id!r} have the same file name, {path.name}")
+            raise ValueError(f"the runs {other.id!r} and {run.id!r} have the same file name, {name}")
     Path(folder).mkdir(parents=True, exist_ok=True)
     for path, run in named.values():
+        path.parent.mkdir(exist_ok=True)
         write_whole(path, [run.to_json(indent=2) + b"\n"])
     return [path for path, _ in named.values()]

@@ -34,6 +34,13 @@ def test_long_names_are_cut_and_stay_apart() -> None:
     assert all(len(name.encode()) <= 200 and name.endswith(".json") for name in names)
 
 
+def test_repeats_are_in_folders_of_their_own(tmp_path: Path) -> None:
+    runs = [_named("c1", "v/m").model_copy(update={"repeat": repeat}) for repeat in (1, 2)]
+    named = [path.relative_to(tmp_path).as_posix() for path in write_runs(runs, tmp_path)]
+    assert named == ["c1_v_m_default.json", "repeat-2/c1_v_m_default.json"]
+    assert sorted(run.repeat for run in load_runs(tmp_path)) == [1, 2]
+
+
 def test_runs_are_written_whole_and_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "new" / "runs"
     old, new = _named("c1", "v/m"), Run(conversation_id="c1", em_model="v/m", mode="default", api_cost=2)

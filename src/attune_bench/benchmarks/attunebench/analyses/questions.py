@@ -57,8 +57,8 @@ def question_agreement(
     Raises
     ------
     MetricInputError
-        Where an option is unknown or out of range, records contradict each other, or a conversation or run that was
-        scored is not there.
+        Where an option is unknown or out of range, records contradict each other, a conversation or run that was
+        scored is not there, the scores are means over repeats, or runs are several repeats of one that was scored.
 
     Examples
     --------
