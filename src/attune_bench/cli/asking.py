@@ -217,7 +217,8 @@ def print_estimate(
     within = calls_within(calls, decoding, prices, limit)
     if within < len(calls):
         ends = list(accumulate(map(len, files)))
-        done = sum(end <= within for end in ends) // (len(each) * repeats)
+        # A unit is finished with the last of its settings in the last repeat.
+        done = sum(end <= within for end in ends[len(files) - len(units) * len(each) :][len(each) - 1 :: len(each)])
         emit(
             f"--max-cost {limit:g} stops the run after about {within:,} of {plural(len(calls), 'call')}, with "
             f"{done:,} of {plural(len(units), task.unit)} finished"

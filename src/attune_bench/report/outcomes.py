@@ -40,7 +40,7 @@ def failure_tables(table: ScoreTable) -> list[Table]:
 
 
 def _counted(table: ScoreTable) -> pl.DataFrame:
-    """Return the rows whose counts add up: of single repeats where there are any, as means of counts need not be whole."""
+    """Return the rows whose counts add up: those of single repeats where values are means over them."""
     return table.values if table.repeats is None else table.repeats
 
 

@@ -87,6 +87,21 @@ def test_the_estimate_counts_every_repeat(call: Call) -> None:
     assert thrice.startswith(f"2 conversations, 3 times: {3 * number} calls at most")
 
 
+def test_a_unit_is_finished_with_its_last_repeat(call: Call, tmp_path: Path) -> None:
+    prices = tmp_path / "prices.json"
+    prices.write_text('{"vendor/model": {"input": 10, "output": 50}}')
+
+    def finished(*options: object) -> str:
+        asked = (*LOCAL, "--output", tmp_path / "results", "--prices", prices, "--dry-run")
+        return call(*asked, *options)[1].rpartition(", with ")[2].strip()
+
+    # Everything once is about 2.47 USD; so 3 pay for both conversations once and for none twice, and nearly all of
+    # 4.94 pays for the second repeat of one.
+    assert finished("--max-cost", 3, "--repeats", 2) == "0 of 2 conversations finished"
+    assert finished("--max-cost", 4, "--repeats", 2) == "1 of 2 conversations finished"
+    assert finished("--max-cost", 2) == "1 of 2 conversations finished"
+
+
 def test_what_failed_says_its_repeat(call: Call, tmp_path: Path) -> None:
     output = tmp_path / "results"
 
@@ -126,6 +141,22 @@ def test_repeats_of_episodes_have_results_of_their_own(call: Call, tmp_path: Pat
     assert (status, err) == (0, "")
     assert Scores.read(scored).repeat_counts == (2,)
     assert call("report", "--scores", scored)[0] == 0
+
+
+def test_repeats_go_on_without_schemas_that_a_server_refuses_later(call: Call, tmp_path: Path) -> None:
+    refuses = False
+
+    def fault(_number: int, body: Json) -> bytes | None:
+        return reply("400 Bad Request", "{}") if refuses and "response_format" in body else None
+
+    asked: tuple[object, ...] = ("run", "local", "vendor/model", "demo", "--benchmark", "eibench", "--repeats", 2)
+    asked = (*asked, "--simulator-model", "vendor/person", "--output", tmp_path / "results", "--seed", 7)
+    with ModelServer(fault, answer=talk) as server:
+        assert call(*asked, "--limit", 1, "--base-url", server.url)[0] == 0
+        refuses = True
+        status, _, err = call(*asked, "--limit", 2, "--base-url", server.url)
+    assert status == 0, err
+    assert {(one.repeat, one.answer_format) for one in load_episodes(tmp_path / "results")} == {(1, "free"), (2, "free")}
 
 
 def test_repeats_below_1_are_refused(tmp_path: Path) -> None:
