@@ -41,7 +41,7 @@ class RunList(Frames):
     names: ClassVar[tuple[str, ...]] = ("runs",)
     unit: ClassVar[Unit] = Unit(
         "run",
-        ("conversation_id", "em_model", "mode"),
+        ("conversation_id", "em_model", "mode", "repeat"),
         "conversation",
         own="conversation_id",
         duplicate_rule="duplicate-run",
