@@ -121,7 +121,8 @@ def _mean_path(paths: list[Path], rounds: int) -> Floats:
     """Return the mean over repeats of the states of a scenario (rounds, axes), the last one kept to the end."""
     states = np.array([[*path, *[path[-1]] * (rounds - len(path))] for path in paths])
     told = (~np.isnan(states)).sum(axis=0)
-    return np.divide(np.nansum(states, axis=0), told, out=np.full(told.shape, nan), where=told > 0)
+    mean: Floats = np.divide(np.nansum(states, axis=0), told, out=np.full(told.shape, nan), where=told > 0)
+    return mean
 
 
 def _paths(episodes: list[Episode], scenarios: list[Scenario]) -> dict[tuple[str, Any], dict[str, list[Path]]]:
