@@ -100,6 +100,10 @@ def test_warnings_are_printed(call: Call, conversations: Scored, filled: Path, t
     status, out, err = call("debias", "--scores", conversations.scores, "--labels", few, *METRIC, *QUICK)
     assert (status, err) == (0, "")
     assert "Warning: synthetic/hasty: 12 ratings, fewer than 30" in " ".join(out.split())
+    # Two models rated on one unit have no test, and nothing explains one.
+    few.write_text("\n".join(filled.read_text(encoding="utf-8").splitlines()[:3]) + "\n", encoding="utf-8")
+    status, out, err = call("debias", "--scores", conversations.scores, "--labels", few, *METRIC, *QUICK)
+    assert (status, err, "Holm p" in out, "A minus B" in out) == (0, "", False, True)
 
 
 def test_a_mistake_in_the_labels_is_one_line(call: Call, conversations: Scored, filled: Path) -> None:
