@@ -13,7 +13,7 @@ from attune_bench.report.columns import Cell, Row, Table
 from attune_data.escaping import to_csv, to_markdown
 from attune_data.text import grid, printable, shortened, width
 
-__all__ = ["FORMATS", "WIDTH", "Document", "Format", "json_content", "render"]
+__all__ = ["FORMATS", "WIDTH", "Document", "Format", "json_content", "render", "strict"]
 
 Format = Literal["table", "markdown", "csv", "json"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -75,19 +75,19 @@ def json_content(document: Document) -> dict[str, Any]:
     notes = [*(note for table in document.tables for note in table.notes), *document.notes]
     metadata = {"signature": document.signature, **document.metadata, "notes": notes}
     rows = {
-        table.key: _strict(table.frame.rename(document.rename, strict=False).to_dicts())
+        table.key: strict(table.frame.rename(document.rename, strict=False).to_dicts())
         for table in document.tables
         if table.frame is not None
     }
     return {"metadata": metadata, **rows}
 
 
-def _strict(value: Any) -> Any:
+def strict(value: Any) -> Any:
     """Return a value that strict JSON can have: nan is null."""
     if isinstance(value, dict):
-        return {key: _strict(item) for key, item in value.items()}
+        return {key: strict(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_strict(item) for item in value]
+        return [strict(item) for item in value]
     return None if isinstance(value, float) and isnan(value) else value
 
 

@@ -25,6 +25,7 @@ __all__ = [
     "common_settings",
     "differences",
     "in_words",
+    "settings_by_group",
     "settings_mark",
 ]
 
@@ -159,6 +160,31 @@ def settings_mark(table: ScoreTable, metrics: Sequence[str], *, groups: Iterable
     first = "mixed" if differences(table, groups=models, metrics=metrics) else "".join(next(iter(values.values())))
     digest = sha256(json.dumps(values).encode()).hexdigest()[:8]
     return f"{'unknown' if first == NOT_RECORDED else first}.{digest}"
+
+
+def settings_by_group(table: ScoreTable) -> dict[Group, dict[str, tuple[str, ...]]]:
+    """Return the decisive settings of every model and condition, by what they are called, as texts.
+
+    One that some metrics rest on is there where the model has a value of them; people and baselines have none. Two
+    groups may be compared where each setting that both have is one and the same.
+
+    Examples
+    --------
+    >>> from attune_bench import score
+    >>> from attune_data import load, load_runs
+    >>> found = settings_by_group(score(load("demo"), load_runs("demo")))
+    >>> found["synthetic/hasty", "default"]["temperature"]
+    ('not recorded',)
+    """
+    decisive, models = table.provenance.decisive, _models(table, None)
+    of_all, of_some = _by_reach(table, None)
+    valued = {name: _valued(table, resting) for name, resting in of_some.items()}
+    found: dict[Group, dict[str, tuple[str, ...]]] = {}
+    for group in models:
+        names = [*of_all, *(name for name in of_some if group in valued[name])]
+        values = {decisive[name]: tuple(_values({group: models[group]}, name)) for name in names}
+        found[group] = {name: value for name, value in values.items() if value}
+    return found
 
 
 def in_words(found: Differences) -> str:

@@ -4,8 +4,11 @@ Corrected p-values are Holm's, over all pairs of models for one metric in one co
 differ significantly where the corrected p-value is below 0.05.
 """
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -15,7 +18,7 @@ from typing_extensions import Unpack
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.comparability import check_within_conditions
 from attune_bench.stats.margins import margins_of
-from attune_bench.stats.options import AnalysisOptions, ComparisonKeywords, Margin
+from attune_bench.stats.options import ALPHA, AnalysisOptions, ComparisonKeywords, Margin
 from attune_bench.stats.paired import SAME, TESTED, family_of_pairs, paired, tested, tested_same
 from attune_bench.stats.remarks import OneWarning
 from attune_bench.stats.series import Draws, ScoreSeries
@@ -25,7 +28,7 @@ from attune_data.text import meant
 from attune_metrics.errors import MetricInputError
 from attune_metrics.stats.statistics import STATISTICS
 
-__all__ = ["compare", "compare_all", "compare_by", "count_significant"]
+__all__ = ["compare", "compare_all", "compare_by", "count_significant", "enough_exchanges"]
 
 _SCHEMA: dict[str, Any] = {
     **dict.fromkeys(("model_a", "model_b", "condition", "metric"), pl.String),
@@ -84,13 +87,15 @@ def compare(table: ScoreTable, a: str, b: str, **options: Unpack[ComparisonKeywo
     return _compare(table, _pairs_of(table, a, b), *_split(options))
 
 
-def compare_all(table: ScoreTable, **options: Unpack[ComparisonKeywords]) -> pl.DataFrame:
+def compare_all(table: ScoreTable, *, enough: bool = False, **options: Unpack[ComparisonKeywords]) -> pl.DataFrame:
     """Compare every two models of a condition.
 
     Parameters
     ----------
     table, **options
         As for `compare`.
+    enough : bool
+        Whether to make as many random exchanges as `enough_exchanges` says, where resamples are fewer.
 
     Returns
     -------
@@ -117,7 +122,25 @@ def compare_all(table: ScoreTable, **options: Unpack[ComparisonKeywords]) -> pl.
     >>> found["model_a"], found["model_b"], round(found["difference"], 2), found["significant"]
     ('synthetic/attentive', 'synthetic/hasty', 17.17, True)
     """
-    return _compare(table, _all_pairs(table), *_split(options))
+    pairs = _all_pairs(table)
+    exchanges = None
+    if enough and pairs:
+        largest = max(Counter(condition for *_, condition in pairs).values())
+        exchanges = enough_exchanges(largest, options.get("resamples", AnalysisOptions().resamples))
+    return _compare(table, pairs, *_split(options), exchanges=exchanges)
+
+
+def enough_exchanges(pairs: int, resamples: int) -> int:
+    """Return how many random exchanges let a family of pairs have a Holm-corrected p-value of half of 0.05, or less.
+
+    Of `pairs` p-values the smallest is multiplied by their number, and no p-value is smaller than one of all exchanges.
+
+    Examples
+    --------
+    >>> enough_exchanges(3_655, 10_000), enough_exchanges(55, 10_000)
+    (146200, 10000)
+    """
+    return max(resamples, ceil(2 * pairs / ALPHA))
 
 
 def compare_by(
@@ -211,11 +234,17 @@ def _pairs_of(table: ScoreTable, a: str, b: str) -> list[Pair]:
 
 
 def _compare(
-    table: ScoreTable, pairs: Sequence[Pair], options: AnalysisOptions, margin: Margin | None, *, within: str = ""
+    table: ScoreTable,
+    pairs: Sequence[Pair],
+    options: AnalysisOptions,
+    margin: Margin | None,
+    *,
+    within: str = "",
+    exchanges: int | None = None,
 ) -> pl.DataFrame:
     """Compare pairs (model, model, condition), which are in the order of their conditions.
 
-    `within` says of which units, where these are a stratum.
+    `within` says of which units, where these are a stratum; `exchanges` is as for `paired`.
     """
     series = ScoreSeries(table)
     draws = Draws(series, options, weighted=True)
@@ -237,9 +266,10 @@ def _compare(
     for name in names:
         of_metric = margins.get(name)
         found = paired(
-            series, series.values(name), sides, scored, draws, options, series.statistic(name), margin=of_metric
-        )
-        columns_of = tested(found, families, draws, options)
+            series, series.values(name), sides, scored, draws, options, series.statistic(name), margin=of_metric,
+            exchanges=exchanges,
+        )  # fmt: skip
+        columns_of = tested(found, families, draws, replace(options, resamples=exchanges or options.resamples))
         if of_metric is not None:
             same = tested_same(found, families, of_metric)
             columns_of = [(*first, *more) for first, more in zip(columns_of, same, strict=True)]

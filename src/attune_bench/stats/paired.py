@@ -84,19 +84,27 @@ def paired(
     statistic: Statistic = mean_of_sums,
     *,
     margin: float | None = None,
+    exchanges: int | None = None,
 ) -> list[Paired]:
     """Compare two of `values` (series, terms, units) for each pair of places, against a margin where one is given.
 
     `scored` (pairs, units) are the units on which both have a value: all others are nan in one of them. Where each
-    cluster counts once, values are means over the units that both have.
+    cluster counts once, values are means over the units that both have. `exchanges` is the number of random exchanges,
+    where these are not as many as the resamples; all pairs then share them, whatever units they have.
     """
     found: dict[int, Paired] = {}
     both = np.asarray(places, dtype=np.intp).reshape(-1, 2)
     present: Mask = np.logical_and.reduce(~np.isnan(values), axis=1)
+    n_permutations = exchanges or options.resamples
+    weighs = options.weighs_clusters(series.table)
+    of_all: list[PermutationTest] | None = None
+    if exchanges is not None and not weighs:
+        every = Pairs(values, both, draws.labels(np.ones_like(present[0])), shared=True)
+        of_all = permutation_test_of_pairs(every, statistic=statistic, n_permutations=n_permutations, seed=options.seed)
     for mask, rows in draws.parts(scored):
         compared, own = np.unique(both[rows], return_inverse=True)
         part, labels, sides = values[compared][:, :, mask], draws.labels(mask), own.reshape(-1, 2)
-        if options.weighs_clusters(series.table):
+        if weighs:
             pairs, effects = _of_clusters(part[:, 0], sides, labels)
             intervals = _intervals_of_clusters(part[:, 0], sides, labels, pairs, options.level)
         else:
@@ -116,9 +124,12 @@ def paired(
                 effects = [_detectable(part[a, 0], part[b, 0], labels) for a, b in sides]
             else:
                 effects = [_detectable_of_counts(*one) for one in zip(intervals, distribution, strict=True)]
-        tests = permutation_test_of_pairs(
-            pairs, statistic=statistic, n_permutations=options.resamples, seed=options.seed
-        )
+        if of_all is None:
+            tests = permutation_test_of_pairs(
+                pairs, statistic=statistic, n_permutations=n_permutations, seed=options.seed
+            )
+        else:
+            tests = [of_all[row] for row in rows]
         same: list[float | None] = [None] * len(tests)
         if margin is not None:
             with draws.warning.of_all():

@@ -59,6 +59,9 @@ __all__ = [
 MAX_EXACT_CLUSTERS = 12
 """With more clusters that differ, exchanges are random: 12 have 4,096."""
 
+_MOST_DIFFERENCES = 2**25  # of exchanges and pairs that are kept at one time: 256 MiB
+_PAIRS = 128  # whose means are exchanged at one time, so that a block of exchanges stays in the processor's cache
+
 
 def paired_bootstrap(
     a: ArrayLike,
@@ -321,24 +324,36 @@ def permutation_test_of_pairs(
     sums, total = np.ascontiguousarray(pairs.sums[..., :-1]), pairs.sums.sum(axis=0)
     both = np.column_stack([pairs.first, pairs.second])
     exact = number <= MAX_EXACT_CLUSTERS
+    many = np.flatnonzero(~exact)
     tests: dict[int, PermutationTest] = {}
 
-    def add(places: NDArray[np.intp], found: tuple[Floats, Floats]) -> None:
-        for place, difference, largest in zip(places.tolist(), found[0].T, found[1].tolist(), strict=True):
-            clusters = int((pairs.units[:, place] > 0).sum())
-            tests[place] = _test(
-                float(observed[place]), difference, largest, int(pairs.units[:, place].sum()), clusters,
-                int(number[place]), exact=bool(exact[place]),
-            )  # fmt: skip
+    def add(place: int, count: int, exchanges: int, smallest: float) -> None:
+        clusters = int((pairs.units[:, place] > 0).sum())
+        tests[place] = _test(
+            float(observed[place]), count, exchanges, smallest, int(pairs.units[:, place].sum()), clusters,
+            int(number[place]), exact=bool(exact[place]),
+        )  # fmt: skip
 
-    if len(many := np.flatnonzero(~exact)):
-        add(many, _exchanged(random, sums, total, both[many], statistic))
+    def add_random(places: NDArray[np.intp], counts: Iterable[int]) -> None:
+        for place, count in zip(places.tolist(), counts, strict=True):
+            add(place, count, len(random), max(2.0 ** (1 - int(number[place])), 1 / (1 + len(random))))
+
+    if statistic is mean_of_sums:
+        add_random(many, _reached_by_means(random, sums[..., 0], total, both[many], observed[many]).tolist())
+    else:
+        step = max(1, _MOST_DIFFERENCES // len(random))
+        for block in (many[start : start + step] for start in range(0, len(many), step)):
+            sides, own = np.unique(both[block], return_inverse=True)
+            found = _exchanged(random, sums[:, sides], total[sides], own.reshape(-1, 2), statistic)
+            add_random(block, map(_reached, found[0].T, np.abs(observed[block]), found[1]))
     for place in np.flatnonzero(exact):
         # All patterns of bits, over the clusters that can change something.
         patterns = np.arange(2 ** number[place])[:, np.newaxis] >> np.arange(number[place]) & 1
         own = sums[np.ix_(pairs.differ[:, place], both[place])]
-        one = np.array([place])
-        add(one, _exchanged(patterns.astype(np.uint8), own, total[both[place]], np.array([[0, 1]]), statistic))
+        found = _exchanged(patterns.astype(np.uint8), own, total[both[place]], np.array([[0, 1]]), statistic)
+        differences, largest = found[0][:, 0], found[1][0]
+        smallest = _reached(differences, np.fmax.reduce(differences), largest) / len(differences)
+        add(int(place), _reached(differences, abs(observed[place]), largest), len(differences), smallest)
     return [tests[place] for place in range(len(number))]
 
 
@@ -371,29 +386,49 @@ def _exchanged(
     return np.abs(differences, out=differences), largest
 
 
+def _reached(differences: Floats, bound: float, largest: float) -> int:
+    """Count the exchanges whose difference is as large as `bound`; an undefined one is."""
+    return len(differences) - int((differences < bound - ROUNDING * largest).sum())
+
+
+def _reached_by_means(
+    swaps: Streamed, sums: Floats, total: Floats, pairs: NDArray[np.intp], observed: Floats
+) -> NDArray[np.intp]:
+    """Count for each pair of means the exchanges whose difference is as large as the observed one.
+
+    `sums` (clusters, sides) and `total` (sides, terms + 1) are as for `_exchanged`. No difference is kept.
+    """
+    first, second = pairs.T
+    gap = total[first, 0] - total[second, 0]
+    largest = np.array([np.maximum(*np.abs(sums[:, both].T)).sum() for both in pairs])
+    # Differences of sums: both sides of a pair have the same units.
+    bound = np.abs(observed) * total[first, -1] - ROUNDING * largest
+    counts = np.zeros(len(pairs), dtype=np.intp)
+    for rows, [drawn] in products(swaps, sums):
+        by_side = np.ascontiguousarray(drawn.T)
+        for start in range(0, len(pairs), _PAIRS):
+            block = slice(start, start + _PAIRS)
+            moved = by_side[second[block]]
+            moved -= by_side[first[block]]
+            moved *= 2
+            moved += gap[block, np.newaxis]
+            below = np.abs(moved, out=moved) < bound[block, np.newaxis]
+            counts[block] += rows.stop - rows.start - np.count_nonzero(below, axis=1)
+    return counts
+
+
 def _test(
-    observed: float, differences: Floats, largest: float, n: int, clusters: int, differing: int, *, exact: bool
+    observed: float, count: int, exchanges: int, smallest: float, n: int, clusters: int, differing: int, *, exact: bool
 ) -> PermutationTest:
-    """Return the test of a pair from the sizes of its differences in all exchanges, or in random ones."""
-
-    def reach(bound: float) -> int:
-        """Count the exchanges that are as large; an undefined one is."""
-        return len(differences) - int((differences < bound - ROUNDING * largest).sum())
-
+    """Return the test of a pair, of whose exchanges `count` are as large as the observed one."""
     reason = None
     if not n:
         reason = "no unit has a value on both sides"
-    elif clusters == 1 and len(differences) > 1:  # the one exchange of equal sides changes nothing
+    elif clusters == 1 and exchanges > 1:  # the one exchange of equal sides changes nothing
         reason = "all values are in one cluster"
     elif np.isnan(observed):
         reason = "the statistic is undefined"
     if reason:
         return PermutationTest(observed, nan, nan, n, clusters, differing, 0, False, reason)
-    count = reach(abs(observed))
-    if exact:
-        p_value = count / len(differences)
-        smallest = reach(np.fmax.reduce(differences)) / len(differences)
-    else:
-        smallest = max(2.0 ** (1 - differing), 1 / (1 + len(differences)))
-        p_value = max(smallest, (1 + count) / (1 + len(differences)))
-    return PermutationTest(observed, p_value, smallest, n, clusters, differing, len(differences), exact)
+    p_value = count / exchanges if exact else max(smallest, (1 + count) / (1 + exchanges))
+    return PermutationTest(observed, p_value, smallest, n, clusters, differing, exchanges, exact)

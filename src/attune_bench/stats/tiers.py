@@ -1,0 +1,92 @@
+"""Tiers of models: the ranking by the primary metric, cut where the paired test tells models apart.
+
+`attune_metrics.stats.tiers` defines them. Two models are told apart where their Holm-corrected p-value, over all pairs
+of one condition, is below 0.05, as in `attune_bench.stats.comparison`; two that cannot be compared are not.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+from typing_extensions import Unpack
+
+from attune_bench.score_table import ScoreTable
+from attune_bench.stats.comparison import compare_all
+from attune_bench.stats.options import SamplingKeywords
+from attune_bench.stats.ranking import rank
+from attune_metrics.stats.tiers import tier_spans
+from attune_metrics.stats.tiers import tiers as tiers_of
+
+__all__ = ["Tiers", "tiers"]
+
+
+class Tiers(NamedTuple):
+    """The models in their tiers, and the comparisons that these rest on.
+
+    Attributes
+    ----------
+    models : polars.DataFrame
+        The columns of `attune_bench.stats.ranking.rank`, then ``tier, tier_first, tier_last``: the tier, and the first
+        and the last tier with a model that this one is not told apart from. Null for a model without a value.
+    pairs : polars.DataFrame
+        As from `attune_bench.stats.comparison.compare_all`.
+    """
+
+    models: pl.DataFrame
+    pairs: pl.DataFrame
+
+
+def tiers(table: ScoreTable, **options: Unpack[SamplingKeywords]) -> Tiers:
+    """Return the models of every condition in tiers, by the primary metric.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        The scores.
+    **options
+        ``resamples``, ``seed``, ``level``, ``unit``, ``weight``, ``interval`` (no BCa); see
+        `attune_bench.stats.options.AnalysisOptions`. Where models are many, more random exchanges than resamples are
+        made, so that a family of all pairs can be significant:
+        `attune_bench.stats.comparison.enough_exchanges`.
+
+    Raises
+    ------
+    MetricInputError
+        As `attune_bench.stats.ranking.rank`.
+    MixedSettingsError
+        Where the runs differ in what changes an answer; see `attune_bench.stats.comparability`.
+
+    Examples
+    --------
+    >>> from attune_bench import score
+    >>> from attune_data import load, load_runs
+    >>> found = tiers(score(load("demo"), load_runs("demo")), resamples=200)
+    >>> found.models.select("model", "tier", "tier_first", "tier_last").rows()
+    [('synthetic/attentive', 1, 1, 1), ('synthetic/hasty', 2, 2, 2)]
+    """
+    ranks = rank(table, metrics=[table.primary], **options)
+    pairs = compare_all(table, enough=True, metrics=[table.primary], **options)
+    parts = []
+    for condition in table.conditions:
+        models = ranks.filter(pl.col("condition").eq_missing(condition), pl.col("rank").is_not_null())[
+            "model"
+        ].to_list()
+        place = {model: position for position, model in enumerate(models)}
+        apart = np.zeros((len(models), len(models)), dtype=np.bool_)
+        told = pairs.filter(pl.col("condition").eq_missing(condition), pl.col("significant"))
+        for one, other in told.select("model_a", "model_b").iter_rows():
+            apart[place[one], place[other]] = apart[place[other], place[one]] = True
+        spans = tier_spans(apart)
+        frame = {
+            "condition": [condition] * len(models),
+            "model": models,
+            "tier": tiers_of(apart),
+            "tier_first": spans[:, 0],
+            "tier_last": spans[:, 1],
+        }
+        schema = {"condition": pl.String, "model": pl.String} | dict.fromkeys(
+            ("tier", "tier_first", "tier_last"), pl.Int64
+        )
+        parts.append(pl.DataFrame(frame, schema=schema))
+    keys = ["condition", "model"]
+    return Tiers(ranks.join(pl.concat(parts), on=keys, how="left", nulls_equal=True, maintain_order="left"), pairs)

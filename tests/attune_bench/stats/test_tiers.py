@@ -1,0 +1,77 @@
+"""Tiers of models from their scores, and tests of so many pairs that the usual resamples are too few."""
+
+import random
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+import pytest
+
+from attune_bench import Scores
+from attune_bench.stats.comparison import compare_all, enough_exchanges
+from attune_bench.stats.tiers import tiers
+
+
+def scores_of(values: Mapping[str, Sequence[float | None]], **about: str) -> Scores:
+    rows = [(model, f"u{unit:03}", "hit", value) for model, own in values.items() for unit, value in enumerate(own)]
+    frame = pl.DataFrame(rows, schema=["model", "unit", "metric", "value"], orient="row")
+    return Scores.from_table(frame, metrics={"hit": {}}, about=about)
+
+
+def test_models_are_in_the_tiers_that_the_comparisons_give() -> None:
+    # Of 10 units one model is above the other by 1 in each: p is 2 / 2^10, times 3 pairs 0.006. The third differs from
+    # the first in 5 units, p at least 2 / 2^5 = 0.0625, and from the second in 5 others.
+    values = {"b": [1.0] * 10, "a": [2.0] * 10, "c": [2.0] * 5 + [1.0] * 5}
+    found = tiers(scores_of(values))
+    rows = found.models.select("model", "rank", "tier", "tier_first", "tier_last").rows()
+    # c is not told apart from b, which begins the second tier.
+    assert rows == [("a", 1.0, 1, 1, 1), ("c", 2.0, 1, 1, 2), ("b", 3.0, 2, 1, 2)]
+    assert found.pairs.select("model_a", "model_b", "significant").rows() == [
+        ("a", "b", True),
+        ("a", "c", False),
+        ("b", "c", False),
+    ]
+
+
+def test_a_model_without_a_value_has_no_tier() -> None:
+    found = tiers(scores_of({"a": [1.0, 2.0], "none": [None, None]}), resamples=50)
+    assert found.models.select("model", "tier", "reason").rows()[1] == ("none", None, "no unit has a value")
+
+
+def test_one_model() -> None:
+    found = tiers(scores_of({"a": [1.0, 2.0]}), resamples=50)
+    assert found.models["tier"].to_list() == [1]
+    assert found.pairs.is_empty()
+
+
+@pytest.mark.parametrize(("pairs", "resamples", "enough"), [(3655, 10_000, 146_200), (0, 50, 50), (2, 50, 80)])
+def test_enough_exchanges(pairs: int, resamples: int, enough: int) -> None:
+    # The smallest p-value is one of all exchanges and one more: times the pairs it is below 0.025.
+    assert enough_exchanges(pairs, resamples) == enough
+    assert pairs / (1 + enough) < 0.025
+
+
+def _many() -> Scores:
+    source = random.Random(1)
+    units = [source.random() for _ in range(30)]
+    level = {f"m{place}": 0.02 * (place // 3) for place in range(12)}
+    values: dict[str, list[float | None]] = {
+        model: [unit + more + source.gauss(0, 0.01) for unit in units] for model, more in level.items()
+    }
+    values["m0"][3] = None
+    return scores_of(values)
+
+
+def test_enough_exchanges_find_what_few_cannot() -> None:
+    scores = _many()
+    with pytest.warns(UserWarning, match="100 resamples are too few for 66 tests"):
+        few = compare_all(scores, resamples=100)
+    assert few["significant"].sum() == 0
+    # Without a warning, which would be an error here.
+    enough = compare_all(scores, resamples=100, enough=True)
+    assert enough["significant"].sum() > 30
+    # Intervals are those of the resamples.
+    assert enough.select("difference", "low", "high", "n").equals(few.select("difference", "low", "high", "n"))
+    # All exchanges are shared, which for pairs on all units are those that `resamples` makes.
+    asked = compare_all(scores, resamples=enough_exchanges(66, 100))
+    on_all = pl.col("n") == 30
+    assert enough.filter(on_all)["p"].to_list() == asked.filter(on_all)["p"].to_list()
