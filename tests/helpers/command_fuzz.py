@@ -79,6 +79,7 @@ _BENCHMARKS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "": {
         "scores": ("scores/table.csv", "scores/table.parquet"),
+        "entries": ("scores/entry.toml", "scores/table.csv"),
         "metric": ("accuracy",),
         "labels": ("labels/table.csv",),
         "label_metric": ("accuracy",),
@@ -154,7 +155,11 @@ def case(seed: int, folder: Path) -> Iterator[str]:
     if isinstance(command, click.Group):
         words.append(rng.choice(sorted(command.commands)))
         command = command.commands[words[-1]]
-    of_all = tuple(_BENCHMARKS) if any(one.name == "scores" for one in command.params) else tuple(_BENCHMARKS)[:3]
+    of_all = (
+        tuple(_BENCHMARKS)
+        if any(one.name in ("scores", "entries") for one in command.params)
+        else tuple(_BENCHMARKS)[:3]
+    )
     benchmark = rng.choice(_ONLY.get(" ".join(words), of_all))
     with tempfile.TemporaryDirectory(dir=folder) as own:
         os.chdir(own)
@@ -184,14 +189,15 @@ def _arguments(command: click.Command, benchmark: str, rng: Random, files: Path)
 
 
 def _value(parameter: click.Parameter, benchmark: str, rng: Random, files: Path) -> str:
-    name = {"source": "data", "sources": "data", "directory": "results", "samples": "results"}.get(
+    name = {"source": "data", "sources": "data", "directory": "results", "samples": "results", "entries": "scores"}.get(
         str(parameter.name), str(parameter.name)
     )
     if isinstance(parameter.type, click.Choice):
         return str(rng.choice(parameter.type.choices))
     if name == "benchmark":
         return benchmark or rng.choice(_ODD)
-    known = _BENCHMARKS[benchmark].get(name) or _OTHERS.get(name)
+    own = _BENCHMARKS[benchmark]
+    known = own.get(str(parameter.name)) or own.get(name) or _OTHERS.get(name)
     value = rng.choice(known or ("1", "2"))
     return str(files / value) if known and name in _FILES else value
 
@@ -301,6 +307,9 @@ def write_files(folder: Path) -> None:
     table.with_suffix(".toml").write_text(about, encoding="utf-8")
     rated = [f"{model},q{unit},{unit % 2}" for model in ("one", "two") for unit in range(0, 30, 3)]
     (folder / "labels" / "table.csv").write_text("\n".join(["model,unit,rating", *rated, ""]), encoding="utf-8")
+    entry = 'scores = "table.parquet"\nmodel = "one"\nlink = "https://example.org"\ndate = 2026-01-01\n'
+    entry += 'submitter = "Lab"\ncontact = "a@example.org"\nlicence = "mit"\n'
+    (folder / "scores" / "entry.toml").write_text(entry, encoding="utf-8")
     Scores.from_table(table).write(folder / "scores" / "table.parquet")
     _write_ratings(folder / "ratings")
     bundled = load_prompts("attune_bench.benchmarks.attunebench", "v2")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from html import unescape
 from html.parser import HTMLParser
 
-VOID = {"meta", "link", "br"}
+VOID = {"meta", "link", "br", "input"}
 
 
 class Tags(HTMLParser):
@@ -60,7 +60,7 @@ def tables(markup: str) -> list[list[list[str]]]:
 
 
 def _rows(table: str) -> Iterator[str]:
-    yield from re.findall(r"<tr>(.*?)</tr>", table, flags=re.DOTALL)
+    yield from re.findall(r"<tr\b[^>]*>(.*?)</tr>", table, flags=re.DOTALL)
 
 
 def left_out(page: str) -> dict[str, str]:

@@ -34,6 +34,7 @@ COMMANDS = {
     "judges": "ratings.csv --expert ann bob --judge model",
     "labels": "plan --width 0.1 --sd 0.2 --correlation 0.6 --scored 200",
     "subset": "--scores scores.json --by gender",
+    "leaderboard": "scores.json -o site",
     "analyze": "--scores scores.json",
     "run": f"local m demo {SERVER} --limit 1 --dry-run",
     "export": "--scores scores.json --format csv -o tables",

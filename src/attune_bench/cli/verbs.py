@@ -33,6 +33,7 @@ _COMMANDS = {
     "subset": ("analysis_commands", "Score a part of the units, chosen by traits, or each stratum of a trait."),
     "analyze": ("analysis_commands", "Do further analyses of scores, each with its uncertainty."),
     "stats": ("analysis_commands", "Print how each metric is distributed over units."),
+    "leaderboard": ("leaderboard_commands", "Make a leaderboard of files of scores: a page, models in tiers."),
     "export": ("export_commands", "Write scores for other tools: Every Eval Ever, the Hub, CSV, Parquet."),
     "run": ("run_commands", "Ask a model what a benchmark asks, and write its results; goes on where it stopped."),
     "batch": ("batch_commands", "Write a run's calls for a batch service, and make results of its answers."),

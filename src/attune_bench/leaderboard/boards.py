@@ -29,7 +29,7 @@ from attune_metrics.signature import hash_records
 
 __all__ = ["Board", "make_boards"]
 
-Settings = Mapping[str, tuple[str, ...]]
+Settings = dict[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +132,11 @@ def _by_settings(entries: Sequence[Entry]) -> list[tuple[Settings, dict[Group, E
     # A setting that does not apply to a run contradicts none: those with most settings found boards, others join.
     for own, groups in sorted(given.values(), key=lambda one: (-len(one[0]), -len(one[1]), canonical(one[0]))):
         fitting = (one for one in boards if all(one[0].get(name, value) == value for name, value in own.items()))
-        known, held = next(fitting, ({}, {}))
-        if not held:
-            boards.append((known, held))
+        board = next(fitting, None)
+        if board is None:
+            board = ({}, {})
+            boards.append(board)
+        known, held = board
         known.update(own)
         for group, entry in groups:
             if group in held:
@@ -142,7 +144,7 @@ def _by_settings(entries: Sequence[Entry]) -> list[tuple[Settings, dict[Group, E
                     f"{held[group].name} and {entry.name} both have scores of {group[0]!r}; leave one out"
                 )
             held[group] = entry
-    return [(settings, {**groups, **everywhere}) for settings, groups in boards] or [({}, everywhere)]
+    return [(known, {**held, **everywhere}) for known, held in boards] or [({}, everywhere)]
 
 
 def _apart(base: Mapping[str, Any], settings: Settings, others: Sequence[tuple[Mapping[str, Any], Settings]]) -> str:

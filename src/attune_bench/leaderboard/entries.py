@@ -36,14 +36,10 @@ from attune_data.text import listed, meant
 from attune_metrics.errors import MetricInputError
 from attune_metrics.stats.statistics import STATISTICS
 
-__all__ = ["Entry", "EntryError", "check_entry", "read_entry"]
+__all__ = ["Entry", "check_entry"]
 
 _LONGEST = 200  # characters of a text of one line
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s.]+")
-
-
-class EntryError(ValueError):
-    """An entry cannot be used; the text has every mistake, a line each."""
 
 
 class Entry(NamedTuple):
@@ -62,20 +58,6 @@ class Entry(NamedTuple):
     name: str
     table: ScoreTable
     about: Mapping[str, str] = {}
-
-
-def read_entry(path: Path) -> Entry:
-    """Read an entry: a ``.toml`` file beside its scores, or scores alone, which may be of several models.
-
-    Raises
-    ------
-    EntryError
-        Where anything is wrong with it.
-    """
-    entry, mistakes = check_entry(path)
-    if entry is None or mistakes:
-        raise EntryError("\n".join(mistakes))
-    return entry
 
 
 def check_entry(path: Path, *, today: date | None = None) -> tuple[Entry | None, list[str]]:

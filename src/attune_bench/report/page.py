@@ -12,7 +12,7 @@ from attune_bench.report.columns import Cell, Figure, Part, Section, Table
 from attune_data.display.html import Html
 from attune_data.text import printable
 
-__all__ = ["element", "figure_element", "page", "section_element", "table_element"]
+__all__ = ["document", "element", "figure_element", "page", "section_element", "table_element"]
 
 _DARK = {
     drawing.INK: "#e6e9ec",
@@ -216,16 +216,25 @@ def figure_element(figure: Figure) -> Html:
 
 
 def page(title: str, top: Iterable[Html], sections: Sequence[Section]) -> str:
-    """Return the whole page; nothing on it may be fetched, and no script but its own may run."""
-    hashed = b64encode(sha256(_SCRIPT.encode()).digest()).decode()
+    """Return the whole page of a report; nothing on it may be fetched, and no script but its own may run."""
+    return document(title, [element("h1", title), *top, *map(section_element, sections)])
+
+
+def document(title: str, body: Iterable[Html], *, style: str = "", script: str = "") -> str:
+    """Return a whole page with the style of all, and the script that sorts; `style` and `script` are added to these.
+
+    Nothing on it may be fetched, and no other script may run.
+    """
+    scripts = f"{_SCRIPT}{script}"
+    hashed = b64encode(sha256(scripts.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{hashed}'; img-src data:"
     head = (
         '<meta charset="utf-8">\n<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        f'<link rel="icon" href="data:,">\n{element("title", title)}\n<style>{_STYLE}</style>'
+        f'<link rel="icon" href="data:,">\n{element("title", title)}\n<style>{_STYLE}{style}</style>'
     )
-    body = "\n".join([element("h1", title), *top, *map(section_element, sections)])
+    content = "\n".join(body)
     return (
-        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n{head}\n</head>\n<body>\n<main>\n{body}\n</main>\n'
-        f"<script>{_SCRIPT}</script>\n</body>\n</html>\n"
+        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n{head}\n</head>\n<body>\n<main>\n{content}\n</main>\n'
+        f"<script>{scripts}</script>\n</body>\n</html>\n"
     )

@@ -1,8 +1,6 @@
 """Pages of HTML in a browser: no errors, no request, sorting, and nothing wider than a small screen."""
 
 import random
-import shutil
-import subprocess
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -11,6 +9,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 import pytest
+from browsers import browsers
 from episodes import episodes_of
 
 from attune_bench import Scores, score
@@ -91,41 +90,10 @@ def server(page: Shown) -> Iterator[tuple[str, list[str]]]:
     listening.server_close()
 
 
-def _browser(script: bool) -> Any:
-    from selenium import webdriver
-
-    options = webdriver.ChromeOptions()
-    for flag in ("headless=new", "no-sandbox", "disable-gpu", "disable-dev-shm-usage", "hide-scrollbars"):
-        options.add_argument(f"--{flag}")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    if not script:
-        options.add_experimental_option("prefs", {"profile.managed_default_content_settings.javascript": 2})
-    options.binary_location = str(shutil.which("chromium"))
-    service = webdriver.ChromeService(executable_path=str(shutil.which("chromedriver")))
-    return webdriver.Chrome(options=options, service=service)
-
-
 @pytest.fixture(scope="module")
 def open_browser() -> Iterator[Callable[..., Any]]:
-    if not (shutil.which("chromium") and shutil.which("chromedriver")):
-        for command in (["update", "-qq"], ["install", "-y", "-qq", "chromium", "chromium-driver"]):
-            subprocess.run(["apt-get", *command], check=True, capture_output=True)  # noqa: S607
-    opened: dict[bool, Any] = {}
-
-    def start(width: int = 1280, *, script: bool = True) -> Any:
-        if script not in opened:
-            opened[script] = _browser(script)
-        browser = opened[script]
-        browser.get("about:blank")
-        browser.get_log("browser")
-        # The window of a headless browser is not narrower than 500 pixels; what the page sees can be.
-        metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-        return browser
-
-    yield start
-    for browser in opened.values():
-        browser.quit()
+    with browsers() as start:
+        yield start
 
 
 def test_opens_without_an_error_and_asks_for_nothing_else(

@@ -1,0 +1,93 @@
+"""The commands `leaderboard` and `leaderboard check`."""
+
+import json
+from pathlib import Path
+
+import pytest
+from commands import QUICK, Call, Scored
+
+ABOUT = """
+model = "vendor/large"
+link = "https://example.org"
+date = 2026-01-01
+submitter = "Lab"
+contact = "evals@example.org"
+licence = "mit"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    rows = [f"{model},q{unit},hit,{unit % 2 + place}" for place, model in enumerate(("vendor/small", "vendor/large"))
+            for unit in range(12)]  # fmt: skip
+    (tmp_path / "own.csv").write_text("\n".join(["model,unit,metric,value", *rows]), encoding="utf-8")
+    (tmp_path / "entry.toml").write_text(f'scores = "own.csv"{ABOUT}', encoding="utf-8")
+    return tmp_path
+
+
+def test_a_site_of_several_files(call: Call, folder: Path, conversations: Scored) -> None:
+    site = folder / "site"
+    status, out, err = call("leaderboard", folder / "own.csv", conversations.scores, "-o", site, *QUICK)
+    assert (status, err) == (0, "")
+    assert out == f"{site}/index.html: 4 rows on 2 boards, opens in any browser\n"
+    assert sorted(path.name for path in site.iterdir()) == ["board.json", "index.html"]
+    content = json.loads((site / "board.json").read_text(encoding="utf-8"))
+    assert [board["title"] for board in content["boards"]] == ["AttuneBench", "Scores"]
+    assert content["options"]["resamples"] == 200
+    assert "vendor/large" in (site / "index.html").read_text(encoding="utf-8")
+
+
+def test_an_entry_says_whose_it_is_but_not_how_to_reach_them(call: Call, folder: Path) -> None:
+    status, *_ = call("leaderboard", "build", folder / "entry.toml", "-o", folder / "site", *QUICK)
+    assert status == 0
+    written = [path.read_text(encoding="utf-8") for path in (folder / "site").iterdir()]
+    assert all("https://example.org" in text for text in written)
+    assert not any("evals@example.org" in text or str(folder) in text for text in written)
+    [row] = json.loads((folder / "site" / "board.json").read_text())["boards"][0]["conditions"][0]["models"]
+    assert (row["submitter"], row["date"], row["licence"]) == ("Lab", "2026-01-01", "mit")
+
+
+def test_check_lists_every_mistake(call: Call, folder: Path) -> None:
+    assert call("leaderboard", "check", folder / "entry.toml")[:2] == (
+        0,
+        f"{folder}/entry.toml: nothing wrong; Scores, 1 model, 12 units\n",
+    )
+    (folder / "entry.toml").write_text('scores = "own.csv"\nmodel = "x"\nlink = 1\n', encoding="utf-8")
+    status, out, err = call("leaderboard", "check", folder / "own.csv", folder / "entry.toml")
+    assert (status, err) == (1, "")
+    first, *others = out.splitlines()
+    assert first.endswith("own.csv: nothing wrong; Scores, 2 models, 12 units")
+    assert len(others) == 6
+    status, _, err = call("leaderboard", folder / "entry.toml", "-o", folder / "site")
+    assert status == 2
+    assert err.endswith("; and 5 other mistakes: see attune-bench leaderboard check\n")
+    assert not (folder / "site").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("own.csv", "own.csv", "-o", "site"), "both have scores of 'vendor/large'; leave one out"),
+        (("own.csv", "-o", "."), "exists and is not an empty folder; remove it, or give another name"),
+        (("own.csv", "-o", "none/site"), "there is no folder"),
+        (("own.csv", "-o", "site", "--interval", "bca"), "there is no BCa interval of a rank"),
+        (("own.csv",), "Missing option '--output' / '-o'"),
+        (("none.csv", "-o", "site"), "none.csv"),
+    ],
+)
+def test_mistakes(
+    call: Call, folder: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], said: str
+) -> None:
+    monkeypatch.chdir(folder)
+    before = sorted(folder.iterdir())
+    status, out, err = call("leaderboard", *arguments)
+    assert (status, out) == (2, "")
+    assert said in err
+    assert err.count("\n") == 1
+    assert sorted(folder.iterdir()) == before
+
+
+def test_help_of_the_group(call: Call) -> None:
+    status, out, _ = call("leaderboard", "--help")
+    assert status == 0
+    assert "check" in out
