@@ -32,7 +32,10 @@ def test_help_lists_every_command(call: Call, flag: str) -> None:
     assert too_wide(out) == []
 
 
-@pytest.mark.parametrize("command", [*COMMANDS, "batch export", "batch import", "labels draw", "labels plan"])
+SUBCOMMANDS = ("batch export", "batch import", "labels draw", "labels plan", "leaderboard build", "leaderboard check")
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, *SUBCOMMANDS])
 def test_help_of_a_command(call: Call, command: str) -> None:
     status, out, err = call(*command.split(), "--help")
     assert (status, err) == (0, "")

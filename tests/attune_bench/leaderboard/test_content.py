@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -171,3 +172,31 @@ def test_the_same_entries_give_the_same_content(tmp_path: Path) -> None:
     table({"a": 0.5, "b": 0.4}).write(target)
     both = [content_of(Entry("t", Scores.read(target))) for _ in range(2)]
     assert both[0] == both[1]
+
+
+PAGE = (Path(__file__).parents[3] / "docs" / "leaderboard.md").read_text(encoding="utf-8").partition("## board.json")[2]
+
+
+def _named(pattern: str) -> set[str]:
+    """Return the keys that the documentation names where it matches."""
+    [found] = re.findall(pattern, PAGE, flags=re.DOTALL)
+    return set(re.findall(r"`(\w+)`", found))
+
+
+def _listed(heading: str) -> set[str]:
+    """Return the keys in the first column of the table below a sentence."""
+    table = PAGE.partition(f"\n{heading}")[2].partition("| --- | --- |\n")[2].partition("\n\n")[0]
+    return {key for row in table.splitlines() for key in re.findall(r"`(\w+)`", row.split("|")[1])}
+
+
+def test_every_key_is_documented_and_no_other(two: dict[str, Any]) -> None:
+    [board] = two["boards"]
+    condition = board["conditions"][0]
+    assert _listed("The file:") == two.keys()
+    assert _listed("A board:") == board.keys()
+    assert _listed("A condition:") == condition.keys()
+    assert _listed("A model, the best first") == condition["models"][0].keys()
+    assert _named(r"A pair has (.*?), as of") == condition["pairs"][0].keys()
+    assert _named(r"A subgroup has (.*?), as of") == condition["subgroups"][0].keys()
+    assert _named(r"of each metric that is shown its (.*?), and `source`") == board["metrics"][0].keys()
+    assert _named(r"by metric (.*?), as of") == condition["models"][0]["metrics"]["hit"].keys()
