@@ -42,6 +42,10 @@ def test_wheel_alone_runs_the_demo(tmp_path: Path) -> None:
     command = [str(home / "bin" / "attune-bench"), "lm-eval-path"]
     tasks = subprocess.run(command, cwd=elsewhere, env=environment, capture_output=True, check=True).stdout
     assert Path(tasks.decode().strip(), "attunebench.yaml").is_file()
+    for line in ("score --results demo --data demo --output demo.parquet", "leaderboard demo.parquet -o site"):
+        command = [str(home / "bin" / "attune-bench"), *line.split()]
+        subprocess.run(command, cwd=elsewhere, env=environment, stdout=subprocess.DEVNULL, check=True)
+    assert "#panel" in (elsewhere / "site" / "index.html").read_text(encoding="utf-8")
     codebook = (
         "from attune_data import json_schema, load_codebook; load_codebook(); json_schema('publishing');"
         "from attune_data.codebook import codebook_folder;"

@@ -59,7 +59,7 @@ def build(entries: tuple[Path, ...], output: Path, small_cells: bool, **given: A
             boards = make_boards(_read(entries), small_cells=small_cells)
             with mistakes():
                 content = leaderboard_content(boards, small_cells=small_cells, **sampling_of(given))
-            page, numbers = leaderboard_page(content), json.dumps(content, indent=1)
+            page, numbers = leaderboard_page(content), json.dumps(content, separators=(",", ":"))
             (folder / "index.html").write_text(page, encoding="utf-8")
             (folder / "board.json").write_text(f"{numbers}\n", encoding="utf-8")
     except OSError as error:
