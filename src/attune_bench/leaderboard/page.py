@@ -149,7 +149,11 @@ def _condition(
         *_subgroups(board, one, metrics[board["ranked_by"]], called),
     ]
     if len(one["models"]) > 1:
-        parts.append(_folded("Which models are told apart", _matrix(one, called), "matrix", is_open=True))
+        parts.append(
+            _folded(
+                "Which models are told apart", _matrix(one, metrics[board["ranked_by"]], called), "matrix", is_open=True
+            )
+        )
     parts.append(_folded("Provenance and signatures", [_scrolled(_provenance(one), f"Provenance: {called}")], "about"))
     return element(
         "section", *parts, class_="condition", data_condition=title, data_board=str(place), id=f"part-{number_of}"
@@ -191,7 +195,7 @@ def _ranking(board: Content, one: Content, metrics: Mapping[str, Metric], seen: 
             _cell("-" if tier is None else str(tier), _near(row), tier),
             _value(row["metrics"][main.name], main, ends),
             *(_value(row["metrics"][metric.name], metric) for metric in others),
-            _cell(*_size(row["metrics"][main.name])),
+            _cell(*_size(row["metrics"][main.name], board["cluster"])),
         ]
         made = element("tr", *cells, data_model=name, class_=" ".join(kinds), **linked)
         rows.append(made)
@@ -220,11 +224,11 @@ def _near(row: Content) -> str:
     return "" if first == last else f"not apart: {first}\u2013{last}"
 
 
-def _size(found: Content) -> tuple[str, str, float | None]:
+def _size(found: Content, cluster: str) -> tuple[str, str, float | None]:
     if found["n"] is None:
         return "-", "", None
     missing = [f"{percent(found['coverage'])} covered"] if (found["coverage"] or 1) < 1 else []
-    of = [f"{found['clusters']} groups"] if found["clusters"] != found["n"] else []
+    of = [plural(found["clusters"], cluster)] if found["clusters"] != found["n"] else []
     return f"{found['n']:,}", ", ".join([*of, *missing]), found["n"]
 
 
@@ -288,17 +292,16 @@ def _in_stratum(row: Content | None, metric: Metric) -> Html:
     return _cell(text, " ".join(filter(None, (*said, reason))), None if row["value"] is None else float(text))
 
 
-def _matrix(one: Content, called: str) -> list[Html]:
+def _matrix(one: Content, metric: Metric, called: str) -> list[Html]:
     """Return every model against every other: told apart and better, or worse, or not told apart."""
     models = [row["model"] for row in one["models"]]
     place = {model: position for position, model in enumerate(models)}
-    higher = {row["model"]: row["rank"] or 0 for row in one["models"]}
     signs: dict[tuple[int, int], int | None] = {}
     for pair in one["pairs"]:
         a, b = pair["model_a"], pair["model_b"]
         sign = None if pair["significant"] is None else 0
         if pair["significant"]:
-            sign = 1 if higher[a] < higher[b] else -1
+            sign = 1 if (pair["difference"] > 0) == metric.higher_is_better else -1
         signs[place[a], place[b]] = sign
         signs[place[b], place[a]] = None if sign is None else -sign
     heads = [element("td"), *(element("th", str(position), scope="col") for position in range(1, len(models) + 1))]

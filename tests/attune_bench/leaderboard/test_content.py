@@ -167,6 +167,15 @@ def test_models_and_pairs_of_few_people_are_not_shown() -> None:
     assert pair["reason"] == "fewer than 5 participants, not shown"
 
 
+def test_each_person_can_count_once() -> None:
+    demo = Entry("demo", score(load("demo"), load_runs("demo")))
+    [board] = content_of(demo, weight="participant")["boards"]
+    assert "each participant counts once" in board["intervals"]
+    rows = board["conditions"][0]["models"]
+    assert [row["tier"] for row in rows] == [1, 2]
+    assert "|weight:participant|" in rows[0]["signature"]
+
+
 def test_the_same_entries_give_the_same_content(tmp_path: Path) -> None:
     target = tmp_path / "t.parquet"
     table({"a": 0.5, "b": 0.4}).write(target)

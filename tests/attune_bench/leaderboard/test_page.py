@@ -4,6 +4,7 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from html import unescape
 from typing import Any
@@ -118,6 +119,21 @@ def test_the_matrix_says_which_pairs_are_told_apart() -> None:
         ["2 c", "\u00b7", "", "\u00b7"],
         ["3 b", "\u2212", "\u00b7", ""],
     ]
+
+
+def test_where_lower_is_better_the_lower_row_is_better() -> None:
+    values = scores_of({"low": [1.0] * 10, "high": [2.0] * 10})
+    cost = replace(values.metrics["hit"], higher_is_better=False)
+    page = page_of(Scores(values.values, values.units, {"hit": cost}, values.provenance))
+    assert "Ranked by Hits, lower is better" in text_of(page)
+    assert tables(page)[1][1:] == [["1 low", "", "+"], ["2 high", "\u2212", ""]]
+
+
+def test_clusters_are_called_what_the_scores_call_them() -> None:
+    held = scores_of({"a": [1.0, 2.0, 3.0, 4.0]})
+    units = held.units.with_columns(cluster=pl.Series(["x", "x", "y", "y"]))
+    about = held.provenance.model_copy(update={"cluster": "person"})
+    assert tables(page_of(Scores(held.values, units, held.metrics, about)))[0][1][-1] == "4 2 persons"
 
 
 def test_one_model_has_no_matrix_and_no_sorting() -> None:
