@@ -1,6 +1,7 @@
 """What a leaderboard says, as plain values: the file ``board.json``, of which the page is made."""
 
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -166,7 +167,6 @@ def _condition(
         of_model.setdefault(row.pop("model"), {})[row.pop("metric")] = row
     pairs = found.pairs.filter(here).drop("condition", "metric")
     settings = settings_by_group(table)
-    chosen = AnalysisOptions(**options)
     models = []
     for row in found.models.filter(here).drop("condition", "metric").iter_rows(named=True):
         group = row["model"], condition
@@ -187,12 +187,12 @@ def _condition(
                 "signature": sign(alone, metrics=[table.primary], **options),
             }
         )
-    tested = pairs["p"].count()
+    largest = max(Counter(found.pairs["condition"]).values(), default=0)
     return {
         "condition": condition,
         "title": under_condition(table, condition).removeprefix(", "),
-        "family": tested,
-        "exchanges": enough_exchanges(pairs.height, chosen.resamples),
+        "family": pairs["p"].count(),
+        "exchanges": enough_exchanges(largest, AnalysisOptions(**options).resamples),
         "models": models,
         "pairs": pairs.to_dicts(),
         "subgroups": strata.rows.filter(here).drop("condition").to_dicts() if strata.rows is not None else [],

@@ -54,6 +54,7 @@ def leaderboard_page(content: Content) -> str:
 
 
 _APART = "Models on different boards may not be compared: what differs is in the titles of the boards."
+_SYNTHETIC = "SYNTHETIC demonstration data."
 _PANEL = Html(
     '<section id="panel" hidden aria-labelledby="panel-title"><div class="bar"><h2 id="panel-title" tabindex="-1"></h2>'
     '<button type="button" id="close">Close</button></div><div id="panel-body"></div></section>'
@@ -116,7 +117,7 @@ def _board(board: Content, place: int, seen: set[str], data: list[Any]) -> Html:
     metrics = {one["name"]: _metric(one) for one in board["metrics"]}
     parts = [element("h2", board["title"])]
     if board["synthetic"]:
-        parts.append(element("p", "SYNTHETIC demonstration data.", class_="notice"))
+        parts.append(element("p", _SYNTHETIC, class_="notice"))
     if board["provenance"]:
         ranked = metrics[board["ranked_by"]]
         better = "higher" if ranked.higher_is_better else "lower"
@@ -126,7 +127,7 @@ def _board(board: Content, place: int, seen: set[str], data: list[Any]) -> Html:
         parts.append(_condition(board, one, metrics, place, len(data), seen))
         data.append(_pairs_data(one, metrics[board["ranked_by"]]))
     left_out = [f"Not shown: {'; '.join(board['left_out'])}."] if board["left_out"] else []
-    notes = [element("li", note) for note in (*left_out, *(n for n in board["notes"] if "SYNTHETIC" not in n))]
+    notes = [element("li", note) for note in (*left_out, *(said for said in board["notes"] if said != _SYNTHETIC))]
     parts += [element("ul", *notes, class_="quiet")] if notes else []
     if board["signature"]:
         parts.append(element("p", "Signature of the board: ", element("code", board["signature"]), class_="quiet"))

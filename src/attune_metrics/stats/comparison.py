@@ -12,7 +12,7 @@ References
 .. [2] Phipson, Smyth (2010), Permutation P-values should never be zero, Stat. Appl. Genet. Mol. Biol. 9, 39.
 """
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from math import nan
@@ -22,6 +22,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from attune_metrics.checks import check_whole
 from attune_metrics.errors import MetricInputError
+from attune_metrics.stats._exchanges import (
+    MOST_DIFFERENCES,
+    count_reached,
+    count_reached_by_means,
+    exchanged_differences,
+    random_exchanges,
+)
 from attune_metrics.stats.arrays import Floats
 from attune_metrics.stats.pairs import Pairs
 from attune_metrics.stats.resampling import (
@@ -35,15 +42,10 @@ from attune_metrics.stats.resampling import (
 )
 from attune_metrics.stats.statistics import mean_of_sums
 from attune_metrics.stats.sums import (
-    ROUNDING,
     Statistic,
     Streamed,
-    Weights,
     cluster_index,
-    evaluate,
     paired_terms,
-    products,
-    row_blocks,
 )
 
 __all__ = [
@@ -58,9 +60,6 @@ __all__ = [
 
 MAX_EXACT_CLUSTERS = 12
 """With more clusters that differ, exchanges are random: 12 have 4,096."""
-
-_MOST_DIFFERENCES = 2**25  # of exchanges and pairs that are kept at one time: 256 MiB
-_PAIRS = 128  # whose means are exchanged at one time, so that a block of exchanges stays in the processor's cache
 
 
 def paired_bootstrap(
@@ -320,7 +319,7 @@ def permutation_test_of_pairs(
     observed = pairs.differences(pairs.estimates(statistic))
     observed[(number == 0) & ~np.isnan(observed)] = 0  # equal up to rounding, as in `paired_bootstrap`
     shape = check_whole(n_permutations, "n_permutations", 1, MOST_RESAMPLES), len(pairs.sums)
-    random = Streamed(shape, partial(_exchanges, *shape, check_whole(seed, "seed", 0)))
+    random = Streamed(shape, partial(random_exchanges, *shape, check_whole(seed, "seed", 0)))
     sums, total = np.ascontiguousarray(pairs.sums[..., :-1]), pairs.sums.sum(axis=0)
     both = np.column_stack([pairs.first, pairs.second])
     exact = number <= MAX_EXACT_CLUSTERS
@@ -339,82 +338,22 @@ def permutation_test_of_pairs(
             add(place, count, len(random), max(2.0 ** (1 - int(number[place])), 1 / (1 + len(random))))
 
     if statistic is mean_of_sums:
-        add_random(many, _reached_by_means(random, sums[..., 0], total, both[many], observed[many]).tolist())
+        add_random(many, count_reached_by_means(random, sums[..., 0], total, both[many], observed[many]).tolist())
     else:
-        step = max(1, _MOST_DIFFERENCES // len(random))
+        step = max(1, MOST_DIFFERENCES // len(random))
         for block in (many[start : start + step] for start in range(0, len(many), step)):
             sides, own = np.unique(both[block], return_inverse=True)
-            found = _exchanged(random, sums[:, sides], total[sides], own.reshape(-1, 2), statistic)
-            add_random(block, map(_reached, found[0].T, np.abs(observed[block]), found[1]))
+            found = exchanged_differences(random, sums[:, sides], total[sides], own.reshape(-1, 2), statistic)
+            add_random(block, map(count_reached, found[0].T, np.abs(observed[block]), found[1]))
     for place in np.flatnonzero(exact):
         # All patterns of bits, over the clusters that can change something.
         patterns = np.arange(2 ** number[place])[:, np.newaxis] >> np.arange(number[place]) & 1
         own = sums[np.ix_(pairs.differ[:, place], both[place])]
-        found = _exchanged(patterns.astype(np.uint8), own, total[both[place]], np.array([[0, 1]]), statistic)
+        found = exchanged_differences(patterns.astype(np.uint8), own, total[both[place]], np.array([[0, 1]]), statistic)
         differences, largest = found[0][:, 0], found[1][0]
-        smallest = _reached(differences, np.fmax.reduce(differences), largest) / len(differences)
-        add(int(place), _reached(differences, abs(observed[place]), largest), len(differences), smallest)
+        smallest = count_reached(differences, np.fmax.reduce(differences), largest) / len(differences)
+        add(int(place), count_reached(differences, abs(observed[place]), largest), len(differences), smallest)
     return [tests[place] for place in range(len(number))]
-
-
-def _exchanges(exchanges: int, clusters: int, seed: int) -> Iterator[NDArray[np.uint8]]:
-    """Yield whether each cluster is exchanged, at random, block by block."""
-    generator = np.random.default_rng(seed)
-    for rows in row_blocks(exchanges, clusters):
-        yield generator.integers(2, size=(rows.stop - rows.start, clusters), dtype=np.uint8)
-
-
-def _exchanged(
-    swaps: Weights, sums: Floats, total: Floats, pairs: NDArray[np.intp], statistic: Statistic
-) -> tuple[Floats, Floats]:
-    """Return the size of the difference in each exchange (exchanges, pairs), and each pair's largest value of a side.
-
-    `sums` (clusters, sides, terms) and `total` (sides, terms + 1) are of the sides whose positions `pairs` has.
-    """
-    first, second = pairs.T
-    n = total[first, -1]
-    differences = np.empty((len(swaps), len(pairs)))
-    largest = np.zeros(len(pairs))
-    for rows, [drawn] in products(swaps, sums):
-        with np.errstate(all="ignore"):
-            moved = drawn[:, second] - drawn[:, first]  # what one side of a pair gets and the other one gives
-            exchanged = total[first, :-1] + moved, total[second, :-1] - moved
-        sizes = np.broadcast_to(n, moved.shape[:2])
-        one, other = (evaluate(statistic, side, sizes) for side in exchanged)
-        differences[rows] = one - other
-        largest = np.fmax.reduce(np.abs(np.vstack([largest, one, other])), axis=0)
-    return np.abs(differences, out=differences), largest
-
-
-def _reached(differences: Floats, bound: float, largest: float) -> int:
-    """Count the exchanges whose difference is as large as `bound`; an undefined one is."""
-    return len(differences) - int((differences < bound - ROUNDING * largest).sum())
-
-
-def _reached_by_means(
-    swaps: Streamed, sums: Floats, total: Floats, pairs: NDArray[np.intp], observed: Floats
-) -> NDArray[np.intp]:
-    """Count for each pair of means the exchanges whose difference is as large as the observed one.
-
-    `sums` (clusters, sides) and `total` (sides, terms + 1) are as for `_exchanged`. No difference is kept.
-    """
-    first, second = pairs.T
-    gap = total[first, 0] - total[second, 0]
-    largest = np.array([np.maximum(*np.abs(sums[:, both].T)).sum() for both in pairs])
-    # Differences of sums: both sides of a pair have the same units.
-    bound = np.abs(observed) * total[first, -1] - ROUNDING * largest
-    counts = np.zeros(len(pairs), dtype=np.intp)
-    for rows, [drawn] in products(swaps, sums):
-        by_side = np.ascontiguousarray(drawn.T)
-        for start in range(0, len(pairs), _PAIRS):
-            block = slice(start, start + _PAIRS)
-            moved = by_side[second[block]]
-            moved -= by_side[first[block]]
-            moved *= 2
-            moved += gap[block, np.newaxis]
-            below = np.abs(moved, out=moved) < bound[block, np.newaxis]
-            counts[block] += rows.stop - rows.start - np.count_nonzero(below, axis=1)
-    return counts
 
 
 def _test(
