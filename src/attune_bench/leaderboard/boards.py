@@ -1,13 +1,15 @@
 """Boards: the entries whose numbers may be set side by side, merged into one table of scores each.
 
 Two entries are on one board where their scores agree in benchmark, protocol, variant, codebook, data, in what their
-metrics are, and in every setting of the runs that changes an answer, as `attune_bench.stats.comparability` has it.
+metrics are, and in every setting of the runs that changes an answer, as `attune_bench.stats.comparability` has it; and
+where units join them, each entry sharing some with another.
 People and baselines have no settings: they are on every board of their data.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -75,7 +77,7 @@ def make_boards(entries: Iterable[Entry], *, small_cells: bool = False) -> list[
     if not by_base:
         raise MetricInputError("no entries; a leaderboard needs a file of scores at least")
     found = []
-    for alike in by_base.values():
+    for alike in chain.from_iterable(map(_by_units, by_base.values())):
         for settings, groups in _by_settings(alike):
             table = _merged(groups)
             few = _on_few(table) if hides(table, small_cells=small_cells) else []
@@ -89,8 +91,11 @@ def make_boards(entries: Iterable[Entry], *, small_cells: bool = False) -> list[
     named = []
     for base, settings, board in found:
         others = [(one, given) for one, given, other in found if other.title == board.title]
-        apart = _apart(base, settings, others) if titles[board.title] > 1 else ""
-        title = f"{board.title}: {apart}" if apart else board.title
+        title = board.title
+        if titles[title] > 1:
+            units = board.table.units["unit"].to_list()
+            joined = " to ".join([*units[:1], *units[-1:]])
+            title = f"{title}: {_apart(base, settings, others) or f'units {joined}'}"
         named.append(Board(title, board.table, board.sources, board.left_out))
     return sorted(named, key=lambda board: (-len(board.table.models), board.title))
 
@@ -114,6 +119,18 @@ def _base(table: ScoreTable) -> dict[str, Any]:
                  "condition", "reference", "private", "synthetic", "headline", "decisive"}
     )  # fmt: skip
     return {**about, "primary": table.primary, "metrics": hash_records([canonical(metrics)])}
+
+
+def _by_units(entries: Sequence[Entry]) -> list[list[Entry]]:
+    """Return entries in parts that have no unit in common: tables of different questions can have one title."""
+    parts: list[tuple[set[str], list[Entry]]] = []
+    for entry in entries:
+        units = set(entry.table.units["unit"])
+        apart = [part for part in parts if units.isdisjoint(part[0])]
+        joined = [part for part in parts if not units.isdisjoint(part[0])]
+        together = [*chain.from_iterable(held for _, held in joined), entry]
+        parts = [*apart, (units.union(*(known for known, _ in joined)), together)]
+    return [held for _, held in parts]
 
 
 def _by_settings(entries: Sequence[Entry]) -> list[tuple[Settings, dict[Group, Entry]]]:

@@ -75,6 +75,16 @@ def test_another_benchmark_and_another_definition_are_other_boards() -> None:
     assert sorted(found) == [("a",), ("c",), ("d",)]
 
 
+def test_tables_of_other_units_are_other_boards() -> None:
+    def of(model: str, *units: str) -> Entry:
+        frame = pl.DataFrame({"model": model, "unit": units, "metric": "hit", "value": 1.0})
+        return Entry(f"{model}.csv", Scores.from_table(frame))
+
+    boards = make_boards([of("a", "q1", "q2"), of("b", "x1", "x2"), of("c", "q3"), of("d", "q2", "q3")])
+    # d joins a and c.
+    assert models(boards) == [("Scores: units q1 to q3", ("a", "c", "d")), ("Scores: units x1 to x2", ("b",))]
+
+
 def test_settings_that_change_an_answer_are_other_boards() -> None:
     entries = [run_with("a", temperature=0.0), run_with("b", temperature=0.0), run_with("c", temperature=0.7)]
     boards = make_boards(entries)
