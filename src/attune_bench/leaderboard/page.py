@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from attune_bench.group_settings import setting_text
-from attune_bench.report.columns import interval, number, p_value, percent
+from attune_bench.report.columns import PERSON, interval, number, p_value, percent
 from attune_bench.report.page import document, element
 from attune_data.display.html import Html
 from attune_data.text import listed, plural, printable
@@ -190,9 +190,12 @@ def _ranking(board: Content, one: Content, metrics: Mapping[str, Metric], seen: 
         tier = row["tier"]
         linked = {} if name in seen or any(map(str.isspace, name)) else {"id": f"model={name}"}
         seen.add(name)
+        mark = [Html(" "), element("small", PERSON)] if row["kind"] == "person" else []
         cells = [
             _cell("-" if row["rank"] is None else f"{row['rank']:g}", _span(row, "rank_low", "rank_high"), row["rank"]),
-            element("td", element("a", element("bdi", name), href=f"#model={quote(name, safe='')}"), class_="text"),
+            element(
+                "td", element("a", element("bdi", name), href=f"#model={quote(name, safe='')}"), *mark, class_="text"
+            ),
             _cell("-" if tier is None else str(tier), _near(row), tier),
             _value(row["metrics"][main.name], main, ends),
             *(_value(row["metrics"][metric.name], metric) for metric in others),

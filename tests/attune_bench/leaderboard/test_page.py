@@ -129,6 +129,12 @@ def test_where_lower_is_better_the_lower_row_is_better() -> None:
     assert tables(page)[1][1:] == [["1 low", "", "+"], ["2 high", "\u2212", ""]]
 
 
+def test_people_are_marked() -> None:
+    page = page_of(scores_of({"human/ann": [1.0] * 6, "vendor/large": [2.0] * 6}))
+    assert [row[1] for row in tables(page)[0][1:]] == ["vendor/large", "human/ann (person)"]
+    assert "(person) marks people who answered what the models were asked: human/ann." in text_of(page)
+
+
 def test_clusters_are_called_what_the_scores_call_them() -> None:
     held = scores_of({"a": [1.0, 2.0, 3.0, 4.0]})
     units = held.units.with_columns(cluster=pl.Series(["x", "x", "y", "y"]))
