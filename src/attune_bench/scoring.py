@@ -7,11 +7,15 @@ from typing import Any
 from attune_bench.benchmarks import BENCHMARKS, benchmark_named
 from attune_bench.benchmarks.base import Benchmark
 from attune_bench.fingerprint import fingerprint
+from attune_bench.group_settings import group_settings
 from attune_bench.scores import Scores
+from attune_data.record import is_generated
 from attune_data.references import Reference, resolve
 from attune_metrics.errors import MetricInputError
 
 __all__ = ["benchmark_chosen", "benchmark_of", "check_records", "score"]
+
+_NOT_SET = "not set"
 
 
 def score(
@@ -74,9 +78,24 @@ def score(
     if held.benchmark is not None:
         return scores
     # Of somebody else's benchmark, what its scoring need not say.
-    hashes = {"data": fingerprint(sources[0]), "runs": fingerprint(sources[-1])}
-    about = {"benchmark": named or chosen.name, "title": chosen.title, **hashes}
+    about = {
+        "benchmark": named or chosen.name,
+        "title": chosen.title,
+        "synthetic": any(is_generated(record) for records in sources for record in records),
+        "data": None if chosen.data is None else fingerprint(sources[0]),
+        "runs": fingerprint(sources[-1]),
+    }
+    if chosen.decisive:
+        row = resolve(chosen.row)
+        settings = ((*row(result)[:2], _recorded(result, chosen.decisive)) for result in sources[-1])
+        about |= {"settings": group_settings(settings), "decisive": dict(chosen.decisive)}
     return replace(scores, provenance=held.model_copy(update=about))
+
+
+def _recorded(result: Any, names: Iterable[str]) -> dict[str, Any]:
+    """Return settings as a result records them: None for one that it does not record, a text for one that is null."""
+    given = {name: getattr(result, name) for name in result.model_fields_set} | (result.model_extra or {})
+    return {name: _NOT_SET if name in given and given[name] is None else given.get(name) for name in names}
 
 
 def benchmark_chosen(

@@ -129,18 +129,15 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
     def _by_id(self) -> dict[str, T]:
         return {record.id: record for record in self._records}
 
-    @property
+    @cached_property
     def tables(self) -> Frames:
-        """The records as tidy frames, each built once, when first asked for; a TypeError where a kind has none."""
-        raise TypeError(f"{self.kind.plural} have no tables")
+        """The records as tidy frames, each built once, when first asked for."""
+        return self._made(self.kind.tables)
 
     def _made(self, frames: type[F]) -> F:
         """Return the tables of the records, for the property of a subclass."""
-        build = self.kind.build
-        if build is None:
-            raise TypeError(f"the kind {self.kind.noun} does not say how its tables are built")
         root = None if self._root is None else cast("F", self._root.tables)
-        return frames(build(self._records), self._found, self._filters, root)
+        return frames(self.kind.build(self._records), self._found, self._filters, root)
 
     def _beside(self, others: Iterable[M], model: type[M], plural: str) -> tuple[list[M], tuple[Issue, ...]]:
         """Return what the records are joined with, and what was noticed about both."""
@@ -160,8 +157,7 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
             "record": [record.to_line().decode() for record in self],
         }
         yield "records", pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
-        if self.kind.tables is not None:
-            yield from self.tables._frames()
+        yield from self.tables._frames()
 
     def _table(self) -> Traits:
         return self.tables._table()

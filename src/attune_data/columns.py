@@ -1,7 +1,7 @@
 """Columns of frames from the plain fields of records: their names, dtypes and values.
 
 The columns follow from the models. `Record.column_names` and `Record.column_prefixes` say where a column is called
-otherwise than its field.
+otherwise than its field, `Record.column_properties` which properties are columns too.
 """
 
 import functools
@@ -15,7 +15,7 @@ from attune_data.record import Level, Rating, Record, Total
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Columns", "column_paths", "dtypes_of", "frame_of", "spread", "values_of"]
+__all__ = ["Columns", "choices_of", "column_paths", "dtypes_of", "frame_of", "spread", "values_of"]
 
 T = TypeVar("T")
 
@@ -64,7 +64,9 @@ def dtypes_of(model: type[Record]) -> "dict[str, pl.DataType]":
 
 def values_of(model: type[Record], records: Sequence[Record]) -> Columns:
     """Return the columns of the plain fields of some records of one model."""
-    names, paths = zip(*((name, path) for name, (path, _) in _columns(model).items()), strict=True)
+    if not (columns := _columns(model)):
+        return {}
+    names, paths = zip(*((name, path) for name, (path, _) in columns.items()), strict=True)
     # One walk over the records, each of which is then in the processor's cache, is faster than one a column.
     rows = (
         map(attrgetter(*paths), records) if len(paths) > 1 else ((value,) for value in map(attrgetter(*paths), records))
@@ -85,6 +87,9 @@ def _columns(model: type[Record]) -> "dict[str, tuple[str, pl.DataType]]":
     What is a list of records or goes by key has a table of its own.
     """
     found: dict[str, tuple[str, pl.DataType]] = {}
+    for name in model.column_properties:
+        if (dtype := _dtype(get_type_hints(getattr(model, name).fget, include_extras=True)["return"])) is not None:
+            found[name] = (name, dtype)
     hints = get_type_hints(model, include_extras=True)
     for field, info in model.model_fields.items():
         # Pydantic takes the bounds off a number that may not be null.
@@ -117,6 +122,17 @@ def _dtype(annotation: Any) -> "pl.DataType | None":
     if get_origin(kind) is tuple:
         return pl.List(pl.String()) if get_args(kind)[0] is str else None
     return pl.String() if kind is str else None
+
+
+def choices_of(model: type[Record]) -> dict[str, tuple[str, tuple[str, ...]]]:
+    """Return the path and the choices, in order, of every column that has some; of the column ``model`` the path."""
+    import polars as pl
+
+    return {
+        name: (path, tuple(dtype.categories) if isinstance(dtype, pl.Enum) else ())
+        for name, (path, dtype) in _columns(model).items()
+        if isinstance(dtype, pl.Enum) or name == "model"
+    }
 
 
 def column_paths(model: type[Record]) -> dict[str, str]:

@@ -1,20 +1,25 @@
 """What generic code knows of one kind of record: how it is recognised, loaded, tabulated, described and published.
 
 The kinds of the library are in `attune_data.kinds.KINDS`, each defined beside its records. A kind of one's own is made
-in the same way and passed to `attune_data.load_records`.
+in the same way and passed to `attune_data.load_records`. What a kind does not say for itself follows from the class of
+its records: its table, how older spellings are read, its counts.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
-from attune_data.description import description
+from attune_data.columns import choices_of
+from attune_data.description import description, grouped
 from attune_data.fixes import Findings, Fix
 from attune_data.frames import Frames
 from attune_data.io.documents import FILES
 from attune_data.issues import LEFT_OUT, Issue, Severity, shown
+from attune_data.model_fixes import fix_of
 from attune_data.record import Record, same_content
+from attune_data.record_table import record_builder, record_table
 from attune_data.text import wrapped
 
 if TYPE_CHECKING:
@@ -77,10 +82,6 @@ def _never(_: Any) -> bool:
     return False
 
 
-def _unfixed(value: Any, _path: str, _findings: Findings) -> Any:
-    return value
-
-
 def _no_rule(_record: Any, _findings: Findings) -> None:
     pass
 
@@ -94,7 +95,12 @@ def _lines(record: Record, columns: int) -> str:
 
 
 def _count(collection: Any) -> dict[str, Any]:
-    return description(collection, collection.kind.plural)
+    """Count records by model and by every field that has a choice."""
+    kind = collection.kind
+    traits = {
+        name: grouped(collection, attrgetter(path), order) for name, (path, order) in choices_of(kind.model).items()
+    }
+    return description(collection, kind.plural, traits=traits)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -120,7 +126,7 @@ class Kind(Generic[R, C]):
     other_files : tuple of OtherFile
         Documents that lie beside such records.
     fix : callable
-        Brings a document in an older spelling into current form.
+        Brings a document in an older spelling into current form; by default `attune_data.model_fixes.fix_of` the model.
     is_old : callable
         Tells that a valid record is to be fixed all the same.
     check : callable
@@ -142,11 +148,15 @@ class Kind(Generic[R, C]):
     demo : str, optional
         The demonstration data, a file below ``attune_data``.
     columns : tuple of str
-        Columns that a `datasets.Dataset` with the columns of these records has.
-    tables, joined : type, optional
-        The class of the collection's tables, and of those of `joined`.
-    build : callable, optional
-        From records to the function from the name of a table to its frame.
+        Columns that a `datasets.Dataset` with the columns of these records has; by default the keys that its model
+        needs.
+    tables, joined : type
+        The class of the collection's tables, and, where there is one, of those of `joined`. By default the first is
+        `attune_data.record_table.record_table` of the model.
+    build : callable
+        From records to the function from the name of a table to its frame; given where `tables` is.
+    cluster : str, optional
+        The column of what is drawn and split as a whole, for the default table; by default each record by itself.
     codebook_files : mapping
         By name, what the files of the codebook are read as that these records go by.
     request : str, optional
@@ -158,9 +168,11 @@ class Kind(Generic[R, C]):
     messages : callable, optional
         From a record to the `Messages` of its dialogue, where records have one.
     describe : callable
-        From a collection to counts; `attune_data.describe` says which.
+        From a collection to counts; `attune_data.describe` says which. By default those by model and by every field
+        that has a choice.
     documents : callable or str, optional
-        Gives the hypothesis strategy of documents of this kind that load without an issue; or its ``module:name``.
+        Gives the hypothesis strategy of documents of this kind that load without an issue; or its ``module:name``. By
+        default they are those of the demonstration data, with whatever else the model and the rules accept.
     synthetic : callable or str, optional
         The generator of synthetic records, with options of its own; or its ``module:name``.
     """
@@ -174,7 +186,7 @@ class Kind(Generic[R, C]):
     docs: str | None = None
     is_other: Callable[[Mapping[str, Any]], bool] = _never
     other_files: tuple[OtherFile, ...] = ()
-    fix: Fix = _unfixed
+    fix: Fix = None  # type: ignore[assignment]  # filled in below, as are tables and build
     is_old: Callable[[R], bool] = _never
     check: Callable[[R, Findings], None] = _no_rule
     check_all: Callable[[Sequence[R], int, Findings], None] | None = None
@@ -186,9 +198,10 @@ class Kind(Generic[R, C]):
     prefer: str | None = None
     demo: str | None = None
     columns: tuple[str, ...] = ()
-    tables: type[Frames] | None = None
+    tables: type[Frames] = None  # type: ignore[assignment]
     joined: type[Frames] | None = None
-    build: "Callable[[Sequence[R]], Callable[[str], pl.DataFrame]] | None" = None
+    build: "Callable[[Sequence[R]], Callable[[str], pl.DataFrame]]" = None  # type: ignore[assignment]
+    cluster: str | None = None
     codebook_files: Mapping[str, Any] = field(default_factory=dict)
     request: str | None = None
     overview: Mapping[str, Callable[[R], str]] = field(default_factory=lambda: {"id": _id})
@@ -197,6 +210,22 @@ class Kind(Generic[R, C]):
     describe: Callable[[Any], dict[str, Any]] = _count
     documents: "Callable[[], SearchStrategy[dict[str, Any]]] | str | None" = None
     synthetic: Callable[..., Sequence[R]] | str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.tables is None) != (self.build is None):
+            raise TypeError(f"the kind {self.noun} has tables or build, not both")
+        model = self.model
+        defaults: Mapping[str, Callable[[], Any]] = {
+            "fix": lambda: fix_of(model),
+            "tables": lambda: record_table(model, self.noun, self.plural, self.cluster),
+            "build": lambda: record_builder(model),
+            "columns": lambda: tuple(
+                info.alias or name for name, info in model.model_fields.items() if info.is_required()
+            ),
+        }
+        for name, default in defaults.items():
+            if not getattr(self, name):
+                object.__setattr__(self, name, default())
 
     def reads(self, document: Mapping[str, Any]) -> bool:
         """Tell whether a document may be a record of this kind."""

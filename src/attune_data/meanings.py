@@ -1,7 +1,7 @@
 """What the columns of tables mean: a description of each, and whether null occurs in it, as the record models say."""
 
 from types import NoneType
-from typing import NamedTuple, cast, get_args
+from typing import NamedTuple, cast, get_args, get_type_hints
 
 from attune_data.columns import column_paths
 from attune_data.record import Record
@@ -38,6 +38,10 @@ def columns_of(model: type[Record]) -> dict[str, Column]:
 
 def _column(model: type[Record], path: str) -> Column:
     first, *inner = path.split(".")
+    if first in model.column_properties:
+        found = getattr(model, first)
+        text = (found.__doc__ or "").partition("\n")[0].replace("``", "`")
+        return Column(text, NoneType in get_args(get_type_hints(found.fget)["return"]))
     field = model.model_fields[first]
     text = field.description or ""
     if not inner:

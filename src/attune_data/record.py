@@ -64,6 +64,8 @@ class Record(BaseModel):
     # In tables: the column of a field that is called otherwise, and what the columns of a nested record begin with.
     column_names: ClassVar[Mapping[str, str]] = {}
     column_prefixes: ClassVar[Mapping[str, str]] = {}
+    # Properties that are columns too.
+    column_properties: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
     def null(cls) -> Self:

@@ -99,7 +99,7 @@ def exported(kind: str) -> list[Exportable]:
         episodes += [episodes[0].model_copy(update={"scenario_id": f"s{place}"}) for place in range(1, len(scenarios))]
         whole = EPISODE.collection(episodes)
         return [whole, whole.joined(scenarios)]
-    name = {"conversation": "conversation_id", "scenario": "scenario_id", "dialogue": "scenario_id"}[kind]
+    name = {"conversation": "conversation_id", "scenario": "scenario_id", "dialogue": "scenario_id"}.get(kind, "model")
     return [KIND_OF[kind].collection(variants(kind, **{name: "r{}"}))]
 
 

@@ -1,6 +1,6 @@
 """What a benchmark is: one entry that names its records, how they are scored, what is asked, and its own analyses."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -186,7 +186,10 @@ class Benchmark:
         ``score(data, results, *, progress=None, **options) -> Scores``; without `data`, ``score(results, ...)``.
     row : Reference, optional
         ``row(result)`` returns the model, the condition and the unit of a result: the row that it has in
-        `attune_bench.Scores.values`. Samples of an export need it.
+        `attune_bench.Scores.values`. Samples of an export need it, and so does `decisive`.
+    decisive : mapping of str to str
+        The settings that change an answer, by the name under which results record them, and what messages call them,
+        where the scoring does not say it: `attune_bench.score` then reads them from the results.
     streaming : Streaming, optional
         The same for results that are scored while they are read.
     options : tuple of Option
@@ -221,6 +224,7 @@ class Benchmark:
     cluster: str = "id"
     score: Reference
     row: Reference = None
+    decisive: Mapping[str, str] = field(default_factory=dict)
     streaming: Streaming | None = None
     options: tuple[Option, ...] = ()
     choices: tuple[Choice, ...] = ()

@@ -31,7 +31,8 @@ def documents(kind: Kind[Any, Any]) -> "SearchStrategy[dict[str, Any]]":
     ----------
     kind : Kind
         One of `attune_data.kinds.KINDS`, or one of your own. Where it does not say how its documents are drawn, they
-        are what its model accepts.
+        are those of its demonstration data, with whatever else its model and rules accept; without such data, what its
+        model accepts.
 
     Raises
     ------
@@ -53,9 +54,9 @@ def documents(kind: Kind[Any, Any]) -> "SearchStrategy[dict[str, Any]]":
         drawn: SearchStrategy[dict[str, Any]] = resolve(kind.documents)()
         return drawn
 
-    from attune_data.testing.models import from_model
+    from attune_data.testing.models import accepted, from_model
 
-    return from_model(kind.model)
+    return from_model(kind.model) if kind.demo is None else accepted(kind)
 
 
 def records(kind: Kind[R, Any]) -> "SearchStrategy[R]":

@@ -1,5 +1,6 @@
 """Hypothesis strategies of JSON documents, from record models: what a model accepts, a strategy draws."""
 
+import json
 from collections.abc import Iterable, Mapping
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -8,9 +9,13 @@ from annotated_types import Ge, Le, MinLen
 from hypothesis import strategies as st
 from pydantic.fields import FieldInfo
 
+from attune_data.io.documents import Document
+from attune_data.kind import Kind
+from attune_data.loading import load_records
+from attune_data.reading import Reader
 from attune_data.record import NullAs, Record
 
-__all__ = ["Json", "filled", "from_model", "texts"]
+__all__ = ["Json", "accepted", "filled", "from_model", "texts"]
 
 Json = dict[str, Any]
 
@@ -64,6 +69,40 @@ def from_model(
         else:
             optional[key] = _values(info.annotation, info.metadata)
     return st.fixed_dictionaries(required, optional=optional)
+
+
+def accepted(kind: Kind[Any, Any]) -> st.SearchStrategy[Json]:
+    """Return a strategy of the demonstration data's documents, with whatever else the model and the rules accept.
+
+    Each field has a drawn value, or none, where loading has nothing to say about it; else it stays as it was.
+
+    Examples
+    --------
+    >>> from attune_data.kinds import DIALOGUE
+    >>> from hypothesis import find
+    >>> find(accepted(DIALOGUE), lambda dialogue: dialogue["emo_point"] == 100)["emo_state"]
+    'Emotion-S'
+    """
+    examples = [json.loads(record.to_json()) for record in load_records("demo", kind)]
+
+    @st.composite
+    def documents(draw: st.DrawFn) -> Json:
+        document: Json = draw(st.sampled_from(examples))
+        drawn = draw(from_model(kind.model))
+        for key in {**document, **drawn}:
+            others = {name: value for name, value in document.items() if name != key}
+            changed = {**others, key: drawn[key]} if key in drawn else others
+            document = changed if _loads(kind, changed) else document
+        return document
+
+    return documents()
+
+
+def _loads(kind: Kind[Any, Any], document: Json) -> bool:
+    """Tell whether a document is a record without an issue, and written as it was."""
+    reader = Reader(kind)
+    record = reader.read(Document("drawn", json.dumps(document).encode()))
+    return record is not None and not [*reader.issues] and json.loads(record.to_json()) == document
 
 
 def _values(annotation: Any, metadata: Iterable[Any] = ()) -> st.SearchStrategy[Any]:

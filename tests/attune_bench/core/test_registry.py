@@ -114,7 +114,6 @@ def test_its_records_are_kinds_with_a_demo_tables_and_rules(benchmark: Benchmark
         assert kind in KINDS
         assert len(load_records("demo", kind)) >= 10
         assert kind.check is not NO_RULE
-        assert kind.tables is not None or kind.joined is not None
 
 
 @each

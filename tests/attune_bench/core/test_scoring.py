@@ -5,8 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from own_questions import ABOUT, BENCHMARK, QUESTION, WITHOUT_DATA, Answer, Question, score_answers
 
-from attune_bench import score
+from attune_bench import Benchmark, score
 from attune_data import load, load_episodes, load_runs, load_sage, load_scenarios
 from attune_metrics import MetricInputError
 
@@ -46,3 +47,27 @@ def test_the_benchmark_is_recognised(sources: Sources, name: str) -> None:
 def test_records_one_after_the_other() -> None:
     found = score(iter(load("demo")), iter(load_runs("demo")))
     assert found.values.equals(score(load("demo"), load_runs("demo")).values)
+
+
+def test_what_generic_code_says_of_scores_of_ones_own() -> None:
+    asked = Benchmark(
+        **ABOUT, data=QUESTION, score=score_answers, decisive={"temperature": "temperature", "wording": "W"}
+    )
+    questions = [Question(id="q1", text="Which?", kinder="first", synthetic=True)]
+    answers = [
+        Answer(question="q1", model="a", choice="first", temperature=0.5, wording=None, more=1),
+        Answer(question="q1", model="b", choice="first", temperature=0.5, wording="v1"),
+        Answer(question="q1", model="c", choice="first", wording="v1"),
+    ]
+    held = score(questions, answers, benchmark=asked).provenance
+    assert (held.benchmark, held.title, held.synthetic) == ("kinder", "Kinder", True)
+    assert held.decisive == asked.decisive
+    assert [(group.model, group.settings) for group in held.settings] == [
+        ("a", {"temperature": (0.5,), "wording": ("not set",)}),
+        ("b", {"temperature": (0.5,), "wording": ("v1",)}),
+        ("c", {"temperature": (None,), "wording": ("v1",)}),
+    ]
+    plain = score([Question(id="q1", text="Which?", kinder="first")], answers, benchmark=BENCHMARK).provenance
+    assert (plain.synthetic, plain.settings, plain.decisive) == (False, (), {})
+    assert (plain.data is None, plain.runs) == (False, held.runs)
+    assert score(answers, benchmark=WITHOUT_DATA).provenance.data is None
