@@ -5,17 +5,19 @@ from typing import Any, NamedTuple
 
 from own_questions import Answer, Answers, Question, Questions
 
-from attune_bench import Scores, score
+import attune_bench
+from attune_bench import Benchmark, Scores, score
 from attune_bench.adapters.eee import Publisher, eee_records
 from attune_bench.adapters.eee_samples import Samples
 from attune_bench.benchmarks import benchmark_named
-from attune_data import Episodes, load, load_episodes, load_runs, load_sage, load_scenarios
+from attune_data import Episodes, load, load_episodes, load_records, load_runs, load_sage, load_scenarios
+from attune_data.references import resolve
 
 __all__ = ["BENCHMARKS", "LAB", "Case", "Json", "case_of", "own_case"]
 
 Json = dict[str, Any]
 
-BENCHMARKS = ("attunebench", "eibench", "sage")
+BENCHMARKS = tuple(benchmark.name for benchmark in attune_bench.BENCHMARKS)
 LAB = Publisher(organization="Lab", retrieved=1_700_000_000)
 
 
@@ -39,7 +41,14 @@ class Case(NamedTuple):
 @cache
 def case_of(name: str) -> Case:
     """Return the demonstration of a benchmark."""
-    return {"attunebench": _attunebench, "eibench": _eibench, "sage": _sage}[name]()
+    of_its_own = {"attunebench": _attunebench, "eibench": _eibench, "sage": _sage}
+    return of_its_own[name]() if name in of_its_own else _demo(benchmark_named(name))
+
+
+def _demo(benchmark: Benchmark) -> Case:
+    held = [load_records("demo", resolve(side)) for side in (benchmark.data, benchmark.results) if side]
+    scores = score(*held)
+    return Case(scores, held[-1], held[0] if benchmark.data else None, [*scores.headline])
 
 
 def _attunebench() -> Case:

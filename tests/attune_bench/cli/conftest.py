@@ -9,9 +9,10 @@ import pytest
 from commands import Scored, Scorings
 from episodes import episodes_of, scenarios_of, write_episodes
 
-from attune_bench import score
+from attune_bench import BENCHMARKS, score
 from attune_bench.benchmarks.attunebench.baselines import BASELINES
-from attune_data import load, load_runs, load_sage, load_scenarios
+from attune_data import load, load_records, load_runs, load_sage, load_scenarios
+from attune_data.references import resolve
 
 
 @pytest.fixture(scope="session")
@@ -62,9 +63,21 @@ def dialogues(tmp_path_factory: pytest.TempPathFactory) -> Scored:
 
 
 @pytest.fixture(scope="session")
-def scored(conversations: Scored, episodes: Scored, dialogues: Scored) -> Scorings:
-    """Return the function from the name of a benchmark to its files."""
+def scored(
+    conversations: Scored, episodes: Scored, dialogues: Scored, tmp_path_factory: pytest.TempPathFactory
+) -> Scorings:
+    """Return the function from the name of a benchmark to its files: those of its demo where there are no others."""
     files = {"attunebench": conversations, "eibench": episodes, "sage": dialogues}
+    for benchmark in BENCHMARKS:
+        if benchmark.name in files:
+            continue
+        folder = tmp_path_factory.mktemp(benchmark.name)
+        held = [load_records("demo", resolve(side)) for side in (benchmark.data, benchmark.results) if side]
+        paths = [folder / f"{side}.jsonl" for side in ("data", "results")[-len(held) :]]
+        for records, path in zip(held, paths, strict=True):
+            records.to_jsonl(path)
+        score(*held).write(folder / "scores.parquet")
+        files[benchmark.name] = Scored(folder / "scores.parquet", *(["", *map(str, paths)][-2:]))
     return lambda name: files[name]
 
 

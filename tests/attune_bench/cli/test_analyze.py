@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from commands import QUICK, Call, Scored, Scorings, csv_rows, strict_json, too_wide
 
-from attune_bench import Scores
+from attune_bench import BENCHMARKS, Scores
 from attune_bench.analyses import ANALYSES as GENERAL
 from attune_bench.analyses import win_rates
 from attune_bench.benchmarks.attunebench.analyses import ANALYSES as OWN
@@ -196,7 +196,7 @@ def test_the_distribution_of_a_metric(make_record: Callable[..., Any], call: Cal
     assert row == ["Emotion", "F1", "3", "0.500", "0.361", "0.200", "0.400", "0.900"]
 
 
-@pytest.mark.parametrize("name", ["attunebench", "eibench", "sage"])
+@pytest.mark.parametrize("name", [benchmark.name for benchmark in BENCHMARKS])
 def test_distributions_of_every_benchmark(call: Call, scored: Scorings, name: str) -> None:
     path = scored(name).scores
     scores = Scores.read(path)

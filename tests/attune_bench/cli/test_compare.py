@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from commands import QUICK, Call, Scored, Scorings, csv_rows, strict_json, too_wide
 
-from attune_bench import Scores
+from attune_bench import BENCHMARKS, Scores
 from attune_bench.stats.comparison import compare_by
 from attune_metrics.signature import Signature
 
@@ -15,7 +15,7 @@ Make = Callable[..., Scores]
 # JSON and CSV name the condition as the benchmark does.
 COMPARE = ("model_a model_b mode metric difference low high p p_min p_holm significant n clusters mde reason").split()
 SIGNIFICANT = "mode metric pairs family significant interval_excludes_0".split()
-BENCHMARKS = ("attunebench", "eibench", "sage")
+NAMES = tuple(benchmark.name for benchmark in BENCHMARKS)
 
 
 def test_it_prints_the_pairs_that_differ_and_the_signature(call: Call, demo_scores: Path) -> None:
@@ -45,7 +45,7 @@ def test_json_keys_and_rows(call: Call, demo_scores: Path) -> None:
     assert content["comparisons"] == expected.rename({"condition": "mode"}).to_dicts()
 
 
-@pytest.mark.parametrize("name", BENCHMARKS)
+@pytest.mark.parametrize("name", NAMES)
 def test_the_main_metric_of_every_benchmark_is_compared(call: Call, scored: Scorings, name: str) -> None:
     path = scored(name).scores
     scores = Scores.read(path)
@@ -170,7 +170,7 @@ def test_failed_episodes_count_as_asked(call: Call, episodes: Scored, failed: st
 # rank.
 
 
-@pytest.mark.parametrize("name", BENCHMARKS)
+@pytest.mark.parametrize("name", NAMES)
 def test_ranks(call: Call, scored: Scorings, name: str) -> None:
     path = scored(name).scores
     scores = Scores.read(path)

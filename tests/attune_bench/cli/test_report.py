@@ -7,13 +7,13 @@ import pytest
 from commands import QUICK, Call, Scored, Scorings, csv_rows, strict_json, too_wide
 from pages import headings, text_of
 
-from attune_bench import Scores, benchmark_named
+from attune_bench import BENCHMARKS, Scores, benchmark_named
 from attune_data import load_records
 from attune_data.references import resolve
 from attune_metrics.signature import Signature
 
 Files = tuple[Path, Path]
-BENCHMARKS = ("attunebench", "eibench", "sage")
+NAMES = tuple(benchmark.name for benchmark in BENCHMARKS)
 
 
 @pytest.mark.parametrize("format_", ["table", "markdown", "csv", "json"])
@@ -35,7 +35,7 @@ def test_a_table_is_the_default(call: Call, scores_file: Path) -> None:
     assert call("report", "--scores", scores_file) == call("report", "--scores", scores_file, "--format", "table")
 
 
-@pytest.mark.parametrize("name", BENCHMARKS)
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("format_", ["table", "markdown", "csv", "json"])
 def test_it_is_the_report_of_the_scores(call: Call, scored: Scorings, name: str, format_: str) -> None:
     path = scored(name).scores
@@ -107,7 +107,7 @@ def test_the_board_of_sage_has_successes_and_failures(call: Call, dialogues: Sco
 # The page.
 
 
-@pytest.mark.parametrize("name", BENCHMARKS)
+@pytest.mark.parametrize("name", NAMES)
 def test_the_page_of_each_benchmark(call: Call, scored: Scorings, tmp_path: Path, name: str) -> None:
     found = scored(name)
     page = tmp_path / "page.html"
