@@ -7,16 +7,18 @@ from pathlib import Path
 
 import pytest
 
+from attune_bench import BENCHMARKS
+
 SRC = Path(__file__).parents[1] / "src"
 FILES: Mapping[str, Path] = {
     ".".join(path.relative_to(SRC).with_suffix("").parts).removesuffix(".__init__"): path
     for path in sorted(SRC.rglob("*.py"))
 }
 NAMED = re.compile(r"(?<![A-Za-z0-9])(attunebench|eibench|sage|emobench|eqbench)(?![A-Za-z0-9])", re.IGNORECASE)
-ROOMS = (
-    *(f"attune_bench.benchmarks.{name}" for name in ("attunebench", "eibench", "sage")),
-    *(f"attune_data.{name}" for name in ("attunebench", "eibench", "sage")),
-    *(f"attune_metrics.{name}" for name in ("attunebench", "eibench", "sage")),
+ROOMS = tuple(
+    f"{package}.{name}"
+    for package in ("attune_bench.benchmarks", "attune_data", "attune_metrics")
+    for name in (benchmark.name for benchmark in BENCHMARKS)
 )
 # The registries, what belongs to whom by which licence, and the public names of the packages.
 MAY_NAME = (

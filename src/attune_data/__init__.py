@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from attune_data.attunebench.tables import Tables
     from attune_data.attunebench.vocabulary import Codebook
     from attune_data.codebook import CodebookError
-    from attune_data.collection import Collection
+    from attune_data.collection import Collection, record_kind
     from attune_data.description import describe, description_text
     from attune_data.display.issues import IssueReport
     from attune_data.display.transcript import show
@@ -89,6 +89,7 @@ __all__ = [
     "none_of",
     "publish",
     "recognise",
+    "record_kind",
     "show",
     "table_schema",
 ]
@@ -106,7 +107,7 @@ _NAMES = {
     "attunebench.vocabulary": "Codebook",
     "codebook": "CodebookError",
     "schemas": "json_schema table_schema",
-    "collection": "Collection",
+    "collection": "Collection record_kind",
     "description": "describe description_text",
     "display.issues": "IssueReport",
     "display.transcript": "show",

@@ -23,7 +23,7 @@ from attune_data.text import plural
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Collection"]
+__all__ = ["Collection", "record_kind"]
 
 
 class _Writable(Protocol):
@@ -259,3 +259,34 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
 
     def _repr_html_(self) -> str:
         return collection_html(self._records, self.kind.overview, self._summary(), self.asked)
+
+
+def record_kind(model: type[T], **about: Any) -> Kind[Any, Collection[T]]:
+    """Return the kind of the records of a model, with a class for its collections.
+
+    Parameters
+    ----------
+    model : type
+        The records' class.
+    **about
+        ``noun``, ``plural``, ``keys``, and whatever else `attune_data.Kind` takes.
+
+    Examples
+    --------
+    >>> from attune_data.record import Record
+    >>> class Note(Record):
+    ...     id: str
+    ...     stars: int
+    >>> notes = record_kind(Note, noun="note", plural="notes", keys=frozenset(["stars"]))
+    >>> notes.collection([Note(id="a", stars=3)]).where(stars=3)
+    <Collection of 1 note, no issues; stars=3>
+    """
+
+    class Records(Collection[T]):
+        @property
+        def kind(self) -> Kind[Any, Collection[T]]:
+            return kind
+
+    Records.__name__ = Records.__qualname__ = f"{model.__name__}s"
+    kind: Kind[Any, Collection[T]] = Kind(model=model, collection=Records, **about)
+    return kind

@@ -40,8 +40,8 @@ def json_schema(kind: str) -> dict[str, Any]:
     Parameters
     ----------
     kind : str
-        One of `SCHEMA_KINDS`: a kind of record (``conversation``, ``run``, ``scenario``, ``episode``, ``dialogue``) or
-        a file of the codebook (``codebook``, ``subsets``, ``instruments``, ``diagnoses``, ``scenes``, ``publishing``).
+        One of `SCHEMA_KINDS`: a kind of record, such as ``conversation``, ``run`` or ``scenario``, or a file of the
+        codebook (``codebook``, ``subsets``, ``instruments``, ``diagnoses``, ``scenes``, ``publishing``).
 
     Returns
     -------
@@ -115,8 +115,8 @@ def table_schema(kind: str) -> dict[str, dict[str, dict[str, Any]]]:
     Parameters
     ----------
     kind : str
-        One of `TABLE_SCHEMA_KINDS`: ``conversation``, ``run``, ``scenario``, ``episode``, ``dialogue``. Runs have
-        the table ``runs``, and the others beside their conversations: ``runs.joined(conversations)``.
+        One of `TABLE_SCHEMA_KINDS`, such as ``conversation``. Runs have the table ``runs``, and the others beside their
+        conversations: ``runs.joined(conversations)``.
 
     Returns
     -------

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from pydantic import Field
 
-from attune_data import Collection, Kind, SageDialogue, describe, load_records
+from attune_data import Collection, Kind, SageDialogue, describe, load_records, record_kind
 from attune_data.columns import choices_of, dtypes_of, values_of
 from attune_data.fixes import Findings, Fix
 from attune_data.kinds import DIALOGUE, EPISODE, KINDS
@@ -61,15 +61,7 @@ class Card(SnakeCaseRecord):
         return bool(self.tags) or None
 
 
-class Cards(Collection[Card]):
-    """Cards."""
-
-    kind = property(lambda self: CARD)  # noqa: ARG005  # as briefly as can be
-
-
-CARD: Kind[Card, Cards] = Kind(
-    noun="card", plural="index cards", model=Card, collection=Cards, keys=frozenset(["number"]), cluster="box"
-)
+CARD = record_kind(Card, noun="card", plural="index cards", keys=frozenset(["number"]), cluster="box")
 DOCUMENTS = [
     {"number": 1, "box name": "A", "colour": "Red", "tags": ["new"]},
     {"number": 2, "box name": "a", "colour": "blue"},
@@ -77,7 +69,7 @@ DOCUMENTS = [
 ]
 
 
-def cards(folder: Path, documents: list[Any] = DOCUMENTS) -> Cards:
+def cards(folder: Path, documents: list[Any] = DOCUMENTS) -> Collection[Card]:
     path = folder / "cards.jsonl"
     path.write_text("".join(json.dumps(document) + "\n" for document in documents))
     return load_records(path, CARD)
@@ -160,9 +152,15 @@ def test_a_number_outside_its_range_costs_the_record(tmp_path: Path) -> None:
     assert [(issue.rule, issue.severity) for issue in found.found] == [("out-of-range", "error")]
 
 
+def test_the_class_of_the_collections_is_made_too(tmp_path: Path) -> None:
+    found = cards(tmp_path)
+    assert (type(found), type(found).__name__, found.kind) == (CARD.collection, "Cards", CARD)
+    assert list(found | found[:1]) == list(found)
+
+
 def test_a_kind_with_tables_says_how_they_are_built() -> None:
     with pytest.raises(TypeError, match="the kind card has tables or build, not both"):
-        Kind(noun="card", plural="cards", model=Card, collection=Cards, keys=CARD.keys, tables=EPISODE.tables)
+        Kind(noun="card", plural="cards", model=Card, collection=CARD.collection, keys=CARD.keys, tables=EPISODE.tables)
 
 
 @pytest.mark.parametrize("kind", KINDS[2:], ids=lambda kind: kind.noun)
@@ -184,7 +182,7 @@ def test_documents_that_rules_accept_are_drawn_without_a_strategy(kind: Kind[Any
 
 def test_a_fix_of_its_own_counts() -> None:
     fix: Fix = lambda value, _path, _findings: value  # noqa: E731  # one that changes nothing
-    kind = Kind(noun="card", plural="cards", model=Card, collection=Cards, keys=CARD.keys, fix=fix)
+    kind = Kind(noun="card", plural="cards", model=Card, collection=CARD.collection, keys=CARD.keys, fix=fix)
     assert kind.fix is fix
     assert columns_of(Card)["box_name"].description == "The box."
     assert DIALOGUE.columns == ("id", "history")

@@ -249,7 +249,7 @@ def _complete(settings: RunSettings, roles: Mapping[str, list[Model]]) -> Comple
     others = {(role, str(model)): model for role, models in roles.items() for model in models}
 
     async def complete(call: Call, attempt: int) -> str:
-        decoding = settings.decoding[call.role].of_attempt(attempt)
+        decoding = settings.decoding[call.role].of_attempt(attempt + call.sample)
         sent = as_sent(call, settings)
         schema = _Schema.model_validate(sent.schema) if sent.schema else None
         config = GenerateConfig(

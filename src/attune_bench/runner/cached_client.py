@@ -65,7 +65,7 @@ class CachedCalls(ABC):
 
     def _look_up(self, call: Call, attempt: int, job: Job) -> tuple[Asked, Response | None]:
         """Return a call as it is sent, and the response of before."""
-        decoding = job.decoding[call.role].of_attempt(attempt)
+        decoding = job.decoding[call.role].of_attempt(attempt + call.sample)
         asked = Asked(self._key(call, attempt, job, decoding), call, attempt, decoding, job)
         cached = self._cache.get(asked.key)
         if cached is not None and cached.finish_reason == "error" and attempt:

@@ -154,6 +154,8 @@ class Call:
         Its name, the kind of the call: letters and ``_`` only.
     attempt : int
         0, and 1 more each time that the answer is asked for again.
+    sample : int
+        Which of several answers to one request it asks for, from 0; a seed is that much higher.
     pending : int
         How many answers the request will quote that are not known yet; 0 in a call that can be made.
 
@@ -171,6 +173,7 @@ class Call:
     schema: Mapping[str, Any] = field(default_factory=dict)
     schema_name: str = "answer"
     attempt: int = 0
+    sample: int = 0
     pending: int = 0
 
     @property

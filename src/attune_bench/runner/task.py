@@ -3,13 +3,14 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from attune_bench.runner.answers import TRIES, AnswerFormat, check_answer_format
 from attune_bench.runner.calls import Call, Complete, Decoding, IncompleteAnswerError, Role
 from attune_bench.runner.file_names import unit_file_name
+from attune_bench.runner.prompts import Prompts, load_prompts, read_prompts
 from attune_bench.runner.providers import Endpoint
 from attune_data.record import Record
 
@@ -73,11 +74,15 @@ class ModelSettings:
         The most tokens of a response.
     answer_format : {"schema", "free"}
         Whether calls are sent with the schema of their answer, see `AnswerFormat`.
+    prompts : Prompts or path, optional
+        The wording, or the folder of one's own; by default that which a class below names in ``bundled``, by package
+        and version, as `attune_bench.runner.prompts.load_prompts` takes them.
 
     Raises
     ------
     ValueError
-        The temperature or the number of tokens is out of range, or the answer format is unknown.
+        The temperature or the number of tokens is out of range, the answer format is unknown, or the templates cannot
+        be used.
 
     Examples
     --------
@@ -90,10 +95,22 @@ class ModelSettings:
     temperature: float | None = 0.0
     max_tokens: int = 4096
     answer_format: AnswerFormat = "schema"
+    prompts: Prompts | Path | None = None
+
+    bundled: ClassVar[tuple[str, str] | None] = None
 
     def __post_init__(self) -> None:
         check_answer_format(self.answer_format)
         Decoding(self.temperature, self.seed, self.max_tokens)  # Checks them.
+        if self.bundled is None and self.prompts is not None:
+            raise ValueError("prompts are given, and nothing is asked with templates")
+        if self.bundled is not None and not isinstance(self.prompts, Prompts):
+            object.__setattr__(self, "prompts", read_prompts(self.prompts, load_prompts(*self.bundled)))
+
+    def render(self, name: str, **values: str) -> str:
+        """Return a template of the wording, filled in; see `Prompts.render`."""
+        assert isinstance(self.prompts, Prompts)  # noqa: S101 - a class without a wording asks for none
+        return self.prompts.render(name, **values)
 
     @property
     def decoding(self) -> dict[Role, Decoding]:
@@ -101,8 +118,13 @@ class ModelSettings:
         return {"model": Decoding(self.temperature, self.seed, self.max_tokens)}
 
     def provenance(self) -> dict[str, Any]:
-        """Return the settings, as JSON."""
-        return asdict(self)
+        """Return the settings, as JSON; of the wording its version and hash."""
+        told = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "prompts"}
+        wording = self.prompts
+        of_wording = (
+            {"prompt_version": wording.version, "prompt_hash": wording.hash} if isinstance(wording, Prompts) else {}
+        )
+        return told | of_wording
 
 
 def condition_of(settings: RunSettings) -> str | None:

@@ -99,3 +99,13 @@ def test_a_seed_is_another_for_what_is_asked_once_more(tmp_path: Path) -> None:
         job = decoded(Decoding(None, 7, 100))
         ask(server, tmp_path / "cache", *({"call": CALL, "attempt": n, "job": job} for n in (0, 1)))
         assert [body["seed"] for body in server.bodies] == [7, 8]
+
+
+def test_each_of_several_samples_has_a_seed_and_an_answer_of_its_own(tmp_path: Path) -> None:
+    with ModelServer() as server:
+        job = decoded(Decoding(None, 7, 100))
+        samples = [replace(CALL, id=f"q/{n}", sample=n) for n in range(3)]
+        given = [{"call": one, "attempt": 0, "job": job} for one in samples]
+        ask(server, tmp_path / "cache", *given)
+        ask(server, tmp_path / "cache", *given)
+        assert [body["seed"] for body in server.bodies] == [7, 8, 9]
