@@ -5,6 +5,7 @@ from typing import Any
 
 from attune_data.attunebench.kinds import CONVERSATION, RUN
 from attune_data.eibench.kinds import EPISODE, SCENARIO
+from attune_data.emobench import ITEM, PREDICTION
 from attune_data.kind import Kind, OtherFile
 from attune_data.record import Record
 from attune_data.sage.kinds import DIALOGUE
@@ -13,7 +14,9 @@ __all__ = [
     "CONVERSATION",
     "DIALOGUE",
     "EPISODE",
+    "ITEM",
     "KINDS",
+    "PREDICTION",
     "RUN",
     "SCENARIO",
     "kind_of",
@@ -27,6 +30,8 @@ KINDS: tuple[Kind[Any, Any], ...] = (
     SCENARIO,
     EPISODE,
     DIALOGUE,
+    ITEM,
+    PREDICTION,
 )
 """Every kind; `recognise` asks them in this order."""
 

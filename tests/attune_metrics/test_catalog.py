@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from attune_metrics import CATALOG, Metric, UndefinedMetricWarning, curves, eibench, sage
+from attune_metrics import CATALOG, Metric, UndefinedMetricWarning, curves, eibench, emobench, sage
 from attune_metrics.attunebench import (
     binary,
     composite,
@@ -37,7 +37,7 @@ from attune_metrics.testing import Call, answers, calls, check_metric, perfect_c
 FAMILIES: dict[str, Any] = {
     module.__name__.rpartition(".")[2]: module
     for module in (
-        composite, emotion, binary, phrasing, pairwise, response, panas, holistic, eibench, sage, curves,
+        composite, emotion, binary, phrasing, pairwise, response, panas, holistic, eibench, sage, emobench, curves,
     )
 }  # fmt: skip
 # The keys of scores that have a value for each conversation, as the benchmark names them.
@@ -87,7 +87,7 @@ def test_every_entry_of_a_module_is_in_the_catalogue_once() -> None:
 NOT_METRICS = {
     "emotion_similarity", "pairwise_wins", "panas_totals", "om_reference", "hp_reference", "binary_counts",
     "emotion_scores", "response_scores", "panas_scores", "four_branch_scores", "clip_delta", "state_curve",
-    "treat_failed", "scene_means", "sage_scores", "round_half_up",
+    "treat_failed", "scene_means", "sage_scores", "round_half_up", "majority_accuracy",
 }  # fmt: skip
 
 
@@ -121,12 +121,18 @@ def test_every_key_of_scores_is_in_the_catalogue() -> None:
     episode = {"anger_score", "trust_score", "reward", "final_anger", "final_trust", "reward_macro"}
     dialogue = {"emo_point", "success", "failure"}
     shape = {"emotion_curve_area", "largest_drop", "recovery_time", "turns_to_target"}
-    assert set(CATALOG) == {*KEYS, "composite_z"} | turn_keys | components | episode | dialogue | shape
+    items = {"item_accuracy", "eu_accuracy", "ea_accuracy", "eu_emotion_accuracy", "eu_cause_accuracy"}
+    assert set(CATALOG) == {*KEYS, "composite_z"} | turn_keys | components | episode | dialogue | shape | items
     assert {name for name, metric in CATALOG.items() if metric.level == "turn"} == turn_keys
     assert {name for name, metric in CATALOG.items() if metric.level == "model"} == {"composite_z", "reward_macro"}
 
 
-SOURCES = {"eibench": "EIBench (arXiv:2606.15532)", "sage": "SAGE (arXiv:2505.02847)", "curves": "Defined in"}
+SOURCES = {
+    "eibench": "EIBench (arXiv:2606.15532)",
+    "sage": "SAGE (arXiv:2505.02847)",
+    "emobench": "EmoBench (arXiv:2402.12071)",
+    "curves": "Defined in",
+}
 
 
 @pytest.mark.parametrize("metric", CATALOG.values(), ids=lambda metric: metric.name)

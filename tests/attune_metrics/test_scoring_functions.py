@@ -144,6 +144,7 @@ CALLS: dict[str, dict[str, Call]] = {
         "treat_failed": Call([0.5, 0.1, nan], [False, True, True], "start"),
         "scene_means": Call(["repair", "charm", "repair"], [0.5, -1, 0.25]),
     },
+    "emobench": {"majority_accuracy": Call([3, 0], [[3, -1, 3], [0, None, 0]])},
     "sage": {
         "sage_success": Call(100),
         "sage_failure": Call(100),

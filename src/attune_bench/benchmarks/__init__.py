@@ -2,14 +2,19 @@
 
 import sys
 
-from attune_bench.benchmarks import attunebench, eibench, sage
+from attune_bench.benchmarks import attunebench, eibench, emobench, sage
 from attune_bench.benchmarks.base import Benchmark
 from attune_data.references import resolve
 from attune_data.text import meant
 
 __all__ = ["BENCHMARKS", "benchmark_in_use", "benchmark_named"]
 
-BENCHMARKS: tuple[Benchmark, ...] = (attunebench.BENCHMARK, eibench.BENCHMARK, sage.BENCHMARK)
+BENCHMARKS: tuple[Benchmark, ...] = (
+    attunebench.BENCHMARK,
+    eibench.BENCHMARK,
+    sage.BENCHMARK,
+    emobench.BENCHMARK,
+)
 
 _BY_NAME = {benchmark.name: benchmark for benchmark in BENCHMARKS}
 

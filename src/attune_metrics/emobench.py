@@ -1,0 +1,78 @@
+"""EmoBench: whether a model's most frequent answer to a question of several choices is the right one.
+
+Conventions
+-----------
+An answer is the place of a choice among those shown, from 0; -1 where it cannot be read; None where it is missing,
+which counts as a wrong answer of its own. A part is one question of an item: emotion and cause of EU, the answer of EA.
+The rule is that of the results of 2024: Sabour et al., EmoBench, ACL 2024 (arXiv:2402.12071), and its repository.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import partial
+
+from attune_metrics.checks import check_list, check_whole
+from attune_metrics.errors import MetricInputError
+from attune_metrics.metric import Metric
+
+__all__ = ["METRICS", "majority_accuracy"]
+
+
+def majority_accuracy(labels: Sequence[int], predictions: Sequence[Sequence[int | None]]) -> float:
+    """Whether an item is answered right: 1 if the most frequent answer to each of its parts is the right one, else 0.
+
+    Of answers that are equally frequent the first counts, -1 only where there is no other. EmoBench's accuracy is the
+    mean over items, and over orders of their choices.
+
+    Parameters
+    ----------
+    labels : sequence of int
+        For each part the place of the right choice, from 0.
+    predictions : sequence of sequence of int or None
+        For each part the samples, one or more.
+
+    Returns
+    -------
+    float
+        0 or 1, higher is better.
+
+    Raises
+    ------
+    MetricInputError
+        If labels and predictions have other parts or none, a label or an answer is no place, or there is no sample.
+
+    Examples
+    --------
+    Of two orders; in the second the emotion is wrong.
+
+    >>> majority_accuracy([3, 0], [[3, -1, -1], [0, 2, 0]]), majority_accuracy([3, 0], [[1, 3, 1], [0, 0, 0]])
+    (1.0, 0.0)
+    """
+    places = [check_whole(label, "label", 0) for label in check_list(labels, "labels", "places")]
+    named = [_majority(samples) for samples in check_list(predictions, "predictions", "samples")]
+    if len(places) != len(named) or not places:
+        raise MetricInputError(f"{len(places)} labels and samples of {len(named)} parts; expected as many, one or more")
+    return float(places == named)
+
+
+def _majority(samples: object) -> int | None:
+    given = check_list(samples, "samples", "answers")
+    counts = Counter(None if one is None else check_whole(one, "answer", -1) for one in given)
+    if not counts:
+        raise MetricInputError("samples is empty; expected one answer or more")
+    if len(counts) > 1:
+        counts.pop(-1, None)
+    return counts.most_common(1)[0][0]  # Equal counts keep the order of their first occurrence.
+
+
+_SOURCE = "Most frequent of the samples, mean over orders of the choices; EmoBench (arXiv:2402.12071)"
+_of = partial(Metric, low=0, high=1, scale=100, digits=1, family="emobench", source=_SOURCE, nullable=True)
+
+METRICS: tuple[Metric, ...] = (
+    _of(name="item_accuracy", label="Accuracy", short="all"),
+    _of(name="eu_accuracy", label="EU accuracy", short="EU"),
+    _of(name="ea_accuracy", label="EA accuracy", short="EA"),
+    _of(name="eu_emotion_accuracy", label="EU emotion accuracy", short="emotion"),
+    _of(name="eu_cause_accuracy", label="EU cause accuracy", short="cause"),
+)
+"""The catalogue's entries of this module; those of EU are undefined for items of EA and the reverse."""
