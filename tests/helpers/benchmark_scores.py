@@ -6,22 +6,32 @@ from functools import cache
 from random import Random
 
 import polars as pl
+from emobench_answers import answers_of
 from episodes import episodes_of, scenarios_of
 
 from attune_bench import Scores, score
 from attune_bench.benchmarks.attunebench.baselines import prior
-from attune_data import load, load_runs, load_scenarios
+from attune_data import Collection, load, load_records, load_runs, load_scenarios
+from attune_data.emobench import EmoBenchPrediction
+from attune_data.kinds import ITEM, PREDICTION
 from attune_data.sage.dialogue import SageDialogue
 
-NAMES = ("attunebench", "eibench", "sage", "table")
-TRAITS: Mapping[str, str] = {"attunebench": "topic", "eibench": "scene", "sage": "half", "table": "level"}
+NAMES = ("attunebench", "eibench", "sage", "emobench", "table")
+TRAITS: Mapping[str, str] = {
+    "attunebench": "topic",
+    "eibench": "scene",
+    "sage": "half",
+    "emobench": "task",
+    "table": "level",
+}
 """The trait that the units of each have."""
 
 
 @cache
 def scores_named(name: str) -> Scores:
     """Return scores of three models under one condition; of the table, of six under two conditions, in 12 clusters."""
-    return {"attunebench": _attunebench, "eibench": _eibench, "sage": _sage, "table": _table}[name]()
+    made = {"attunebench": _attunebench, "eibench": _eibench, "sage": _sage, "emobench": _emobench, "table": _table}
+    return made[name]()
 
 
 def _attunebench() -> Scores:
@@ -52,6 +62,17 @@ def dialogues() -> list[SageDialogue]:
 
 def _sage() -> Scores:
     return _with_trait(score(dialogues()), "half")
+
+
+@cache
+def predictions() -> Collection[EmoBenchPrediction]:
+    """Return answers of three invented models to the demonstration items of EmoBench."""
+    items, skills = load_records("demo", ITEM), {"a": 0.4, "b": 0.7, "c": 0.55}
+    return PREDICTION.collection([one for model, skill in skills.items() for one in answers_of(items, model, skill)])
+
+
+def _emobench() -> Scores:
+    return score(load_records("demo", ITEM), predictions())
 
 
 def _with_trait(scores: Scores, name: str) -> Scores:

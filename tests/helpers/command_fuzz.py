@@ -77,6 +77,19 @@ _BENCHMARKS: dict[str, dict[str, tuple[str, ...]]] = {
         "model": ("synthetic/hasty",),
         "name": ("metric_correlation",),
     },
+    "emobench": {
+        "data": ("data/items.jsonl",),
+        "results": ("results/predictions.jsonl",),
+        "scores": ("scores/predictions.parquet",),
+        "metric": ("item_accuracy", "eu_accuracy"),
+        "id": ("EU/1/en",),
+        "kind": ("item", "prediction"),
+        "model": ("synthetic/hasty",),
+        "by": ("task", "language"),
+        "where": ("task=EA",),
+        "filter": ("task = 'EA'",),
+        "name": ("position_bias", "repeat_variances"),
+    },
     "": {
         "scores": ("scores/table.csv", "scores/table.parquet"),
         "entries": ("scores/entry.toml", "scores/table.csv"),
@@ -140,7 +153,7 @@ _NEEDED = {
     "export": ("organization", "dataset"),
 }
 _ONLY = {
-    "run": ("attunebench", "eibench"),
+    "run": ("attunebench", "eibench", "emobench"),
     **dict.fromkeys(("profile", "rejudge", "batch export", "batch import"), ("attunebench",)),
 }
 
@@ -155,11 +168,8 @@ def case(seed: int, folder: Path) -> Iterator[str]:
     if isinstance(command, click.Group):
         words.append(rng.choice(sorted(command.commands)))
         command = command.commands[words[-1]]
-    of_all = (
-        tuple(_BENCHMARKS)
-        if any(one.name in ("scores", "entries") for one in command.params)
-        else tuple(_BENCHMARKS)[:3]
-    )
+    takes_any = any(one.name in ("scores", "entries") for one in command.params)
+    of_all = tuple(_BENCHMARKS) if takes_any else tuple(_BENCHMARKS)[:-1]
     benchmark = rng.choice(_ONLY.get(" ".join(words), of_all))
     with tempfile.TemporaryDirectory(dir=folder) as own:
         os.chdir(own)
@@ -273,7 +283,8 @@ def write_files(folder: Path) -> None:
     from attune_bench import Scores, score
     from attune_bench.benchmarks.attunebench.baselines import BASELINES
     from attune_bench.runner.prompts import load_prompts
-    from attune_data import load, load_episodes, load_sage, load_scenarios
+    from attune_data import load, load_episodes, load_records, load_sage, load_scenarios
+    from attune_data.kinds import ITEM, PREDICTION
 
     for kind in ("data", "results", "scores", "codebook", "prompts", "prices", "batch", "labels", "ratings"):
         (folder / kind).mkdir(parents=True)
@@ -292,10 +303,14 @@ def write_files(folder: Path) -> None:
     packed = gzip.compress((folder / "data" / "scenarios.jsonl").read_bytes(), mtime=0)
     (folder / "data" / "scenarios.jsonl.gz").write_bytes(packed)
     dialogues.to_jsonl(folder / "results" / "dialogues.jsonl")
-    score(conversations, runs).write(folder / "scores" / "scores.json")
-    score(conversations, runs).write(folder / "scores" / "runs.parquet")
+    for name in ("scores.json", "runs.parquet"):
+        score(conversations, runs).write(folder / "scores" / name)
     score(scenarios, episodes).write(folder / "scores" / "episodes.parquet")
     score(dialogues).write(folder / "scores" / "dialogues.parquet")
+    items, predictions = (load_records("demo", kind) for kind in (ITEM, PREDICTION))
+    items.to_jsonl(folder / "data" / "items.jsonl")
+    predictions.to_jsonl(folder / "results" / "predictions.jsonl")
+    score(items, predictions).write(folder / "scores" / "predictions.parquet")
     rows = [
         f"{model},q{unit},accuracy,{(unit * place) % 2},{'easy' if unit % 3 else '=hard'}"
         for place, model in enumerate(("one", "two"), start=1)

@@ -8,14 +8,15 @@ from types import FrameType
 from typing import Any
 
 import pytest
-from benchmark_scores import NAMES, dialogues, scores_named
+from benchmark_scores import NAMES, dialogues, predictions, scores_named
 from episodes import episodes_of, scenarios_of
 from pages import headings
 
 from attune_bench import Scores, score
 from attune_bench.benchmarks import BENCHMARKS
 from attune_bench.report.render import FORMATS
-from attune_data import Scenarios, load, load_runs, load_scenarios
+from attune_data import Scenarios, load, load_records, load_runs, load_scenarios
+from attune_data.kinds import ITEM
 from attune_data.references import resolve
 from attune_metrics.catalog import CATALOG
 
@@ -70,16 +71,18 @@ def records_of(name: str) -> dict[str, Any]:
     if name == "eibench":
         scenarios = Scenarios(scenarios_of(load_scenarios("demo"), 2))
         return {"data": scenarios, "results": episodes_of(scenarios, failures=["invented/rash"])}
+    if name == "emobench":
+        return {"data": load_records("demo", ITEM), "results": predictions()}
     return {"results": dialogues()}
 
 
-@pytest.mark.parametrize("name", NAMES[:3])
+@pytest.mark.parametrize("name", NAMES[:-1])
 def test_the_count_sees_scoring(name: str) -> None:
     sources = records_of(name).values()
     with counted() as calls:
         score(*sources)
-    assert any(called.endswith(".scoring:score") for called in calls.scoring)
-    assert calls.mathematics or name == "sage"
+    assert any(called.endswith(":score") for called in calls.scoring)
+    assert calls.mathematics or name in ("sage", "emobench")
 
 
 def test_the_count_sees_files(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from benchmark_scores import NAMES, TRAITS, scores_named
+from benchmark_scores import NAMES, TRAITS, predictions, scores_named
 from judged_runs import with_judges
 from pages import text_of
 
@@ -15,7 +15,8 @@ from attune_bench.analyses import ANALYSES
 from attune_bench.benchmarks import benchmark_named
 from attune_bench.stats.comparison import compare_by
 from attune_bench.stats.options import AnalysisOptions
-from attune_data import load, load_runs
+from attune_data import load, load_records, load_runs
+from attune_data.kinds import ITEM
 from attune_data.references import resolve
 from attune_metrics.errors import MetricInputError
 from attune_metrics.signature import Signature
@@ -81,7 +82,9 @@ VERBS: dict[str, Callable[..., Any]] = {
     "page": lambda scores, _, **options: scores.report(format="html", **options),
 }
 OWN = {
-    f"{name}/{key}": analysis for name in NAMES[:3] for key, analysis in resolve(benchmark_named(name).analyses).items()
+    f"{name}/{key}": analysis
+    for name in NAMES[:-1]
+    for key, analysis in resolve(benchmark_named(name).analyses).items()
 }
 
 
@@ -91,8 +94,10 @@ def ask(name: str, asked: str, **options: Any) -> Any:
     if asked in VERBS:
         return VERBS[asked](scores, TRAITS[name], **options)
     analysis = OWN.get(f"{name}/{asked}") or ANALYSES[asked]
-    records = {"data": load("demo"), "results": with_judges(load_runs("demo"))} if analysis.needs else {}
-    if "results" in records:
+    records: dict[str, Any] = {"data": load("demo"), "results": with_judges(load_runs("demo"))}
+    if name == "emobench":
+        records = {"data": load_records("demo", ITEM), "results": predictions()}
+    elif analysis.needs:
         scores = scores.keep(groups=[group for group in scores.groups if not group[0].startswith("baseline/")])
     return analysis.function(scores, **{need: records[need] for need in analysis.needs}, **options)
 
@@ -142,7 +147,7 @@ UNDRAWN = {"sign", "plan", "report", "page", "unit_difficulty", "repeat_ranks", 
 # What has an interval for these scores.
 DRAWN = [
     *(("attunebench", asked) for asked in ("summary", "compare", "compare_all", "compare_by", "by", "variance_split")),
-    *(("attunebench", key.partition("/")[2]) for key in OWN if key.partition("/")[2] not in ANALYSES),
+    *((name, asked) for name, asked in (key.split("/") for key in OWN) if asked not in ANALYSES),
     *(
         (name, asked)
         for name in ("eibench", "sage")
