@@ -307,7 +307,7 @@ def write_files(folder: Path) -> None:
         score(conversations, runs).write(folder / "scores" / name)
     score(scenarios, episodes).write(folder / "scores" / "episodes.parquet")
     score(dialogues).write(folder / "scores" / "dialogues.parquet")
-    items, predictions = (load_records("demo", kind) for kind in (ITEM, PREDICTION))
+    items, predictions = load_records("demo", ITEM), load_records("demo", PREDICTION)
     items.to_jsonl(folder / "data" / "items.jsonl")
     predictions.to_jsonl(folder / "results" / "predictions.jsonl")
     score(items, predictions).write(folder / "scores" / "predictions.parquet")

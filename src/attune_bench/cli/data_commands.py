@@ -21,7 +21,7 @@ from attune_data.display.issues import IssueReport
 from attune_data.issues import count_severities
 from attune_data.kind import Kind
 from attune_data.loading import load_records
-from attune_data.schemas import json_schema, table_schema
+from attune_data.schemas import SCHEMA_KINDS, TABLE_SCHEMA_KINDS, json_schema, table_schema
 from attune_data.text import columns_of_terminal, plural
 
 __all__ = ["describe", "schema", "show", "validate"]
@@ -127,13 +127,16 @@ def _benchmark_of(kind: Kind[Any, Any], name: str | None) -> Benchmark:
 
 
 @verb()
-@click.argument("kind")
+@click.argument("kind", required=False)
 @click.option("--tables", is_flag=True, help="The columns of its tables instead, by table.")
-def schema(kind: str, tables: bool) -> None:
+def schema(kind: str | None, tables: bool) -> None:
     """Print the JSON Schema of a kind of record or of a file of the codebook.
 
-    KIND is conversation, run, scenario, episode or dialogue; or, of the codebook, codebook, subsets, instruments,
-    diagnoses, scenes or publishing.
+    KIND is a kind of record, such as conversation, run or episode, or a file of the codebook, such as subsets. Without
+    it, all of them are listed.
     """
+    if kind is None:
+        emit("\n".join(TABLE_SCHEMA_KINDS if tables else SCHEMA_KINDS))
+        return
     with mistakes():
         emit(json.dumps(table_schema(kind) if tables else json_schema(kind), indent=2, ensure_ascii=False))

@@ -179,7 +179,11 @@ def test_schema_of_every_kind(call: Call, kind: str) -> None:
     schema = json.loads(out)
     Draft202012Validator.check_schema(schema)
     assert schema == json_schema(kind)
-    assert kind in call("schema", "--help")[1]
+
+
+def test_schema_alone_lists_the_kinds(call: Call) -> None:
+    assert call("schema") == (0, "\n".join(SCHEMA_KINDS) + "\n", "")
+    assert call("schema", "--tables") == (0, "\n".join(TABLE_SCHEMA_KINDS) + "\n", "")
 
 
 @pytest.mark.parametrize("kind", TABLE_SCHEMA_KINDS)
