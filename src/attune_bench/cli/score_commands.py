@@ -98,7 +98,9 @@ def score(
     models = plural(len(scores.models), "model")
     if scores.conditions != (None,):
         models += f" in {plural(len(scores.conditions), scores.provenance.condition)}"
-    scored = scores.values if scores.repeats is None else scores.repeats
+    # A result is of one repeat where its kind says which, else of all.
+    repeats = scores.repeats if "repeat" in made.model.model_fields else None
+    scored = scores.values if repeats is None else repeats
     emit(f"{target}: {plural(scored.height, made.noun, made.plural)} of {models}{said}")
     problems = count_severities((*scores.provenance.issues, *(one for source in sources for one in source.found)))
     if problems["error"] or problems["warning"]:

@@ -9,12 +9,13 @@ import polars as pl
 import pytest
 from commands import QUICK, Call, Scored, Scorings, csv_rows, strict_json, too_wide
 
-from attune_bench import BENCHMARKS, Scores
+from attune_bench import BENCHMARKS, Scores, benchmark_named
 from attune_bench.analyses import ANALYSES as GENERAL
 from attune_bench.analyses import win_rates
 from attune_bench.benchmarks.attunebench.analyses import ANALYSES as OWN
 from attune_bench.benchmarks.attunebench.table import provenance_of, scores_of
 from attune_bench.stats.summary import distribution
+from attune_data.references import resolve
 from attune_metrics.signature import Signature
 
 Make = Callable[..., Scores]
@@ -211,3 +212,18 @@ def test_distributions_of_every_benchmark(call: Call, scored: Scorings, name: st
     text = call("stats", "--scores", path, "--metric", scores.primary)[1]
     assert text.count(scores.metrics[scores.primary].label) == len(scores.models)
     assert too_wide(text) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "asked"),
+    [(one.name, asked) for one in BENCHMARKS for asked, analysis in resolve(one.analyses).items() if analysis.needs],
+)
+def test_an_analysis_of_data_and_results_is_shown_as_a_table(
+    call: Call, scored: Scorings, name: str, asked: str
+) -> None:
+    found = scored(name)
+    given = ("--scores", found.scores, "--data", found.data, "--results", found.results, *QUICK)
+    status, out, err = call("analyze", asked, *given)
+    assert (status, err) == (0, "")
+    assert resolve(benchmark_named(name).analyses)[asked].title.lower() in out.lower()
+    assert too_wide(out) == []

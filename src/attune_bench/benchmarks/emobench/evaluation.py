@@ -182,8 +182,8 @@ def position_bias(
 ) -> pl.DataFrame:
     """Return how much more often a model names a letter than that letter is right, by part of the items.
 
-    A frame as of `Scores.summary`: ``emotion A`` is the share of readable answers on the emotion that name A, minus the
-    share of orders in which A is right; 0 for a model without a preference.
+    A frame as of `Scores.summary`; the ``letter`` ``emotion A`` has the share of readable answers on the emotion that
+    name A, minus the share of orders in which A is right; 0 for a model without a preference.
     """
     known, rows = {item.id: item for item in data if not item.fault}, []
     for item, one in ((known[one.item], one) for one in results if one.item in known and one.model in scores.models):
@@ -193,7 +193,7 @@ def position_bias(
                 found = [named.count(place) / len(named) - (place == right) for right, named in read if named]
                 rows += [(*row(one), item.scenario_id, f"{part} {letter}", fmean(found))] if found else []
     frame = pl.DataFrame(rows, schema=["model", "condition", "unit", "cluster", "metric", "value"], orient="row")
-    return Scores.from_table(frame, about=_WORDS).summary(**options)
+    return Scores.from_table(frame, about=_WORDS).summary(**options).rename({"metric": "letter"})
 
 
 ANALYSES: Mapping[str, Analysis] = {

@@ -133,7 +133,7 @@ def test_a_model_that_always_says_a_prefers_it() -> None:
     items = load_records("demo", ITEM).where(task="EA")
     results = BASELINES["first"](items)
     found = position_bias(score(items, results), data=items, results=results, resamples=50)
-    values = dict(found.select("metric", "value").iter_rows())
+    values = dict(found.select("letter", "value").iter_rows())
     # In the demo the right choice is each of the four letters in a quarter of the items: 1 - 1/4, and 0 - 1/4.
     assert values == pytest.approx({"answer A": 0.75, "answer B": -0.25, "answer C": -0.25, "answer D": -0.25})
     assert found["clusters"].to_list() == [20] * 4
@@ -149,7 +149,7 @@ def test_unreadable_answers_are_no_preference() -> None:
     )
     found = position_bias(score([EA], [given]), data=[EA], results=[given], resamples=50)
     # B: (1/2 - 0 + 0 - 1) / 2; C: (0 + 1/2) / 2; D is never named nor right.
-    assert dict(found.select("metric", "value").iter_rows()) == pytest.approx(
+    assert dict(found.select("letter", "value").iter_rows()) == pytest.approx(
         {"answer A": 0, "answer B": -0.25, "answer C": 0.25, "answer D": 0}
     )
 
