@@ -36,7 +36,7 @@ def test_wheel_alone_runs_the_demo(tmp_path: Path) -> None:
     assert "SYNTHETIC" in done.stdout
     assert all(f"baseline/{name}" in done.stdout for name in ("chance", "prior", "lexicon"))
     assert done.stderr == ""
-    for benchmark in ("eibench", "sage"):
+    for benchmark in ("eibench", "sage", "emobench"):
         command = [str(home / "bin" / "attune-bench"), "demo", "--benchmark", benchmark]
         subprocess.run(command, cwd=elsewhere, env=environment, stdout=subprocess.DEVNULL, check=True)
     command = [str(home / "bin" / "attune-bench"), "lm-eval-path"]
@@ -53,6 +53,7 @@ def test_wheel_alone_runs_the_demo(tmp_path: Path) -> None:
         "from attune_bench.runner.prompts import load_prompts;"
         "load_prompts('attune_bench.benchmarks.attunebench', 'v2').texts['system'];"
         "load_prompts('attune_bench.benchmarks.eibench', 'eibench-v2');"
+        "load_prompts('attune_bench.benchmarks.emobench', 'emobench-v1');"
         "print(len(instruments), codebook_folder())"
     )
     found = subprocess.run([python, "-c", codebook], cwd=elsewhere, env=environment, capture_output=True, check=True)
