@@ -278,12 +278,23 @@ def _called(arguments: list[str]) -> tuple[Any, str]:
     return status, error
 
 
+def _write_demo(folder: Path, data: Any, results: Any) -> None:
+    """Write the demonstration records of two kinds, and their scores, under what they are called."""
+    from attune_bench import score
+    from attune_data import load_records
+
+    given, made = load_records("demo", data), load_records("demo", results)
+    given.to_jsonl(folder / "data" / f"{data.plural}.jsonl")
+    made.to_jsonl(folder / "results" / f"{results.plural}.jsonl")
+    score(given, made).write(folder / "scores" / f"{results.plural}.parquet")
+
+
 def write_files(folder: Path) -> None:
     """Write the files that the cases read: a folder of each kind, small and good."""
     from attune_bench import Scores, score
     from attune_bench.benchmarks.attunebench.baselines import BASELINES
     from attune_bench.runner.prompts import load_prompts
-    from attune_data import load, load_episodes, load_records, load_sage, load_scenarios
+    from attune_data import load, load_episodes, load_sage, load_scenarios
     from attune_data.kinds import ITEM, PREDICTION
 
     for kind in ("data", "results", "scores", "codebook", "prompts", "prices", "batch", "labels", "ratings"):
@@ -307,10 +318,7 @@ def write_files(folder: Path) -> None:
         score(conversations, runs).write(folder / "scores" / name)
     score(scenarios, episodes).write(folder / "scores" / "episodes.parquet")
     score(dialogues).write(folder / "scores" / "dialogues.parquet")
-    items, predictions = load_records("demo", ITEM), load_records("demo", PREDICTION)
-    items.to_jsonl(folder / "data" / "items.jsonl")
-    predictions.to_jsonl(folder / "results" / "predictions.jsonl")
-    score(items, predictions).write(folder / "scores" / "predictions.parquet")
+    _write_demo(folder, ITEM, PREDICTION)
     rows = [
         f"{model},q{unit},accuracy,{(unit * place) % 2},{'easy' if unit % 3 else '=hard'}"
         for place, model in enumerate(("one", "two"), start=1)
