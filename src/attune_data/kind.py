@@ -125,6 +125,8 @@ class Kind(Generic[R, C]):
         Tells of a document that has one of the keys whether it is all the same a record of another kind.
     other_files : tuple of OtherFile
         Documents that lie beside such records.
+    unpack : callable, optional
+        From a document that has many records to the documents of these, None from any other.
     fix : callable
         Brings a document in an older spelling into current form; by default `attune_data.model_fixes.fix_of` the model.
     is_old : callable
@@ -186,6 +188,7 @@ class Kind(Generic[R, C]):
     docs: str | None = None
     is_other: Callable[[Mapping[str, Any]], bool] = _never
     other_files: tuple[OtherFile, ...] = ()
+    unpack: Callable[[Mapping[str, Any]], Sequence[Any] | None] | None = None
     fix: Fix = None  # type: ignore[assignment]  # filled in below, as are tables and build
     is_old: Callable[[R], bool] = _never
     check: Callable[[R, Findings], None] = _no_rule
@@ -228,8 +231,9 @@ class Kind(Generic[R, C]):
                 object.__setattr__(self, name, default())
 
     def reads(self, document: Mapping[str, Any]) -> bool:
-        """Tell whether a document may be a record of this kind."""
-        return not self.keys.isdisjoint(document) and not self.is_other(document)
+        """Tell whether a document may be a record of this kind, or have many."""
+        is_one = not self.keys.isdisjoint(document) and not self.is_other(document)
+        return is_one or (self.unpack is not None and self.unpack(document) is not None)
 
     def left_out(self, duplicate: Duplicate, record: R, file: str, counting: str) -> Issue:
         """Return the issue of a record that does not count, beside one with the same key in the file `counting`."""

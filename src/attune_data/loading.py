@@ -16,7 +16,7 @@ from attune_data.io.sources import Choice, Document, Source, documents
 from attune_data.issues import IssueLog, LoadError, SourceError, file_of
 from attune_data.kind import Kind, OtherFile, Place
 from attune_data.kinds import KINDS, kind_of_document, other_file
-from attune_data.reading import Reader, parse_object
+from attune_data.reading import Reader, parse_object, unpacked
 from attune_data.record import Record
 from attune_data.text import plural
 
@@ -241,9 +241,10 @@ def records_of(
 
 
 def documents_of(source: Source, kind: Kind[Any, Any], choose: Choice | None = None) -> Iterator[Document]:
-    """Return the documents of a source that may have records of a kind."""
+    """Return the documents of a source that may have records of a kind, each of one record."""
     prefer = (kind.prefer,) if kind.prefer else ()
-    return documents(source, choose, prefer=prefer, demo=kind.demo, columns=[kind.columns])
+    found = documents(source, choose, prefer=prefer, demo=kind.demo, columns=[kind.columns])
+    return (one for document in found for one in unpacked(document, kind))
 
 
 def _counting(kind: Kind[R, Any], first: tuple[R, str], second: tuple[R, str], issues: IssueLog) -> tuple[R, str]:

@@ -7,12 +7,15 @@ issue) and validated again.
 
 import json
 from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 from pydantic import ValidationError
 
 from attune_data.fixes import Findings
+from attune_data.io import limits
 from attune_data.io.documents import Document
 from attune_data.io.limits import VALUES_LIMIT, check_json, may_have_values
 from attune_data.issues import LEFT_OUT, Issue, IssueLog, Severity, shown
@@ -21,7 +24,7 @@ from attune_data.kinds import kind_of_document, other_file
 from attune_data.record import Record
 from attune_data.text import without_surrogates
 
-__all__ = ["Reader", "parse_object"]
+__all__ = ["Reader", "parse_object", "unpacked"]
 
 R = TypeVar("R", bound=Record)
 
@@ -220,6 +223,26 @@ def parse_object(data: bytes) -> dict[str, Any]:
     if not isinstance(parsed, dict):
         raise ValueError(f"not an object but {shown(parsed)}")
     return parsed
+
+
+def unpacked(document: Document, kind: Kind[Any, Any]) -> Iterator[Document]:
+    """Yield the documents of the records that a document has; the document itself where it is one record, or none."""
+    parts: Sequence[Any] | None = None
+    if kind.unpack is not None and document.problem is None:
+        with suppress(ValueError):  # Reading it says what is wrong.
+            parts = kind.unpack(parse_object(document.data))
+    if parts is None:
+        yield document
+        return
+    size = 0
+    for number, part in enumerate(parts, start=1):
+        data = json.dumps(part).encode()
+        size += len(data)
+        if size > limits.RECORD_LIMIT:  # Parts may repeat what they share.
+            problem = f"its {kind.plural} have together more than {limits.RECORD_LIMIT:,} bytes"
+            yield Document(document.name, b"", f"{problem}; the others are not read")
+            return
+        yield Document(f"{document.name}:{number}", data)
 
 
 def _outline(parsed: Any) -> Any:
