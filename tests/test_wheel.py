@@ -36,7 +36,7 @@ def test_wheel_alone_runs_the_demo(tmp_path: Path) -> None:
     assert "SYNTHETIC" in done.stdout
     assert all(f"baseline/{name}" in done.stdout for name in ("chance", "prior", "lexicon"))
     assert done.stderr == ""
-    for benchmark in ("eibench", "sage", "emobench"):
+    for benchmark in ("eibench", "sage", "emobench", "eqbench"):
         command = [str(home / "bin" / "attune-bench"), "demo", "--benchmark", benchmark]
         subprocess.run(command, cwd=elsewhere, env=environment, stdout=subprocess.DEVNULL, check=True)
     command = [str(home / "bin" / "attune-bench"), "lm-eval-path"]

@@ -6,17 +6,20 @@ from typing import Any
 from attune_data.attunebench.kinds import CONVERSATION, RUN
 from attune_data.eibench.kinds import EPISODE, SCENARIO
 from attune_data.emobench import ITEM, PREDICTION
+from attune_data.eqbench import ANSWER, QUESTION
 from attune_data.kind import Kind, OtherFile
 from attune_data.record import Record
 from attune_data.sage.kinds import DIALOGUE
 
 __all__ = [
+    "ANSWER",
     "CONVERSATION",
     "DIALOGUE",
     "EPISODE",
     "ITEM",
     "KINDS",
     "PREDICTION",
+    "QUESTION",
     "RUN",
     "SCENARIO",
     "kind_of",
@@ -32,6 +35,8 @@ KINDS: tuple[Kind[Any, Any], ...] = (
     DIALOGUE,
     ITEM,
     PREDICTION,
+    QUESTION,
+    ANSWER,
 )
 """Every kind; `recognise` asks them in this order."""
 

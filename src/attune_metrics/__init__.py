@@ -7,8 +7,8 @@ and return nan with `UndefinedMetricWarning` where a value is undefined.
 Everything else is imported from its module:
 
 - `attunebench`, a module a task: `emotion`, `binary`, `phrasing`, `pairwise`, `response`, `panas`, `holistic`,
-  `composite`; `protocol` names the choices that can change a score. `eibench` and `sage` for those benchmarks, `curves`
-  for the way of an emotion over a conversation, `turn_credit` for training.
+  `composite`; `protocol` names the choices that can change a score. `eibench`, `sage` and `eqbench` for those
+  benchmarks, `curves` for the way of an emotion over a conversation, `turn_credit` for training.
 - `stats`: `resampling` (bootstrap intervals), `comparison` (two models on the same units), `multiplicity` (many tests),
   `proportions` (independent trials), `power` (how much data a difference needs), `agreement` of raters, `correlation`
   of ranks, `ranking` of models, `statistics` (from the terms of units to the value of a model).
@@ -88,6 +88,7 @@ if TYPE_CHECKING:
     from attune_metrics.catalog import CATALOG
     from attune_metrics.curves import emotion_curve_area, largest_drop, recovery_time, turns_to_target
     from attune_metrics.eibench import anchor_reward, anchor_score
+    from attune_metrics.eqbench import eqbench_score
     from attune_metrics.errors import MetricInputError, UndefinedMetricWarning
     from attune_metrics.metric import Metric
     from attune_metrics.sage import sage_failure, sage_success
@@ -120,6 +121,7 @@ __all__ = [
     "emotion_recall",
     "emotion_va_intensity_score",
     "emotion_va_score",
+    "eqbench_score",
     "equal_weight_composite",
     "evaluation_quality",
     "four_branch_mae",
@@ -176,6 +178,7 @@ if not TYPE_CHECKING:
         "curves",
         "sage",
         "eibench",
+        "eqbench",
         "catalog",
     )
 

@@ -7,7 +7,7 @@ Each module declares its entries in ``METRICS``; here they are joined, in the or
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from attune_metrics import curves, eibench, emobench, sage
+from attune_metrics import curves, eibench, emobench, eqbench, sage
 from attune_metrics.attunebench import (
     binary,
     composite,
@@ -22,7 +22,9 @@ from attune_metrics.metric import Metric
 
 __all__ = ["CATALOG"]
 
-_MODULES = (composite, emotion, binary, phrasing, pairwise, response, panas, holistic, eibench, sage, emobench, curves)
+_MODULES = (
+    composite, emotion, binary, phrasing, pairwise, response, panas, holistic, eibench, sage, emobench, eqbench, curves,
+)  # fmt: skip
 
 CATALOG: Mapping[str, Metric] = MappingProxyType(
     {metric.name: metric for module in _MODULES for metric in module.METRICS}

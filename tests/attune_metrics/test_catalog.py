@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from attune_metrics import CATALOG, Metric, UndefinedMetricWarning, curves, eibench, emobench, sage
+from attune_metrics import CATALOG, Metric, UndefinedMetricWarning, curves, eibench, emobench, eqbench, sage
 from attune_metrics.attunebench import (
     binary,
     composite,
@@ -37,7 +37,8 @@ from attune_metrics.testing import Call, answers, calls, check_metric, perfect_c
 FAMILIES: dict[str, Any] = {
     module.__name__.rpartition(".")[2]: module
     for module in (
-        composite, emotion, binary, phrasing, pairwise, response, panas, holistic, eibench, sage, emobench, curves,
+        composite, emotion, binary, phrasing, pairwise, response, panas, holistic, eibench, sage, emobench,
+        eqbench, curves,
     )
 }  # fmt: skip
 # The keys of scores that have a value for each conversation, as the benchmark names them.
@@ -120,9 +121,11 @@ def test_every_key_of_scores_is_in_the_catalogue() -> None:
     components = {"binary_mean", "panas01", "conversation_wide"}  # of composites; not written to scores
     episode = {"anger_score", "trust_score", "reward", "final_anger", "final_trust", "reward_macro"}
     dialogue = {"emo_point", "success", "failure"}
+    question = {f"eqbench_{what}" for what in ("score", "first_pass", "revised", "parseable")}
     shape = {"emotion_curve_area", "largest_drop", "recovery_time", "turns_to_target"}
     items = {"item_accuracy", "eu_accuracy", "ea_accuracy", "eu_emotion_accuracy", "eu_cause_accuracy"}
-    assert set(CATALOG) == {*KEYS, "composite_z"} | turn_keys | components | episode | dialogue | shape | items
+    benchmarks = episode | dialogue | items | question
+    assert set(CATALOG) == {*KEYS, "composite_z"} | turn_keys | components | benchmarks | shape
     assert {name for name, metric in CATALOG.items() if metric.level == "turn"} == turn_keys
     assert {name for name, metric in CATALOG.items() if metric.level == "model"} == {"composite_z", "reward_macro"}
 
@@ -131,6 +134,7 @@ SOURCES = {
     "eibench": "EIBench (arXiv:2606.15532)",
     "sage": "SAGE (arXiv:2505.02847)",
     "emobench": "EmoBench (arXiv:2402.12071)",
+    "eqbench": "EQ-Bench v2 (arXiv:2312.06281)",
     "curves": "Defined in",
 }
 
@@ -143,7 +147,7 @@ def test_entry_is_complete(metric: Metric) -> None:
     if metric.name != "composite_z":
         assert SOURCES.get(metric.family, "AttuneBench (arXiv:2605.21739), ") in metric.source
     if metric.function is None:  # the source begins with where the value comes from
-        assert not metric.source.startswith(("AttuneBench", "EIBench", "SAGE"))
+        assert not metric.source.startswith(("AttuneBench", "EIBench", "SAGE", "EQ-Bench"))
     # What reports list has one value for a unit or model, and a name for narrow columns.
     assert not metric.group or (metric.level != "turn" and metric.short)
     assert metric.level != "turn" or not metric.short
@@ -319,6 +323,9 @@ full_branches = st.fixed_dictionaries({}, optional=dict.fromkeys(BRANCHES, st.in
 states = st.integers(0, 100)
 anchors = st.tuples(states, states, states)
 paths = st.lists(states, min_size=1, max_size=12).map(tuple)
+intensities = st.fixed_dictionaries(
+    dict.fromkeys(("Annoyed", "Indifferent", "Remorseful", "Tender"), st.integers(0, 10))
+)
 both_answers = answers().map(lambda given: given | {"B98": "yes", "B99": "no"})
 same_texts = texts().filter(bool).map(lambda text: (dict.fromkeys(RESPONSE_LABELS, text), text))
 response_labels = st.lists(st.sampled_from(RESPONSE_LABELS), min_size=2, max_size=2, unique=True)
@@ -352,6 +359,7 @@ INPUTS = {
     "trust_score": calls(anchors, states),
     "reward": calls(anchors, anchors, states, states),
     "sage": calls(states | st.floats(0, 100)),
+    "eqbench": calls(intensities, intensities),
     "curves": calls(paths),
     "turns_to_target": calls(paths, target=states),
 }
@@ -374,6 +382,7 @@ PERFECT = {
     "reward": st.builds(lambda anger, trust: Call(anger, trust, anger[1], trust[1]), anchors, anchors),
     "success": st.just(Call(100)),
     "failure": states.filter(lambda state: state >= 10).map(Call),
+    "eqbench": perfect_calls(intensities),
     "curves": paths.map(lambda path: Call(tuple(sorted(path)))),
     "emotion_curve_area": st.integers(1, 9).map(lambda turns: Call((100,) * (turns + 1))),
     "recovery_time": states.map(lambda state: Call((state, 0, state))),
@@ -393,6 +402,7 @@ UNDEFINED = {
     "draft_binary_alignment": calls(answers(values=["na", None]), answers()),
     "emotion_curve_area": states.map(lambda state: Call([state])),
     "recovery_time": paths.map(lambda path: Call(sorted(path))),
+    "eqbench_score": calls(intensities, st.just({"annoyed": 7, "Tender": 0})),
     **{name: calls(st.just(Panas()), st.just(Panas())) for name in FUNCTIONS if name.startswith("panas_")},
     **{
         name: calls(st.just(Panas()), forms, baseline=forms) for name in FUNCTIONS if name.endswith("baseline_adjusted")
@@ -428,6 +438,11 @@ MALFORMED: dict[str, list[Call]] = {
     "trust_score": [Call((1, 2), 3), Call((1, 2, 101), 3), Call((1, 2, 3), None), Call(5, 5)],
     "reward": [Call((1, 2), (1, 2, 3), 3, 3), Call((1, 2, 3), (1, 2, 3), 3, -1)],
     "sage": [Call(101), Call(-1), Call("100"), Call(None), Call(nan), Call(True)],
+    "eqbench": [
+        Call({"Annoyed": 7}, {}), Call({}, {"Annoyed": 7}), Call(None, {}), Call([7, 6, 0, 0], [7, 6, 0, 0]),
+        Call(dict.fromkeys("abcd", 11), {}), Call(dict.fromkeys("abcd", 5), {"a": "5"}),
+        Call(dict.fromkeys("abcd", 5), {"a": -1}), Call(dict.fromkeys("abcd", 5), {1: 5}),
+    ],
     "curves": [Call([]), Call([101]), Call("40"), Call([None]), Call(40)],
     "turns_to_target": [Call([], target=3), Call([3], target=101), Call([3], target="70")],
 }  # fmt: skip

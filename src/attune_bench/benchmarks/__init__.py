@@ -2,7 +2,7 @@
 
 import sys
 
-from attune_bench.benchmarks import attunebench, eibench, emobench, sage
+from attune_bench.benchmarks import attunebench, eibench, emobench, eqbench, sage
 from attune_bench.benchmarks.base import Benchmark
 from attune_data.references import resolve
 from attune_data.text import meant
@@ -14,6 +14,7 @@ BENCHMARKS: tuple[Benchmark, ...] = (
     eibench.BENCHMARK,
     sage.BENCHMARK,
     emobench.BENCHMARK,
+    eqbench.BENCHMARK,
 )
 
 _BY_NAME = {benchmark.name: benchmark for benchmark in BENCHMARKS}

@@ -74,6 +74,7 @@ def test_what_is_best_is_correct() -> None:
     best = {"emo_point": 100, "success": 1, "failure": 0, "reward": 1, "final_anger": 0, "final_trust": 100}
     best |= {"avg_emotion_intensity_mae": 0, "composite_score": 100, "panas_baseline_adjusted": 1}
     best |= {name: 1 for name, metric in CATALOG.items() if metric.family == "emobench"}
+    best |= dict.fromkeys(("eqbench_score", "eqbench_first_pass", "eqbench_revised"), 10) | {"eqbench_parseable": 1}
     seen = set()
     for case in map(case_of, BENCHMARKS):
         for record in case.records().values():

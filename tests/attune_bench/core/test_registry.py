@@ -261,7 +261,7 @@ def test_its_task_asks_about_a_unit_of_the_demo(benchmark: Benchmark, tmp_path: 
     assert task.unit == resolve(benchmark.data).noun == scored(benchmark).provenance.unit
     (settings,) = settings_of(benchmark)
     planned = task.calls(unit, settings, None)
-    assert len({call.id for call in planned}) == len(planned) > 1
+    assert len({call.id for call in planned}) == len(planned) > 0
     assert {call.role for call in planned} == {*settings.decoding}
     assert {call.model for call in planned if call.role == "model"} == {"vendor/model"}
     assert all(call.messages for call in planned)
