@@ -11,7 +11,7 @@ import pytest
 from attune_metrics import MetricInputError
 from attune_metrics.emobench import majority_accuracy
 
-PUBLISHED = Path(__file__).parents[1] / "fixtures" / "emobench"
+PUBLISHED = Path(__file__).parents[1] / "golden" / "emobench"
 
 
 @pytest.mark.parametrize(
@@ -60,14 +60,14 @@ def test_bad_input_is_named(labels: Any, predictions: Any, message: str) -> None
 
 
 def test_every_published_accuracy_follows_from_the_published_predictions() -> None:
-    expected = json.loads((PUBLISHED / "emobench_expected.json").read_text(encoding="utf-8"))
+    expected = json.loads((PUBLISHED / "expected.json").read_text(encoding="utf-8"))
     cells = {
         (task, model, condition): value
         for task, models in expected.items()
         for model, conditions in models.items()
         for condition, value in conditions.items()
     }
-    rows = pl.read_parquet(PUBLISHED / "emobench_predictions.parquet")
+    rows = pl.read_parquet(PUBLISHED / "predictions.parquet")
     keys = ["task", "model", "language", "cot", "order", "item"]
     items = rows.sort("part").group_by(keys, maintain_order=True).agg("label", "predictions")
     values: dict[tuple[str, str, str], dict[int, list[float]]] = {}

@@ -12,7 +12,7 @@ import pytest
 import attune_metrics as am
 from attune_metrics.eqbench import EQBenchRun, eqbench_score, score_run, score_runs
 
-FIXTURES = Path(__file__).parents[1] / "fixtures" / "eqbench"
+FIXTURES = Path(__file__).parents[1] / "golden" / "eqbench"
 FOUR = {"Annoyed": 7, "Indifferent": 6, "Remorseful": 0, "Tender": 0}
 
 

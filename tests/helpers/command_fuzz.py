@@ -291,7 +291,7 @@ def _write_demo(folder: Path, data: Any, results: Any) -> None:
 
 def write_files(folder: Path) -> None:
     """Write the files that the cases read: a folder of each kind, small and good."""
-    from attune_bench import Scores, score
+    from attune_bench import score
     from attune_bench.benchmarks.attunebench.baselines import BASELINES
     from attune_bench.runner.prompts import load_prompts
     from attune_data import load, load_episodes, load_sage, load_scenarios
@@ -319,21 +319,7 @@ def write_files(folder: Path) -> None:
     score(scenarios, episodes).write(folder / "scores" / "episodes.parquet")
     score(dialogues).write(folder / "scores" / "dialogues.parquet")
     _write_demo(folder, ITEM, PREDICTION)
-    rows = [
-        f"{model},q{unit},accuracy,{(unit * place) % 2},{'easy' if unit % 3 else '=hard'}"
-        for place, model in enumerate(("one", "two"), start=1)
-        for unit in range(30)
-    ]
-    table = folder / "scores" / "table.csv"
-    table.write_text("\n".join(["model,unit,metric,value,topic", *rows, ""]), encoding="utf-8")
-    about = 'title = "Questions"\nunit = "question"\n\n[metrics.accuracy]\nlabel = "Accuracy"\nlow = 0\nhigh = 1\n'
-    table.with_suffix(".toml").write_text(about, encoding="utf-8")
-    rated = [f"{model},q{unit},{unit % 2}" for model in ("one", "two") for unit in range(0, 30, 3)]
-    (folder / "labels" / "table.csv").write_text("\n".join(["model,unit,rating", *rated, ""]), encoding="utf-8")
-    entry = 'scores = "table.parquet"\nmodel = "one"\nlink = "https://example.org"\ndate = 2026-01-01\n'
-    entry += 'submitter = "Lab"\ncontact = "a@example.org"\nlicence = "mit"\n'
-    (folder / "scores" / "entry.toml").write_text(entry, encoding="utf-8")
-    Scores.from_table(table).write(folder / "scores" / "table.parquet")
+    _write_table(folder)
     _write_ratings(folder / "ratings")
     bundled = load_prompts("attune_bench.benchmarks.attunebench", "v2")
     bundled.write(folder / "prompts" / "v2")
@@ -349,6 +335,26 @@ def write_files(folder: Path) -> None:
     answers = folder / "batch" / "answers.jsonl"
     answers.write_text("\n".join(map(json.dumps, answered)), encoding="utf-8")
     _called(["batch", "import", str(calls), str(answers), "-o", str(folder / "batch" / "results")])
+
+
+def _write_table(folder: Path) -> None:
+    from attune_bench import Scores
+
+    rows = [
+        f"{model},q{unit},accuracy,{(unit * place) % 2},{'easy' if unit % 3 else '=hard'}"
+        for place, model in enumerate(("one", "two"), start=1)
+        for unit in range(30)
+    ]
+    table = folder / "scores" / "table.csv"
+    table.write_text("\n".join(["model,unit,metric,value,topic", *rows, ""]), encoding="utf-8")
+    about = 'title = "Questions"\nunit = "question"\n\n[metrics.accuracy]\nlabel = "Accuracy"\nlow = 0\nhigh = 1\n'
+    table.with_suffix(".toml").write_text(about, encoding="utf-8")
+    rated = [f"{model},q{unit},{unit % 2}" for model in ("one", "two") for unit in range(0, 30, 3)]
+    (folder / "labels" / "table.csv").write_text("\n".join(["model,unit,rating", *rated, ""]), encoding="utf-8")
+    entry = 'scores = "table.parquet"\nmodel = "one"\nlink = "https://example.org"\ndate = 2026-01-01\n'
+    entry += 'submitter = "Lab"\ncontact = "a@example.org"\nlicence = "mit"\n'
+    (folder / "scores" / "entry.toml").write_text(entry, encoding="utf-8")
+    Scores.from_table(table).write(folder / "scores" / "table.parquet")
 
 
 def _write_ratings(folder: Path) -> None:

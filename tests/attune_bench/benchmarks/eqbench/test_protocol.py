@@ -19,7 +19,7 @@ from attune_data.eqbench import EQBenchAnswer, EQBenchQuestion
 from attune_metrics import MetricInputError
 from attune_metrics.signature import Signature
 
-FIXTURES = Path(__file__).parents[3] / "fixtures" / "eqbench"
+FIXTURES = Path(__file__).parents[3] / "golden" / "eqbench"
 EMOTIONS = ("Wary", "Glad", "Hurt", "Proud")
 # Differences from the reference, all of one emotion, and the score: 10 - 0.7477 * d beyond 5.
 PERFECT, SIX_OFF, TEN_OFF = 0, 6, 10

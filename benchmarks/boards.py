@@ -1,0 +1,203 @@
+"""How many ranks of published boards are real? Ranks with intervals and tiers from the published answers themselves.
+
+    python benchmarks/boards.py [DOCS]
+
+Scores the answers in tests/golden (numbers only, with their notices), ranks the models by the published rule, and
+writes ``boards.md``, by the template ``boards_page.md`` beside this file, and a figure for each board in the folder
+``boards`` below DOCS, by default the project's docs.
+"""
+
+import json
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+from math import fsum
+from operator import itemgetter
+from pathlib import Path
+from statistics import median
+from string import Template
+from typing import Any
+
+import polars as pl
+
+from attune_bench import Scores
+from attune_bench.report import figures
+from attune_bench.report.drawing import save
+from attune_bench.stats.tiers import tiers
+from attune_metrics.emobench import majority_accuracy
+from attune_metrics.eqbench import eqbench_score, score_run
+
+GOLDEN = Path(__file__).parents[1] / "tests" / "golden"
+DOCS = Path(__file__).parents[1] / "docs"
+TEMPLATE = Path(__file__).with_name("boards_page.md")
+# DeepSeek-V3 as the simulated person, arXiv:2505.02847; of 18 models, as published.
+SAGE_RANKS = {"gpt-4.1": 2, "claude3.7-think": 8, "openai-o4mini": 13}
+
+
+@dataclass(frozen=True)
+class Board:
+    """A published board: its answers as scores, and the rank of each model as published."""
+
+    name: str
+    title: str
+    scores: Scores
+    published: Mapping[str, float]
+    about: str
+
+
+def _scores(rows: Iterable[tuple[str, str, float]], title: str, unit: str, label: str, **entry: Any) -> Scores:
+    frame = pl.DataFrame(rows, schema={"model": str, "unit": str, "value": float}, orient="row")
+    metrics = {"score": {"label": label, **entry}}
+    return Scores.from_table(
+        frame.with_columns(metric=pl.lit("score")), metrics=metrics, about={"title": title, "unit": unit}
+    )
+
+
+def _ranks(values: Mapping[str, float]) -> dict[str, float]:
+    """Return the rank of each model, the highest value first; equal values share their mean rank."""
+    frame = pl.DataFrame({"model": [*values], "value": [*values.values()]})
+    ranks = frame.with_columns(rank=pl.col("value").rank("average", descending=True))
+    return dict(ranks.select("model", "rank").iter_rows())
+
+
+def emobench(task: str, said: str) -> Board:
+    """Return EmoBench's board of one task, both languages, asked without reasoning."""
+    answers = pl.read_parquet(GOLDEN / "emobench" / "predictions.parquet").filter(task=task, cot=False)
+    asked = ("model", "item", "language", "order")
+    parts = answers.sort(*asked, "part").select(*asked, "label", "predictions").iter_rows()
+    right: dict[tuple[str, str], list[float]] = {}
+    for (model, item, *_), own in groupby(parts, key=itemgetter(0, 1, 2, 3)):
+        labels, predictions = zip(*(row[-2:] for row in own), strict=True)
+        right.setdefault((model, f"{item:03}"), []).append(majority_accuracy(labels, predictions))
+    rows = [(*key, 100 * fsum(values) / len(values)) for key, values in right.items()]
+    expected = json.loads((GOLDEN / "emobench" / "expected.json").read_text())[task]
+    published = _ranks({model: (cells["en"] + cells["zh"]) / 2 for model, cells in expected.items()})
+    scores = _scores(rows, f"EmoBench {task}", "item", "Accuracy", low=0, high=100, digits=1)
+    about = f"{said}: 200 items, each in two languages and four orders of its choices; five samples, majority."
+    return Board(f"emobench-{task.lower()}", f"EmoBench {task}", scores, published, about)
+
+
+def eqbench() -> Board:
+    """Return EQ-Bench v2's board of the result files in its repository."""
+    folder = GOLDEN / "eqbench"
+    reference = json.loads((folder / "reference.json").read_text())
+    expected = json.loads((folder / "expected.json").read_text())
+    answers = pl.read_parquet(folder / "answers.parquet")
+    rows: list[tuple[str, str, float]] = []
+    for (file,), own in sorted(answers.group_by("file")):
+        passes: dict[str, dict[str, float]] = {"first_pass": {}, "revised": {}}
+        for (which, question), said in own.group_by("which", "question"):
+            given = dict(said.select("emotion", "score").iter_rows())
+            known = reference[str(question)]
+            if given.keys() == known.keys():
+                passes[str(which)][f"{question:03}"] = eqbench_score(known, given)
+        counts = score_run([*passes["first_pass"].values()], [*passes["revised"].values()]).counts
+        rows += [
+            (str(expected[file]["model"]), question, 10 * value) for question, value in sorted(passes[counts].items())
+        ]
+    published = _ranks({str(one["model"]): one["benchmark_score"] for one in expected.values()})
+    scores = _scores(rows, "EQ-Bench v2", "question", "Score", high=100, digits=1)
+    about = (
+        "171 questions; the pass that counts, ten times the mean over the parseable questions. Several questions share "
+        "a dialogue, which the published numbers do not say; with whole dialogues drawn, intervals of scores are as "
+        "wide (their half is 3.95 points in the median, 3.99 by questions)."
+    )
+    return Board("eqbench-v2", "EQ-Bench v2", scores, published, about)
+
+
+def sage() -> Board:
+    """Return the three models of SAGE's board whose conversations are published."""
+    final = pl.read_csv(GOLDEN / "sage" / "final.csv")
+    rows = [(model, f"{item:03}", float(value)) for model, item, value in final.iter_rows()]
+    scores = _scores(rows, "SAGE", "scenario", "Final emotion", low=0, high=100, digits=1)
+    about = "100 scenarios, one conversation each, simulated by DeepSeek-V3; three of the 18 models of the board."
+    return Board("sage", "SAGE", scores, SAGE_RANKS, about)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a board can tell apart.
+
+    Attributes
+    ----------
+    models, pairs : polars.DataFrame
+        As `attune_bench.stats.tiers.tiers` gives them.
+    neighbours : int
+        How many pairs of models are next to each other.
+    apart, apart_alone : int
+        How many of these are told apart, corrected for all pairs of the board and as the only pair.
+    smallest : float
+        The median over neighbours of the smallest true difference that is found in 80% of cases, by one comparison.
+    """
+
+    models: pl.DataFrame
+    pairs: pl.DataFrame
+    neighbours: int
+    apart: int
+    apart_alone: int
+    smallest: float
+
+
+def find(board: Board) -> Found:
+    """Return what a board can tell apart."""
+    models, pairs = tiers(board.scores)
+    order = models["model"].to_list()
+    rows = {frozenset((row["model_a"], row["model_b"])): row for row in pairs.iter_rows(named=True)}
+    beside = [rows[frozenset(two)] for two in pairwise(order)]
+    known = [row["mde"] for row in beside if row["mde"] is not None]
+    alone = sum(row["p"] is not None and row["p"] < 0.05 for row in beside)
+    return Found(models, pairs, len(beside), sum(row["significant"] is True for row in beside), alone, median(known))
+
+
+def page(found: Mapping[str, tuple[Board, Found]]) -> str:
+    """Return the page of all boards."""
+    rows = [
+        f"| [{board.title}](#{board.title.lower().replace(' ', '-')}) | {one.models.height} "
+        f"| {one.models['tier'].n_unique()} | {_share(one.apart, one.neighbours)} "
+        f"| {_share(one.apart_alone, one.neighbours)} | {one.smallest:.1f} |"
+        for board, one in found.values()
+    ]
+    head = "| board | models | tiers | neighbours told apart | as the only pair | smallest difference |"
+    boards = "\n".join([head, "| --- " * 6 + "|", *rows])
+    sections = "\n\n".join(_section(board, one) for board, one in found.values())
+    return Template(TEMPLATE.read_text(encoding="utf-8")).substitute(boards=boards, sections=sections)
+
+
+def _share(count: int, of: int) -> str:
+    return f"{count} of {of} ({100 * count / of:.0f}%)"
+
+
+def _section(board: Board, found: Found) -> str:
+    rows = []
+    for row in found.models.iter_rows(named=True):
+        spans = f"{row['tier_first']}-{row['tier_last']}" if row["tier_first"] < row["tier_last"] else row["tier_first"]
+        published = board.published[row["model"]]
+        rows.append(
+            f"| {published:g} | {row['model']} | {row['value']:.2f} | {row['low']:g}-{row['high']:g} | {row['tier']} "
+            f"| {spans} |"
+        )
+    head = "| published rank | model | score | interval of the rank | tier | not told apart from tiers |\n"
+    table = head + "| --- " * 6 + "|\n" + "\n".join(rows)
+    figure = f"![Ranks of {board.title} with their intervals](boards/{board.name}.svg)"
+    return f"## {board.title}\n\n{board.about}\n\n{figure}\n\n{table}"
+
+
+def main(docs: Path = DOCS) -> None:
+    """Write the page and its figures."""
+    boards = (
+        emobench("EU", "Which emotion, and why (both must be right)"),
+        emobench("EA", "The most effective action or response"),
+        eqbench(),
+        sage(),
+    )
+    found = {board.name: (board, find(board)) for board in boards}
+    (docs / "boards").mkdir(exist_ok=True)
+    for name, (board, one) in found.items():
+        figure = figures.ranks(board.scores, one.models).properties(background="white")
+        save(figure, docs / "boards" / f"{name}.svg")
+    (docs / "boards.md").write_text(page(found), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(*map(Path, sys.argv[1:2]))
