@@ -223,14 +223,18 @@ def test_another_unit_draws_others_where_units_share_clusters(name: str, asked: 
     if asked == "judge_ranks":
         # Of two models as far apart as these, every resample has the same ranks.
         assert clusters.equals(units)
-    elif name in {"attunebench", "table"}:
+    elif name in {"attunebench", "emobench", "table"}:
         assert not clusters.equals(units)
     else:
         assert clusters.equals(units)
     # However they are drawn, what rests on how many clusters is said.
     counts = [column for column in ("n", "clusters") if column in clusters.columns]
     assert clusters.select(counts).equals(units.select(counts))
-    words = {"attunebench": ("participant", "conversation"), "table": ("cluster", "unit")}
+    words = {
+        "attunebench": ("participant", "conversation"),
+        "emobench": ("scenario", "item"),
+        "table": ("cluster", "unit"),
+    }
     for word, frame in zip(words.get(name, ("scenario", "scenario")), (clusters, units), strict=True):
         assert found(name, asked, unit=word).equals(frame)
 
