@@ -24,7 +24,7 @@ TRAITS: Mapping[str, str] = {
     "emobench": "task",
     "table": "level",
 }
-"""The trait that the units of each have."""
+"""The trait that the units of each have, of several the first."""
 
 
 @cache

@@ -71,8 +71,6 @@ class Samples:
         self, table: ScoreTable, *, results: Collection[Any], data: Collection[Any] | None = None, licence: str
     ) -> None:
         self._table = table
-        if table.repeats is not None:
-            raise MetricInputError("these scores are means over repeats, which have no samples; score one repeat alone")
         benchmark = _benchmark(table, data)
         self._made: Kind[Any, Any] = resolve(benchmark.results)
         self._given: Kind[Any, Any] | None = resolve(benchmark.data)
@@ -87,6 +85,8 @@ class Samples:
             _check_hash(self._given, table.provenance.data, scored, data)
         row = resolve(benchmark.row)
         self._results = {row(result): result for result in results}
+        if table.repeats is not None and len(self._results) < len(results):
+            raise MetricInputError("these scores are means over repeats, which have no samples; score one repeat alone")
         _check_unique(len(results), self._results, self._made.noun)
         self._check_rows()
         # Results that hold all there is are data.

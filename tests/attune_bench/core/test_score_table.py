@@ -26,7 +26,7 @@ def test_values_have_a_column_for_every_term_and_units_one_row_each(name: str) -
     scores = scores_named(name)
     assert tuple(scores.values.columns[:3]) == KEYS
     assert tuple(scores.units.columns[:2]) == UNIT_KEYS
-    assert scores.traits == (TRAITS[name],)
+    assert scores.traits[0] == TRAITS[name]
     assert not scores.values.select(KEYS).is_duplicated().any()
     assert not scores.units["unit"].is_duplicated().any()
     assert set(scores.values["unit"]) == set(scores.units["unit"])

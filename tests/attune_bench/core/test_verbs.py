@@ -180,7 +180,7 @@ def test_sign(name: str) -> None:
     assert signature.benchmark == (None if name == "table" else name)
     assert (signature.metric, signature.protocol, signature.boot) == (scores.primary, held.protocol, 100)
     assert signature.variant == (",".join(f"{key}={value}" for key, value in held.variant.items()) or None)
-    assert signature.mode == {"attunebench": "default", "table": "plain,stepwise"}.get(name)
+    assert signature.mode == {"attunebench": "default", "emobench": "plain", "table": "plain,stepwise"}.get(name)
     assert (signature.data, signature.runs) == (held.data, held.runs)
     assert (signature.scores is None) == (name != "table")
     valued = scores.values.drop_nulls(scores.primary)["unit"].n_unique()
