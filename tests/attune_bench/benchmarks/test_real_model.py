@@ -90,3 +90,41 @@ def test_a_real_model_talks_with_itself(
     status, out, _ = call("report", "--scores", "scores.parquet", "--format", "json")
     assert status == 0
     assert [row["model"] for row in json.loads(out)["models"]] == ["gemma-3-270m"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("benchmark", "metric", "options", "made"),
+    [
+        (
+            "emobench",
+            "item_accuracy",
+            ("--limit", 4, "--orders", 2, "--samples-per-order", 1, "--max-tokens", 60),
+            "4 predictions",
+        ),
+        ("eqbench", "eqbench_score", ("--limit", 1, "--max-tokens", 150), "1 answer"),
+    ],
+)
+def test_a_real_model_answers_questions(
+    benchmark: str,
+    metric: str,
+    options: tuple[object, ...],
+    made: str,
+    real_model: str,
+    call: Callable[..., tuple[int, str, str]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    where = ("--benchmark", benchmark, "--base-url", real_model, "--seed", 1, "--concurrency", 1, "--call-timeout", 900)
+    status, out, err = call("run", "local", "gemma-3-270m", "demo", *where, *options)
+    assert status == 0, err
+    assert f"results: {made}" in out
+    scored = ("--results", "results", "--data", "demo", "--benchmark", benchmark, "--output", "scores.parquet")
+    assert call("score", *scored)[0] == 0
+    status, out, _ = call("report", "--scores", "scores.parquet", "--format", "json")
+    assert status == 0
+    (row,) = json.loads(out)["models"]
+    assert row["model"] == "gemma-3-270m"
+    # One question of 20 is too few for a score, which is then undefined and not 0.
+    assert (row[metric] is None) == (benchmark == "eqbench")
