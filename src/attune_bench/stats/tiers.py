@@ -1,9 +1,12 @@
 """Tiers of models: the ranking by the primary metric, cut where the paired test tells models apart.
 
 `attune_metrics.stats.tiers` defines them. Two models are told apart where their Holm-corrected p-value, over all pairs
-of one condition, is below 0.05, as in `attune_bench.stats.comparison`; two that cannot be compared are not.
+of one condition, is below 0.05, as in `attune_bench.stats.comparison`; two that cannot be compared are not. Nor are two
+of whom the better on the units that both have is ranked below the other: the ranking is by all units of each model, and
+no tier may say that the better one is worse.
 """
 
+import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -56,6 +59,12 @@ def tiers(table: ScoreTable, **options: Unpack[SamplingKeywords]) -> Tiers:
     MixedSettingsError
         Where the runs differ in what changes an answer; see `attune_bench.stats.comparability`.
 
+    Warns
+    -----
+    UserWarning
+        Where a model is ranked below one that is significantly worse on the units that both have; see
+        `attune_bench.stats.comparison.compare_all` for others.
+
     Examples
     --------
     >>> from attune_bench import score
@@ -66,6 +75,7 @@ def tiers(table: ScoreTable, **options: Unpack[SamplingKeywords]) -> Tiers:
     """
     ranks = rank(table, metrics=[table.primary], **options)
     pairs = compare_all(table, enough=True, metrics=[table.primary], **options)
+    sign = 1 if table.metric(table.primary).higher_is_better else -1
     parts = []
     for condition in table.conditions:
         models = ranks.filter(pl.col("condition").eq_missing(condition), pl.col("rank").is_not_null())[
@@ -74,8 +84,16 @@ def tiers(table: ScoreTable, **options: Unpack[SamplingKeywords]) -> Tiers:
         place = {model: position for position, model in enumerate(models)}
         apart = np.zeros((len(models), len(models)), dtype=np.bool_)
         told = pairs.filter(pl.col("condition").eq_missing(condition), pl.col("significant"))
-        for one, other in told.select("model_a", "model_b").iter_rows():
-            apart[place[one], place[other]] = apart[place[other], place[one]] = True
+        for one, other, difference in told.select("model_a", "model_b", "difference").iter_rows():
+            better, worse = (one, other) if sign * difference > 0 else (other, one)
+            if place[better] < place[worse]:
+                apart[place[better], place[worse]] = apart[place[worse], place[better]] = True
+            else:
+                warnings.warn(
+                    f"{better} is ranked below {worse} and is better on the {table.provenance.unit}s that both have: "
+                    "each is ranked by all of its own, so no tier parts them",
+                    stacklevel=2,
+                )
         spans = tier_spans(apart)
         frame = {
             "condition": [condition] * len(models),

@@ -75,3 +75,25 @@ def test_enough_exchanges_find_what_few_cannot() -> None:
     asked = compare_all(scores, resamples=enough_exchanges(66, 100))
     on_all = pl.col("n") == 30
     assert enough.filter(on_all)["p"].to_list() == asked.filter(on_all)["p"].to_list()
+
+
+@pytest.mark.parametrize("higher", [True, False])
+def test_a_tier_does_not_say_that_a_model_is_worse_which_is_better_on_the_same_units(higher: bool) -> None:
+    # On the 20 units that both have, b is better by 1 in each: p is far below 0.05. The 20 others of a are easy and
+    # those of b hard, so that the mean of a, (9.5 + 5) / 2, is above that of b, (6 + 0) / 2.
+    side = 1 if higher else -1
+    values = {"a": [9.5] * 20 + [5.0] * 20 + [None] * 20, "b": [None] * 20 + [6.0] * 20 + [0.0] * 20}
+    rows = [
+        (model, f"u{unit:03}", "hit", None if value is None else side * value)
+        for model, own in values.items()
+        for unit, value in enumerate(own)
+    ]
+    frame = pl.DataFrame(rows, schema=["model", "unit", "metric", "value"], orient="row")
+    scores = Scores.from_table(frame, metrics={"hit": {"higher_is_better": higher}}, about={"unit": "question"})
+    with pytest.warns(UserWarning, match="b is ranked below a and is better on the questions that both have"):
+        found = tiers(scores, resamples=200)
+    assert found.pairs["significant"].to_list() == [True]
+    assert found.models.select("model", "rank", "tier", "tier_first", "tier_last").rows() == [
+        ("a", 1.0, 1, 1, 1),
+        ("b", 2.0, 1, 1, 1),
+    ]
