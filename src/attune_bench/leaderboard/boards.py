@@ -8,7 +8,7 @@ People and baselines have no settings: they are on every board of their data.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
@@ -87,17 +87,22 @@ def make_boards(entries: Iterable[Entry], *, small_cells: bool = False) -> list[
                 for model, under in few
             ]
             found.append((_base(alike[0].table), settings, Board(table.provenance.title, shown, groups, why)))
-    titles = Counter(board.title for *_, board in found)
-    named = []
+    apart = []
     for base, settings, board in found:
         others = [(one, given) for one, given, other in found if other.title == board.title]
-        title = board.title
-        if titles[title] > 1:
-            units = board.table.units["unit"].to_list()
-            joined = " to ".join([*units[:1], *units[-1:]])
-            title = f"{title}: {_apart(base, settings, others) or f'units {joined}'}"
-        named.append(Board(title, board.table, board.sources, board.left_out))
+        apart.append((board.title, _apart(base, settings, others)))
+    counts = Counter(apart)
+    named = []
+    for (*_, board), (title, what) in zip(found, apart, strict=True):
+        units = _unit_span(board) if counts[title, what] > 1 else ""
+        said = ", ".join(filter(None, (what, units)))
+        named.append(replace(board, title=f"{title}: {said}" if said else title))
     return sorted(named, key=lambda board: (-len(board.table.models), board.title))
+
+
+def _unit_span(board: Board) -> str:
+    units = board.table.units["unit"].to_list()
+    return f"units {' to '.join([*units[:1], *units[-1:]])}"
 
 
 def _on_few(table: ScoreTable) -> list[Group]:
@@ -141,7 +146,12 @@ def _by_settings(entries: Sequence[Entry]) -> list[tuple[Settings, dict[Group, E
         settings = settings_by_group(entry.table)
         for group in entry.table.groups:
             if kind_of_group(group[0]) != "model":
-                everywhere.setdefault(group, entry)
+                first = everywhere.setdefault(group, entry)
+                if first is not entry and not _same_rows(first, entry, group):
+                    raise MetricInputError(
+                        f"{first.name} and {entry.name} have different scores of {group[0]!r}; leave one out, or give "
+                        "another name"
+                    )
                 continue
             own = settings[group]
             given.setdefault(canonical(own), (own, []))[1].append((group, entry))
@@ -162,6 +172,12 @@ def _by_settings(entries: Sequence[Entry]) -> list[tuple[Settings, dict[Group, E
                 )
             held[group] = entry
     return [(known, {**held, **everywhere}) for known, held in boards] or [({}, everywhere)]
+
+
+def _same_rows(one: Entry, other: Entry, group: Group) -> bool:
+    """Tell whether two entries say the same of a person or baseline, who may be in many files."""
+    first, second = (entry.table.keep(groups=[group]).values.sort("unit") for entry in (one, other))
+    return first.equals(second.select(first.columns))
 
 
 def _apart(base: Mapping[str, Any], settings: Settings, others: Sequence[tuple[Mapping[str, Any], Settings]]) -> str:

@@ -119,6 +119,30 @@ def test_two_files_of_one_model() -> None:
         make_boards([entry("a"), entry("a", [2.0])])
 
 
+@pytest.mark.parametrize("name", ["human/ann", "baseline/prior"])
+def test_a_person_may_be_in_many_files_that_say_the_same(name: str) -> None:
+    one, other = entry(name, [1.0, 2.0]), entry(name, [1.0, 2.0])
+    [board] = make_boards([one, other, entry("m")])
+    assert board.table.models == (name, "m")
+    assert board.table.values.height == 4
+    for values in ([1.0, 3.0], [1.0, 2.0, 3.0], [1.0, None]):
+        with pytest.raises(MetricInputError, match=rf"{name}\.csv and {name}\.csv have different scores of '{name}'"):
+            make_boards([one, entry(name, values)])
+
+
+def test_boards_of_other_units_and_settings_have_titles_of_their_own() -> None:
+    apart = entry("c")
+    units = apart.table.units.with_columns(unit=pl.Series(["v0", "v1"]))
+    values = apart.table.values.with_columns(unit=pl.Series(["v0", "v1"]))
+    elsewhere = Entry("c.csv", replace(apart.table, units=units, values=values))
+    boards = make_boards([entry("a"), elsewhere, entry("b", cluster="lesson")])
+    assert models(boards) == [
+        ("Own: cluster lesson", ("b",)),
+        ("Own: cluster unit, units u0 to u1", ("a",)),
+        ("Own: cluster unit, units v0 to v1", ("c",)),
+    ]
+
+
 def test_files_that_contradict_each_other() -> None:
     one, other = entry("a", traits={"topic": ["x", "y"]}), entry("b", traits={"topic": ["x", "z"]})
     with pytest.raises(MetricInputError, match=r"topic of unit 'u1' is 'y' in a\.csv and 'z' in b\.csv"):
