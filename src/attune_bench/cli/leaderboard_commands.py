@@ -56,7 +56,7 @@ def build(entries: tuple[Path, ...], output: Path, small_cells: bool, **given: A
     """
     try:
         with whole_folder(output) as folder:
-            boards = make_boards(_read(entries), small_cells=small_cells)
+            boards = make_boards(_read(entries, small_cells=small_cells), small_cells=small_cells)
             with mistakes():
                 content = leaderboard_content(boards, small_cells=small_cells, **sampling_of(given))
             page, numbers = leaderboard_page(content), json.dumps(content, separators=(",", ":"))
@@ -68,14 +68,14 @@ def build(entries: tuple[Path, ...], output: Path, small_cells: bool, **given: A
     emit(f"{output / 'index.html'}: {plural(models, 'row')} on {plural(len(boards), 'board')}, opens in any browser")
 
 
-def _read(paths: Sequence[Path]) -> list[Entry]:
+def _read(paths: Sequence[Path], *, small_cells: bool) -> list[Entry]:
     """Return the entries of files; raise where anything is wrong with one."""
     read: list[Entry] = []
     wrong: list[str] = []
     with progress() as phase:
         step = phase("reading entries", len(paths))
         for place, path in enumerate(paths, start=1):
-            entry, found = check_entry(path)
+            entry, found = check_entry(path, small_cells=small_cells)
             read += [] if entry is None else [entry]
             wrong += found
             step(place)

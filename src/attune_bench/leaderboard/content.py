@@ -118,6 +118,7 @@ def _board(board: Board, *, small_cells: bool, options: SamplingKeywords) -> dic
         strata = _Strata.of(table, small_cells=small_cells, options=options)
     made_of_units = [name for name in names if table.metric(name).statistic in STATISTICS]
     shown = Tiers(*(conceal(table, frame, small_cells=small_cells) for frame in found))
+    families = dict(found.pairs.group_by("condition").agg(pl.col("p").count()).iter_rows())
     notes = [*standing_notes(table), *strata.notes]
     if hides(table, small_cells=small_cells):
         notes.append(f"Values of {too_few(table)} are not shown, nor others from which they would follow.")
@@ -130,7 +131,8 @@ def _board(board: Board, *, small_cells: bool, options: SamplingKeywords) -> dic
             "intervals": interval_words(table, AnalysisOptions(**options)),
             "notes": notes,
             "conditions": [
-                _condition(board, condition, shown, values, strata, options) for condition in table.conditions
+                _condition(board, condition, shown, values, strata, families.get(condition, 0), options)
+                for condition in table.conditions
             ],
         }
     )
@@ -158,6 +160,7 @@ def _condition(
     found: Tiers,
     values: pl.DataFrame,
     strata: "_Strata",
+    family: int,
     options: SamplingKeywords,
 ) -> dict[str, Any]:
     table = board.table
@@ -191,7 +194,7 @@ def _condition(
     return {
         "condition": condition,
         "title": under_condition(table, condition).removeprefix(", "),
-        "family": pairs["p"].count(),
+        "family": family,
         "exchanges": enough_exchanges(largest, AnalysisOptions(**options).resamples),
         "models": models,
         "pairs": pairs.to_dicts(),

@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 import polars as pl
 
 from attune_bench.group_settings import kind_of_group
+from attune_bench.report.suppression import hides
 from attune_bench.score_table import ScoreTable, term_columns
 from attune_bench.scores import Scores
 from attune_bench.stats.comparability import settings_by_group
@@ -60,14 +61,15 @@ class Entry(NamedTuple):
     about: Mapping[str, str] = {}
 
 
-def check_entry(path: Path, *, today: date | None = None) -> tuple[Entry | None, list[str]]:
+def check_entry(path: Path, *, today: date | None = None, small_cells: bool = False) -> tuple[Entry | None, list[str]]:
     """Return an entry and all that is wrong with it, a sentence each; no entry where its scores cannot be read.
 
-    `today` is by default the day of the call; a date after the next day is a mistake.
+    `today` is by default the day of the call; a date after the next day is a mistake. So is a model that was run on
+    fewer than 5 people, unless `small_cells` are shown.
     """
     if path.suffix.lower() != ".toml":
         table, why = _scores(path)
-        return (None, [why]) if table is None else _checked(path, table, list(table.models), {})
+        return (None, [why]) if table is None else _checked(path, table, list(table.models), {}, small_cells)
     try:
         given = parse_toml(read_input(path))
     except OSError as error:
@@ -102,7 +104,7 @@ def check_entry(path: Path, *, today: date | None = None) -> tuple[Entry | None,
     elif model is not None and model not in models:
         mistakes.append(f"{path}: model: the scores have no model {shown(model)}; {meant(str(model), models)}")
     else:
-        entry, found = _checked(path, table, [model or models[0]], about)
+        entry, found = _checked(path, table, [model or models[0]], about, small_cells)
         return entry, mistakes + found
     return None, mistakes
 
@@ -116,7 +118,7 @@ def _scores(path: Path) -> tuple[ScoreTable | None, str]:
 
 
 def _checked(
-    path: Path, table: ScoreTable, models: list[str], about: Mapping[str, str]
+    path: Path, table: ScoreTable, models: list[str], about: Mapping[str, str], small_cells: bool
 ) -> tuple[Entry | None, list[str]]:
     """Return the entry of some models, and what keeps their scores from a board."""
     kept = table.keep(groups=[group for group in table.groups if group[0] in models])
@@ -139,7 +141,7 @@ def _checked(
         called = group[0] if group[1] is None else f"{group[0]} [{group[1]}]"
         if group not in valued:
             mistakes.append(f"{path}: {called} has no value of {metric.name}, which ranks; did all of its runs fail?")
-        elif held.private and (clusters := series.count(run)) < MIN_CLUSTERS:
+        elif hides(kept, small_cells=small_cells) and (clusters := series.count(run)) < MIN_CLUSTERS:
             mistakes.append(f"{path}: {called} was run on {clusters}, {too_few(kept)}; such values are not shown")
         for name, values in settings.get(group, {}).items():
             if len(values) > 1:

@@ -322,7 +322,7 @@ def _matrix(one: Content, metric: Metric, called: str) -> list[Html]:
     said = (
         "A row against a column: + the row is better, \u2212 it is worse, \u00b7 the two are not told apart "
         f"(Holm-corrected p of 0.05 or more, over {plural(one['family'], 'pair')}, with at most {one['exchanges']:,} "
-        "random exchanges), ? they cannot be compared. Columns are numbered as rows are."
+        "random exchanges), ? there is no comparison, or none that may be shown. Columns are numbered as rows are."
     )
     return [element("p", said, class_="quiet"), _scrolled(table, f"Pairs: {called}")]
 

@@ -64,6 +64,19 @@ def test_check_lists_every_mistake(call: Call, folder: Path) -> None:
     assert not (folder / "site").exists()
 
 
+def test_models_of_few_people_are_shown_where_asked(call: Call, folder: Path) -> None:
+    rows = [f"{model},q{unit},p{unit},hit,1" for model, units in (("many", 6), ("few", 3)) for unit in range(units)]
+    (folder / "people.csv").write_text("\n".join(["model,unit,cluster,metric,value", *rows]), encoding="utf-8")
+    (folder / "people.toml").write_text("private = true\n[metrics.hit]\n", encoding="utf-8")
+    given = ("leaderboard", folder / "people.csv", "-o", folder / "site", *QUICK)
+    status, _, err = call(*given)
+    assert (status, err.count("few was run on 3, fewer than 5 clusters")) == (2, 1)
+    assert not (folder / "site").exists()
+    assert call(*given, "--small-cells")[0] == 0
+    [board] = json.loads((folder / "site" / "board.json").read_text(encoding="utf-8"))["boards"]
+    assert {row["model"]: row["n"] for row in board["conditions"][0]["models"]} == {"many": 6, "few": 3}
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -164,6 +164,8 @@ def test_models_and_pairs_of_few_people_are_not_shown() -> None:
     # a and c share one person.
     [pair] = board["conditions"][0]["pairs"]
     assert [pair[name] for name in ("difference", "p", "significant", "n")] == [None] * 4
+    # It is not shown, and Holm's method counts it.
+    assert board["conditions"][0]["family"] == 1
     assert pair["reason"] == "fewer than 5 participants, not shown"
 
 
