@@ -38,8 +38,9 @@
     }
     if (column > 0) {
       folded.open = true;
-      // The best first, as the head of a column sorts where it has not been sorted by.
-      if (heads[column].getAttribute("aria-sort") !== "descending") heads[column].querySelector("button")?.click();
+      // The best first: the first click sorts in one direction, the second in the other.
+      const head = heads[column], sorted = () => head.getAttribute("aria-sort") === head.dataset.best;
+      for (let clicks = 0; clicks < 2 && !sorted(); clicks += 1) head.querySelector("button")?.click();
     }
   };
 

@@ -263,6 +263,7 @@ def _ends(rows: Sequence[Content], name: str) -> tuple[float, float] | None:
 def _subgroups(board: Content, one: Content, metric: Metric, called: str) -> list[Html]:
     """Return a table for each trait: the models, and a column for each of its values."""
     parts = []
+    best = "descending" if metric.higher_is_better else "ascending"
     for trait in dict.fromkeys(row["trait"] for row in one["subgroups"]):
         own = [row for row in one["subgroups"] if row["trait"] == trait]
         strata = list(dict.fromkeys(row["stratum"] for row in own))
@@ -278,7 +279,7 @@ def _subgroups(board: Content, one: Content, metric: Metric, called: str) -> lis
         ]
         heads = [
             _head("model", is_text=True),
-            *(_head(stratum, data_subgroup=json.dumps([trait, stratum])) for stratum in strata),
+            *(_head(stratum, data_subgroup=json.dumps([trait, stratum]), data_best=best) for stratum in strata),
         ]
         title = f"{metric.label} by {trait.replace('_', ' ')}"
         table = _scrolled(_sortable(heads, rows), f"{title}: {called}")

@@ -4,10 +4,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from browsers import browsers
 from leaderboards import EVIL, MODELS, hostile_content, many_scores
 
+from attune_bench import Scores
 from attune_bench.leaderboard.boards import make_boards
 from attune_bench.leaderboard.content import leaderboard_content
 from attune_bench.leaderboard.entries import Entry
@@ -109,6 +111,27 @@ def test_choosing_a_subgroup(open_browser: Open, page: Path) -> None:
     assert numbers == sorted(numbers, reverse=True)
     choose(browser, "subgroup", "All units")
     assert len(shown(browser, ".ranking tbody a")) == len(MODELS)
+
+
+def test_a_subgroup_has_its_best_model_first_where_lower_is_better(open_browser: Open, tmp_path: Path) -> None:
+    rows = [
+        (model, f"u{unit}", "cost", unit / 10 + more, "odd" if unit % 2 else "even")
+        for model, more in (("a", 2.0), ("b", 1.0), ("c", 3.0))
+        for unit in range(12)
+    ]
+    frame = pl.DataFrame(rows, schema=["model", "unit", "metric", "value", "topic"], orient="row")
+    scores = Scores.from_table(frame, metrics={"cost": {"higher_is_better": False}})
+    path = tmp_path / "index.html"
+    content = leaderboard_content(make_boards([Entry("cost", scores)]), resamples=50)
+    path.write_text(leaderboard_page(content), encoding="utf-8")
+    browser = open_browser()
+    browser.get(path.as_uri())
+    for _ in range(2):
+        choose(browser, "subgroup", "topic: odd")
+        assert shown(browser, ".subgroups tbody td.text") == ["b", "a", "c"]
+        browser.find_element("css selector", ".subgroups th[data-best][aria-sort] button").click()
+        assert shown(browser, ".subgroups tbody td.text") == ["c", "a", "b"]
+        choose(browser, "subgroup", "All units")
 
 
 def test_sorting_by_another_metric(open_browser: Open, page: Path) -> None:
