@@ -5,6 +5,7 @@
 
 import os
 from collections.abc import Sequence
+from itertools import compress
 from math import isnan
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from attune_bench.undefined import null
 from attune_data.text import meant
 from attune_metrics.errors import MetricInputError
 from attune_metrics.stats.agreement import KappaDistances, KappaWeights
+from attune_metrics.stats.arrays import Floats
 from attune_metrics.stats.reliability import JudgeCloseness, Reliability, judge_reliability
 from attune_metrics.stats.resampling import Interval, draw_resamples
 
@@ -89,7 +91,7 @@ def compare_judges(
     ------
     MetricInputError
         As `read_ratings` and `judge_reliability`, and where an expert or judge did not rate or is named twice, or a
-        dimension has more than 500 different ratings.
+        dimension has more than 500 different ratings by these.
     SourceError
         Where the file cannot be read.
 
@@ -115,10 +117,11 @@ def compare_judges(
             continue
         if judging:
             own = (*known, *judging)
-            _check_levels(one, table.name)
-            drawn = draw_resamples(one.labels, n_resamples=resamples, seed=seed)
+            ratings, labels = _rated_by(one, own)
+            _check_levels(ratings, one.dimension, table.name)
+            drawn = draw_resamples(labels, n_resamples=resamples, seed=seed)
             found = judge_reliability(
-                one.of(own), range(len(known)), drawn, weights=weights, by=by, margin=margin, level=level
+                ratings, range(len(known)), drawn, weights=weights, by=by, margin=margin, level=level
             )
             of_judges += [{**where, **_judge_row(judge, found, own)} for judge in found.judges]
             of_pairs += [{**where, **row} for row in _pair_rows(found, own)]
@@ -145,12 +148,19 @@ def _check_raters(table: RaterTable, experts: Sequence[str], judges: Sequence[st
         named.add(rater)
 
 
-def _check_levels(one: RatedDimension, name: str) -> None:
+def _rated_by(one: RatedDimension, raters: tuple[str, ...]) -> tuple[Floats, list[tuple[str, str]]]:
+    """Return the ratings of some raters and what items are drawn with, without the items that only others rated."""
+    ratings = one.of(raters)
+    kept = ~np.isnan(ratings).all(axis=1)
+    return ratings[kept], list(compress(one.labels, kept))
+
+
+def _check_levels(ratings: Floats, dimension: str, name: str) -> None:
     """Raise where ratings are of too many levels for tables of every two."""
-    levels = len(np.unique(one.ratings[~np.isnan(one.ratings)]))
+    levels = len(np.unique(ratings[~np.isnan(ratings)]))
     if levels > _MOST_LEVELS:
         raise MetricInputError(
-            f"{name}: dimension {one.dimension!r:.60} has {levels:,} different ratings; kappa is of a scale with few "
+            f"{name}: dimension {dimension!r:.60} has {levels:,} different ratings; kappa is of a scale with few "
             f"levels, at most {_MOST_LEVELS:,}: round them"
         )
 

@@ -48,6 +48,17 @@ def test_published_ratings() -> None:
     assert {*found.judges["verdict"]} == {"closer", "less close", "undecided"}
 
 
+def test_raters_who_are_not_used_change_nothing() -> None:
+    # 600 levels, and 600 items that nobody else rated.
+    rows = [(f"x{item:03}", "eve", "warmth", item / 7) for item in range(600)]
+    others = pl.DataFrame(rows, schema=["item", "rater", "dimension", "rating"], orient="row")
+    alone, beside = (
+        compare_judges(frame, **WHO) for frame in (small(), pl.concat([small(), others], how="vertical_relaxed"))
+    )
+    assert beside.judges.equals(alone.judges)
+    assert beside.pairs.equals(alone.pairs)
+
+
 def test_the_table_is_that_of_the_function() -> None:
     frame = small(cluster=pl.concat_str(pl.lit("p"), pl.col("item").str.slice(1).cast(pl.Int64) // 2))
     found = compare_judges(frame, **WHO, seed=4, level=0.9, weights="linear")
