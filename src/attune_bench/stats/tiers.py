@@ -7,6 +7,7 @@ no tier may say that the better one is worse.
 """
 
 import warnings
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,10 +18,13 @@ from attune_bench.score_table import ScoreTable
 from attune_bench.stats.comparison import compare_all
 from attune_bench.stats.options import SamplingKeywords
 from attune_bench.stats.ranking import rank
+from attune_data.text import listed
 from attune_metrics.stats.tiers import tier_spans
 from attune_metrics.stats.tiers import tiers as tiers_of
 
 __all__ = ["Tiers", "tiers"]
+
+_MOST_NAMED = 3
 
 
 class Tiers(NamedTuple):
@@ -62,8 +66,8 @@ def tiers(table: ScoreTable, **options: Unpack[SamplingKeywords]) -> Tiers:
     Warns
     -----
     UserWarning
-        Where a model is ranked below one that is significantly worse on the units that both have; see
-        `attune_bench.stats.comparison.compare_all` for others.
+        Where a model is ranked below one that is significantly worse on the units that both have, or two models have no
+        unit in common; see `attune_bench.stats.comparison.compare_all` for others.
 
     Examples
     --------
@@ -76,24 +80,22 @@ def tiers(table: ScoreTable, **options: Unpack[SamplingKeywords]) -> Tiers:
     ranks = rank(table, metrics=[table.primary], **options)
     pairs = compare_all(table, enough=True, metrics=[table.primary], **options)
     sign = 1 if table.metric(table.primary).higher_is_better else -1
-    parts = []
+    parts, against, without = [], [], []
     for condition in table.conditions:
         models = ranks.filter(pl.col("condition").eq_missing(condition), pl.col("rank").is_not_null())[
             "model"
         ].to_list()
         place = {model: position for position, model in enumerate(models)}
         apart = np.zeros((len(models), len(models)), dtype=np.bool_)
-        told = pairs.filter(pl.col("condition").eq_missing(condition), pl.col("significant"))
-        for one, other, difference in told.select("model_a", "model_b", "difference").iter_rows():
+        here = pairs.filter(pl.col("condition").eq_missing(condition), pl.col("model_a", "model_b").is_in(models))
+        told = here.filter("significant").select("model_a", "model_b", "difference")
+        for one, other, difference in told.iter_rows():
             better, worse = (one, other) if sign * difference > 0 else (other, one)
             if place[better] < place[worse]:
                 apart[place[better], place[worse]] = apart[place[worse], place[better]] = True
             else:
-                warnings.warn(
-                    f"{better} is ranked below {worse} and is better on the {table.provenance.unit}s that both have: "
-                    "each is ranked by all of its own, so no tier parts them",
-                    stacklevel=2,
-                )
+                against.append(f"{better} below {worse}")
+        without += [f"{one} and {other}" for one, other in here.filter(n=0).select("model_a", "model_b").iter_rows()]
         spans = tier_spans(apart)
         frame = {
             "condition": [condition] * len(models),
@@ -106,5 +108,21 @@ def tiers(table: ScoreTable, **options: Unpack[SamplingKeywords]) -> Tiers:
             ("tier", "tier_first", "tier_last"), pl.Int64
         )
         parts.append(pl.DataFrame(frame, schema=schema))
+    _warn(against, without, table.provenance.unit)
     keys = ["condition", "model"]
     return Tiers(ranks.join(pl.concat(parts), on=keys, how="left", nulls_equal=True, maintain_order="left"), pairs)
+
+
+def _warn(against: Sequence[str], without: Sequence[str], unit: str) -> None:
+    """Warn of pairs of models whose ranks say nothing of which is better, as the models were ranked by other units."""
+    if against:
+        warnings.warn(
+            f"ranked below a model that is worse on the {unit}s that both have: {listed(against, _MOST_NAMED)}; each "
+            "model is ranked by all of its own, and no tier parts such two",
+            stacklevel=3,
+        )
+    if without:
+        warnings.warn(
+            f"no {unit} in common: {listed(without, _MOST_NAMED)}; the ranks of such two do not say which is better",
+            stacklevel=3,
+        )
