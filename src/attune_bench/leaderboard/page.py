@@ -1,6 +1,7 @@
 """The page of a leaderboard: what `board.json` says, as tables that need no script; the script searches and filters."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from math import isfinite
@@ -17,6 +18,7 @@ from attune_metrics.metric import Metric
 __all__ = ["leaderboard_page"]
 
 Content = Mapping[str, Any]
+_OTHERS = {"person": "people", "baseline": "baselines"}
 _LARGE = 40  # models; the cells of their matrix are small
 _SIGNS = {1: ("better", "+"), -1: ("worse", "\u2212"), 0: ("same", "\u00b7"), None: ("none", "?")}
 
@@ -62,8 +64,10 @@ _PANEL = Html(
 
 
 def _counted(boards: Sequence[Content]) -> str:
-    models = {row["model"] for board in boards for one in board["conditions"] for row in one["models"]}
-    return f"{plural(len(models), 'model')} on {plural(len(boards), 'board')}"
+    rows = {(row["kind"], row["model"]) for board in boards for one in board["conditions"] for row in one["models"]}
+    counts = Counter(kind for kind, _ in rows)
+    others = [plural(counts[kind], kind, several) for kind, several in _OTHERS.items() if counts[kind]]
+    return f"{listed([plural(counts['model'], 'model'), *others])} on {plural(len(boards), 'board')}"
 
 
 def _json(data: Sequence[Any]) -> Html:

@@ -5,7 +5,6 @@
 
 import os
 from collections.abc import Sequence
-from itertools import compress
 from math import isnan
 from typing import Any, NamedTuple
 
@@ -117,11 +116,11 @@ def compare_judges(
             continue
         if judging:
             own = (*known, *judging)
-            ratings, labels = _rated_by(one, own)
-            _check_levels(ratings, one.dimension, table.name)
+            given, labels = _rated_by(one, own)
+            _check_levels(given, one.dimension, table.name)
             drawn = draw_resamples(labels, n_resamples=resamples, seed=seed)
             found = judge_reliability(
-                ratings, range(len(known)), drawn, weights=weights, by=by, margin=margin, level=level
+                given, range(len(known)), drawn, weights=weights, by=by, margin=margin, level=level
             )
             of_judges += [{**where, **_judge_row(judge, found, own)} for judge in found.judges]
             of_pairs += [{**where, **row} for row in _pair_rows(found, own)]
@@ -151,8 +150,8 @@ def _check_raters(table: RaterTable, experts: Sequence[str], judges: Sequence[st
 def _rated_by(one: RatedDimension, raters: tuple[str, ...]) -> tuple[Floats, list[tuple[str, str]]]:
     """Return the ratings of some raters and what items are drawn with, without the items that only others rated."""
     ratings = one.of(raters)
-    kept = ~np.isnan(ratings).all(axis=1)
-    return ratings[kept], list(compress(one.labels, kept))
+    kept = np.flatnonzero((~np.isnan(ratings)).any(axis=1))
+    return ratings[kept], [one.labels[place] for place in kept]
 
 
 def _check_levels(ratings: Floats, dimension: str, name: str) -> None:

@@ -133,6 +133,7 @@ def test_people_are_marked() -> None:
     page = page_of(scores_of({"human/ann": [1.0] * 6, "vendor/large": [2.0] * 6}))
     assert [row[1] for row in tables(page)[0][1:]] == ["vendor/large", "human/ann (person)"]
     assert "(person) marks people who answered what the models were asked: human/ann." in text_of(page)
+    assert "1 model, 1 person on 1 board" in text_of(page)
 
 
 def test_clusters_are_called_what_the_scores_call_them() -> None:

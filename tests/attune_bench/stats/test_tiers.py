@@ -101,7 +101,12 @@ def test_a_tier_does_not_say_that_a_model_is_worse_which_is_better_on_the_same_u
 
 def test_models_without_a_unit_in_common_are_named() -> None:
     # d has no value, so no rank that could mislead.
-    values = {"a": [1.0, 2.0, None], "b": [None, 2.0, 3.0], "c": [None, None, 3.0], "d": [None] * 3}
+    values: dict[str, list[float | None]] = {
+        "a": [1.0, 2.0, None],
+        "b": [None, 2.0, 3.0],
+        "c": [None, None, 3.0],
+        "d": [None] * 3,
+    }
     with pytest.warns(UserWarning, match="no unit in common: a and c; the ranks of such two do not say which is"):
         found = tiers(scores_of(values), resamples=50)
     assert found.models["tier"].to_list() == [1, 1, 1, None]
