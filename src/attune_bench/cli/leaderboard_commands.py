@@ -64,8 +64,8 @@ def build(entries: tuple[Path, ...], output: Path, small_cells: bool, **given: A
             (folder / "board.json").write_text(f"{numbers}\n", encoding="utf-8")
     except OSError as error:
         raise UserError(f"{output} cannot be written: {error.strerror or error}") from None
-    models = sum(len(board.table.models) for board in boards)
-    emit(f"{output / 'index.html'}: {plural(models, 'row')} on {plural(len(boards), 'board')}, opens in any browser")
+    rows = sum(len(board.table.groups) for board in boards)
+    emit(f"{output / 'index.html'}: {plural(rows, 'row')} on {plural(len(boards), 'board')}, opens in any browser")
 
 
 def _read(paths: Sequence[Path], *, small_cells: bool) -> list[Entry]:

@@ -77,6 +77,13 @@ def test_models_of_few_people_are_shown_where_asked(call: Call, folder: Path) ->
     assert {row["model"]: row["n"] for row in board["conditions"][0]["models"]} == {"many": 6, "few": 3}
 
 
+def test_a_model_has_a_row_in_each_condition(call: Call, folder: Path) -> None:
+    rows = [f"m,q{unit},{condition},hit,1" for unit in range(6) for condition in ("plain", "reasoning")]
+    (folder / "two.csv").write_text("\n".join(["model,unit,condition,metric,value", *rows]), encoding="utf-8")
+    status, out, _ = call("leaderboard", folder / "two.csv", "-o", folder / "site", *QUICK)
+    assert (status, out) == (0, f"{folder}/site/index.html: 2 rows on 1 board, opens in any browser\n")
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
