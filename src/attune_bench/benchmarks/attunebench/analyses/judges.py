@@ -188,7 +188,7 @@ def _judgements(scores: ScoreTable, results: Iterable[Run]) -> Iterator[_Judgeme
             for judge, said in turn.em_draft_judge_scores_by_model.items():
                 for dimension in JUDGE_DIMENSIONS:
                     rating = said.get(dimension) if isinstance(said, Mapping) else None
-                    if isinstance(rating, int | float) and not isinstance(rating, bool):
+                    if isinstance(rating, int | float) and not isinstance(rating, bool) and not isnan(rating):
                         ratings.setdefault(dimension, {})[judge] = min(max(float(rating), 1.0), 7.0)
             for judge, said in turn.em_draft_binary_assessment_by_model.items():
                 for question, answer in said.items() if isinstance(said, Mapping) else ():

@@ -1,5 +1,6 @@
 """Judges of drafts: agreement and ranks by hand, odd records, and what a command says."""
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ def rated(run: Run, *by_turn: dict[str, Any]) -> Run:
 def test_agreement_by_hand(make_conversation: Build, make_run: Build) -> None:
     ratings = [
         {"one": {"helpfulness": 2}, "two": {"helpfulness": 3, "tone_match": 5}},
-        {"one": {"helpfulness": 5}, "two": {"helpfulness": 5}, "three": {"tone_match": True}},
+        {"one": {"helpfulness": 5}, "two": {"helpfulness": 5}, "three": {"tone_match": True, "helpfulness": math.nan}},
     ]
     answers = [
         {"one": {"B1": "yes", "B2": "no", "B3": "maybe"}, "two": {"B1": "Yes", "B2": "yes", "B3": "no"}},
