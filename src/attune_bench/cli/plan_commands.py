@@ -62,7 +62,10 @@ def plan(
     """
     stated = {"--sd": sd, "--correlation": correlation, "--icc": icc, "--units-per-participant": units_per_participant}
     if (difference is None) == (participants is None):
-        raise UserError("give --difference, to learn how many participants it needs, or --participants, not both")
+        raise UserError(
+            "give one of --difference, to learn how many participants it needs, and --participants, to learn how small "
+            "a difference they show"
+        )
     asked: dict[str, Any] = {"difference": difference, "participants": participants, "looks": looks}
     if scores is not None:
         if named := [name for name, value in stated.items() if value is not None]:

@@ -25,6 +25,7 @@ __all__ = ["askable", "for_roles", "jobs_of", "listed_settings", "prepare", "rol
 T = TypeVar("T")
 
 _NAMED = 10  # of the units that cannot be run
+_BETWEEN_REPEATS = 1_000  # An answer that is asked for again has the next seed.
 
 
 async def run(
@@ -60,7 +61,7 @@ async def run(
         with ``answer_format="free"`` in all settings, and a line on standard error says so.
     repeats : int
         How often everything is asked. The files of further repeats name it, ``repeat``, and are in folders
-        ``repeat-2`` and so on. A seed is that of the first repeat; each further one has the next.
+        ``repeat-2`` and so on. A seed is that of the first repeat; that of each further one is 1,000 higher.
     options : RunOptions, optional
         How the run is made.
     watch : callable, optional
@@ -96,7 +97,8 @@ async def run(
     async def execution() -> RunOutcome:
         jobs = jobs_of(task, units, each, providers, files, repeats)
         within = _results(task, folder, units, each[0], servers, repeats)
-        return await execute(jobs, servers, folder, options or RunOptions(), watch, unit=task.unit, within=within)
+        called = task.unit if repeats == 1 else "result"
+        return await execute(jobs, servers, folder, options or RunOptions(), watch, unit=called, within=within)
 
     try:
         return await execution()
@@ -261,7 +263,7 @@ def _of_repeat(settings: S, repeat: int) -> S:
     seed: int | None = getattr(settings, "seed", None)
     if seed is None or repeat == 1:
         return settings
-    changed: S = replace(settings, seed=seed + repeat - 1)  # type: ignore[type-var]  # A dataclass, see RunSettings.
+    changed: S = replace(settings, seed=seed + _BETWEEN_REPEATS * (repeat - 1))  # type: ignore[type-var]  # A dataclass, see RunSettings.
     return changed
 
 

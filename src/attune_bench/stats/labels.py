@@ -228,7 +228,7 @@ def draw_labels(
     Raises
     ------
     MetricInputError
-        Where there are fewer units, or an option is out of range.
+        Where there are fewer units, an option is out of range, or the scores are means over repeats.
 
     Examples
     --------
@@ -238,6 +238,10 @@ def draw_labels(
     >>> draw_labels(scores, 2, seed=1).rows()
     [('a', 'q1', None), ('a', 'q2', None)]
     """
+    if table.repeats is not None:
+        raise MetricInputError(
+            "these scores are means over repeats, and people rate one answer; draw from the scores of one repeat alone"
+        )
     judged = judged_metric(table, metric)
     series = ScoreSeries(table)
     present = ~np.isnan(series.values(judged.name)[:, 0])

@@ -79,8 +79,11 @@ def test_from_assumptions(call: Call) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (STATED, "give --difference, to learn how many participants it needs, or --participants, not both"),
-        (("--difference", "1", "--participants", "9", *STATED), "not both"),
+        (
+            STATED,
+            "give one of --difference, to learn how many participants it needs, and --participants, to learn how small",
+        ),
+        (("--difference", "1", "--participants", "9", *STATED), "give one of --difference"),
         (("--difference", "1", "--sd", "1"), "Name a pilot with --scores, or state --sd, --correlation and --icc"),
         (("--difference", "1", "--scores", "SCORES", "--icc", "1"), "leave out --icc, or --scores"),
         (("--difference", "1", "--scores", "SCORES", "--model", "a"), "--model names a; name two models"),

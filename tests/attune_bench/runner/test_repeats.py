@@ -10,7 +10,9 @@ from commands import Call
 from model_server import Json, ModelServer, answer_to, reply, talk
 
 from attune_bench import Scores
+from attune_bench.benchmarks.eibench.task import _OF_THE_MODEL
 from attune_bench.runner import ModelSettings, RunError, Task, run_sync
+from attune_bench.runner.cache import cache_key
 from attune_data import load_episodes, load_runs
 
 LOCAL = ("run", "local", "vendor/model", "demo", "--limit", 2)
@@ -29,7 +31,7 @@ def test_every_repeat_has_a_seed_and_files_of_its_own(call: Call, tmp_path: Path
         status, _, err = call(*asked, "--repeats", 3)
         assert status == 0, err
         calls = server.calls
-        assert {body["seed"] for body in server.bodies} == {7, 8, 9}
+        assert {body["seed"] for body in server.bodies} == {7, 1007, 2007}
         assert call(*asked, "--repeats", 3)[0] == 0
         assert server.calls == calls  # the same command finds everything done
     folders = sorted({path.parent.name for path in output.rglob("*_default.json")})
@@ -37,7 +39,7 @@ def test_every_repeat_has_a_seed_and_files_of_its_own(call: Call, tmp_path: Path
     runs = load_runs(output)
     assert not [issue for issue in runs.found if issue.severity == "error"]
     assert sorted((run.repeat, (run.model_extra or {})["seed"]) for run in runs) == [
-        (1, 7), (1, 7), (2, 8), (2, 8), (3, 9), (3, 9)
+        (1, 7), (1, 7), (2, 1007), (2, 1007), (3, 2007), (3, 2007)
     ]  # fmt: skip
     scored = tmp_path / "scores.parquet"
     status, said, err = call("score", "--results", output, "--data", "demo", "--output", scored)
@@ -106,7 +108,7 @@ def test_what_failed_says_its_repeat(call: Call, tmp_path: Path) -> None:
     output = tmp_path / "results"
 
     def fault(_number: int, body: Json) -> bytes | None:
-        return reply("400 Bad Request", "{}") if body.get("seed") == 8 else None
+        return reply("400 Bad Request", "{}") if body.get("seed") == 1007 else None
 
     with ModelServer(fault, answer=other_each_time) as server:
         assert call(*LOCAL, "--base-url", server.url, "--output", output, "--seed", 7, "--repeats", 2)[0] == 1
@@ -164,3 +166,22 @@ def test_repeats_below_1_are_refused(tmp_path: Path) -> None:
     task: Task[Any, Any] = Task(name="t", calls=lambda *_: [], assemble=lambda *_: None)  # type: ignore[arg-type]
     with pytest.raises(RunError, match="repeats is 0; expected 1 or more"):
         run_sync(task, [], ModelSettings("m"), {}, output=tmp_path, repeats=0)
+
+
+def test_episodes_of_an_older_version_with_a_seed_stay_in_the_results(call: Call, tmp_path: Path) -> None:
+    output = tmp_path / "results"
+    with ModelServer(answer=seeded_talk) as server:
+        asked = (
+            *LOCAL, "--benchmark", "eibench", "--simulator-model", "vendor/person", "--base-url", server.url,
+            "--output", output, "--seed", 7,
+        )  # fmt: skip
+        assert call(*asked)[0] == 0
+        folder = output / "vendor_model"
+        configuration = json.loads((folder / "_configuration.json").read_text())["configuration"]
+        of_all = {name: value for name, value in configuration.items() if name not in _OF_THE_MODEL}
+        paths = [path for path in folder.rglob("*.json") if "config_hash" in (json.loads(path.read_text()))]
+        for path in paths:
+            made = json.loads(path.read_text())
+            path.write_text(json.dumps(made | {"config_hash": cache_key(**of_all)}))
+        assert call(*asked)[0] == 0
+    assert len((folder / "results.jsonl").read_text().splitlines()) == 2

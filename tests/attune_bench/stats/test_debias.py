@@ -343,3 +343,10 @@ def test_the_signature_has_the_labels() -> None:
     held = read_labels(scores, rated(frame(), 10))
     assert Signature.parse(scores.sign(labels=held.hash)).labels == held.hash
     assert "labels" not in scores.sign()
+
+
+def test_no_answer_is_drawn_from_means_over_repeats() -> None:
+    rows = [("m", f"u{unit}", "judge", repeat, 0.5) for unit in range(12) for repeat in ("1", "2")]
+    frame = pl.DataFrame(rows, schema=["model", "unit", "metric", "repeat", "value"], orient="row")
+    with pytest.raises(MetricInputError, match="people rate one answer"):
+        draw_labels(Scores.from_table(frame), 4)

@@ -81,9 +81,13 @@ def _configuration(settings: EIBenchSettings, providers: Mapping[Role, str]) -> 
 
 
 def _config_hash(configuration: Mapping[str, Any]) -> str:
-    settings = {name: value for name, value in configuration.items() if name not in _OF_THE_MODEL}
     # Another seed is another draw of the same configuration, as of every repeat.
-    return cache_key(**settings | {"seed": None})
+    return _config_hash_with_seed({**configuration, "seed": None})
+
+
+def _config_hash_with_seed(configuration: Mapping[str, Any]) -> str:
+    """Return what episodes of version 0.1.0 record."""
+    return cache_key(**{name: value for name, value in configuration.items() if name not in _OF_THE_MODEL})
 
 
 def _fields(scenario: Scenario, settings: EIBenchSettings, source: Source) -> Mapping[str, Any]:
@@ -110,7 +114,8 @@ def _results(
     try:
         yield
     finally:
-        _write_results(folder, scenarios, settings, content["config_hash"])
+        hashes = (content["config_hash"], _config_hash_with_seed(configuration))
+        _write_results(folder, scenarios, settings, hashes)
 
 
 TASK: Task[Scenario, EIBenchSettings] = Task(
@@ -149,9 +154,11 @@ def _check_configuration(folder: Path, configuration: Mapping[str, Any]) -> None
         raise RunError(f"{folder} contains episodes of another configuration ({said}); choose another folder")
 
 
-def _write_results(folder: Path, scenarios: Sequence[Scenario], settings: EIBenchSettings, config_hash: str) -> None:
+def _write_results(
+    folder: Path, scenarios: Sequence[Scenario], settings: EIBenchSettings, hashes: tuple[str, str]
+) -> None:
     paths = {folder / _file_name(one, settings): one for one in scenarios}
-    made = [found for path, one in paths.items() if (found := _complete(path, one, config_hash)) is not None]
+    made = [found for path, one in paths.items() if (found := _complete(path, one, hashes)) is not None]
     if not made:
         # Results of other scenarios, or of an older content or format of these, do not stay.
         for name in (_RESULTS, _SUMMARY):
@@ -165,12 +172,14 @@ def _write_results(folder: Path, scenarios: Sequence[Scenario], settings: EIBenc
     write_whole(folder / _SUMMARY, [text.encode() + b"\n"])
 
 
-def _complete(path: Path, scenario: Scenario, config_hash: str) -> tuple[bytes, Episode] | None:
+def _complete(path: Path, scenario: Scenario, hashes: tuple[str, str]) -> tuple[bytes, Episode] | None:
     """Return an episode and its line, None where it is missing, or of an older content of its scenario or settings."""
     try:
         made: dict[str, Any] = read_json(path)
-        if made["scenario_hash"] != fingerprint([scenario]) or made.get("config_hash", config_hash) != config_hash:
+        if made["scenario_hash"] != fingerprint([scenario]) or made.get("config_hash", hashes[0]) not in hashes:
             return None
+        if "config_hash" in made:
+            made["config_hash"] = hashes[0]
         del made["run_key"]
     except (FileNotFoundError, ValueError, TypeError, KeyError, RecursionError):
         return None
