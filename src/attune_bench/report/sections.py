@@ -207,6 +207,23 @@ def _ratings(page: PageScores) -> Section:
     return Section(entry.title, with_note(tables, analysis_note(table, entry, frame, page.chosen)))
 
 
+def _repeats(page: PageScores) -> Section | None:
+    table = page.table
+    if table.repeats is None:
+        return None
+    metric = _metric_of_units(page, "repeat_variances")
+    if isinstance(metric, Section):
+        return replace(metric, title="Repeats")
+    parts: list[Part] = []
+    for name in ("repeat_variances", "repeat_ranks", "repeats_worth"):
+        entry, frame = page.analyses[name], page.analysis(name, [metric.name])
+        if not frame.is_empty():
+            own = analysis_tables(table, name, entry, frame)
+            parts += with_note(own, analysis_note(table, entry, frame, page.chosen))
+    needed = f"needs {in_words(table, page.analyses['repeat_variances'].rows_need)}"
+    return Section("Repeats", parts) if parts else Section("Repeats", left_out=needed)
+
+
 def _correlation(page: PageScores) -> Section:
     table, entry = page.table, page.analyses["metric_correlation"]
     if why := counts_units(table, page.chosen):
@@ -282,6 +299,7 @@ _SECTIONS: tuple[Callable[[PageScores], Section | None], ...] = (
     _conditions,
     _win_rates,
     _ratings,
+    _repeats,
     _correlation,
     _subgroups,
     _difficulty,

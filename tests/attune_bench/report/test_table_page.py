@@ -323,3 +323,29 @@ assert not {"altair", "vl_convert", "attune_bench.report.html"} & set(sys.module
     done = spawn(code=code)
     assert done.stderr == b""
     assert b"3.500" in done.stdout
+
+
+def repeated() -> Scores:
+    rows = [
+        (model, f"u{unit}", "points", str(repeat), float(place + unit % 7 + (unit * repeat) % 3))
+        for place, model in enumerate(("one", "two"))
+        for unit in range(30)
+        for repeat in range(3)
+    ]
+    return Scores.from_table(
+        pl.DataFrame(rows, schema=["model", "unit", "metric", "repeat", "value"], orient="row"),
+        metrics={"points": {"label": "Points"}},
+    )
+
+
+def test_repeats_have_a_section_where_models_were_asked_several_times(scores: Scores) -> None:
+    assert "<h2>Repeats" not in scores.report(format="html", resamples=20)
+    page = repeated().report(format="html", resamples=20)
+    section = page[page.index("<h2>Repeats") :].partition("<h2>Difficulty")[0]
+    for title in ("Variance between units and between repeats", "Ranks over repeats", "What repeats are worth"):
+        assert title in section
+
+
+def test_repeats_are_left_out_where_clusters_count_once() -> None:
+    page = repeated().report(format="html", resamples=20, weight="cluster")
+    assert "<li>Repeats: counts each unit once (--weight unit)</li>" in page
