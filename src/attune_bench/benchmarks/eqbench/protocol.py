@@ -23,10 +23,8 @@ from attune_metrics.errors import MetricInputError
 __all__ = ["TASK", "read_answer", "row", "score"]
 
 _TRIES = 5  # as the published code
-_FIRST_PASS = re.compile(r"First pass scores:(.*?)Revised scores:", re.DOTALL)
-_REVISED = re.compile(r"Revised scores:(.*)", re.DOTALL)
-# A word begins after no letter: one of many letters is not tried from each of them.
-_RATED = re.compile(r"(?<![^\W\d])(\w+):\s+([0-9]{1,15})(?![0-9])")
+# A word without a number is passed over whole: a long one is not tried from each of its letters.
+_RATED = re.compile(r"(\w+)(?::\s+([0-9]{1,15})(?![0-9]))?")
 
 
 def read_answer(text: str) -> dict[str, dict[str, int]]:
@@ -37,8 +35,9 @@ def read_answer(text: str) -> dict[str, dict[str, int]]:
     >>> read_answer("First pass scores:\nSad: 7\nCritique: too much.\nRevised scores:\nSad: 5\n")
     {'first_pass': {'Sad': 7}, 'revised': {'Sad': 5}}
     """
-    found = {"first_pass": _FIRST_PASS.search(text), "revised": _REVISED.search(text)}
-    return {name: {word: int(n) for word, n in _RATED.findall(part[1])} if part else {} for name, part in found.items()}
+    first, end, _ = text.partition("First pass scores:")[2].partition("Revised scores:")
+    parts = {"first_pass": first if end else "", "revised": text.partition("Revised scores:")[2]}
+    return {name: {word: int(n) for word, n in _RATED.findall(part) if n} for name, part in parts.items()}
 
 
 def _parseable_passes(question: EQBenchQuestion, text: str) -> int:
@@ -142,7 +141,8 @@ def score(
     chosen = [run.counts for of_model in results.values() for run in of_model]
     notes = [f"The revised pass counts in {chosen.count('revised')} of {plural(len(chosen), 'run')}, else the first."]
     if is_repeated:
-        means = ", ".join(f"{model} {value:.2f}" for model, value in published.items())
+        told = {model: "failed" if model in failed else f"{value:.2f}" for model, value in published.items()}
+        means = ", ".join(f"{model} {value}" for model, value in told.items())
         notes.append(f"Means of the runs, as published, in which each run counts once: {means}.")
     if elsewhere := len(held) - len(rows):
         notes.append(f"Left out: {plural(elsewhere, 'answer')} to questions that are not in the data.")

@@ -84,7 +84,9 @@ def test_an_answer_is_read(text: str, first: Mapping[str, int], revised: Mapping
 
 def test_a_long_answer_is_read_in_a_moment() -> None:
     started = perf_counter()
-    assert read_answer(f"First pass scores: {'a' * 200_000} Revised scores: {'a ' * 100_000}")["revised"] == {}
+    for text in ("a" * 200_000, "a " * 100_000, "1" * 200_000, "1a" * 100_000, "First pass scores:" * 20_000):
+        assert read_answer(f"First pass scores: {text} Revised scores: {text}") == {"first_pass": {}, "revised": {}}
+        assert read_answer(f"First pass scores: {text}") == {"first_pass": {}, "revised": {}}
     assert perf_counter() - started < 2
 
 
@@ -203,6 +205,15 @@ def test_a_model_that_failed_has_no_score_and_a_reason() -> None:
     with_failing = scores.compare("failing", "good", metrics=["eqbench_score"], resamples=50).row(0, named=True)
     assert with_failing["difference"] is None
     assert said in " ".join(scores.report(resamples=50).split())
+
+
+def test_a_model_that_failed_has_no_mean_of_its_runs() -> None:
+    # Of b (9 + 6) / 2 of 10 are 75%.
+    runs = (("a", 1, 9), ("a", 2, 9), ("b", 1, 9), ("b", 2, 6))
+    scores = score(
+        TEN, [answer(f"q{n}", 0, model=model, repeat=run) for model, run, count in runs for n in range(count)]
+    )
+    assert any(note.endswith(": a 100.00, b failed.") for note in scores.provenance.notes)
 
 
 def test_questions_without_an_answer_count_for_the_failure() -> None:
