@@ -182,8 +182,19 @@ def test_an_intensity_of_the_reference_outside_the_scale_costs_the_question(scor
     one["reference_answer_fullscale"]["emotion2_score"] = score
     loaded = load_records(written(tmp_path / "q.json", {"1": one}), QUESTION)
     assert len(loaded) == 0
-    assert {issue.rule for issue in loaded.found} == {"invalid-value"}
-    assert all("emotion2_score" in issue.path for issue in loaded.found)
+    (issue,) = loaded.found
+    assert (issue.rule, issue.path) == ("invalid-value", "$.reference_answer_fullscale.emotion2_score")
+    assert issue.message == "expected a whole number from 0 to 10, or its text"
+
+
+@pytest.mark.parametrize("rated", [-3, 7.5, " 7", "-3", "seven", None, True])
+def test_an_intensity_that_is_no_whole_number_costs_the_answer(rated: object, tmp_path: Path) -> None:
+    runs = {"1": {"respondent_answers": {"1": {"first_pass": {"Wary": rated}}}}}
+    loaded = load_records(written(tmp_path / "r.json", result_file(**runs)))
+    assert len(loaded) == 0
+    (issue,) = loaded.found
+    assert (issue.rule, issue.path) == ("invalid-value", "$.respondent_answers.first_pass.Wary")
+    assert issue.message == "expected a whole number from 0 on, or its text"
 
 
 def test_an_answer_beyond_the_scale_is_kept_and_noted(tmp_path: Path) -> None:

@@ -6,9 +6,11 @@ Loading takes both apart. A record of an answer has the rest of its file, the se
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, cast
 
-from pydantic import Field, Strict
+from pydantic import Field, GetCoreSchemaHandler, Strict
+from pydantic_core import CoreSchema
 
 from attune_data.collection import record_kind
 from attune_data.fixes import Findings
@@ -16,9 +18,27 @@ from attune_data.record import LARGEST, ByKey, Repeat, SnakeCaseRecord, Text, re
 
 __all__ = ["ANSWER", "QUESTION", "EQBenchAnswer", "EQBenchQuestion", "Passes", "RatedEmotions"]
 
+
+@dataclass(frozen=True)
+class _Expected:
+    """Annotation of a union: a value that no branch takes is one error, which says what was expected."""
+
+    what: str
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        message = {"custom_error_type": "expected", "custom_error_message": f"expected {self.what}"}
+        return cast("CoreSchema", {**handler(source), **message})
+
+
 # The repository has numbers and texts of numbers; both are written back as they were.
-_Intensity = Annotated[int, Strict(), Field(ge=0, le=10)] | Annotated[str, Field(pattern=r"^([0-9]|10)$")]
-_Rated = Annotated[int, Strict(), Field(ge=0, le=LARGEST)] | Annotated[str, Field(pattern=r"^[0-9]{1,15}$")]
+_Intensity = Annotated[
+    Annotated[int, Strict(), Field(ge=0, le=10)] | Annotated[str, Field(pattern=r"^([0-9]|10)$")],
+    _Expected("a whole number from 0 to 10, or its text"),
+]
+_Rated = Annotated[
+    Annotated[int, Strict(), Field(ge=0, le=LARGEST)] | Annotated[str, Field(pattern=r"^[0-9]{1,15}$")],
+    _Expected("a whole number from 0 on, or its text"),
+]
 
 
 class RatedEmotions(SnakeCaseRecord):
