@@ -82,6 +82,12 @@ def test_an_item_that_contradicts_itself(change: Json, path: str, rule: str, mes
     assert bool(fault) == (rule == "label-not-a-choice")
 
 
+def test_an_empty_choice_is_not_the_label_that_is_missing(tmp_path: Path) -> None:
+    item = EA | {"choices": ["a", "b", "", "d"], "label": None}
+    assert [rule for _, rule, _ in issues(ITEM, item, tmp_path)] == ["label-not-a-choice"]
+    assert EmoBenchItem.model_validate(item).fault
+
+
 def test_seven_causes_are_allowed_and_eight_cannot_be_asked(tmp_path: Path) -> None:
     assert issues(ITEM, EU | {"cause_choices": [*"tuvwxyz"]}, tmp_path) == []
     many = EU | {"cause_choices": [*"stuvwxyz"]}

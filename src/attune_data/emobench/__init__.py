@@ -78,7 +78,7 @@ class EmoBenchItem(SnakeCaseRecord):
     def fault(self) -> str:
         """Why the item can neither be asked nor scored; empty where it can."""
         questions = self.questions.items()
-        wrong = [part for part, (choices, label) in questions if choices.count(label or "") != 1 or len(choices) > 7]
+        wrong = [part for part, (choices, label) in questions if choices.count(label) != 1 or len(choices) > 7]
         return f"not one right choice of A to G: {', '.join(wrong)}" if wrong else ""
 
 
@@ -115,7 +115,7 @@ class EmoBenchPrediction(SnakeCaseRecord):
 def _check_item(item: EmoBenchItem, findings: Findings) -> None:
     counts = {"emotion": (6,), "cause": (4, 6, 7), "answer": (4,)}
     for part, (choices, label) in item.questions.items():
-        prefix, found = "" if part == "answer" else f"{part}_", choices.count(label or "")
+        prefix, found = "" if part == "answer" else f"{part}_", choices.count(label)
         if len(choices) not in counts[part]:
             message = f"{len(choices)} choices; expected {' or '.join(map(str, counts[part]))}"
             findings.add(f"$.{prefix}choices", "number-of-choices", "warning", list(choices), message, "kept as it is")

@@ -23,6 +23,7 @@ from attune_bench.runner.task import ModelSettings, Task
 from attune_bench.scores import Scores
 from attune_bench.stats.options import AnalysisKeywords
 from attune_data.emobench import LETTERS, PREDICTION, EmoBenchItem, EmoBenchPrediction, Part
+from attune_data.text import plural
 from attune_metrics.emobench import majority_accuracy
 
 __all__ = ["ANALYSES", "BASELINES", "TASK", "EmoBenchSettings", "position_bias", "row", "score"]
@@ -123,7 +124,7 @@ def _places(item: EmoBenchItem, prediction: EmoBenchPrediction) -> Iterator[Plac
             shown, named = answer.shown.get(part, own), answer.predictions.get(part, ())
             if named and sorted(shown) == [*own]:
                 places = [-1 if letter is None else LETTERS.index(letter) for letter in named]
-                parts[part] = shown.index(own[choices.index(label or "")]), places
+                parts[part] = shown.index(own[choices.index(label)]), places
         if len(parts) == len(item.questions):
             yield parts
 
@@ -157,12 +158,14 @@ def score(
 ) -> Scores:
     """Score predictions: in each order of the choices the most frequent answer, of each item the mean over orders.
 
-    An item without one right choice is not scored; an order that lacks a part does not count. Orders are repeats, the
-    two languages of an item are one cluster. Raises what `score_items` does.
+    An item without one right choice is not scored; an order that lacks a part, or shows other letters than the item has
+    choices, does not count, which a note says. Orders are repeats, the two languages of an item are one cluster. Raises
+    what `score_items` does.
     """
-    return score_items(
-        [item for item in items if not item.fault],
-        predictions,
+    known, given = {item.id: item for item in items if not item.fault}, list(predictions)
+    scores = score_items(
+        known.values(),
+        given,
         _values,
         row=row,
         cluster="scenario_id",
@@ -171,6 +174,9 @@ def score(
         words=_WORDS,
         progress=progress,
     )
+    orders = sum(len(one.answers) - len([*_places(known[one.item], one)]) for one in given if one.item in known)
+    unlike = f"Left out: {plural(orders, 'order')} of choices that lack a part or are not the item's."
+    return scores.note(unlike) if orders else scores
 
 
 def position_bias(
@@ -211,7 +217,7 @@ ANALYSES: Mapping[str, Analysis] = {
 
 def _baseline(name: str, items: Iterable[EmoBenchItem], letters: Callable[[EmoBenchItem], Mapping[Part, str]]) -> Any:
     found = []
-    for item in items:
+    for item in (item for item in items if not item.fault):
         answers: Any = [{"predictions": {part: [letter[0]] for part, letter in letters(item).items()}}]
         found.append(EmoBenchPrediction(item=item.id, model=f"baseline/{name}", answers=answers))
     return PREDICTION.collection(found)
@@ -221,4 +227,7 @@ BASELINES: Mapping[str, Callable[..., Any]] = {
     "chance": lambda items, *, seed=0: _baseline("chance", items, lambda item: _shown(item, 0, seed)),
     "first": lambda items: _baseline("first", items, lambda item: dict.fromkeys(item.questions, "A")),
 }
-"""Predictors without a model: random letters, which depend on seed and scenario alone, and always A."""
+"""Predictors without a model: random letters, which depend on seed and scenario alone, and always A.
+
+They answer the items that are scored.
+"""

@@ -59,6 +59,10 @@ def test_an_order_that_lacks_a_part_does_not_count() -> None:
     odd = {"shown": {"cause": "AABC"}, "predictions": {"emotion": ["C"], "cause": ["A"]}}
     assert values(EU, whole, part, odd) == {"item": 0, "eu": 0, "eu_emotion": 1, "eu_cause": 0}
     assert values(EU, part) == dict.fromkeys(["item", "eu", "eu_emotion", "eu_cause"])
+    five = {"shown": {"answer": "EDCBA"}, "predictions": {"answer": ["A"]}}  # of four choices
+    (note,) = score([EU, EA], [answered(EU, whole, part, odd), answered(EA, five)]).provenance.notes
+    assert note == "Left out: 3 orders of choices that lack a part or are not the item's."
+    assert score([EU], [answered(EU, whole)]).provenance.notes == ()
 
 
 def test_the_languages_of_a_scenario_are_one_cluster_and_its_fields_traits() -> None:
@@ -91,11 +95,16 @@ def test_the_chance_baseline_scores_what_is_expected() -> None:
     assert sum(means) / 60 == pytest.approx(0.25, abs=0.05)
 
 
+@pytest.mark.parametrize("name", BASELINES)
+def test_baselines_answer_what_is_scored(name: str) -> None:
+    broken = [EU.model_copy(update={"cause_choices": ()}), EU.model_copy(update={"emotion_choices": tuple("abcdefgh")})]
+    assert [one.item for one in BASELINES[name]([*broken, EA])] == [EA.id]
+
+
 def test_items_that_cannot_be_scored_are_left_out() -> None:
     broken = EA.model_copy(update={"qid": "2", "label": "e"})
-    scores = score(
-        [EU, broken], [answered(EU, {"predictions": {}}), answered(broken, {"predictions": {"answer": ["A"]}})]
-    )
+    whole = {"predictions": {"emotion": ["C"], "cause": ["A"]}}
+    scores = score([EU, broken], [answered(EU, whole), answered(broken, {"predictions": {"answer": ["A"]}})])
     assert scores.values["unit"].to_list() == ["EU/1/en"]
     assert scores.provenance.notes == ("Left out: 1 result of items that are not scored.",)
     with pytest.raises(MetricInputError, match="none of 1 result is of one of 0 items"):
