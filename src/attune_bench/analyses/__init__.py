@@ -72,14 +72,14 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             function=variance_split,
             title="Variance between units and between models",
             note="Method of moments on the units that every model has; models are fixed. The residual holds both error "
-            "and what a unit adds for one model only: they cannot be told apart.",
+            "and what one unit adds for one model only: they cannot be told apart.",
             estimate="variance",
         ),
         "repeat_variances": Analysis(
             function=repeat_variances,
             title="Variance between units and between repeats",
-            note="Of each model. Interaction: what a unit adds in one repeat only, and error. The interval of repeats "
-            "supposes that what they add is normally distributed.",
+            note="Of each model. Interaction: what one unit adds in one repeat only, and error. The interval of "
+            "repeats supposes that what they add is normally distributed.",
             rows_need="scores of a model that was asked several times",
             estimate="variance",
             by=("model",),

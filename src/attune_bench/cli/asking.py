@@ -206,10 +206,9 @@ def print_estimate(
     again = task.tries(each[0]) - 1
     conditions = f" in {plural(len(each), 'condition')}" if len(each) > 1 else ""
     times = f", {repeats} times" if repeats > 1 else ""
-    emit(
-        f"{plural(len(units), task.unit)}{conditions}{times}: {plural(len(calls), 'call')} at most, and "
-        f"{'one' if again == 1 else f'up to {again}'} more for each answer that cannot be read"
-    )
+    tries = "one" if again == 1 else f"up to {again}"
+    more = f", and {tries} more for each answer that cannot be read" if again else ""
+    emit(f"{plural(len(units), task.unit)}{conditions}{times}: {plural(len(calls), 'call')} at most{more}")
     decoding, prices, limit = each[0].decoding, options.prices, options.max_cost
     emit(estimate_text(estimate(calls, decoding), prices))
     if limit is None or not {call.model for call in calls} <= prices.keys():

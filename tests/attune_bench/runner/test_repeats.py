@@ -89,6 +89,15 @@ def test_the_estimate_counts_every_repeat(call: Call) -> None:
     assert thrice.startswith(f"2 conversations, 3 times: {3 * number} calls at most")
 
 
+def test_the_estimate_says_how_often_an_answer_is_asked_for_again(call: Call) -> None:
+    def said(name: str) -> str:
+        told = call("run", "local", "m", "demo", "--benchmark", name, "--base-url", "http://x/v1", "--dry-run")
+        return told[1].splitlines()[0]
+
+    assert said("emobench") == "80 items: 1,600 calls at most"  # never
+    assert said("eqbench") == "20 questions: 20 calls at most, and up to 4 more for each answer that cannot be read"
+
+
 def test_a_unit_is_finished_with_its_last_repeat(call: Call, tmp_path: Path) -> None:
     prices = tmp_path / "prices.json"
     prices.write_text('{"vendor/model": {"input": 10, "output": 50}}')
