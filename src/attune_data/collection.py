@@ -264,6 +264,8 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
 def record_kind(model: type[T], **about: Any) -> Kind[Any, Collection[T]]:
     """Return the kind of the records of a model, with a class for its collections.
 
+    Collections and tables can be pickled; the module that has the model has to make the kind.
+
     Parameters
     ----------
     model : type
@@ -287,6 +289,20 @@ def record_kind(model: type[T], **about: Any) -> Kind[Any, Collection[T]]:
         def kind(self) -> Kind[Any, Collection[T]]:
             return kind
 
+        def __reduce__(self) -> tuple[Any, ...]:
+            return _empty_collection, (model,), self.__getstate__()
+
     Records.__name__ = Records.__qualname__ = f"{model.__name__}s"
     kind: Kind[Any, Collection[T]] = Kind(model=model, collection=Records, **about)
+    _COLLECTIONS[model] = Records
     return kind
+
+
+# No module has these classes; another process has them where it imports the module that makes the kind.
+_COLLECTIONS: dict[type[Any], type[Collection[Any]]] = {}
+
+
+def _empty_collection(model: type[Any]) -> Collection[Any]:
+    """Return a collection without its state: what a copy begins with."""
+    made = _COLLECTIONS[model]
+    return made.__new__(made)

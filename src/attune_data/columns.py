@@ -118,7 +118,9 @@ def _dtype(annotation: Any) -> "pl.DataType | None":
     if kind is int:
         return pl.Int8() if kinds[0] in (Level, Rating, Total) else pl.Int64()
     if get_origin(kind) is Literal:
-        return pl.Enum(get_args(kind))
+        choices = get_args(kind)
+        of = {*map(type, choices)}
+        return pl.Enum(choices) if of == {str} else pl.Int64() if of == {int} else None
     if get_origin(kind) is tuple:
         return pl.List(pl.String()) if get_args(kind)[0] is str else None
     return pl.String() if kind is str else None

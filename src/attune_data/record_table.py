@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from attune_data.columns import dtypes_of, frame_of, values_of
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["record_builder", "record_table"]
 
 
+@cache
 def record_table(model: type[Record], noun: str, plural: str, cluster: str | None = None) -> type[Frames]:
     """Return the class of the one table of the records of a model.
 
@@ -29,6 +30,11 @@ def record_table(model: type[Record], noun: str, plural: str, cluster: str | Non
     cluster : str, optional
         The column of what is drawn and split as a whole, by which it is called; by default each record by itself.
 
+    Raises
+    ------
+    ValueError
+        The plural is what tables call something else.
+
     Examples
     --------
     >>> class Note(Record):
@@ -38,6 +44,8 @@ def record_table(model: type[Record], noun: str, plural: str, cluster: str | Non
     {'notes': {'id': String, 'stars': Int64}}
     """
     name = re.sub(r"\W", "_", plural)
+    if name in {*dir(Frames), *Frames.__annotations__}:
+        raise ValueError(f"{plural} is what tables call something else; records need another plural")
 
     class RecordTable(Frames):
         names = (name,)
@@ -51,6 +59,9 @@ def record_table(model: type[Record], noun: str, plural: str, cluster: str | Non
         def meanings(cls) -> Mapping[str, Mapping[str, Column]]:
             return {name: {"id": RECORDS_TABLE["id"], **columns_of(model)}}
 
+        def __reduce__(self) -> tuple[Any, ...]:
+            return _empty_table, (model, noun, plural, cluster), self.__getstate__()
+
     def rows(self: RecordTable) -> "pl.DataFrame":
         return self._build(name)
 
@@ -60,6 +71,12 @@ def record_table(model: type[Record], noun: str, plural: str, cluster: str | Non
     setattr(RecordTable, name, table)
     RecordTable.__name__ = RecordTable.__qualname__ = f"{model.__name__}Table"
     return RecordTable
+
+
+def _empty_table(*about: Any) -> Frames:
+    """Return tables without their state: what a copy in another process begins with, as no module has their class."""
+    table = record_table(*about)
+    return table.__new__(table)
 
 
 def record_builder(model: type[Record]) -> "Callable[[Sequence[Any]], Callable[[str], pl.DataFrame]]":

@@ -1,6 +1,9 @@
 """What a kind does not say for itself follows from its model: tables, older spellings, documents, counts."""
 
+import copy
 import json
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Literal
 
@@ -156,6 +159,36 @@ def test_the_class_of_the_collections_is_made_too(tmp_path: Path) -> None:
     found = cards(tmp_path)
     assert (type(found), type(found).__name__, found.kind) == (CARD.collection, "Cards", CARD)
     assert list(found | found[:1]) == list(found)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.noun)
+def test_collections_and_tables_of_every_kind_can_be_sent_to_a_process(kind: Kind[Any, Any]) -> None:
+    given = load_records("demo", kind)
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        twin = pool.submit(copy.copy, given).result()
+        tables = pool.submit(copy.copy, given.tables).result()
+    assert (type(twin), list(twin), twin.files) == (type(given), list(given), given.files)
+    name = tables.names[0]
+    assert type(tables) is type(given.tables)
+    assert getattr(tables, name).equals(getattr(given.tables, name))
+
+
+def test_a_choice_of_numbers_is_a_column_of_numbers(tmp_path: Path) -> None:
+    class Ticket(SnakeCaseRecord):
+        id: str
+        door: Literal[1, 2]
+        row: Literal["a", 1] = "a"
+
+    kind = record_kind(Ticket, noun="ticket", plural="tickets", keys=frozenset(["door"]))
+    (tmp_path / "one.json").write_text('{"id": "t", "door": 2}')
+    frame = load_records(tmp_path / "one.json", kind).where(door=2).tables.tickets  # type: ignore[attr-defined]
+    assert (frame.rows(), frame.schema["door"]) == ([("t", 2)], pl.Int64)
+
+
+@pytest.mark.parametrize("plural", ["issues", "names"])
+def test_a_plural_that_tables_need_is_refused(plural: str) -> None:
+    with pytest.raises(ValueError, match=f"{plural} is what tables call something else"):
+        record_kind(Card, noun="card", plural=plural, keys=frozenset(["number"]))
 
 
 def test_a_kind_with_tables_says_how_they_are_built() -> None:

@@ -1,7 +1,7 @@
 """A tidy frame of runs by themselves: what was run, and how. `run_tables` has what was predicted."""
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, ClassVar
 
 from attune_data.attunebench.run import Run
@@ -73,17 +73,15 @@ def _schemas() -> dict[str, Schema]:
 
 def run_list_builder(runs: Sequence[Run]) -> "Callable[[str], pl.DataFrame]":
     """Return the function from the name of a table to its frame, for `RunList`."""
+    return partial(_frame, runs)
 
-    def build(name: str) -> "pl.DataFrame":
-        extras = [run.model_extra or {} for run in runs]
-        columns = {
-            **values_of(Run, runs),
-            **{
-                key: [value if isinstance(value := extra.get(key), str) else None for extra in extras] for key in _EXTRA
-            },
-            "n_turns": [len(run.turns) for run in runs],
-            "complete": [run.complete for run in runs],
-        }
-        return frame_of(columns, RunList.schemas()[name])
 
-    return build
+def _frame(runs: Sequence[Run], name: str) -> "pl.DataFrame":
+    extras = [run.model_extra or {} for run in runs]
+    columns = {
+        **values_of(Run, runs),
+        **{key: [value if isinstance(value := extra.get(key), str) else None for extra in extras] for key in _EXTRA},
+        "n_turns": [len(run.turns) for run in runs],
+        "complete": [run.complete for run in runs],
+    }
+    return frame_of(columns, RunList.schemas()[name])
