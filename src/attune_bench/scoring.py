@@ -1,7 +1,9 @@
 """Scoring: results against the data they are of, by the benchmark that both belong to."""
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from math import isfinite
 from typing import Any
 
 from attune_bench.benchmarks import BENCHMARKS, benchmark_named
@@ -95,7 +97,16 @@ def score(
 def _recorded(result: Any, names: Iterable[str]) -> dict[str, Any]:
     """Return settings as a result records them: None for one that it does not record, a text for one that is null."""
     given = {name: getattr(result, name) for name in result.model_fields_set} | (result.model_extra or {})
-    return {name: _NOT_SET if name in given and given[name] is None else given.get(name) for name in names}
+    return {name: _setting(given[name]) if name in given else None for name in names}
+
+
+def _setting(value: Any) -> str | float:
+    """Return a setting as it is compared: what is neither text nor number, as results of others may have, as JSON."""
+    if value is None:
+        return _NOT_SET
+    is_plain = isinstance(value, str | int) or (isinstance(value, float) and isfinite(value))
+    plain: str | float = value if is_plain else json.dumps(value, sort_keys=True)
+    return plain
 
 
 def benchmark_chosen(

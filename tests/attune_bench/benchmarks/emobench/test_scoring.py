@@ -1,5 +1,7 @@
 """Scores of EmoBench, each value worked by hand; chance, position bias, and which models may be compared."""
 
+import re
+from math import nan
 from typing import Any
 
 import pytest
@@ -133,6 +135,10 @@ def test_models_that_were_asked_otherwise_are_not_compared() -> None:
     assert compared().compare("a", "b", resamples=50).height
     with pytest.raises(MixedSettingsError, match="number of samples"):
         compared(samples_per_order=1).compare("a", "b", resamples=50)
+    # Results of others may record what is neither text nor number.
+    for temperature, said in (([0.7], "[0.7]"), ({"b": 1, "a": 0}, '{"a": 0, "b": 1}'), (nan, "NaN")):
+        with pytest.raises(MixedSettingsError, match=re.escape(f"temperature 0.7 (of a), {said} (of b)")):
+            compared(temperature=temperature).compare("a", "b", resamples=50)
 
 
 # Position bias.
