@@ -34,7 +34,10 @@ def test_what_a_model_is_asked() -> None:
     for choices, _ in EU.questions.values():
         lines = [line[3:] for line in text.splitlines() if line[1:3] == ") "]
         assert {*choices} <= {*lines}
-    assert "Which emotion or emotions does Mira feel" in text
+    assert "Which emotion or emotions would Mira feel" in text
+    told_by_one = user_text(EU.model_copy(update={"subject": "I"}))  # as items of the benchmark are
+    assert "would I feel in the end?" in told_by_one
+    assert "Why would I feel this?" in told_by_one
     assert "Which response is the most effective one for Asha?" in user_text(EA)
     assert "问题一" in user_text(ZH)
     assert "correct" not in text
