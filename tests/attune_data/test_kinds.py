@@ -6,6 +6,7 @@ import tomllib
 import zipfile
 from collections.abc import Callable, Mapping
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -363,6 +364,18 @@ def test_joined_tables_come_back(tmp_path: Path) -> None:
         SourceError, match="demo is not a folder with the tables of EpisodeTables, as to_parquet writes"
     ):
         load_tables("demo", attune_data.EpisodeTables)
+
+
+@every_kind
+def test_tables_that_were_written_say_what_loads_them(kind: Kind[Any, Any], tmp_path: Path) -> None:
+    given = load_records("demo", kind)
+    given.to_parquet(tmp_path / "out")
+    other = attune_data.EpisodeTables if kind is CONVERSATION else attune_data.Tables
+    with pytest.raises(SourceError) as refused:
+        load_tables(tmp_path / "out", other)
+    named = str(refused.value).rpartition("(folder, ")[2].removesuffix(")")
+    frames = attrgetter(named.removeprefix("attune_data."))(attune_data)
+    assert repr(load_tables(tmp_path / "out", frames)) == repr(given.tables)
 
 
 @every_kind

@@ -1,5 +1,6 @@
 """Loading conversations and runs of AttuneBench, and the tables of either."""
 
+import sys
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -124,7 +125,7 @@ def load_tables(source: Source, frames: type[Frames] | None = None, *, chunk: in
         `load`: the result equals ``load(source).tables``.
     frames : type, optional
         Which tables such a folder has: `Tables`, `RunList`, `RunTables`, `ScenarioTables`, `EpisodeTables` or
-        `SageTables`; by default `Tables`.
+        `SageTables`, or the ``tables`` of a kind; by default `Tables`.
     chunk : int
         How many conversations are in memory at a time.
 
@@ -155,7 +156,7 @@ def load_tables(source: Source, frames: type[Frames] | None = None, *, chunk: in
         if written is not None and issubclass(written, wanted):
             return written.read(folder)
         if written is not None:
-            raise SourceError(f"{folder} has the tables of {written.__name__}: load_tables(folder, {written.__name__})")
+            raise SourceError(f"{folder} has the tables of {written.__name__}: load_tables(folder, {_name(written)})")
     if not issubclass(Tables, wanted):
         raise SourceError(f"{source} is not a folder with the tables of {wanted.__name__}, as to_parquet writes them")
     return _built(source, chunk)
@@ -165,6 +166,13 @@ def _classes() -> list[type[Frames]]:
     """Return every class of tables."""
     found = [frames for kind in KINDS for frames in (kind.tables, kind.joined)]
     return list(dict.fromkeys(frames for frames in found if frames is not None))
+
+
+def _name(frames: type[Frames]) -> str:
+    """Return what a user passes for a class of tables: its kind has one that no module does."""
+    if hasattr(sys.modules[frames.__module__], frames.__name__):
+        return frames.__name__
+    return next(f"attune_data.kinds.{kind.noun.upper()}.tables" for kind in KINDS if kind.tables is frames)
 
 
 def _built(source: Source, chunk: int) -> Tables:
