@@ -147,3 +147,10 @@ def test_no_benchmark_is_named_outside_its_room(name: str) -> None:
 )
 def test_a_name_of_a_benchmark_is_found(source: str, found: list[str]) -> None:
     assert benchmarks_in(ast.parse(source)) == found
+
+
+@pytest.mark.parametrize("name", ["emobench", "eqbench"])
+def test_a_benchmark_of_questions_is_small(name: str) -> None:
+    files = [path for module, path in FILES.items() if name in module.split(".")]
+    assert len(files) <= 4
+    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files) <= 500

@@ -14,6 +14,7 @@ __all__ = [
     "LARGEST",
     "Answer",
     "ByKey",
+    "Expected",
     "Integer",
     "Items",
     "Label",
@@ -157,6 +158,18 @@ class _NullByKey(dict[str, Any]):
 
 _EMPTY = (str, tuple, dict)
 _NULLS = (_NullText, _NullItems, _NullByKey)
+
+
+@dataclass(frozen=True)
+class Expected:
+    """Annotation of a union: a value that no branch takes is one error, which says what was expected."""
+
+    what: str
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Give the union its error."""
+        message = {"custom_error_type": "expected", "custom_error_message": f"expected {self.what}"}
+        return cast("CoreSchema", {**handler(source), **message})
 
 
 @dataclass(frozen=True)

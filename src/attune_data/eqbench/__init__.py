@@ -6,38 +6,25 @@ Loading takes both apart. A record of an answer has the rest of its file, the se
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, cast
+from typing import Annotated, Any, ClassVar
 
-from pydantic import Field, GetCoreSchemaHandler, Strict
-from pydantic_core import CoreSchema
+from pydantic import Field, Strict
 
 from attune_data.collection import record_kind
 from attune_data.fixes import Findings
-from attune_data.record import LARGEST, ByKey, Repeat, SnakeCaseRecord, Text, repeat_suffix
+from attune_data.record import LARGEST, ByKey, Expected, Repeat, SnakeCaseRecord, Text, repeat_suffix
 
 __all__ = ["ANSWER", "QUESTION", "EQBenchAnswer", "EQBenchQuestion", "Passes", "RatedEmotions"]
-
-
-@dataclass(frozen=True)
-class _Expected:
-    """Annotation of a union: a value that no branch takes is one error, which says what was expected."""
-
-    what: str
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        message = {"custom_error_type": "expected", "custom_error_message": f"expected {self.what}"}
-        return cast("CoreSchema", {**handler(source), **message})
 
 
 # The repository has numbers and texts of numbers; both are written back as they were.
 _Intensity = Annotated[
     Annotated[int, Strict(), Field(ge=0, le=10)] | Annotated[str, Field(pattern=r"^([0-9]|10)$")],
-    _Expected("a whole number from 0 to 10, or its text"),
+    Expected("a whole number from 0 to 10, or its text"),
 ]
 _Rated = Annotated[
     Annotated[int, Strict(), Field(ge=0, le=LARGEST)] | Annotated[str, Field(pattern=r"^[0-9]{1,15}$")],
-    _Expected("a whole number from 0 on, or its text"),
+    Expected("a whole number from 0 on, or its text"),
 ]
 
 

@@ -164,16 +164,9 @@ def score(
     """
     known, given = {item.id: item for item in items if not item.fault}, list(predictions)
     scores = score_items(
-        known.values(),
-        given,
-        _values,
-        row=row,
-        cluster="scenario_id",
+        known.values(), given, _values, row=row, cluster="scenario_id", chance=_chance, words=_WORDS, progress=progress,
         traits=("task", "language", "coarse_category", "category", "question_type"),
-        chance=_chance,
-        words=_WORDS,
-        progress=progress,
-    )
+    )  # fmt: skip
     orders = sum(len(one.answers) - len([*_places(known[one.item], one)]) for one in given if one.item in known)
     unlike = f"Left out: {plural(orders, 'order')} of choices that lack a part or are not the item's."
     return scores.note(unlike) if orders else scores
@@ -227,7 +220,4 @@ BASELINES: Mapping[str, Callable[..., Any]] = {
     "chance": lambda items, *, seed=0: _baseline("chance", items, lambda item: _shown(item, 0, seed)),
     "first": lambda items: _baseline("first", items, lambda item: dict.fromkeys(item.questions, "A")),
 }
-"""Predictors without a model: random letters, which depend on seed and scenario alone, and always A.
-
-They answer the items that are scored.
-"""
+"""Predictors without a model, of the items that are scored: random letters, by seed and scenario alone; always A."""
