@@ -89,7 +89,8 @@ def test_broken_files_load_or_are_reported(
     assert time.process_time() - started < SECONDS
     assert slowest < SECONDS_OF_ONE
     assert len(outcomes) == seeds * COPIES
-    assert len(tried) > 0.95 * len(outcomes)
+    # The flat records, whose documents follow from their models, have fewer different mutants.
+    assert len(tried) > (0.8 if kind.documents is None else 0.95) * len(outcomes)
     # Both ways out are taken often: a mutation that is never noticed, or always fatal, tests nothing. The values of a
     # scenario, an episode and a dialogue are nearly all needed.
     low = 0.2 if by_hand else 0.1
