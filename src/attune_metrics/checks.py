@@ -12,6 +12,7 @@ __all__ = [
     "check_list",
     "check_mapping",
     "check_number",
+    "check_positive",
     "check_text",
     "check_whole",
     "defined",
@@ -30,6 +31,14 @@ def check_number(value: object, name: str, low: float, high: float) -> float:
         raise MetricInputError(f"{name} {value!r} is not a finite number{guess}")
     if not low <= number <= high:
         raise MetricInputError(f"{name} {value} is outside {low:g}-{high:g}{_guess_scale(number, low, high)}")
+    return number
+
+
+def check_positive(value: object, name: str, hint: str) -> float:
+    """Return `value` if it is a finite number above 0; `hint` ends the error: what to give."""
+    number = check_number(value, name, -inf, inf)
+    if number <= 0:
+        raise MetricInputError(f"{name} {value} is not above 0; {hint}")
     return number
 
 

@@ -201,7 +201,8 @@ def print_estimate(
 ) -> None:
     """Print the number of calls, of tokens and the cost of a run into a folder."""
     _, units, each = prepare(task, units, each, providers, output)
-    files = [task.planned(unit, own) for unit in units for own in each] * repeats
+    once = [task.planned(unit, own) for unit in units for own in each]
+    files = once * repeats
     calls = [call for file in files for call in file]
     again = task.tries(each[0]) - 1
     conditions = f" in {plural(len(each), 'condition')}" if len(each) > 1 else ""
@@ -217,7 +218,7 @@ def print_estimate(
     if within < len(calls):
         ends = list(accumulate(map(len, files)))
         # A unit is finished with the last of its settings in the last repeat.
-        done = sum(end <= within for end in ends[len(files) - len(units) * len(each) :][len(each) - 1 :: len(each)])
+        done = sum(end <= within for end in ends[-len(once) :][len(each) - 1 :: len(each)])
         emit(
             f"--max-cost {limit:g} stops the run after about {within:,} of {plural(len(calls), 'call')}, with "
             f"{done:,} of {plural(len(units), task.unit)} finished"

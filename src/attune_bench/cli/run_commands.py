@@ -42,7 +42,7 @@ _OF_SERVERS = ("_provider", "_base_url")
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="How often everything is asked, each time with the next --seed; see docs/repeats.md.",
+    help="How often everything is asked, each time with a --seed 1,000 higher; see docs/repeats.md.",
 )
 @click.option("--dry-run", is_flag=True, help="Print the number of calls, tokens and the cost, and send nothing.")
 @asking_options

@@ -15,12 +15,12 @@ References
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf, nan
+from math import nan
 from typing import Literal
 
 from numpy.typing import ArrayLike
 
-from attune_metrics.checks import check_number
+from attune_metrics.checks import check_number, check_positive
 from attune_metrics.errors import MetricInputError
 from attune_metrics.stats.arrays import Floats
 from attune_metrics.stats.comparison import (
@@ -123,12 +123,7 @@ def check_margin(value: object) -> float:
     >>> check_margin(2)
     2.0
     """
-    margin = check_number(value, "margin", -inf, inf)
-    if margin <= 0:
-        raise MetricInputError(
-            f"margin {value} is not above 0; give the smallest difference that matters, in the unit of the values"
-        )
-    return margin
+    return check_positive(value, "margin", "give the smallest difference that matters, in the unit of the values")
 
 
 def _check_alpha(value: object) -> float:

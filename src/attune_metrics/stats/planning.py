@@ -17,7 +17,7 @@ References
 
 from math import inf, nan, sqrt
 
-from attune_metrics.checks import check_number, check_whole, warn_undefined
+from attune_metrics.checks import check_number, check_positive, check_whole, warn_undefined
 from attune_metrics.errors import MetricInputError
 from attune_metrics.stats.power import MDE_MIN_CLUSTERS, MOST_UNITS, check_difference, clusters_needed, mde_factor
 
@@ -244,9 +244,7 @@ def check_looks(value: object) -> int:
 
 def _error_of_one(sd: object, correlation: object, icc: object, units_per_participant: object) -> float:
     """Return the standard error that one participant would give."""
-    spread = check_number(sd, "sd", -inf, inf)
-    if spread <= 0:
-        raise MetricInputError(f"sd {sd} is not above 0; give the standard deviation of a unit's score")
+    spread = check_positive(sd, "sd", "give the standard deviation of a unit's score")
     r = check_number(correlation, "correlation", -1, 1)
     alike = check_number(icc, "icc", 0, 1)
     units = check_number(units_per_participant, "units_per_participant", 1, inf)
@@ -255,9 +253,7 @@ def _error_of_one(sd: object, correlation: object, icc: object, units_per_partic
 
 def _error_of_pilot(mde: object, pilot_participants: int) -> float:
     """Return the standard error that the pilot had."""
-    effect = check_number(mde, "mde", -inf, inf)
-    if effect <= 0:
-        raise MetricInputError(f"mde {mde} is not above 0; give the minimum detectable effect of the pilot")
+    effect = check_positive(mde, "mde", "give the minimum detectable effect of the pilot")
     return effect / mde_factor(check_whole(pilot_participants, "pilot_participants", MDE_MIN_CLUSTERS, MOST_UNITS))
 
 

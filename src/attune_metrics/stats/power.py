@@ -9,13 +9,13 @@ References
 
 from bisect import bisect_left
 from collections.abc import Hashable, Iterable
-from math import ceil, inf, nan, sqrt
+from math import ceil, nan, sqrt
 from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attune_metrics.checks import check_number, check_whole, warn_undefined
+from attune_metrics.checks import check_positive, check_whole, warn_undefined
 from attune_metrics.errors import MetricInputError
 from attune_metrics.stats.arrays import Floats
 from attune_metrics.stats.sums import ROUNDING, as_terms, cluster_index, cluster_sums, paired_terms
@@ -219,10 +219,7 @@ def check_difference(value: object) -> float:
     >>> check_difference(2)
     2.0
     """
-    difference = check_number(value, "difference", -inf, inf)
-    if difference <= 0:
-        raise MetricInputError(f"difference {value} is not above 0; give its size, whatever the direction")
-    return difference
+    return check_positive(value, "difference", "give its size, whatever the direction")
 
 
 def clusters_needed(error: float, clusters: int, difference: float, *, units: float) -> int:
