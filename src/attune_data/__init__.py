@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from attune_data.eibench.loading import load_episodes, load_scenarios
     from attune_data.eibench.scenario import Episode, Scenario
     from attune_data.eibench.tables import EpisodeTables, ScenarioTables
+    from attune_data.export import to_pandas
     from attune_data.issues import Issue, LoadError, PublishError, SourceError
     from attune_data.kind import Kind
     from attune_data.loading import load_records, recognise
@@ -92,6 +93,7 @@ __all__ = [
     "record_kind",
     "show",
     "table_schema",
+    "to_pandas",
 ]
 
 _NAMES = {
@@ -115,6 +117,7 @@ _NAMES = {
     "eibench.loading": "load_episodes load_scenarios",
     "eibench.scenario": "Episode Scenario",
     "eibench.tables": "EpisodeTables ScenarioTables",
+    "export": "to_pandas",
     "issues": "Issue LoadError PublishError SourceError",
     "kind": "Kind",
     "loading": "load_records recognise",

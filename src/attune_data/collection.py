@@ -157,7 +157,10 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
             "record": [record.to_line().decode() for record in self],
         }
         yield "records", pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
-        yield from self.tables._frames()
+        yield from self._tables()
+
+    def _tables(self) -> "Iterator[tuple[str, pl.DataFrame]]":
+        return self.tables._frames()
 
     def _table(self) -> Traits:
         return self.tables._table()

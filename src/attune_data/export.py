@@ -1,21 +1,24 @@
-"""Out of the library: frames as a folder of Parquet files or as Arrow tables."""
+"""Out of the library: frames as a folder of Parquet or CSV files, as Arrow tables, as frames of pandas."""
 
 import io
+import json
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from attune_data.escaping import to_csv
 from attune_data.extras import require
 from attune_data.io.files import whole_folder, write_whole
 
 if TYPE_CHECKING:
     import datasets
+    import pandas as pd
     import polars as pl
     import pyarrow as pa  # type: ignore[import-untyped]
 
-__all__ = ["Exportable", "parquet_bytes"]
+__all__ = ["Exportable", "flat", "parquet_bytes", "to_pandas"]
 
 _ROWS = 2**16
 _ROWS_OF_RECORDS = 256
@@ -108,6 +111,134 @@ class Exportable(ABC):
         """
         library = require("datasets", "datasets")
         return library.DatasetDict({name: library.Dataset(table) for name, table in self.to_arrow().items()})
+
+    def to_csv(self, folder: str | os.PathLike[str]) -> None:
+        """Write every table to ``<table>.csv`` in a new folder, for R, a spreadsheet or a statistics program.
+
+        The files are UTF-8, separated by commas, with one line of names, and have the keys of the records in every
+        row, such as ``conversation_id``, by which tables are joined. A missing value is an empty cell, yes and no are
+        ``true`` and ``false``. A cell that stands for several texts, such as the diagnoses of a person, is a JSON list,
+        ``["ADHD", "Anxiety"]``: one row stays one conversation, a filter for "contains ADHD" finds it, and
+        ``jsonlite::fromJSON`` or ``json.loads`` takes it apart. A text that a spreadsheet would take for a formula
+        begins with an apostrophe. `attune_data.table_schema` says what every column means. The whole records, which a
+        spreadsheet would cut, are written by `to_parquet` and `to_jsonl` only.
+
+        Parameters
+        ----------
+        folder : str or path-like
+            As for `to_parquet`: it must not exist, or be empty, and appears when it is complete.
+
+        Raises
+        ------
+        FileExistsError
+            Where there is such a file, or such a folder with something in it.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> from attune_data import load
+        >>> with TemporaryDirectory() as folder:
+        ...     load("demo").to_csv(Path(folder, "demo"))
+        ...     print(Path(folder, "demo", "mood_tags.csv").read_text().partition(",")[0])
+        conversation_id
+        """
+        with whole_folder(Path(folder)) as written:
+            for name, frame in self._tables():
+                write_whole(written / f"{name}.csv", [to_csv(flat(frame)).encode()])
+
+    def to_pandas(self) -> "dict[str, pd.DataFrame]":
+        """Return every table that `to_csv` writes, as frames of pandas.
+
+        Returns
+        -------
+        dict of str to pandas.DataFrame
+            By name of the table. See `attune_data.to_pandas` for the types of columns.
+
+        Raises
+        ------
+        ImportError
+            Without pandas, which the extra ``pandas`` installs.
+
+        Examples
+        --------
+        >>> from attune_data import load
+        >>> load("demo").to_pandas()["mood_tags"]["intensity"].dtype
+        Int8Dtype()
+        """
+        return {name: to_pandas(frame) for name, frame in self._tables()}
+
+    def _tables(self) -> "Iterator[tuple[str, pl.DataFrame]]":
+        """Return every frame that is a table: not that of whole records."""
+        return self._frames()
+
+
+def flat(frame: "pl.DataFrame") -> "pl.DataFrame":
+    """Return a frame in which each list is its JSON text.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> flat(pl.DataFrame({"diagnoses": [["ADHD", "Anxiety"], [], None]}))["diagnoses"].to_list()
+    ['["ADHD", "Anxiety"]', '[]', None]
+    """
+    import polars as pl
+
+    nested = [name for name, dtype in frame.schema.items() if dtype.is_nested()]
+    texts = (
+        [None if cell is None else json.dumps(cell, ensure_ascii=False) for cell in frame[name].to_list()]
+        for name in nested
+    )
+    return frame.with_columns(pl.Series(name, cells, pl.String) for name, cells in zip(nested, texts, strict=True))
+
+
+def to_pandas(frame: "pl.DataFrame") -> "pd.DataFrame":
+    """Return a frame of polars, as tables and analyses are, as a frame of pandas.
+
+    Polars' own method needs pyarrow too, and makes floats of whole numbers among which one is missing.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        Any frame that this library returns.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The same columns and rows. Whole numbers, yes and no, and texts have the types in which pandas can leave out a
+        value (``Int64``, ``boolean``, ``string``). Values of closed lists are categories. Other numbers are
+        ``float64``, with nan where one is missing. A list is its JSON text, as in CSV files.
+
+    Raises
+    ------
+    ImportError
+        Without pandas, which the extra ``pandas`` installs.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> to_pandas(pl.DataFrame({"n": [40, None], "value": [0.5, None]})).dtypes.astype(str).to_dict()
+    {'n': 'Int64', 'value': 'float64'}
+    """
+    pandas = require("pandas", "pandas")
+    columns = flat(frame).to_dict()
+    return pandas.DataFrame(
+        {name: pandas.Series(column.to_list(), dtype=_dtype(column)) for name, column in columns.items()}
+    )
+
+
+def _dtype(column: "pl.Series") -> Any:
+    """Return the type that a column has in pandas; None where pandas finds one."""
+    import polars as pl
+
+    dtype = column.dtype
+    if isinstance(dtype, pl.Enum):
+        return require("pandas", "pandas").CategoricalDtype(dtype.categories.to_list())
+    if dtype.is_integer():
+        return str(dtype)
+    if dtype.is_float():
+        return str(dtype).lower()
+    return {pl.String: "string", pl.Boolean: "boolean", pl.Categorical: "category"}.get(type(dtype))
 
 
 def parquet_bytes(frame: "pl.DataFrame", *, rows: int = _ROWS, metadata: dict[str, str] | None = None) -> bytes:
