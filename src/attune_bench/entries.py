@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from math import isinf
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -22,7 +22,7 @@ class _Entry(BaseModel):
     short: str = ""
     low: float = 0
     high: float = 0
-    higher_is_better: bool | None = True
+    higher_is_better: bool | Literal["neither"] | None = True  # TOML has no null
     scale: float = Field(1, gt=0)
     digits: int = Field(3, ge=0, le=15)
     statistic: str = "mean"
@@ -84,7 +84,7 @@ def _metric(name: str, entry: Any, place: str) -> Metric:
     fields: dict[str, Any] = {"name": name, "label": name}
     for key in checked.model_fields_set:
         value = getattr(checked, key)
-        fields[key] = tuple(value) if isinstance(value, list) else value
+        fields[key] = tuple(value) if isinstance(value, list) else None if value == "neither" else value
     try:
         metric = Metric(**fields)
     except ValueError as error:

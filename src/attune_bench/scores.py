@@ -11,6 +11,7 @@ import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.benchmarks import BENCHMARKS, benchmark_in_use
+from attune_bench.long_table import long_table, write_long_table
 from attune_bench.report.render import Format, render
 from attune_bench.report.text import report_document
 from attune_bench.score_files import is_score_file, read_score_file, write_score_file
@@ -27,6 +28,7 @@ from attune_bench.stats.subgroups import by
 from attune_bench.stats.summary import summary
 from attune_bench.table_reader import read_description, read_table, table_parts
 from attune_data.collection import Collection
+from attune_data.export import to_pandas
 from attune_data.io.files import read_input
 from attune_data.issues import SourceError, issues_frame
 from attune_data.query import Queryable
@@ -34,6 +36,8 @@ from attune_data.references import resolve
 from attune_metrics.errors import MetricInputError
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from attune_bench.adapters.samples import SampleTable
 
 __all__ = ["ReportFormat", "Scores"]
@@ -97,8 +101,8 @@ class Scores(ScoreTable):
             ``results.toml`` beside a file ``results.csv`` says the same in tables ``[metrics.NAME]``.
         about : mapping, optional
             ``title``, ``unit``, ``cluster``, ``condition``: what they are called; ``primary``: the main metric;
-            ``private``: true where clusters are people, of whom a page shows no value that rests on few. The TOML file
-            has them at its top; it counts where this is not given.
+            ``private``: true where clusters are people, of whom a page shows no value that rests on few; ``synthetic``:
+            true where units are invented. The TOML file has them at its top; it counts where this is not given.
 
         Raises
         ------
@@ -241,6 +245,52 @@ class Scores(ScoreTable):
                 f"{Path(path).name!r}: these scores have no JSON file of their own; use a name in .parquet"
             )
         resolve(own.write)(self, path)
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write the value of every unit to a CSV file, for R, a spreadsheet or a statistics program.
+
+        A row is a model, condition, unit and metric: ``model, condition, unit, cluster``, the traits of units,
+        ``repeat`` where models were asked several times, ``metric, value``. An undefined value is an empty cell. A TOML
+        file of the same name beside it has the label, range and direction of every metric. `from_table`, and every
+        command that takes ``--scores``, reads both and gives equal results for these metrics. Left out are metrics of
+        pooled counts, which have no value for a unit, the settings of runs, and what random answers score: `write`
+        keeps all.
+
+        Parameters
+        ----------
+        path : str or path-like
+            A name that ends in ``.csv``, in a folder that exists. Files of that name appear whole; older ones give way.
+
+        Raises
+        ------
+        ValueError
+            Where the name ends otherwise, or no metric has a value for each unit.
+        OSError
+            Where a file cannot be written.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> from attune_bench import score
+        >>> from attune_data import load, load_runs
+        >>> with TemporaryDirectory() as folder:
+        ...     score(load("demo"), load_runs("demo")).to_csv(Path(folder, "scores.csv"))
+        ...     Scores.from_table(Path(folder, "scores.csv"))
+        <Scores of 2 models, 1 mode, 40 conversations, 55 metrics>
+        """
+        write_long_table(self, path)
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """Return the rows that `to_csv` writes as a frame of pandas; see `attune_data.to_pandas` for its types.
+
+        Raises
+        ------
+        MetricInputError
+            Where no metric has a value for each unit.
+        ImportError
+            Without pandas, which the extra ``pandas`` installs.
+        """
+        return to_pandas(long_table(self))
 
     @property
     def issues(self) -> pl.DataFrame:

@@ -46,7 +46,7 @@ _REQUIRED = ("model", "unit", "metric", "value")
 _OPTIONAL = ("condition", "cluster", REPEAT)
 _NAMES = ("model", "unit", "metric", *_OPTIONAL)
 _WORDS = ("title", "unit", "cluster", "condition", "primary")
-_ABOUT = (*_WORDS, "private")
+_ABOUT = (*_WORDS, "private", "synthetic")
 # Columns of scores, of their files and of reports, which a metric of the same name would take the place of.
 _TAKEN = frozenset((*KEYS, *UNIT_KEYS, "clusters", "detail", "n", "name", "reason", "signature"))
 _ROUNDING = 1e-9
@@ -85,7 +85,8 @@ def table_parts(
         As for `attune_bench.entries.metric_entries`. A metric that is not named there is a mean, higher is better.
     about : mapping, optional
         ``title``, ``unit``, ``cluster``, ``condition``: what they are called; ``primary``: the main metric;
-        ``private``: true where clusters are people, of whom a page shows no value that rests on few.
+        ``private``: true where clusters are people, of whom a page shows no value that rests on few; ``synthetic``:
+        true where units are invented, which every output says.
     name : str
         What errors call the table.
     first_row : int

@@ -6,6 +6,7 @@ import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.group_settings import kind_of_group
+from attune_bench.long_table import long_table
 from attune_bench.report.shown import shown_strata
 from attune_bench.report.suppression import conceal
 from attune_bench.score_table import ScoreTable
@@ -35,9 +36,9 @@ def flat_tables(
     -------
     dict of str to polars.DataFrame
         ``summary``, as of `attune_bench.stats.summary.summary`; with `by` also ``subgroups``, whose first columns are
-        trait and stratum; ``scores``, a row a model, condition, unit and metric with one value for each unit, which
-        `attune_bench.Scores.from_table` reads; ``models``, a row a model with its ``kind``: ``model``, ``person`` or
-        ``baseline``; ``metrics``, a row a metric.
+        trait and stratum; ``scores``, where a metric has one value for each unit, as of
+        `attune_bench.long_table.long_table`, which `attune_bench.Scores.from_table` reads; ``models``, a row a model
+        with its ``kind``: ``model``, ``person`` or ``baseline``; ``metrics``, a row a metric.
 
     Examples
     --------
@@ -52,13 +53,8 @@ def flat_tables(
     if by:
         parts = shown_strata(table, by, data=data, small_cells=small_cells, **options)
         found["subgroups"] = pl.concat(part.rows.select(pl.lit(part.trait).alias("trait"), pl.all()) for part in parts)
-    of_units = [name for name in metrics_per_unit(table) if name in names]
-    long = table.values.select("model", "condition", "unit", *of_units).join(
-        table.units.select("unit", "cluster"), on="unit", how="left", maintain_order="left"
-    )
-    found["scores"] = long.unpivot(
-        of_units, index=["model", "condition", "unit", "cluster"], variable_name="metric", value_name="value"
-    )
+    if any(name in names for name in metrics_per_unit(table)):
+        found["scores"] = long_table(table, names)
     found["models"] = pl.DataFrame(
         {"model": table.models, "kind": [kind_of_group(model) for model in table.models]},
         schema={"model": pl.String, "kind": pl.String},

@@ -26,10 +26,11 @@ from attune_bench.cli.options import (
 )
 from attune_bench.cli.output import UserError, emit, mistakes
 from attune_bench.cli.reading import kind_of
+from attune_bench.long_table import description_toml
 from attune_bench.scores import Scores
 from attune_data.collection import Collection
 from attune_data.escaping import to_csv
-from attune_data.export import parquet_bytes
+from attune_data.export import flat, parquet_bytes
 from attune_data.io.files import whole_folder
 from attune_data.text import plural
 
@@ -81,8 +82,9 @@ def export(
 
     eee: a record of Every Eval Ever for each model, with intervals, subgroups, protocol and signature. hub: for each
     model the file .eval_results/BENCHMARK.yaml of its repository. csv and parquet: the summary, subgroups, the score of
-    every unit and what the metrics are. Values that rest on fewer than 5 people are left out. --samples RESULTS adds
-    to the records of eee a line for each metric and unit, with whole conversations and annotations.
+    every unit, which --scores reads, and what the metrics are. Values that rest on fewer than 5 people are left out.
+    --samples RESULTS adds to the records of eee a line for each metric and unit, with whole conversations and
+    annotations.
     """
     asked = {"organization": organization, "relationship": relationship, "dataset": dataset}
     for name, value in {**asked, "samples": samples or None, "licence": licence}.items():
@@ -117,9 +119,12 @@ def export(
             found = hub_results(read, dataset=dataset, small_cells=small_cells, **options)
             written = {path: text.encode() for path, text in found.items()}
         else:
-            for name, frame in flat_tables(read, **traits, small_cells=small_cells, **options).items():
-                content = to_csv(frame).encode() if format == "csv" else parquet_bytes(frame)
+            tables = flat_tables(read, **traits, small_cells=small_cells, **options)
+            for name, frame in tables.items():
+                content = to_csv(flat(frame)).encode() if format == "csv" else parquet_bytes(frame)
                 written[f"{name}.{format}"] = content
+            if "scores" in tables:
+                written["scores.toml"] = description_toml(read, tables["scores"]).encode()
     try:
         with whole_folder(output) as folder:
             if texts is not None:

@@ -164,9 +164,18 @@ def test_tables_of_the_command(format_: str, call: Call, scores: Scores, tmp_pat
     target = tmp_path / "tables"
     words = ["--by", "diagnosis_group", "--data", "demo", "--resamples", "200"]
     status, out, _ = call("export", "--scores", tmp_path / "scores.parquet", "--format", format_, "-o", target, *words)
-    assert (status, out) == (0, f"{target}: 5 files\n")
+    assert (status, out) == (0, f"{target}: 6 files\n")
     expected = flat_tables(scores, by=["diagnosis_group"], data=load("demo"), **OPTIONS)
-    assert sorted(path.name for path in target.iterdir()) == sorted(f"{name}.{format_}" for name in expected)
+    assert sorted(path.name for path in target.iterdir()) == sorted(
+        ["scores.toml", *(f"{name}.{format_}" for name in expected)]
+    )
+    again = Scores.read(target / f"scores.{format_}")
+    assert again.provenance.synthetic
+    columns = ["model", "value", "low", "high", "n", "clusters"]
+    assert_frame_equal(
+        again.summary(metrics=["composite_score"], **OPTIONS).select(columns),
+        scores.summary(metrics=["composite_score"], **OPTIONS).select(columns),
+    )
     if format_ == "parquet":
         for name, frame in expected.items():
             assert_frame_equal(pl.read_parquet(target / f"{name}.parquet"), frame)

@@ -1,0 +1,133 @@
+"""Scores as a long table, a row a model, condition, unit and metric, with the TOML file that describes its metrics.
+
+It is what `attune_bench.table_reader` reads.
+"""
+
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from attune_bench.entries import entry_fields
+from attune_bench.score_table import KEYS, REPEAT, ScoreTable
+from attune_bench.stats.summary import metrics_per_unit
+from attune_data.escaping import to_csv
+from attune_data.export import flat
+from attune_data.io.files import write_whole
+from attune_metrics.errors import MetricInputError
+
+__all__ = ["description_toml", "long_table", "write_long_table"]
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_OF_A_VALUE = ("metric", "value")
+
+
+def long_table(table: ScoreTable, metrics: Sequence[str] | None = None) -> pl.DataFrame:
+    """Return the value of every unit: a row a model, condition, unit and metric, and repeat where there are several.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        The scores.
+    metrics : sequence of str, optional
+        Of those that have one value for each unit; by default all of these.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``model, condition, unit, cluster``, the traits of units, ``repeat`` where models were asked several times, and
+        ``metric, value``. ``value`` is null where the metric is undefined. Metrics of pooled counts, which have no
+        value for a unit, are left out.
+
+    Raises
+    ------
+    MetricInputError
+        Where no metric has a value for each unit, or a trait has the name of another column.
+    """
+    of_units = [name for name in metrics_per_unit(table) if metrics is None or name in metrics]
+    if not of_units:
+        raise MetricInputError("none of the metrics has one value for each unit, so there is no table of units")
+    repeated = table.repeats is not None
+    rows = table.values if table.repeats is None else table.repeats
+    keys = [*KEYS, "cluster", *table.traits, *([REPEAT] if repeated else [])]
+    for name in table.traits:
+        if keys.count(name) > 1 or name in (REPEAT, *_OF_A_VALUE):
+            raise MetricInputError(f"{name!r} is a column of tables of scores; give the trait another name")
+    units = table.units.select("unit", "cluster", *table.traits)
+    joined = rows.join(units, on="unit", how="left", maintain_order="left").select(*keys, *of_units)
+    long = joined.unpivot(of_units, index=keys, variable_name="metric", value_name="value")
+    return long.with_columns(pl.col("value").fill_nan(None))
+
+
+def description_toml(table: ScoreTable, long: pl.DataFrame) -> str:
+    """Return what a TOML file beside a long table says of it: its units, the range and direction of each metric.
+
+    Examples
+    --------
+    >>> from attune_bench import score
+    >>> from attune_data import load, load_runs
+    >>> scores = score(load("demo"), load_runs("demo"))
+    >>> print(description_toml(scores, long_table(scores)).partition("[")[0].strip())
+    title = "AttuneBench"
+    unit = "conversation"
+    condition = "mode"
+    cluster = "participant"
+    primary = "composite_score"
+    private = true
+    synthetic = true
+    """
+    held = table.provenance
+    metrics = long["metric"].unique(maintain_order=True).to_list()
+    about: dict[str, Any] = {"title": held.title, "unit": held.unit, "condition": held.condition}
+    if held.cluster != held.unit:
+        about["cluster"] = held.cluster
+    about["primary"] = table.primary if table.primary in metrics else metrics[0]
+    about |= {name: True for name in ("private", "synthetic") if getattr(held, name)}
+    lines = [*_pairs(about)]
+    for name in metrics:
+        fields = {key: value for key, value in entry_fields(table.metrics[name]).items() if key not in _OF_BENCHMARKS}
+        lines += ["", f"[metrics.{_key(name)}]", *_pairs(fields)]
+    return "\n".join(lines) + "\n"
+
+
+# What a table of one value a row has no columns for.
+_OF_BENCHMARKS = ("terms", "coverage")
+
+
+def _pairs(values: Mapping[str, Any]) -> list[str]:
+    # TOML has no null.
+    return [f"{_key(name)} = {_literal('neither' if value is None else value)}" for name, value in values.items()]
+
+
+def _key(name: str) -> str:
+    return name if _BARE.fullmatch(name) else _literal(name)
+
+
+def _literal(value: Any) -> str:
+    """Return a value as in TOML, whose texts, numbers and lists are those of JSON, except for one character."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def write_long_table(table: ScoreTable, path: str | os.PathLike[str]) -> None:
+    """Write the table of `long_table` as CSV, and beside it the TOML file of the same name.
+
+    Raises
+    ------
+    ValueError
+        Where the name does not end in ``.csv``.
+    MetricInputError
+        As `long_table`.
+    OSError
+        Where a file cannot be written.
+    """
+    target = Path(path)
+    if target.suffix.lower() != ".csv":
+        raise ValueError(f"to_csv writes one table: {target.name!r} has to end in .csv")
+    long = long_table(table)
+    # Nobody finds a table before what describes it.
+    write_whole(target.with_suffix(".toml"), [description_toml(table, long).encode()])
+    write_whole(target, [to_csv(flat(long)).encode()])
