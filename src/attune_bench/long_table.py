@@ -16,7 +16,6 @@ from attune_bench.entries import entry_fields
 from attune_bench.score_table import KEYS, REPEAT, ScoreTable
 from attune_bench.stats.summary import metrics_per_unit
 from attune_data.escaping import to_csv
-from attune_data.export import flat
 from attune_data.io.files import write_whole
 from attune_metrics.errors import MetricInputError
 
@@ -130,4 +129,4 @@ def write_long_table(table: ScoreTable, path: str | os.PathLike[str]) -> None:
     long = long_table(table)
     # Nobody finds a table before what describes it.
     write_whole(target.with_suffix(".toml"), [description_toml(table, long).encode()])
-    write_whole(target, [to_csv(flat(long)).encode()])
+    write_whole(target, [to_csv(long).encode()])

@@ -412,7 +412,7 @@ class Scores(ScoreTable):
                 "data, results, small_cells, margin, labels and label_metric are for format='html'; "
                 f"{format!r} takes none"
             )
-        return render(report_document(self, **options), format=format)
+        return render(report_document(self, format=format, **options), format=format)
 
     def allow_mixed(self) -> Self:
         """Return the scores to be compared although their runs differ; see `attune_bench.stats.comparability`."""

@@ -1,5 +1,6 @@
 """Text of data within formats that would take it for something else: formulas in CSV, markup in Markdown."""
 
+import json
 import re
 from typing import TYPE_CHECKING
 
@@ -8,7 +9,7 @@ from attune_data.text import printable
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["from_csv_text", "to_csv", "to_csv_text", "to_markdown"]
+__all__ = ["flat", "from_csv_text", "to_csv", "to_csv_text", "to_markdown"]
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20")  # some spreadsheets take full-width signs for formulas too
@@ -53,8 +54,27 @@ def _is_formula(text: str) -> bool:
     return shown.startswith(_FORMULA) and _NUMBER.fullmatch(shown) is None
 
 
+def flat(frame: "pl.DataFrame") -> "pl.DataFrame":
+    """Return a frame in which each list is its JSON text.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> flat(pl.DataFrame({"diagnoses": [["ADHD", "Anxiety"], [], None]}))["diagnoses"].to_list()
+    ['["ADHD", "Anxiety"]', '[]', None]
+    """
+    import polars as pl
+
+    nested = [name for name, dtype in frame.schema.items() if dtype.is_nested()]
+    texts = (
+        [None if cell is None else json.dumps(cell, ensure_ascii=False) for cell in frame[name].to_list()]
+        for name in nested
+    )
+    return frame.with_columns(pl.Series(name, cells, pl.String) for name, cells in zip(nested, texts, strict=True))
+
+
 def to_csv(frame: "pl.DataFrame") -> str:
-    """Return a frame as CSV whose texts and names of columns are no formulas.
+    """Return a frame as CSV whose texts and names of columns are no formulas; a list is its JSON text.
 
     Examples
     --------
@@ -66,6 +86,7 @@ def to_csv(frame: "pl.DataFrame") -> str:
     """
     import polars as pl
 
+    frame = flat(frame)
     texts = frame.select(pl.col(pl.String, pl.Categorical, pl.Enum)).columns
     safe = [
         pl.Series(

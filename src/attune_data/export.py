@@ -1,14 +1,13 @@
 """Out of the library: frames as a folder of Parquet or CSV files, as Arrow tables, as frames of pandas."""
 
 import io
-import json
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attune_data.escaping import to_csv
+from attune_data.escaping import flat, to_csv
 from attune_data.extras import require
 from attune_data.io.files import whole_folder, write_whole
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa  # type: ignore[import-untyped]
 
-__all__ = ["Exportable", "flat", "parquet_bytes", "to_pandas"]
+__all__ = ["Exportable", "parquet_bytes", "to_pandas"]
 
 _ROWS = 2**16
 _ROWS_OF_RECORDS = 256
@@ -145,7 +144,7 @@ class Exportable(ABC):
         """
         with whole_folder(Path(folder)) as written:
             for name, frame in self._tables():
-                write_whole(written / f"{name}.csv", [to_csv(flat(frame)).encode()])
+                write_whole(written / f"{name}.csv", [to_csv(frame).encode()])
 
     def to_pandas(self) -> "dict[str, pd.DataFrame]":
         """Return every table that `to_csv` writes, as frames of pandas.
@@ -171,25 +170,6 @@ class Exportable(ABC):
     def _tables(self) -> "Iterator[tuple[str, pl.DataFrame]]":
         """Return every frame that is a table: not that of whole records."""
         return self._frames()
-
-
-def flat(frame: "pl.DataFrame") -> "pl.DataFrame":
-    """Return a frame in which each list is its JSON text.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> flat(pl.DataFrame({"diagnoses": [["ADHD", "Anxiety"], [], None]}))["diagnoses"].to_list()
-    ['["ADHD", "Anxiety"]', '[]', None]
-    """
-    import polars as pl
-
-    nested = [name for name, dtype in frame.schema.items() if dtype.is_nested()]
-    texts = (
-        [None if cell is None else json.dumps(cell, ensure_ascii=False) for cell in frame[name].to_list()]
-        for name in nested
-    )
-    return frame.with_columns(pl.Series(name, cells, pl.String) for name, cells in zip(nested, texts, strict=True))
 
 
 def to_pandas(frame: "pl.DataFrame") -> "pd.DataFrame":

@@ -96,8 +96,9 @@ def report(
 ) -> None:
     """Print a report of scores, or with --html write a page with intervals, comparisons and figures.
 
-    JSON: under models a row a model with every metric as a column; under summary each metric of the board with its
-    interval.
+    CSV: a row a model, the condition and metric, with value, low, high, n, clusters, coverage, excluded, reason and the
+    signature. JSON: under models a row a model with every metric as a column; under summary each metric of the board
+    with its interval.
     """
     read = read_analysed(scores, given)
     if html is None:
@@ -106,7 +107,7 @@ def report(
                 "--data, --results, --small-cells, --margin, --labels and --label-metric are for the page; give --html "
                 "FILE too"
             )
-        made, warned = with_warnings(lambda: report_document(read, **sampling_of(given)))
+        made, warned = with_warnings(lambda: report_document(read, format=format, **sampling_of(given)))
         emit(render(replace(made, notes=[*made.notes, *warned]), format=format))
         return
     if format != "table":

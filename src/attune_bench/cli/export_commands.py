@@ -30,7 +30,7 @@ from attune_bench.long_table import description_toml
 from attune_bench.scores import Scores
 from attune_data.collection import Collection
 from attune_data.escaping import to_csv
-from attune_data.export import flat, parquet_bytes
+from attune_data.export import parquet_bytes
 from attune_data.io.files import whole_folder
 from attune_data.text import plural
 
@@ -121,7 +121,7 @@ def export(
         else:
             tables = flat_tables(read, **traits, small_cells=small_cells, **options)
             for name, frame in tables.items():
-                content = to_csv(flat(frame)).encode() if format == "csv" else parquet_bytes(frame)
+                content = to_csv(frame).encode() if format == "csv" else parquet_bytes(frame)
                 written[f"{name}.{format}"] = content
             if "scores" in tables:
                 written["scores.toml"] = description_toml(read, tables["scores"]).encode()

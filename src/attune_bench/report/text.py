@@ -9,7 +9,7 @@ from attune_bench.group_settings import people_among
 from attune_bench.report.columns import Table
 from attune_bench.report.outcomes import calls_table, failure_tables
 from attune_bench.report.provenance import provenance_line, standing_notes
-from attune_bench.report.render import Document
+from attune_bench.report.render import Document, Format
 from attune_bench.report.tables import board, metric_tables, model_frame
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.chance import chance_of_units
@@ -21,15 +21,23 @@ from attune_bench.stats.summary import summary
 __all__ = ["document", "report_document"]
 
 
-def report_document(table: ScoreTable, **options: Unpack[SamplingKeywords]) -> Document:
+def report_document(
+    table: ScoreTable,
+    *,
+    format: Format = "table",  # noqa: A002
+    **options: Unpack[SamplingKeywords],
+) -> Document:
     """Return the report of scores: the board with intervals, every metric of a group, failed units, calls.
 
-    Where no metric has a group to be shown in, the board has all its metrics, else the main one.
+    Where no metric has a group to be shown in, the board has all its metrics, else the main one. CSV is of one table:
+    the summary of every metric.
 
     Parameters
     ----------
     table : ScoreTable
         The scores.
+    format : {"table", "markdown", "csv", "json"}
+        What it is for.
     **options
         ``resamples``, ``seed``, ``level``, ``unit``, ``weight``, ``interval``; see
         `attune_bench.stats.options.AnalysisOptions`.
@@ -40,6 +48,10 @@ def report_document(table: ScoreTable, **options: Unpack[SamplingKeywords]) -> D
         Where the runs differ in what changes an answer; see `attune_bench.stats.comparability`.
     """
     check_comparable(table)
+    if format == "csv":
+        return document(
+            table, [Table("summary", "", (), (), summary(table, **options))], signature=sign(table, **options)
+        )
     chosen = AnalysisOptions(**options)
     frame = model_frame(table, chosen)
     shown = [table.primary] if any(metric.group for metric in table.metrics.values()) else table.headline

@@ -312,9 +312,16 @@ def test_csv_and_json_have_every_metric_of_every_model(make_scores: Make, models
     assert content["metadata"]["protocol"] == "documented"
     assert content["metadata"]["benchmark"] == "attunebench"
     rows = list(csv.DictReader(StringIO(report(scores, format="csv"), newline=""), strict=True))
-    for row, of_model in zip(rows, expected, strict=True):
-        assert row["avg_draft_judge_score"] == ""
-        for column, value in of_model.items():
+    summary = scores.summary(resamples=20).rename({"condition": "mode"}).to_dicts()
+    assert len(summary) == len(expected) * len(scores.metrics)
+    values = {(row["model"], row["mode"]): row for row in expected}
+    signature = scores.sign(resamples=20)
+    for row, known in zip(rows, summary, strict=True):
+        of_model = values[known["model"], known["mode"]]
+        assert (known["value"], known["n"]) == (of_model[row["metric"]], of_model[f"{row['metric']}_n"])
+        assert row.pop("signature") == signature
+        assert [*row] == [*known]
+        for column, value in known.items():
             assert (float(row[column]) if isinstance(value, int | float) else row[column] or None) == value, column
 
 

@@ -38,7 +38,8 @@ def everywhere(scores: Scores, metric: str, model: str) -> dict[str, float]:
     content = json.loads(main.report(format="json", **QUICK))
     [of_model] = [row for row in content["models"] if row["model"] == model]
     [of_board] = [row for row in content["summary"] if (row["model"], row["metric"]) == (model, metric)]
-    [of_csv] = [row for row in csv.DictReader(StringIO(main.report(format="csv", **QUICK))) if row["model"] == model]
+    rows = csv.DictReader(StringIO(main.report(format="csv", **QUICK)))
+    [of_csv] = [row for row in rows if (row["model"], row["metric"]) == (model, metric)]
     units = scores.units["unit"].to_list()
     strata = subgroups(scores, {"all": units}, known=units, **options).filter(model=model)
     with_empty = compare_with_zero(scores, metric, model)
@@ -50,7 +51,7 @@ def everywhere(scores: Scores, metric: str, model: str) -> dict[str, float]:
         "models": model_frame(scores).filter(model=model)[metric].item(),
         "JSON, models": of_model[metric],
         "JSON, summary": of_board["value"],
-        "CSV": float(of_csv[metric]),
+        "CSV": float(of_csv["value"]),
         "compare": with_empty.compare(model, "zero", **options)["difference"].item(),
         "condition_differences": condition_differences(
             with_empty.keep(groups=[(model, None), (model, "other")]), **options

@@ -1,6 +1,8 @@
 """What is said of EIBench's scores: coverage, other texts, failures by kind, every treatment, in every format."""
 
+import csv
 import json
+from io import StringIO
 
 import pytest
 from anchored import DATA, EPISODES, FAILED, FIVE, R1, R2, S1, ended, scenario
@@ -69,6 +71,6 @@ def test_json_and_csv_have_counts_and_every_treatment() -> None:
         "model": "lab/m", "condition": None, "exclude": 1.0, "start": pytest.approx(43 / 240), "worst": -0.6
     }  # fmt: skip
     assert content["metadata"]["variant"] == {"rule": "evaluation", "failed": "exclude"}
-    head, row = scores.report(format="csv", resamples=50).splitlines()
-    cells = dict(zip(head.split(","), row.split(","), strict=True))
-    assert (cells["failed_error"], cells["reward"], cells["model"]) == ("1", "1.0", "lab/m")
+    rows = csv.DictReader(StringIO(scores.report(format="csv", resamples=50)))
+    cells = next(row for row in rows if row["metric"] == "reward")
+    assert (cells["value"], cells["n"], cells["excluded"], cells["model"]) == ("1.0", "1", "4", "lab/m")

@@ -14,6 +14,7 @@ from attune_bench.benchmarks.sage.scoring import board
 from attune_bench.fingerprint import fingerprint
 from attune_bench.report.columns import number
 from attune_bench.report.tables import sorted_groups
+from attune_bench.stats.summary import SUMMARY_SCHEMA
 from attune_data import load_sage
 from attune_data.sage.dialogue import SageDialogue, emotion_state
 from attune_metrics import MetricInputError
@@ -227,9 +228,9 @@ def test_text_has_the_board_and_one_signature(call: Call, tmp_path: Path) -> Non
     markdown = call("report", "--scores", made, "--format", "markdown", *QUICK)[1]
     assert "| a\\|x | 67.5 [" in markdown
     assert markdown.count("`attune:") == 1
-    [row, _] = csv_rows(call("report", "--scores", made, "--format", "csv", *QUICK)[1])
-    counted = [column for name in ("emo_point", "success", "failure") for column in (name, f"{name}_n")]
-    assert list(row) == ["model", "condition", "n", "clusters", *counted, "signature"]
+    rows = csv_rows(call("report", "--scores", made, "--format", "csv", *QUICK)[1])
+    assert list(rows[0]) == ["model", "condition", *list(SUMMARY_SCHEMA)[2:], "signature"]
+    assert [row["metric"] for row in rows] == ["emo_point", "success", "failure"] * 2
     pairs = call("compare", "--scores", made, *QUICK)[1]
     assert "pairs that differ 1 of 1 (Holm p < 0.05, family of 1)" in pairs
     assert too_wide(pairs) == []
