@@ -121,8 +121,9 @@ def table_schema(kind: str) -> dict[str, dict[str, dict[str, Any]]]:
     Returns
     -------
     dict of str to dict
-        By table and column, in order: ``type``, the Arrow type; ``values``, those of a closed list; ``null``, whether
-        null occurs; ``description``.
+        By table and column, in order: ``type``, the Arrow type; ``values``, those of a closed list; ``low`` and
+        ``high``, where numbers have a range; ``null``, whether null occurs; ``description``; ``source``, the key in the
+        record's JSON, or what the column is computed of.
 
     Raises
     ------
@@ -131,8 +132,9 @@ def table_schema(kind: str) -> dict[str, dict[str, dict[str, Any]]]:
 
     Examples
     --------
-    >>> table_schema("conversation")["mood_tags"]["intensity"]
-    {'type': 'int8', 'null': True, 'description': 'Intensity, 1-7, or null where it was not given.'}
+    >>> intensity = table_schema("conversation")["mood_tags"]["intensity"]
+    >>> intensity["type"], intensity["low"], intensity["high"], intensity["null"], intensity["description"]
+    ('int8', 1, 7, True, 'Intensity, 1-7, or null where it was not given.')
     """
     if kind not in TABLE_SCHEMA_KINDS:
         raise ValueError(f"no tables of {kind!r}; {meant(kind, TABLE_SCHEMA_KINDS)}")
@@ -153,7 +155,16 @@ def _described(dtype: "pl.DataType", column: Column) -> dict[str, Any]:
     import polars as pl
 
     values = {"values": dtype.categories.to_list()} if isinstance(dtype, pl.Enum) else {}
-    return {"type": _arrow_type(dtype), **values, "null": column.null, "description": column.description}
+    range_ = {name: value for name in ("low", "high") if (value := getattr(column, name)) is not None}
+    source = {"source": column.source} if column.source else {}
+    return {
+        "type": _arrow_type(dtype),
+        **values,
+        **range_,
+        "null": column.null,
+        "description": column.description,
+        **source,
+    }
 
 
 def _arrow_type(dtype: "pl.DataType") -> str:

@@ -42,7 +42,13 @@ def step_dtypes(axes: Iterable[str]) -> "dict[str, pl.DataType]":
 def step_meanings(axes: Iterable[str]) -> dict[str, Column]:
     """Return what the columns of `step_columns` mean."""
     return {
-        f"{axis}_{moment}": Column(f"{axis.title()} {words}.", null=True)
+        f"{axis}_{moment}": Column(
+            f"{axis.title()} {words}.",
+            null=True,
+            low=-100 if moment == "delta" else 0,
+            high=100,
+            source="computed of the states in the history",
+        )
         for axis in axes
         for moment, words in _MOMENTS.items()
     }

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from episodes import episodes_of
 from pydantic import ValidationError
 from schema_examples import example, places, replaced, without
 
-from attune_data import json_schema, load, load_runs, load_scenarios, table_schema
+from attune_data import json_schema, load, load_records, load_runs, load_scenarios, table_schema
 from attune_data.export import Exportable
 from attune_data.kinds import EPISODE, KINDS, RUN
 from attune_data.record import Record
@@ -195,3 +196,27 @@ def test_an_unknown_kind_names_the_nearest() -> None:
         table_schema("runs")
     with pytest.raises(ValueError, match="no tables of 'zzz'; expected one of conversation, run"):
         table_schema("zzz")
+
+
+@pytest.mark.parametrize("kind", TABLE_SCHEMA_KINDS)
+def test_a_range_in_words_is_the_range_of_the_column(kind: str) -> None:
+    tables = dict(frames(kind))
+    for table, columns in table_schema(kind).items():
+        for name, column in columns.items():
+            numbers = tables[table][name]
+            if not numbers.dtype.is_numeric():
+                assert not {"low", "high"} & column.keys(), (table, name)
+                continue
+            stated = re.search(r"(-?[\d.]+)(?:-| to )(\d+)\b", column["description"])
+            if stated and "a number or its text" not in column["description"]:
+                assert (column.get("low"), column.get("high")) == tuple(map(float, stated.groups())), (table, name)
+
+
+@pytest.mark.parametrize("kind", TABLE_SCHEMA_KINDS)
+def test_numbers_of_the_demonstration_are_in_their_range(kind: str) -> None:
+    tables = dict(load_records("demo", KIND_OF[kind])._frames())
+    for table, columns in table_schema(kind).items():
+        for name, column in columns.items():
+            if table in tables and tables[table][name].dtype.is_numeric():
+                low, high = column.get("low", -inf), column.get("high", inf)
+                assert tables[table][name].drop_nulls().is_between(low, high).all(), (table, name)

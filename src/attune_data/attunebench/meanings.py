@@ -9,7 +9,7 @@ from attune_data.attunebench.parts import (
     Turn,
 )
 from attune_data.attunebench.run import ANSWER_FIELDS, PostConversation, Run, RunTurn
-from attune_data.attunebench.traits import group_meanings
+from attune_data.attunebench.traits import group_meanings, score_meanings
 from attune_data.meanings import Column, columns_of, nullable
 
 __all__ = ["conversation_columns", "run_columns"]
@@ -26,10 +26,15 @@ def conversation_columns() -> dict[str, dict[str, Column]]:
     >>> conversation_columns()["pairwise"]["position"].description
     "Position in the turn, from 0; the key of a run's selections."
     """
+    conversation = columns_of(Conversation)
     return {
         "conversations": {
-            **columns_of(Conversation),
-            "diagnosis_groups": Column("Groups of the diagnoses; `none` and `unknown` are groups too."),
+            **conversation,
+            **score_meanings(conversation),
+            "diagnosis_groups": Column(
+                "Groups of the diagnoses; `none` and `unknown` are groups too.",
+                source="computed of diagnoses with codebook/diagnoses.toml",
+            ),
             **group_meanings(),
             "n_turns": Column("Number of turns."),
         },
@@ -45,7 +50,7 @@ def conversation_columns() -> dict[str, dict[str, Column]]:
             **_CONVERSATION,
             "moment": Column("Before or after the conversation."),
             "item": Column("PANAS word."),
-            "rating": Column("Rating, 1-7.", null=True),
+            "rating": Column("Rating, 1-7.", null=True, low=1, high=7, source="prePanas, postPanas"),
         },
         "conversation_wide": {**_CONVERSATION, **columns_of(ConversationWideQuestions)},
     }
@@ -68,8 +73,8 @@ def run_columns() -> dict[str, dict[str, Column]]:
 
     Examples
     --------
-    >>> run_columns()["mood_tags"]["em_intensity"]
-    Column(description='Predicted intensity, 1-7.', null=True)
+    >>> run_columns()["mood_tags"]["em_intensity"].description
+    'Predicted intensity, 1-7.'
     """
     run, post = columns_of(Run), columns_of(PostConversation)
     always = {
@@ -84,14 +89,16 @@ def run_columns() -> dict[str, dict[str, Column]]:
             **{f"em_post_{name}": post[name] for name in ("total_positive_affect", "total_negative_affect")},
         },
         "turns": {
-            name if name.startswith("em_") else f"em_{name}": column for name, column in columns_of(RunTurn).items()
+            name if name.startswith("em_") else f"em_{name}": _rated(column) if name.startswith("draft_") else column
+            for name, column in columns_of(RunTurn).items()
         },
-        "mood_tags": {"em_intensity": Column("Predicted intensity, 1-7.")},
+        "mood_tags": {"em_intensity": Column("Predicted intensity, 1-7.", low=1, high=7, source="em_emotion_tags")},
         "binary": {name: _one_answer(name) for name in ANSWER_FIELDS},
-        "pairwise": {"em_winner": Column("Predicted choice.")},
-        "panas": {"em_rating": Column("Predicted rating, 1-7.")},
+        "pairwise": {"em_winner": Column("Predicted choice.", source="em_pairwise_selections")},
+        "panas": {"em_rating": Column("Predicted rating, 1-7.", low=1, high=7)},
         "conversation_wide": {
-            f"em_{name}": Column(f"Predicted. {column.description}") for name, column in post.items()
+            f"em_{name}": column._replace(description=f"Predicted. {column.description}")
+            for name, column in post.items()
         },
     }
     return {
@@ -104,7 +111,13 @@ def run_columns() -> dict[str, dict[str, Column]]:
     }
 
 
+def _rated(column: Column) -> Column:
+    """Return the column of a mean of ratings, which a run file may have beyond the range of ratings."""
+    return column._replace(low=1, high=7)
+
+
 def _one_answer(name: str) -> Column:
     """Return the column of one answer of a field that has them by question."""
-    text = (RunTurn.model_fields[name].description or "").removeprefix("By question: ")
-    return Column(text[:1].upper() + text[1:])
+    field = RunTurn.model_fields[name]
+    text = (field.description or "").removeprefix("By question: ")
+    return Column(text[:1].upper() + text[1:], source=field.alias or name)

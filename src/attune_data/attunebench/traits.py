@@ -16,7 +16,7 @@ from attune_data.traits import Trait
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["conversation_traits", "group_columns", "group_dtypes", "group_meanings"]
+__all__ = ["conversation_traits", "group_columns", "group_dtypes", "group_meanings", "score_meanings"]
 
 _SIDES: dict[str | bool, str] = {True: "screen-positive", False: "screen-negative"}
 
@@ -51,16 +51,38 @@ def group_columns(traits: Mapping[str, Sequence[float | None]]) -> dict[str, Seq
     return found
 
 
+def score_meanings(columns: Mapping[str, Column]) -> dict[str, Column]:
+    """Return the columns of scores of instruments with the range of the instrument and its full name."""
+    return {
+        one.name: columns[one.name]._replace(
+            low=one.low,
+            high=one.high,
+            source=f"{columns[one.name].source}; {one.title}, in codebook/instruments.toml",
+        )
+        for one in _scores()
+    }
+
+
 def group_meanings() -> dict[str, Column]:
     """Return what the columns of screens and bands mean."""
     screens = {
         f"{one.name}_screen": Column(
-            f"Whether {one.name} is screen-positive, {one.cut_off}; screening is not diagnosis.", null=True
+            f"Whether {one.name} is screen-positive, {one.cut_off}; screening is not diagnosis.",
+            null=True,
+            source=f"computed of {one.name} with its cut-off in codebook/instruments.toml",
         )
         for one in _scores()
         if one.cut_off
     }
-    bands = {one.name: Column(f"Published band of {one.name}.", null=True) for one in _scores() if one.bands}
+    bands = {
+        one.name: Column(
+            f"Published band of {one.name}.",
+            null=True,
+            source=f"computed of {one.name} with its bands in codebook/instruments.toml",
+        )
+        for one in _scores()
+        if one.bands
+    }
     return screens | {f"{name}_band": column for name, column in bands.items()}
 
 

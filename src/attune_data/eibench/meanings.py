@@ -27,6 +27,8 @@ def episode_columns() -> dict[str, dict[str, Column]]:
     'Anger after less before, -100 to 100.'
     """
     episode = columns_of(Episode)
+    # Files may have others, which loading does not refuse, as scoring computes them anew.
+    episode |= {name: episode[name]._replace(low=-1, high=1) for name in ("reward", "anger_score", "trust_score")}
     return {
         "episodes": {
             **nullable(columns_of(Scenario)),
