@@ -16,7 +16,8 @@ from documentation import BLOCK
 from attune_bench.cli import main
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+FOLDERS = ("docs", "docs/data", "docs/metrics")
+PAGES = [ROOT / "README.md", *(page for folder in FOLDERS for page in sorted((ROOT / folder).glob("*.md")))]
 FLAGS = doctest.ELLIPSIS
 
 
@@ -34,6 +35,11 @@ OF_EXTRAS = ("openai", "torch", "trl", "attune_bench.adapters.trl", "attune_benc
 """Modules that pages import and that come with an extra."""
 
 LONG = ("scores.md", "testing-a-metric.md", "testing-with-our-data.md")
+
+
+def name_of(page: Path) -> str:
+    """Return what a test of a page is called by."""
+    return page.relative_to(ROOT).as_posix().removeprefix("docs/")
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -86,7 +92,7 @@ def test_pages_with_code_that_runs() -> None:
 @pytest.mark.parametrize(
     "page",
     [pytest.param(page, marks=pytest.mark.slow) if page.name in LONG else page for page in PAGES],
-    ids=lambda page: page.name,
+    ids=name_of,
 )
 def test_page_runs_from_top_to_bottom(page: Path, folder: Path) -> None:
     names: dict[str, Any] = {}
@@ -107,7 +113,7 @@ def test_page_runs_from_top_to_bottom(page: Path, folder: Path) -> None:
 NAMES = re.compile(r"`(attune_(?:data|metrics|bench)(?:\.\w+)+)\b")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_names_and_links_exist(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     for name in NAMES.findall(text):
@@ -121,7 +127,7 @@ def test_names_and_links_exist(page: Path) -> None:
 OPTIONS = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_options_exist(page: Path) -> None:
     from attune_bench.cli import app
 

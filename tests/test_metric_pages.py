@@ -1,0 +1,73 @@
+"""The pages of docs/metrics name every metric with its range and direction, and every public function."""
+
+import inspect
+import re
+from importlib import import_module
+from math import inf
+from pathlib import Path
+from pkgutil import walk_packages
+
+import pytest
+
+import attune_metrics
+from attune_metrics import CATALOG
+
+FOLDER = Path(__file__).parents[1] / "docs" / "metrics"
+PAGES = sorted(page for page in FOLDER.glob("*.md") if page.name != "index.md")
+ROW = re.compile(r"^\| ((?:`[\w.]+`(?:, )?)+) \| (\S+) to (\S+) \| (higher|lower|neither) \|", re.MULTILINE)
+DIRECTIONS = {"higher": True, "lower": False, "neither": None}
+TOOLS = ("attune_metrics.checks", "attune_metrics.stats.arrays", "attune_metrics.stats.sums", "attune_metrics.testing")
+"""What metrics are made with: argument checks, arrays; `testing` has a guide of its own."""
+SECTIONS = ("Formula", "Empty, missing and", "Example", "Pitfalls", "Source")
+
+
+def declared() -> dict[str, tuple[float, float, bool | None]]:
+    """Return what the tables of the pages say of each metric."""
+    found = {}
+    for page in PAGES:
+        for names, low, high, better in ROW.findall(page.read_text(encoding="utf-8")):
+            for name in re.findall(r"`([\w.]+)`", names):
+                assert name not in found, f"{name} is in two tables"
+                found[name] = float(low), float(high), DIRECTIONS[better]
+    return found
+
+
+def public_functions() -> dict[str, str]:
+    """Return every public function and the module that it is imported from."""
+    modules = [one.name for one in walk_packages(attune_metrics.__path__, "attune_metrics.") if "._" not in one.name]
+    return {
+        name: module
+        for module in modules
+        if not module.startswith(TOOLS)
+        for name in getattr(import_module(module), "__all__", ())
+        if inspect.isfunction(getattr(import_module(module), name))
+    }
+
+
+def test_tables_say_what_the_catalogue_says() -> None:
+    expected = {name: (metric.low, metric.high, metric.higher_is_better) for name, metric in CATALOG.items()}
+    assert declared() == expected
+    assert -inf in {low for low, _, _ in expected.values()}  # that "-inf" is read is part of the comparison
+
+
+def test_every_public_function_is_named() -> None:
+    text = "".join(page.read_text(encoding="utf-8") for page in FOLDER.glob("*.md"))
+    functions = public_functions()
+    assert {"emotion_f1", "krippendorff_alpha", "sage_scores", "trace_advantages"} <= functions.keys()
+    missing = {name: module for name, module in functions.items() if f"`{name}`" not in text}
+    assert not missing
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_page_has_every_section(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    headings = re.findall(r"^## (.*)", text, re.MULTILINE)
+    for section in SECTIONS:
+        assert any(heading.startswith(section) for heading in headings), section
+    assert "```math" in text
+    assert ">>> " in text
+
+
+def test_index_links_to_every_page() -> None:
+    linked = set(re.findall(r"\]\(([\w-]+\.md)\)", (FOLDER / "index.md").read_text(encoding="utf-8")))
+    assert linked == {page.name for page in PAGES}
