@@ -163,8 +163,9 @@ def permitted(
 
     A record is under the licence that it states under the key ``licence`` or ``license`` (or ``data_licence``,
     ``data_license``), at any depth. One that states none and does not say of itself that it was generated is under that
-    of its benchmark: AttuneBench for a conversation, EIBench for a scenario or an episode, SAGE for its dialogues. A
-    run that states none has no known licence and may be published under any.
+    of its benchmark: AttuneBench for a conversation, EIBench for a scenario or an episode, SAGE for its dialogues,
+    EmoBench for items and predictions, EQ-Bench for questions and answers. A run that states none has no known licence
+    and may be published under any.
 
     Parameters
     ----------
