@@ -21,6 +21,12 @@ SECTIONS = (
     *("What may be published", "Pitfalls"),
 )
 
+OF_BENCHMARKS = (
+    *("What it measures", "What it does not measure", "The data and its licence", "Running"),
+    *("Scoring and comparing", "Reading the numbers", "More"),
+)
+"""What the page of a benchmark, beside the folder, says too."""
+
 
 def kinds_of(page: Path) -> list[Kind[Any, Any]]:
     """Return the kinds of record that a page of a data set is of."""
@@ -37,6 +43,15 @@ def test_every_kind_has_a_page() -> None:
 def test_page_has_every_section(page: Path) -> None:
     headings = re.findall(r"^## (.*)", page.read_text(encoding="utf-8"), re.MULTILINE)
     assert [heading for heading in headings if heading in SECTIONS] == [*SECTIONS]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_page_of_the_benchmark_has_every_section_and_links_here(page: Path) -> None:
+    text = (FOLDER.parent / page.name).read_text(encoding="utf-8")
+    headings = re.findall(r"^## (.*)", text, re.MULTILINE)
+    assert [heading for heading in headings if heading in OF_BENCHMARKS] == [*OF_BENCHMARKS]
+    assert f"](data/{page.name})" in text
+    assert "](metrics/" in text
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
