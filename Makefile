@@ -14,10 +14,13 @@ define new_environment
 	$(PYTHON) -m venv .venv
 endef
 
-.PHONY: demo test test-slow test-nightly bench lint schemas clean
+.PHONY: demo docs test test-slow test-nightly bench lint schemas clean
 
 demo: .venv/installed
 	$(BIN)/attune-bench demo
+
+docs: .venv/installed-docs
+	$(BIN)/python -m zensical build --strict --clean
 
 test: .venv/installed-dev
 	# One process more than processors, as some tests wait for servers.
@@ -43,7 +46,7 @@ schemas: .venv/installed-dev
 	$(BIN)/python tests/helpers/schema_files.py
 
 clean:
-	rm -rf .venv dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv dist site .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 .venv/installed: pyproject.toml
 	$(new_environment)
@@ -54,3 +57,8 @@ clean:
 	$(new_environment)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	touch $@ .venv/installed
+
+.venv/installed-docs: pyproject.toml
+	$(new_environment)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	touch $@

@@ -66,8 +66,14 @@ __all__ = [
     "unique",
 ]
 
-INK, MUTED, GRID, PAPER, SKY, ORANGE = "#1b1f24", "#5f6872", "#e2e5e9", "#ffffff", "#0072b2", "#d55e00"
-WIDTH, STEP = 300, 26
+INK = "#1b1f24"
+MUTED = "#5f6872"
+GRID = "#e2e5e9"
+PAPER = "#ffffff"
+SKY = "#0072b2"
+ORANGE = "#d55e00"
+WIDTH = 300
+STEP = 26
 RATIO = Metric(name="", label="", digits=3)
 """How a share or a correlation is written, which is of no metric."""
 

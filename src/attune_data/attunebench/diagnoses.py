@@ -20,7 +20,9 @@ __all__ = [
     "diagnosis_groups",
 ]
 
-OTHER, NO_DIAGNOSIS, UNKNOWN = "other", "none", "unknown"
+OTHER = "other"
+NO_DIAGNOSIS = "none"
+UNKNOWN = "unknown"
 
 
 def _lower(text: str) -> str:

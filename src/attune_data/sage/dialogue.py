@@ -9,7 +9,8 @@ from attune_data.text import plural, printable
 
 __all__ = ["FAILURE", "SUCCESS", "Planning", "SageDialogue", "SageMessage", "emotion_state"]
 
-SUCCESS, FAILURE = 100, 10
+SUCCESS = 100
+FAILURE = 10
 _STATES = ((SUCCESS, "S"), (70, "A"), (40, "B"), (FAILURE, "C"))
 
 
