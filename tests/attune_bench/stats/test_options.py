@@ -1,7 +1,8 @@
 """The options of analyses: checked where they are made, honoured or refused by name by everything that takes them."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 import polars as pl
@@ -88,18 +89,23 @@ OWN = {
 }
 
 
+@cache
+def records_of(name: str) -> Mapping[str, Any]:
+    """Return what the scores of a benchmark are about, for analyses that need it."""
+    if name == "emobench":
+        return {"data": load_records("demo", ITEM), "results": predictions()}
+    return {"data": load("demo"), "results": with_judges(load_runs("demo"))}
+
+
 def ask(name: str, asked: str, **options: Any) -> Any:
     """Ask the scores of a benchmark something, with options."""
     scores = scores_named(name)
     if asked in VERBS:
         return VERBS[asked](scores, TRAITS[name], **options)
     analysis = OWN.get(f"{name}/{asked}") or ANALYSES[asked]
-    records: dict[str, Any] = {"data": load("demo"), "results": with_judges(load_runs("demo"))}
-    if name == "emobench":
-        records = {"data": load_records("demo", ITEM), "results": predictions()}
-    elif analysis.needs:
+    if analysis.needs and name != "emobench":
         scores = scores.keep(groups=[group for group in scores.groups if not group[0].startswith("baseline/")])
-    return analysis.function(scores, **{need: records[need] for need in analysis.needs}, **options)
+    return analysis.function(scores, **{need: records_of(name)[need] for need in analysis.needs}, **options)
 
 
 CASES = [
