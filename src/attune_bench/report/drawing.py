@@ -215,7 +215,8 @@ def sizes(table: ScoreTable, row: Mapping[str, Any]) -> str:
 
 def data(rows: Iterable[Mapping[str, Any]]) -> Any:
     """Return rows as the data of a chart."""
-    return altair().Data(values=list(rows))
+    # altair copies the items of a list whenever a chart is put into another, those of a tuple never.
+    return altair().Data(values=tuple(rows))
 
 
 def axis(
@@ -237,7 +238,9 @@ def names(field: str, order: Sequence[str]) -> Any:
 
 def hover() -> dict[str, Any]:
     """Return the channels by which a mark says its numbers."""
-    return {"tooltip": "text:N", "description": "text:N"}
+    alt = altair()
+    # As channels, not texts: for a text altair looks through its whole schema for the channel that is meant.
+    return {"tooltip": alt.Tooltip("text:N"), "description": alt.Description("text:N")}
 
 
 def estimates(rows: Rows, x: Any, y: Any) -> list[Any]:
@@ -258,7 +261,7 @@ def line(x: float, text: str = "") -> Any:
     if not text:
         return rule
     return rule + base.mark_text(color=MUTED, dy=-8, fontSize=13, aria=False).encode(
-        alt.X("x:Q"), y=alt.value(0), text=alt.Text("name:N")
+        alt.X("x:Q"), alt.YValue(0), text=alt.Text("name:N")
     )
 
 
@@ -316,21 +319,27 @@ def heatmap(
         color=alt.Color(f"{value}:Q", scale=colours, legend=None), **hover()
     )
     text = base.mark_text(fontSize=13).encode(
-        text="shown:N", color=alt.condition(far, alt.value("white"), alt.value("black")), **hover()
+        text=alt.Text("shown:N"), color=alt.ColorValue("black", condition={"test": far, "value": "white"}), **hover()
     )
     return styled(alt.layer(cells, text).properties(width=side * len(x[1]), height=30 * len(y[1])))
 
 
 def styled(chart: Any) -> "Chart":
     """Return a chart in the report's type and colours."""
+    alt = altair()
     text = {"labelFontSize": 14, "titleFontSize": 14, "labelColor": INK, "titleColor": INK, "titleFontWeight": "normal"}
+    # At once, as altair copies the whole chart for each part of a configuration.
     return cast(
         "Chart",
-        chart.configure(background=PAPER, font="Arial, 'Liberation Sans', Helvetica, sans-serif", padding=8)
-        .configure_axis(**text, gridColor=GRID, domainColor=GRID, tickColor=GRID, titlePadding=8)
-        .configure_header(**text)
-        .configure_legend(**text, columnPadding=28)
-        .configure_view(stroke=None),
+        chart.configure(
+            background=PAPER,
+            font="Arial, 'Liberation Sans', Helvetica, sans-serif",
+            padding=8,
+            axis=alt.AxisConfig(**text, gridColor=GRID, domainColor=GRID, tickColor=GRID, titlePadding=8),
+            header=alt.HeaderConfig(**text),
+            legend=alt.LegendConfig(**text, columnPadding=28),
+            view=alt.ViewConfig(stroke=None),
+        ),
     )
 
 

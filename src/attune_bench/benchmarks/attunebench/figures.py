@@ -193,7 +193,7 @@ def diagnosis_groups(
     chart = alt.layer(
         alt.Chart()
         .mark_rule(color=MUTED, strokeDash=[4, 3], strokeWidth=1.5, aria=False)
-        .encode(x=alt.datum(0))
+        .encode(alt.XDatum(0))
         .transform_aggregate(rows="count()", groupby=["group"]),
         base.mark_rule(color=SKY, strokeWidth=2).encode(alt.X("low:Q"), alt.X2("high:Q"), **hover()),
         base.mark_point(size=70, opacity=1, strokeWidth=2).encode(
