@@ -10,14 +10,17 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
 import attune_bench
 import attune_data
 import attune_metrics
+from attune_bench import Scores
 
 Spawn = Callable[..., subprocess.CompletedProcess[bytes]]
 PACKAGES = {package.__name__: package for package in (attune_metrics, attune_data, attune_bench)}
@@ -181,6 +184,29 @@ def test_module_and_exports_have_docstrings(name: str) -> None:
     assert [thing for thing in own if not thing.__doc__] == []
 
 
+@pytest.fixture(scope="module")
+def demo_read_once() -> Iterator[None]:
+    """Let the examples, most of which begin with the demo and its scores, share these: nothing changes them."""
+    read = {name: cache(getattr(attune_data, name)) for name in ("load", "load_runs")}
+    score = attune_bench.score
+    scores = cache(lambda: score(read["load"]("demo"), read["load_runs"]("demo")))
+
+    def shared(name: str) -> Callable[..., Any]:
+        plain = getattr(attune_data, name)
+        return lambda *given, **options: (read[name] if given == ("demo",) else plain)(*given, **options)
+
+    def scored(*given: Any, **options: Any) -> Scores:
+        of_demo = [*map(id, given)] == [id(one("demo")) for one in read.values()]
+        return scores() if of_demo and not options else score(*given, **options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in read:
+            patch.setattr(attune_data, name, shared(name))
+        patch.setattr(attune_bench, "score", scored)
+        yield
+
+
+@pytest.mark.usefixtures("demo_read_once")
 @pytest.mark.parametrize("name", [name for name in MODULES if not name.startswith("attune_metrics")])
 def test_examples_run(name: str) -> None:
     results = doctest.testmod(importlib.import_module(name), raise_on_error=False, verbose=False)
