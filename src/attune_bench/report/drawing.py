@@ -230,9 +230,12 @@ def axis(
 
 
 def names(field: str, order: Sequence[str]) -> Any:
-    """Return the vertical axis of names, from the top."""
+    """Return the vertical axis of names, from the top; a line break in a name is one on the axis."""
     alt = altair()
-    text = alt.Axis(labelLimit=320, domain=False, ticks=False, labelPadding=8)
+    lines = r"split(datum.label, '\n')"
+    # Two lines are set from the first on.
+    offset = -8 if any("\n" in name for name in order) else 0
+    text = alt.Axis(labelLimit=440, labelExpr=lines, labelOffset=offset, domain=False, ticks=False, labelPadding=8)
     return alt.Y(f"{field}:N", title=None, scale=alt.Scale(domain=list(order)), axis=text)
 
 
@@ -291,11 +294,19 @@ def dumbbell(rows: Rows, kinds: Mapping[str, str], y: Any, title: str) -> Any:
 
 
 def heatmap(
-    rows: Rows, value: str, x: tuple[str, Sequence[str]], y: tuple[str, Sequence[str]], *, middle: float, reach: float
+    rows: Rows,
+    value: str,
+    x: tuple[str, Sequence[str]],
+    y: tuple[str, Sequence[str]],
+    *,
+    middle: float,
+    reach: float,
+    step: int = 30,
 ) -> "Chart":
     """Return cells whose colour goes from orange, `reach` below the middle, to blue, as far above it.
 
-    A cell prints ``shown`` of its row. `x` and `y` are each a field and the order of its values.
+    A cell prints ``shown`` of its row. `x` and `y` are each a field and the order of its values; a row is `step` pixels
+    high.
     """
     alt = altair()
     side = 52
@@ -321,7 +332,7 @@ def heatmap(
     text = base.mark_text(fontSize=13).encode(
         text=alt.Text("shown:N"), color=alt.ColorValue("black", condition={"test": far, "value": "white"}), **hover()
     )
-    return styled(alt.layer(cells, text).properties(width=side * len(x[1]), height=30 * len(y[1])))
+    return styled(alt.layer(cells, text).properties(width=side * len(x[1]), height=step * len(y[1])))
 
 
 def styled(chart: Any) -> "Chart":

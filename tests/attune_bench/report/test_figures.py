@@ -173,7 +173,10 @@ DRAWN: dict[str, tuple[Callable[[], Any], list[str]]] = {
     ),
     "question_agreement": (
         lambda: attune_figures.question_agreement(TABLE, QUESTIONS, "binary_om"),
-        ["a, B1: 0.800 [0.700, 0.900], 40 answers, n = 20 (12 participants)"],
+        [
+            "a, B1: 0.800 [0.700, 0.900], 40 answers, n = 20 (12 participants). Does the response acknowledge the "
+            "emotion expressed in the HP's message?"
+        ],
     ),
     "trajectories": (
         lambda: eibench_figures.trajectories(STATES, "a"),
@@ -202,6 +205,14 @@ def marks(drawing: str) -> list[str]:
 
 def words(drawing: str) -> list[str]:
     return [mark.text for mark in read(drawing).iter() if mark.tag.endswith("}text") and mark.text]
+
+
+def test_a_question_has_its_text_beside_its_row() -> None:
+    said = svg(attune_figures.question_agreement(TABLE, QUESTIONS, "binary_om"))
+    assert ">B1 Does the response acknowledge the emotion expressed in<" in said
+    assert ">the HP's message?<" in said.replace("&#39;", "'").replace("&apos;", "'")
+    unknown = QUESTIONS.with_columns(question=pl.lit("X9"))
+    assert ">X9<" in svg(attune_figures.question_agreement(TABLE, unknown, "binary_om"))
 
 
 @pytest.mark.parametrize("name", DRAWN)

@@ -34,12 +34,16 @@ from attune_bench.report.drawing import (
 from attune_bench.report.tables import label
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.options import FEW, MIN_CLUSTERS
+from attune_data import load_codebook
+from attune_data.text import wrapped
 
 if TYPE_CHECKING:
     from attune_bench.report.drawing import Chart
 
 __all__ = ["diagnosis_groups", "perspective_gap", "question_agreement", "turn_drift"]
 
+_QUESTION_WIDTH, _LINE = 60, 19
+"""How wide the text of a question is beside its row, in columns, and how high each of its two lines is, in pixels."""
 _SIZES = {
     "": f"{FEW} participants or more",
     "few": f"fewer than {FEW} participants",
@@ -214,6 +218,8 @@ def question_agreement(
 ) -> "Chart":
     """Draw on which share of turns each model answers each binary question as the participant did.
 
+    A row has the question's id and its text in the codebook, as it is asked of an observer.
+
     Parameters
     ----------
     table, condition
@@ -247,12 +253,17 @@ def question_agreement(
     if not rows:
         tasks = ", ".join(sorted(agreement["task"].unique()))
         raise ValueError(f"nothing to draw: no task {task!r}; expected one of {tasks}")
+    asked = load_codebook().binary
     for row in rows:
+        question = row["question"]
+        # One that is not in the codebook has its id alone.
+        text = asked[question].observer_text if question in asked else ""
+        row["question"] = "\n".join(wrapped(f"{question} {text}", _QUESTION_WIDTH))
         row["shown"] = f"{row['agreement']:.2f}"
         row["text"] = (
-            f"{row['model']}, {row['question']}: {shown(row, 'agreement', RATIO)}, {row['answers']} answers, "
-            f"{sizes(table, row)}"
-        )
+            f"{row['model']}, {question}: {shown(row, 'agreement', RATIO)}, {row['answers']} answers, "
+            f"{sizes(table, row)}. {text}"
+        ).rstrip(". ")
     rows = named(rows, "model")
     axes = ("model", sorted(unique(rows, "model"))), ("question", unique(rows, "question"))
-    return heatmap(rows, "agreement", *axes, middle=0.5, reach=0.5)
+    return heatmap(rows, "agreement", *axes, middle=0.5, reach=0.5, step=2 * _LINE)
