@@ -15,8 +15,9 @@ import polars as pl
 
 from attune_bench.benchmarks.base import Benchmark
 from attune_bench.score_table import ScoreTable
+from attune_bench.scored_records import check_records
 from attune_bench.scores import Scores
-from attune_bench.scoring import benchmark_chosen, check_records, score
+from attune_bench.scoring import benchmark_chosen, score
 from attune_bench.stats.chance import chance_of_units
 from attune_bench.stats.series import ScoreSeries
 from attune_bench.stats.summary import points

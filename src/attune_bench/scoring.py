@@ -10,12 +10,13 @@ from attune_bench.benchmarks import BENCHMARKS, benchmark_named
 from attune_bench.benchmarks.base import Benchmark
 from attune_bench.fingerprint import fingerprint
 from attune_bench.group_settings import group_settings
+from attune_bench.scored_records import check_records
 from attune_bench.scores import Scores
 from attune_data.record import is_generated
-from attune_data.references import Reference, resolve
+from attune_data.references import resolve
 from attune_metrics.errors import MetricInputError
 
-__all__ = ["benchmark_chosen", "benchmark_of", "check_records", "score"]
+__all__ = ["benchmark_chosen", "benchmark_of", "score"]
 
 _NOT_SET = "not set"
 
@@ -124,14 +125,6 @@ def benchmark_chosen(
     if benchmark is None:
         return benchmark_of(data, results)
     return benchmark if isinstance(benchmark, Benchmark) else benchmark_named(benchmark)
-
-
-def check_records(benchmark: Benchmark, side: str, records: Sequence[Any], reference: Reference) -> None:
-    """Raise a MetricInputError where records are not of the kind that a benchmark takes on one side."""
-    kind = resolve(reference)
-    other = next((record for record in records if not isinstance(record, kind.model)), None)
-    if other is not None:
-        raise MetricInputError(f"the {side} have a {type(other).__name__}; {benchmark.title} takes {kind.plural}")
 
 
 def benchmark_of(data: Sequence[Any], results: Sequence[Any] | None) -> Benchmark:

@@ -21,10 +21,12 @@ __all__ = [
     "Publishing",
     "RecordsWithFiles",
     "canary",
+    "credits_of",
     "find_licence",
     "licences",
     "named_licences",
     "permitted",
+    "refusal",
 ]
 
 _LICENCE_KEYS = {"licence", "license", "datalicence", "datalicense"}
@@ -191,20 +193,72 @@ def permitted(
     # One of each kind is enough to judge by, and to name.
     sources: dict[Licence | Benchmark, Record] = {}
     for record in records:
-        own = [*_sources(record, records)]
-        if needs_licence and not own and not is_generated(record):
-            raise PublishError(
-                f"{_place(records, record)}: it states no licence, and none is known of such records; let each state "
-                'its licence: "licence": "..."'
-            )
+        try:
+            own = _sources(record, needs_licence=needs_licence)
+        except PublishError as error:
+            raise PublishError(f"{_place(records, record)}: {error}") from None
         for source in own:
             sources.setdefault(source, record)
     _refuse(records, sources, wanted)
     return wanted, tuple(source for source in sources if isinstance(source, Benchmark))
 
 
+def refusal(record: Record, *, needs_licence: bool = False) -> str:
+    """Return why a record's texts may be passed on under no licence, by the rule of `permitted`.
+
+    Parameters
+    ----------
+    record : record
+        Of any kind.
+    needs_licence : bool
+        As for `permitted`.
+
+    Returns
+    -------
+    str
+        Empty where they may be passed on under some licence.
+
+    Examples
+    --------
+    >>> from attune_data import load_scenarios
+    >>> scenario = load_scenarios("demo")[0]
+    >>> refusal(scenario), refusal(scenario.model_copy(update={"licence": "cc-by-nd-4.0"}))
+    ('', 'cc-by-nd-4.0 allows nothing but the unchanged work')
+    """
+    try:
+        under = [_licence(source) for source in _sources(record, needs_licence=needs_licence)]
+    except PublishError as error:
+        return str(error)
+    if any(all(own.allows(other) for own in under) for other in licences().values()):
+        return ""
+    closed = [own.id for own in under if "no-derivatives" in own.demands]
+    if closed:
+        return f"{closed[0]} allows nothing but the unchanged work"
+    return f"no one licence fits both {' and '.join(own.id for own in under)}"
+
+
+def credits_of(records: Iterable[Record]) -> list[str]:
+    """Return what publishers of records have to say of the benchmarks that these are known to be of.
+
+    Examples
+    --------
+    >>> from attune_data import load_scenarios
+    >>> demo = load_scenarios("demo")
+    >>> credits_of(demo), len(credits_of([demo[0].model_copy(update={"licence": None, "synthetic": None})]))
+    ([], 1)
+    """
+    known = (
+        one for record in records if not _stated(record) and not is_generated(record) for one in _benchmarks(record)
+    )
+    return list(dict.fromkeys(f"{one.name}, {one.licence.title}: {one.attribution}" for one in known))
+
+
+def _licence(source: Licence | Benchmark) -> Licence:
+    return source.licence if isinstance(source, Benchmark) else source
+
+
 def _refuse(records: RecordsWithFiles, sources: Mapping[Licence | Benchmark, Record], wanted: Licence) -> None:
-    under = {source: source.licence if isinstance(source, Benchmark) else source for source in sources}
+    under = {source: _licence(source) for source in sources}
     for source, own in under.items():
         if own.allows(wanted):
             continue
@@ -224,19 +278,25 @@ def _refuse(records: RecordsWithFiles, sources: Mapping[Licence | Benchmark, Rec
         raise PublishError(f"{place}: {said} {own.id}, which does not allow publishing under {wanted.id!r}; {accepted}")
 
 
-def _sources(record: Record, records: RecordsWithFiles) -> Iterator[Licence | Benchmark]:
-    """Yield the licences that a record states, else its benchmark."""
+def _sources(record: Record, *, needs_licence: bool) -> list[Licence | Benchmark]:
+    """Return the licences that a record states, else its benchmark; raise at an unknown licence, or at none."""
     stated = _stated(record)
+    found: list[Licence | Benchmark] = []
     for item in stated:
-        found = find_licence(item) if isinstance(item, str) else None
-        if found is None:
+        licence = find_licence(item) if isinstance(item, str) else None
+        if licence is None:
             raise PublishError(
-                f"{_place(records, record)}: it states the licence {shown(item)}, which is not in the codebook;"
-                f" use an id of {', '.join(licences())}"
+                f"it states the licence {shown(item)}, which is not in the codebook; use an id of "
+                f"{', '.join(licences())}"
             )
-        yield found
+        found.append(licence)
     if not stated and not is_generated(record):
-        yield from _benchmarks(record)
+        found += _benchmarks(record)
+        if needs_licence and not found:
+            raise PublishError(
+                'it states no licence, and none is known of such records; let each state its licence: "licence": "..."'
+            )
+    return found
 
 
 def _benchmarks(record: Record) -> list[Benchmark]:

@@ -10,7 +10,7 @@ import pytest
 from attune_data import Conversations, PublishError, Runs, load, load_runs
 from attune_data.codebook import codebook_folder, read_toml
 from attune_data.kinds import KINDS
-from attune_data.licences import Publishing, canary, find_licence, licences, permitted
+from attune_data.licences import Publishing, canary, credits_of, find_licence, licences, permitted, refusal
 
 Json = dict[str, Any]
 Put = Callable[[Json, str, Any], Json]
@@ -172,6 +172,45 @@ def test_no_derivatives_are_not_published_at_all() -> None:
     for wanted in ("cc-by-nd-4.0", "cc-by-4.0"):
         with pytest.raises(PublishError, match=r"cc-by-nd-4\.0 allows nothing but the unchanged work"):
             permitted(Conversations([record]), wanted)
+
+
+def stating(*stated: str) -> Any:
+    """Return a conversation of the demo that states licences."""
+    conversation = load("demo")[0]
+    return conversation.model_copy(update={"licence": list(stated)})
+
+
+@pytest.mark.parametrize(
+    ("stated", "why"),
+    [
+        (["cc-by-4.0"], ""),
+        (["cc-by-nc-sa-4.0"], ""),
+        # An adaptation of both may be under the second.
+        (["cc-by-4.0", "cc-by-sa-4.0"], ""),
+        (["cc-by-4.0", "cc-by-nd-4.0"], "cc-by-nd-4.0 allows nothing but the unchanged work"),
+        # Each asks for itself.
+        (["cc-by-nc-sa-4.0", "cc-by-sa-4.0"], "no one licence fits both cc-by-nc-sa-4.0 and cc-by-sa-4.0"),
+    ],
+)
+def test_why_texts_may_not_be_passed_on(stated: list[str], why: str) -> None:
+    assert refusal(stating(*stated)) == why
+
+
+def test_texts_of_an_unknown_licence_or_of_none_are_refused(run: Json, load_run: Callable[[Any], Runs]) -> None:
+    assert refusal(stating("all rights reserved")).startswith('it states the licence "all rights reserved", which')
+    unknown = load_run(run)[0].model_copy(update={"synthetic": None})
+    assert refusal(unknown) == ""
+    assert refusal(unknown, needs_licence=True).startswith("it states no licence, and none is known of such records")
+    assert refusal(load_runs("demo")[0], needs_licence=True) == ""
+
+
+def test_the_credit_is_that_of_records_without_a_licence(conversation: Json, load_conversation: LoadOne) -> None:
+    [own] = load_conversation(conversation)
+    assert credits_of([own, own]) == [
+        "AttuneBench, Creative Commons Attribution 4.0: AttuneBench: A Conversation-Based Benchmark for LLM Emotional "
+        "Intelligence, arXiv:2605.21739"
+    ]
+    assert credits_of([own.model_copy(update={"licence": "mit"}), *load("demo")]) == []
 
 
 def test_a_conversation_without_a_licence_is_of_the_benchmark(conversation: Json, load_conversation: LoadOne) -> None:

@@ -14,17 +14,12 @@ from typing import Any
 import polars as pl
 
 from attune_bench.adapters.eee import SCHEMA_VERSION, Record, as_texts
-from attune_bench.benchmarks import benchmark_in_use
-from attune_bench.benchmarks.base import Benchmark
-from attune_bench.fingerprint import fingerprint
-from attune_bench.score_table import CHANCE, KEYS, ScoreTable, term_columns
-from attune_bench.scoring import check_records
+from attune_bench.score_table import CHANCE, ScoreTable, term_columns
+from attune_bench.scored_records import ScoredRecords
 from attune_bench.stats.summary import metrics_per_unit
 from attune_data.collection import Collection
-from attune_data.kind import Kind, Messages
+from attune_data.kind import Messages
 from attune_data.licences import canary, permitted
-from attune_data.references import resolve
-from attune_metrics.errors import MetricInputError
 from attune_metrics.metric import Metric
 
 __all__ = ["Samples"]
@@ -71,24 +66,7 @@ class Samples:
         self, table: ScoreTable, *, results: Collection[Any], data: Collection[Any] | None = None, licence: str
     ) -> None:
         self._table = table
-        benchmark = _benchmark(table, data)
-        self._made: Kind[Any, Any] = resolve(benchmark.results)
-        self._given: Kind[Any, Any] | None = resolve(benchmark.data)
-        self._units = {record.id: record for record in data or ()}
-        check_records(benchmark, "results", results, benchmark.results)
-        _check_hash(self._made, table.provenance.runs, results)
-        if data is not None and self._given is not None:
-            check_records(benchmark, "data", data, benchmark.data)
-            _check_unique(len(data), self._units, self._given.noun)
-            # Benchmarks of the library hash the units that were scored, others all data.
-            scored = [self._units[unit] for unit in table.units["unit"] if unit in self._units]
-            _check_hash(self._given, table.provenance.data, scored, data)
-        row = resolve(benchmark.row)
-        self._results = {row(result): result for result in results}
-        if table.repeats is not None and len(self._results) < len(results):
-            raise MetricInputError("these scores are means over repeats, which have no samples; score one repeat alone")
-        _check_unique(len(results), self._results, self._made.noun)
-        self._check_rows()
+        self._records = ScoredRecords(table, results=results, data=data, use="samples")
         # Results that hold all there is are data.
         chosen, sources = permitted(results, licence, needs_licence=data is None)
         if data is not None:
@@ -104,14 +82,6 @@ class Samples:
             }
         )
         self._about = {row["unit"]: row for row in table.units.iter_rows(named=True)}
-
-    def _check_rows(self) -> None:
-        """Raise a MetricInputError where a score is of no result, or of no record of the data."""
-        for key in self._table.values.select(KEYS).iter_rows():
-            if key not in self._results:
-                raise MetricInputError(f"no {self._made.noun} has the row {key} of the scores")
-            if self._given is not None and key[2] not in self._units:
-                raise MetricInputError(f"no {self._given.noun} has the id {key[2]!r} of a unit of the scores")
 
     def lines(self, record: Record) -> Iterator[Record]:
         """Yield the samples of a record, unit by unit: one for each result of all units that has a value of the unit.
@@ -202,14 +172,16 @@ class Samples:
 
     def _texts(self, row: Mapping[str, Any]) -> tuple[Record, int]:
         """Return what was said in a row of the scores, what it was scored against, and how many messages were said."""
-        result, given = self._results[row["model"], row["condition"], row["unit"]], self._units.get(row["unit"])
+        held = self._records
+        result = held.results[row["model"], row["condition"], row["unit"]]
+        given = held.units.get(row["unit"])
         reference = [] if given is None else [given.to_json().decode()]
         answer = result.to_json().decode()
         messages: Messages | None = None
-        if self._made.messages is not None:
-            messages = self._made.messages(result)
-        elif self._given is not None and self._given.messages is not None:
-            messages = [*self._given.messages(given), ("assistant", answer)]
+        if held.made.messages is not None:
+            messages = held.made.messages(result)
+        elif held.given is not None and held.given.messages is not None:
+            messages = [*held.given.messages(given), ("assistant", answer)]
         if messages is None:
             raw, turns = "".join(reference), 1
             said: Record = {"interaction_type": "single_turn", "output": {"raw": [answer]}}
@@ -229,36 +201,6 @@ class Samples:
         traits = {name: about[name] for name in self._table.traits}
         chance = about.get(f"{CHANCE}{metric.name}")
         return as_texts({**traits, held.cluster: about["cluster"], held.condition: row["condition"], "chance": chance})
-
-
-def _benchmark(table: ScoreTable, data: object) -> Benchmark:
-    """Return the benchmark of scores, which can have samples where it has data."""
-    benchmark = benchmark_in_use(table.provenance.benchmark)
-    if benchmark is None:
-        raise MetricInputError(f"{table.provenance.title}: only scores of a benchmark have records to make samples of")
-    if benchmark.row is None:
-        raise MetricInputError(f"{benchmark.title} does not say which result a score is of (Benchmark.row)")
-    if benchmark.data is None and data is not None:
-        raise MetricInputError(f"{benchmark.title} is scored from its results alone, and its samples take no data")
-    if benchmark.data is not None and data is None:
-        raise MetricInputError(f"{benchmark.title} scores results against data, and its samples need both")
-    return benchmark
-
-
-def _check_unique(records: int, found: Mapping[Any, Any], noun: str) -> None:
-    """Raise a MetricInputError where two records are of one thing: which of them was scored cannot be told."""
-    if len(found) < records:
-        raise MetricInputError(f"two {noun}s are of the same thing; give the one that was scored")
-
-
-def _check_hash(kind: Kind[Any, Any], recorded: str | None, *candidates: Any) -> None:
-    """Raise a MetricInputError where no candidate has the hash that scores record."""
-    if recorded is None:
-        raise MetricInputError(f"the scores have no hash of their {kind.plural}: samples need scores of all units")
-    if recorded not in map(fingerprint, candidates):
-        raise MetricInputError(
-            f"these are not the {kind.plural} that were scored, or not all of them: the scores record another hash"
-        )
 
 
 def _best(metric: Metric) -> float | None:
