@@ -2,6 +2,8 @@
 
 import random
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import polars as pl
@@ -28,12 +30,13 @@ NUMBERS = ("low", "high", "p", "p_holm", "share_low", "share_high")
 each = pytest.mark.parametrize("name", ANALYSES)
 
 
+@dataclass(frozen=True)
 class Case:
     """Conversations with the runs of several models and modes, and their scores."""
 
-    def __init__(self, data: Collection[Conversation], found: list[Run]) -> None:
-        self.data, self.runs = data, found
-        self.scores = score(data, found)
+    data: Collection[Conversation]
+    runs: list[Run]
+    scores: Scores
 
     def analyse(self, name: str, **options: Any) -> pl.DataFrame:
         analysis = ANALYSES[name]
@@ -42,15 +45,26 @@ class Case:
         return analysis.function(self.scores, **needs, **QUICK, **metrics, **options)
 
 
+def _scored(data: Collection[Conversation], found: list[Run]) -> Case:
+    return Case(data, found, score(data, found))
+
+
+@cache
 def _case(count: int, participants: int, models: str, modes: tuple[Any, ...] = ("default",)) -> Case:
     data = Conversations(conversations(count, participants=participants, seed=1, effects=Effects(diagnosis_rate=0.6)))
     chosen = [SimulatedModel(name, emotion=0.3 + place / 9, pairwise=0.6) for place, name in enumerate(models)]
-    return Case(data, with_judges(run for mode in modes for run in runs(data, chosen, seed=2, mode=mode)))
+    return _scored(data, with_judges(run for mode in modes for run in runs(data, chosen, seed=2, mode=mode)))
 
 
 @pytest.fixture(scope="module")
 def full() -> Case:
     return _case(16, 10, "abcdef", ("default", "verbose"))
+
+
+@pytest.fixture(scope="module")
+def mixed(full: Case) -> Case:
+    """Return the same with its runs in another order."""
+    return _scored(full.data, random.Random(1).sample(full.runs, k=len(full.runs)))
 
 
 def _rebuilt(records: Sequence[Any]) -> Scores:
@@ -91,8 +105,7 @@ def test_the_metrics_of_an_analysis_are_metrics(full: Case, name: str) -> None:
 
 
 @each
-def test_order_of_records_changes_nothing_and_a_seed_repeats(full: Case, name: str) -> None:
-    mixed = Case(full.data, random.Random(1).sample(full.runs, k=len(full.runs)))
+def test_order_of_records_changes_nothing_and_a_seed_repeats(full: Case, mixed: Case, name: str) -> None:
     first = full.analyse(name, seed=5)
     assert first.equals(full.analyse(name, seed=5))
     assert first.equals(mixed.analyse(name, seed=5))
@@ -114,8 +127,7 @@ def test_one_of_everything(name: str, count: int, participants: int, models: str
 
 @each
 def test_no_scores(name: str) -> None:
-    case = _case(4, 4, "a")
-    case.scores = score([], [], benchmark="attunebench")
+    case = replace(_case(4, 4, "a"), scores=score([], [], benchmark="attunebench"))
     if name == "diagnosis_groups":
         with pytest.raises(ValueError, match="none of the 0 conversations scored is in the data"):
             case.analyse(name)
@@ -123,14 +135,19 @@ def test_no_scores(name: str) -> None:
         assert case.analyse(name).height == 0
 
 
-@each
-def test_models_that_are_alike_in_everything(name: str) -> None:
-    # Every conversation has the same scores for all models: nothing varies.
+@pytest.fixture(scope="module")
+def alike() -> Case:
+    """Return a case in which every conversation has the same scores for all models: nothing varies."""
     case = _case(16, 10, "abc", ("default", "verbose"))
     example = dict(records_of(case.scores)[0])
     keys = ("conversationId", "participant_id", "em_model", "mode")
-    case.scores = _rebuilt([example | {key: record.get(key) for key in keys} for record in records_of(case.scores)])
-    found = case.analyse(name)
+    records = [example | {key: record.get(key) for key in keys} for record in records_of(case.scores)]
+    return replace(case, scores=_rebuilt(records))
+
+
+@each
+def test_models_that_are_alike_in_everything(alike: Case, name: str) -> None:
+    found = alike.analyse(name)
     _finite(found)
     if name in {"condition_differences", "rank_shifts"}:
         assert set(found["low"]) == set(found["high"]) == {0.0}
@@ -141,14 +158,17 @@ def test_models_that_are_alike_in_everything(name: str) -> None:
         assert found["reason"].is_not_null().all()
 
 
-@each
-def test_post_scores_that_are_all_null(name: str) -> None:
+@pytest.fixture(scope="module")
+def without_post_scores() -> Case:
     case = _case(8, 6, "abc", ("default", "verbose"))
     lost = dict.fromkeys(("post_score", "avg_four_branch_mae", "composite_score", "equal_weight_composite"))
-    case.scores = _rebuilt(
-        [{**record, **lost, "conversation_wide_average": None} for record in records_of(case.scores)]
-    )
-    found = case.analyse(name)
+    records = [{**record, **lost, "conversation_wide_average": None} for record in records_of(case.scores)]
+    return replace(case, scores=_rebuilt(records))
+
+
+@each
+def test_post_scores_that_are_all_null(without_post_scores: Case, name: str) -> None:
+    found = without_post_scores.analyse(name)
     _finite(found)
     if name == "branch_errors":
         assert set(found["reason"]) == {"no conversation has a value"}
