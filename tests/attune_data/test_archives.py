@@ -16,6 +16,7 @@ import pytest
 from archive_files import Loader, both_loaders, brief, compressed, ids, pack, tar_header
 
 from attune_data import LoadError, SourceError, load, load_codebook, load_runs
+from attune_data.io import limits
 
 Json = dict[str, Any]
 Save = Callable[[Any, str], Path]
@@ -289,12 +290,16 @@ def test_damaged_member_costs_only_itself(record: Record, tmp_path: Path) -> Non
 
 
 @every_archive
-def test_record_too_large_costs_only_itself(name: str, record: Record, tmp_path: Path) -> None:
-    members = {"0.json": record("a"), "1.json": b" " * (2**26 + 1), "2.json": record("b")}
+@pytest.mark.parametrize("limit", [2**20, pytest.param(limits.RECORD_LIMIT, marks=pytest.mark.slow)])
+def test_record_too_large_costs_only_itself(
+    name: str, limit: int, record: Record, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "RECORD_LIMIT", limit)
+    members = {"0.json": record("a"), "1.json": b" " * (limit + 1), "2.json": record("b")}
     loaded = load(pack(tmp_path / name, members))
     assert ids(loaded) == ["a", "b"]
     assert brief(loaded.found) == [("1.json", "unreadable", "error")]
-    assert "67,108,864 bytes, the limit of one record" in loaded.found[0].message
+    assert f"larger than {limit:,} bytes, the limit of one record" in loaded.found[0].message
 
 
 @pytest.mark.parametrize("name", ["a.zip", "a.tar.gz", "a.jsonl.gz"])

@@ -12,17 +12,17 @@ from model_server import ModelServer, answer_to, talk
 ANSWERS = {"attunebench": answer_to, "eibench": talk}
 
 
-@pytest.fixture(params=[False, pytest.param(True, marks=pytest.mark.slow)], ids=["quick", "slow"])
-def size(request: pytest.FixtureRequest, scale: int) -> tuple[int, int]:
-    """Return how often a run is killed, and how many units it has."""
-    return (10 * scale, 16) if request.param else (2, 2)
-
-
-@pytest.mark.parametrize("benchmark", ANSWERS)
+@pytest.mark.parametrize(
+    ("benchmark", "kills", "limit"),
+    [
+        pytest.param("attunebench", 2, 2, id="quick"),
+        *(pytest.param(name, 10, 16, marks=pytest.mark.slow, id=name) for name in ANSWERS),
+    ],
+)
 def test_a_run_that_is_killed_again_and_again_ends_as_one_that_was_not(
-    benchmark: str, size: tuple[int, int], tmp_path: Path
+    benchmark: str, kills: int, limit: int, scale: int, tmp_path: Path
 ) -> None:
-    kills, limit = size
+    kills *= scale
     killed, whole, moments = tmp_path / "killed", tmp_path / "whole", random.Random(5)
     with ModelServer(latency=0.02, answer=ANSWERS[benchmark]) as server:
         for _ in range(kills):

@@ -10,6 +10,7 @@ import pytest
 from commands import Call, Scored, Scorings, bend
 
 from attune_bench import Scores
+from attune_bench.benchmarks.attunebench.baselines import BASELINES
 from attune_bench.benchmarks.attunebench.detail import records_of
 from attune_bench.benchmarks.eibench.summary import model_summary
 from attune_data import load_sage
@@ -170,24 +171,26 @@ def test_an_unwritable_folder(call: Call, files: Files, tmp_path: Path, monkeypa
 
 
 @pytest.mark.parametrize(
-    ("name", "title", "models"),
+    ("options", "title", "said"),
     [
-        ("attunebench", "AttuneBench", ("baseline/prior", "baseline/lexicon", "baseline/chance")),
-        ("eibench", "EIBench", ("synthetic/attentive", "synthetic/hasty")),
-        ("sage", "SAGE", ("synthetic/attentive", "synthetic/hasty")),
+        ((), "AttuneBench", (*map("baseline/{}".format, BASELINES), "protocol documented", "n = 40 conversations")),
+        (("--benchmark", "eibench"), "EIBench", ("synthetic/attentive", "synthetic/hasty")),
+        (("--benchmark", "sage"), "SAGE", ("synthetic/attentive", "synthetic/hasty")),
     ],
+    ids=["the default", "eibench", "sage"],
 )
-def test_the_demo_of_each_benchmark(
-    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, title: str, models: tuple[str, ...]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    status, out, err = call("demo", "--benchmark", name, "--html", "page.html")
+@pytest.mark.usefixtures("elsewhere")
+def test_the_demo_of_each_benchmark(call: Call, options: tuple[str, ...], title: str, said: tuple[str, ...]) -> None:
+    status, out, err = call("demo", *options, "--html", "page.html")
     assert (status, err) == (0, "")
     assert out.startswith(f"SYNTHETIC data of {title}: ")
-    assert all(model in out for model in models)
+    assert all(words in " ".join(out.split()) for words in said)
     assert title in Path("page.html").read_text(encoding="utf-8")
     # What it names next runs, as it stands.
-    for line in re.findall(r"^  attune-bench ((?:score|compare|report) .*)$", out, re.MULTILINE):
+    assert options or "attune-bench validate" in out.partition("Next:")[2]
+    named = re.findall(r"^  attune-bench ((?:score|compare|report) .*)$", out.partition("Next:")[2], re.MULTILINE)
+    assert {line.split()[0] for line in named} >= {"score", "report"}
+    for line in named:
         assert call(*shlex.split(line))[0] == 0, line
 
 

@@ -134,6 +134,7 @@ def test_the_protocol_counts(conversations: Conversations) -> None:
     assert documented[PAIRWISE] == released[PAIRWISE]
 
 
+@pytest.mark.slow
 def test_on_data_without_ties_the_line_is_a_half_and_the_interval_of_random_answers_covers_it() -> None:
     demo = load("demo")
     assert all(pair.winner for one in demo for turn in one.turns for pair in turn.annotations.pairwise_comparisons)
