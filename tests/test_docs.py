@@ -2,22 +2,28 @@
 
 import doctest
 import io
+import json
 import pydoc
 import re
 import shlex
+import sys
+import tomllib
+from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
 import click
 import pytest
-from documentation import BLOCK
+from documentation import BLOCK, Block
+from hub_server import TOKEN
+from model_server import ModelServer
+from page_data import lay_out
 
 from attune_bench.cli import main
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = ("docs", "docs/data", "docs/metrics")
-PAGES = [ROOT / "README.md", *(page for folder in FOLDERS for page in sorted((ROOT / folder).glob("*.md")))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FLAGS = doctest.ELLIPSIS
 
 
@@ -34,7 +40,26 @@ OF_HARNESSES = {
 OF_EXTRAS = ("openai", "torch", "trl", "attune_bench.adapters.trl", "attune_bench.adapters.verifiers")
 """Modules that pages import and that come with an extra."""
 
-LONG = ("scores.md", "testing-a-metric.md", "testing-with-our-data.md")
+LONG = ("emobench.md", "repeats.md", "scale.md", "scores.md", "testing-a-metric.md", "testing-with-our-data.md")
+
+ELSEWHERE = {
+    "README.md python": "test_readme.py",
+    "adding-a-benchmark.md sh python": "test_adding_a_benchmark.py",
+    "attunebench.md sh": "attune_bench/adapters/test_pages.py",
+    "batch.md sh": "attune_bench/adapters/test_pages.py",
+    "exchange.md sh": "attune_bench/adapters/test_pages.py",
+    "training.md sh python": "attune_bench/adapters/test_pages.py",
+    "inspect.md sh python yaml": "attune_bench/adapters/test_harnesses.py",
+    "lm-eval.md sh python": "attune_bench/adapters/test_harnesses.py",
+    "verifiers.md sh python": "attune_bench/adapters/test_verifiers.py",
+}
+"""Blocks of a page, by language, that another file of tests runs: most need an environment of their own."""
+
+FEW = 6
+"""Blocks that nothing runs; each says why."""
+
+SERVERS = re.compile(r"http://localhost:80[08]0/v1")
+"""Where pages have a server of models."""
 
 
 def name_of(page: Path) -> str:
@@ -42,9 +67,15 @@ def name_of(page: Path) -> str:
     return page.relative_to(ROOT).as_posix().removeprefix("docs/")
 
 
-def blocks(page: Path, language: str) -> list[str]:
-    """Return a page's blocks of code in a language."""
-    return [text for _, found, text in BLOCK.findall(page.read_text(encoding="utf-8")) if found == language]
+def blocks(page: Path, *languages: str) -> list[Block]:
+    """Return a page's blocks of code in some languages, or in any."""
+    found = [Block(*parts) for parts in BLOCK.findall(page.read_text(encoding="utf-8"))]
+    return [block for block in found if not languages or block.language in languages]
+
+
+def elsewhere(page: Path) -> list[str]:
+    """Return the languages of a page whose blocks are run by other tests."""
+    return next((rest for name, *rest in map(str.split, ELSEWHERE) if name == name_of(page)), [])
 
 
 def run_session(text: str, names: dict[str, Any]) -> None:
@@ -66,12 +97,55 @@ def run_commands(text: str) -> None:
         assert not shown or same, f"$ {command}\n{printed}"
 
 
+def run_lines(text: str) -> None:
+    """Run the lines of a script of calls of this project's commands; none may fail."""
+    for line in text.replace("\\\n", "").splitlines():
+        if not line.startswith("pip install "):
+            printed, status = end_of(line)
+            assert status == 0, f"{line}\n{printed}"
+
+
+def run_program(text: str, names: dict[str, Any]) -> None:
+    """Run a block that is a program, and the tests that it defines."""
+    before = set(names)
+    exec(compile(text, "page", "exec"), names)  # noqa: S102
+    for name in set(names) - before:
+        if name.startswith("test_"):
+            names[name]()
+
+
 def called(command: str) -> str:
     """Return what a command line prints."""
+    return end_of(command)[0]
+
+
+def end_of(command: str) -> tuple[str, int]:
+    """Return what a command line prints, and its exit status."""
+    name, *words = shlex.split(command)
+    assert name == "attune-bench"
     printed = io.StringIO()
-    with redirect_stdout(printed), redirect_stderr(printed), pytest.raises(SystemExit):
-        main(shlex.split(command)[1:])
-    return printed.getvalue().rstrip("\n")
+    with redirect_stdout(printed), redirect_stderr(printed), pytest.raises(SystemExit) as ended:
+        main(words)
+    return printed.getvalue().rstrip("\n"), int(ended.value.code or 0)
+
+
+def run_python(text: str, names: dict[str, Any]) -> None:
+    """Run a session or a program."""
+    (run_session if text.startswith(">>> ") else run_program)(text, names)
+
+
+def read_json(text: str) -> None:
+    """Read a document, or one a line."""
+    for document in [text] if text.startswith("{\n") else text.splitlines():
+        json.loads(document)
+
+
+RUN: dict[str, Callable[[str, dict[str, Any]], None]] = {
+    "python": run_python,
+    "console": lambda text, _: run_commands(text),
+    "sh": lambda text, _: run_lines(text),
+}
+DATA: dict[str, Callable[[str], Any]] = {"json": read_json, "toml": tomllib.loads, "csv": str.splitlines}
 
 
 @pytest.fixture
@@ -81,11 +155,32 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.fixture
+def server() -> Iterator[str]:
+    """Serve a model, and return the address."""
+    with ModelServer() as serving:
+        yield serving.url
+
+
+def test_every_block_runs_or_says_why_not() -> None:
+    every = [(page, block) for page in PAGES for block in blocks(page)]
+    unknown = {block.language for _, block in every} - {*RUN, *DATA, "text", "math", "yaml"}
+    assert not unknown
+    assert all(block.not_run for _, block in every if block.language == "text" and block.text.startswith("$ "))
+    assert len([block for _, block in every if block.not_run]) <= FEW
+    for names, file in ELSEWHERE.items():
+        page, *languages = names.split()
+        assert blocks(ROOT / page if page == "README.md" else ROOT / "docs" / page, *languages), names
+        assert page in (ROOT / "tests" / file).read_text(encoding="utf-8"), file
+
+
 def test_pages_with_code_that_runs() -> None:
-    sessions = {page.name for page in PAGES if any(text.startswith(">>> ") for text in blocks(page, "python"))}
+    sessions = {page.name for page in PAGES if any(block.text.startswith(">>> ") for block in blocks(page, "python"))}
     assert {"eibench.md", "from-files-to-a-subgroup.md", "instruments.md", "loading.md", "publishing.md"} <= sessions
     assert {"own-results.md", "running.md", "testing-a-metric.md", "testing-with-our-data.md"} <= sessions
-    commands = {page.name for page in PAGES if any(text.startswith("$ attune-") for text in blocks(page, "console"))}
+    commands = {
+        page.name for page in PAGES if any(block.text.startswith("$ attune-") for block in blocks(page, "console"))
+    }
     assert {"README.md", "from-files-to-a-subgroup.md", "own-results.md", "scores.md"} <= commands
 
 
@@ -94,20 +189,29 @@ def test_pages_with_code_that_runs() -> None:
     [pytest.param(page, marks=pytest.mark.slow) if page.name in LONG else page for page in PAGES],
     ids=name_of,
 )
-def test_page_runs_from_top_to_bottom(page: Path, folder: Path) -> None:
-    names: dict[str, Any] = {}
-    for file, language, text in BLOCK.findall(page.read_text(encoding="utf-8")):
-        if language in {"csv", "toml", "json"} and file:
+def test_page_runs_from_top_to_bottom(
+    page: Path, folder: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names: dict[str, Any] = {"__name__": "page"}
+    lay_out(name_of(page), folder)
+    if page.name in {"publishing.md", "scale.md"}:
+        request.getfixturevalue("hub")
+        monkeypatch.setenv("HF_TOKEN", TOKEN)
+    if page.name == "scale.md":
+        monkeypatch.setattr(sys, "argv", ["shard.py", "runs/records.parquet", "scored.parquet"])
+    for file, not_run, language, text in blocks(page):
+        code = text
+        if SERVERS.search(text) or " openrouter " in text:
+            address = request.getfixturevalue("server")
+            code = SERVERS.sub(address, text).replace(" openrouter ", f" local --base-url {address} ")
+        if not_run or (language in elsewhere(page) and not text.startswith(">>> ")):
+            continue
+        if file and language in DATA:
             (folder / file).write_text(text, encoding="utf-8")
-        elif language == "python" and text.startswith(">>> "):
-            run_session(text, names)
-        elif language == "python" and page.name != "README.md":
-            # Not a session, as it needs data or a server; what it imports is there.
-            lines = re.findall(r"^(?:from|import) .*", text, re.MULTILINE)
-            there = [line for line in lines if line.split()[1] not in OF_EXTRAS]
-            exec("\n".join(there), {})  # noqa: S102
-        elif language == "console":
-            run_commands(text)
+        elif language in DATA:
+            DATA[language](text)
+        elif language in RUN:
+            RUN[language](code, names)
 
 
 NAMES = re.compile(r"`(attune_(?:data|metrics|bench)(?:\.\w+)+)\b")

@@ -8,8 +8,10 @@ from environments import Shell
 
 __all__ = ["BLOCK", "Block", "blocks_of", "run_block"]
 
-BLOCK = re.compile(r"(?:`([\w.-]+)`:\n\n)?^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
-"""The file that a block is the content of, if the text says so; its language; its text."""
+BLOCK = re.compile(
+    r"(?:`([\w.-]+)`:\n\n)?(?:<!-- not run: ([^\n]+) -->\n)?^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE
+)
+"""The file that a block is the content of, if the text says so; why it is not run; its language; its text."""
 
 SERVER = "http://localhost:8000/v1"
 """Where pages have a server of models."""
@@ -19,6 +21,7 @@ class Block(NamedTuple):
     """A block of code."""
 
     file: str
+    not_run: str
     language: str
     text: str
 
