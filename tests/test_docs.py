@@ -21,6 +21,7 @@ from model_server import ModelServer
 from page_data import lay_out
 
 from attune_bench.cli import main
+from attune_data import load
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -40,7 +41,15 @@ OF_HARNESSES = {
 OF_EXTRAS = ("openai", "torch", "trl", "attune_bench.adapters.trl", "attune_bench.adapters.verifiers")
 """Modules that pages import and that come with an extra."""
 
-LONG = ("emobench.md", "repeats.md", "scale.md", "scores.md", "testing-a-metric.md", "testing-with-our-data.md")
+LONG = (
+    "emobench.md",
+    "repeats.md",
+    "scale.md",
+    "scores.md",
+    "start.md",
+    "testing-a-metric.md",
+    "testing-with-our-data.md",
+)
 
 ELSEWHERE = {
     "README.md python": "test_readme.py",
@@ -57,6 +66,9 @@ ELSEWHERE = {
 
 FEW = 6
 """Blocks that nothing runs; each says why."""
+
+OF_THE_HUB = ("publishing.md", "scale.md", "data/attunebench.md")
+"""Pages that read from the Hub or write to it, or that use `datasets`; they get one on the loopback interface."""
 
 SERVERS = re.compile(r"http://localhost:80[08]0/v1")
 """Where pages have a server of models."""
@@ -186,7 +198,7 @@ def test_pages_with_code_that_runs() -> None:
 
 @pytest.mark.parametrize(
     "page",
-    [pytest.param(page, marks=pytest.mark.slow) if page.name in LONG else page for page in PAGES],
+    [pytest.param(page, marks=pytest.mark.slow) if name_of(page) in LONG else page for page in PAGES],
     ids=name_of,
 )
 def test_page_runs_from_top_to_bottom(
@@ -194,10 +206,12 @@ def test_page_runs_from_top_to_bottom(
 ) -> None:
     names: dict[str, Any] = {"__name__": "page"}
     lay_out(name_of(page), folder)
-    if page.name in {"publishing.md", "scale.md"}:
-        request.getfixturevalue("hub")
+    if name_of(page) in OF_THE_HUB:
+        hub = request.getfixturevalue("hub")
         monkeypatch.setenv("HF_TOKEN", TOKEN)
-    if page.name == "scale.md":
+        if name_of(page) == "data/attunebench.md":
+            hub.add("owner/name", {"conversation_1.json": load("demo")[0].to_line()})
+    if name_of(page) == "scale.md":
         monkeypatch.setattr(sys, "argv", ["shard.py", "runs/records.parquet", "scored.parquet"])
     for file, not_run, language, text in blocks(page):
         code = text

@@ -11,9 +11,10 @@ __all__ = ["lay_out"]
 
 
 def lay_out(page: str, folder: Path) -> None:
-    """Write the data that a page names into a folder."""
-    if page in _LAYOUTS:
-        _LAYOUTS[page](folder)
+    """Write the data that a page names into a folder; the page of a benchmark and that of its data name the same."""
+    name = page.removeprefix("data/")
+    if name in _LAYOUTS:
+        _LAYOUTS[name](folder)
 
 
 def _at(folder: Path, name: str) -> Path:
@@ -29,6 +30,7 @@ def _attunebench(folder: Path) -> None:
         conversation = conversations[place % len(conversations)]
         copy = conversation.model_copy(update={"conversation_id": f"{conversation.id}-{place}"})
         _at(folder, f"attunebench/Sample200/conversation_{number}.json").write_bytes(copy.to_line())
+    load_runs("demo").to_jsonl(_at(folder, "results/runs.jsonl"))
 
 
 def _eibench(folder: Path) -> None:
