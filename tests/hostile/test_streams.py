@@ -27,6 +27,7 @@ COMMANDS = {
     "describe": "demo",
     "validate": "demo",
     "schema": "run",
+    "columns": "mood_tags",
     "score": "--results demo --data demo --output again.json",
     **dict.fromkeys(("report", "compare", "rank", "stats"), "--scores scores.json"),
     "debias": "--scores scores.json --labels labels.csv --metric avg_draft_judge_score",

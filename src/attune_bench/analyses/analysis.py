@@ -6,6 +6,8 @@ from typing import Literal
 
 import polars as pl
 
+from attune_bench.glossary import FrameColumn
+
 __all__ = ["Analysis"]
 
 
@@ -40,6 +42,10 @@ class Analysis:
         Columns that reports make tables by, beside ``condition``, ``reference`` and ``metric``.
     heads : mapping of str to str
         By column its heading, where it is not the name.
+    row : str
+        What a row of the frame is.
+    columns : mapping of str to FrameColumn
+        What its columns mean, in order; see `attune_bench.glossary.columns`.
     """
 
     function: Callable[..., pl.DataFrame]
@@ -54,3 +60,5 @@ class Analysis:
     signed: tuple[str, ...] = ()
     by: tuple[str, ...] = ()
     heads: Mapping[str, str] = field(default_factory=dict)
+    row: str = ""
+    columns: Mapping[str, FrameColumn] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""The commands about records: `show`, `describe`, `validate`, `schema`."""
+"""The commands about records: `show`, `describe`, `validate`, `schema`, `columns`."""
 
 import json
 from dataclasses import asdict
@@ -13,18 +13,20 @@ from attune_bench.benchmarks.base import Benchmark
 from attune_bench.cli.options import benchmark_option, format_option, results_option, verb
 from attune_bench.cli.output import UserError, emit, mistakes
 from attune_bench.cli.reading import benchmarks_by_kind, kind_of, kind_of_source, load_all, validate_command
+from attune_bench.column_list import column_frame, columns_markdown, columns_text, listed_tables, tables_text
 from attune_bench.progress import progress
 from attune_bench.scoring import score
 from attune_data.description import describe as count
 from attune_data.description import description_text
 from attune_data.display.issues import IssueReport
+from attune_data.escaping import to_csv
 from attune_data.issues import count_severities
 from attune_data.kind import Kind
 from attune_data.loading import load_records
 from attune_data.schemas import SCHEMA_KINDS, TABLE_SCHEMA_KINDS, json_schema, table_schema
 from attune_data.text import columns_of_terminal, plural
 
-__all__ = ["describe", "schema", "show", "validate"]
+__all__ = ["columns", "describe", "schema", "show", "validate"]
 
 _benchmark = benchmark_option("A benchmark, or module:NAME; by default the content tells.")
 _format = format_option("table", "json")
@@ -140,3 +142,28 @@ def schema(kind: str | None, tables: bool) -> None:
         return
     with mistakes():
         emit(json.dumps(table_schema(kind) if tables else json_schema(kind), indent=2, ensure_ascii=False))
+
+
+@verb()
+@click.argument("name", required=False)
+@format_option()
+def columns(name: str | None, format: str) -> None:  # noqa: A002
+    """Print what columns mean: of the tables of records, and of what analyses print and write.
+
+    NAME is a kind of record, such as conversation; a table, such as mood_tags; a command, such as compare; an analysis,
+    such as win_rates; or a column or metric, such as p_holm. Without it, all tables are listed; with --format markdown,
+    csv or json every column of all of them.
+
+    CSV and JSON: a row a column, with chapter, table, origin, column, meaning, type, low, high, missing, source.
+    """
+    with mistakes():
+        found = listed_tables(name)
+    match format:
+        case "csv":
+            emit(to_csv(column_frame(found)))
+        case "json":
+            emit(json.dumps({"columns": column_frame(found).to_dicts()}, indent=2, ensure_ascii=False))
+        case "markdown":
+            emit(columns_markdown(found))
+        case _:
+            emit(tables_text(found) if name is None else columns_text(found))

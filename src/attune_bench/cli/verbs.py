@@ -22,6 +22,7 @@ _COMMANDS = {
     "describe": ("data_commands", "Count the records of a source: by trait, turns, annotations, issues."),
     "validate": ("data_commands", "Check files of any kind and list every issue."),
     "schema": ("data_commands", "Print the JSON Schema of a kind of record, or the columns of its tables."),
+    "columns": ("data_commands", "Say what the columns of tables, analyses and CSV files mean."),
     "score": ("score_commands", "Score results against the data they are of."),
     "report": ("analysis_commands", "Print a report of scores, or write it as a page of HTML."),
     "compare": ("analysis_commands", "Compare every two models on the units that both were run on."),

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["RunList", "run_list_builder"]
 
 _EXTRA = {
-    "provider": Column("Who served the model, as the run file says.", null=True),
-    "prompt_version": Column("Version of the prompts, as the run file says.", null=True),
+    "provider": Column("Who served the model, as the run file says.", null=True, source="provider"),
+    "prompt_version": Column("Version of the prompts, as the run file says.", null=True, source="prompt_version"),
 }
 _COUNTED = {
     "n_turns": Column("Number of turns with predictions."),

@@ -1,6 +1,8 @@
-"""The commands that say what records are: `show`, `describe` and `schema`."""
+"""The commands that say what records are: `show`, `describe`, `schema` and `columns`."""
 
+import csv
 import json
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -191,3 +193,32 @@ def test_columns_of_the_tables_of_every_kind(call: Call, kind: str) -> None:
     status, out, err = call("schema", kind, "--tables")
     assert (status, err) == (0, "")
     assert json.loads(out) == json.loads(json.dumps(table_schema(kind)))
+
+
+# Columns.
+
+
+def test_columns_are_listed_and_looked_up(call: Call) -> None:
+    status, out, err = call("columns")
+    assert (status, err) == (0, "")
+    assert "Further analyses: metric_correlation," in out
+    status, out, err = call("columns", "compare")
+    assert (status, err) == (0, "")
+    assert out.startswith("comparisons: One row for each pair of models,")
+    assert "  p_holm: number, 0 to 1\n    p-value with Holm's correction" in out
+
+
+def test_a_codebook_is_csv_or_json(call: Call) -> None:
+    status, out, err = call("columns", "--format", "csv")
+    assert (status, err) == (0, "")
+    rows = list(csv.DictReader(StringIO(out)))
+    assert len(rows) > 500
+    content = json.loads(call("columns", "--format", "json")[1])["columns"]
+    assert [(row["origin"], row["column"], row["meaning"]) for row in content] == [
+        (row["origin"], row["column"], row["meaning"]) for row in rows
+    ]
+    assert "### ranks" in call("columns", "ranks", "--format", "markdown")[1]
+
+
+def test_an_unknown_column_is_told_with_the_nearest(call: Call) -> None:
+    assert call("columns", "p_hol") == (2, "", "attune-bench: no table or column 'p_hol'; did you mean 'p_holm'?\n")

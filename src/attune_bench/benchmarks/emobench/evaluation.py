@@ -15,6 +15,7 @@ import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.analyses.analysis import Analysis
+from attune_bench.glossary import columns
 from attune_bench.item_scores import score_items
 from attune_bench.runner.answers import find_object
 from attune_bench.runner.calls import Call, message
@@ -204,6 +205,8 @@ ANALYSES: Mapping[str, Analysis] = {
         needs=("data", "results"),
         estimate="value",
         signed=("value",),
+        row="a model, condition and letter",
+        columns=columns("model condition letter value low high n clusters coverage excluded reason"),
     )
 }
 

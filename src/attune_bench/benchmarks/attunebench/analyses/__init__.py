@@ -12,6 +12,7 @@ from attune_bench.benchmarks.attunebench.analyses.groups import diagnosis_groups
 from attune_bench.benchmarks.attunebench.analyses.judges import JUDGED, judge_agreement, judge_ranks
 from attune_bench.benchmarks.attunebench.analyses.questions import question_agreement
 from attune_bench.benchmarks.attunebench.terms import IN_COMPOSITE
+from attune_bench.glossary import FrameColumn, columns, text, whole
 
 __all__ = [
     "ANALYSES",
@@ -36,6 +37,15 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             takes_metrics=False,
             estimate="gap",
             signed=("gap",),
+            row="a model and mode",
+            columns=columns(
+                "model condition om hp gap low high p p_min p_holm significant n clusters mde reason",
+                om=FrameColumn("Accuracy on what the original model did.", low=0, high=1),
+                hp=FrameColumn("Accuracy on what the participant wanted.", low=0, high=1),
+                gap="The first accuracy minus the second.",
+                low="Lower end of the interval of the gap.",
+                high="Upper end of the interval of the gap.",
+            ),
         ),
         "phrasing_gap": Analysis(
             function=phrasing_gap,
@@ -46,6 +56,15 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             takes_metrics=False,
             estimate="gap",
             signed=("gap",),
+            row="a model and mode",
+            columns=columns(
+                "model condition observer hp_facing gap low high p p_min p_holm significant n clusters mde reason",
+                observer=FrameColumn("Accuracy where the question is asked as of an observer.", low=0, high=1),
+                hp_facing=FrameColumn("Accuracy where it is asked as of the participant.", low=0, high=1),
+                gap="The first accuracy minus the second.",
+                low="Lower end of the interval of the gap.",
+                high="Upper end of the interval of the gap.",
+            ),
         ),
         "turn_drift": Analysis(
             function=turn_drift,
@@ -55,6 +74,18 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             metrics=DRIFTING,
             estimate="drift",
             signed=("drift",),
+            row="a model, mode and metric",
+            columns=columns(
+                "model condition metric early middle late drift low high p p_min p_holm significant n "
+                "clusters mde reason",
+                early="Mean over the first third of the turns.",
+                middle="Mean over the middle third.",
+                late="Mean over the last third.",
+                drift="Late minus early.",
+                low="Lower end of the interval of the drift.",
+                high="Upper end of the interval of the drift.",
+                n=whole("How many conversations have a value both early and late."),
+            ),
         ),
         "diagnosis_groups": Analysis(
             function=diagnosis_groups,
@@ -69,6 +100,17 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             signed=("difference",),
             by=("model",),
             heads={"value_none": "none"},
+            row="a group, metric, model and mode",
+            columns=columns(
+                "group n clusters metric model condition value value_none difference low high p p_min p_holm "
+                "significant mark reason",
+                group=text("Group of diagnoses; a participant can be in several."),
+                value_none="The value of participants without a diagnosis.",
+                difference="The group minus the participants without a diagnosis, unpaired.",
+                low="Lower end of the interval of the difference.",
+                high="Upper end of the interval of the difference.",
+                p=FrameColumn("p-value of the difference, by resampling participants of both sides.", low=0, high=1),
+            ),
         ),
         "question_agreement": Analysis(
             function=question_agreement,
@@ -86,6 +128,17 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             rows_need="binary questions that participants answered",
             estimate="agreement",
             by=("task",),
+            row="a task, question, model and mode",
+            columns=columns(
+                "task question model condition agreement low high answers n clusters coverage reason",
+                task=text("What is predicted, and as whose."),
+                question=text("Question of the codebook, such as B7."),
+                agreement=FrameColumn(
+                    "Share of the answers that are the participant's; a missing one counts as no.", low=0, high=1
+                ),
+                answers=whole("How many turns the participant answered yes or no."),
+                coverage=FrameColumn("Share of these turns that have a prediction.", low=0, high=1),
+            ),
         ),
         "judge_agreement": Analysis(
             function=judge_agreement,
@@ -101,6 +154,17 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             signed=("shift",),
             by=("rated",),
             heads={"judge_a": "A", "judge_b": "B"},
+            row="a mode, what is rated, and a pair of judges",
+            columns=columns(
+                "condition rated judge_a judge_b alpha low high shift judged n clusters reason",
+                rated=text("A dimension of the ratings, or `binary answers`."),
+                judge_a=text("The first judge; `all` where it is of more than two together."),
+                judge_b=text("The second judge; empty where it is of all."),
+                alpha=FrameColumn("Krippendorff's alpha: 1 is perfect agreement, 0 is chance.", high=1),
+                shift="Mean rating of the second judge minus that of the first, on what both rated.",
+                judged=whole("How many drafts, or answers, at least two judges gave."),
+                n=whole("How many conversations these are from."),
+            ),
         ),
         "judge_ranks": Analysis(
             function=judge_ranks,
@@ -113,6 +177,14 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             rows_need="runs that record what each judge said",
             estimate="rank",
             by=("judge",),
+            row="a judge, model and mode",
+            columns=columns(
+                "judge model condition value rank low high n clusters reason",
+                judge=text("The judge; `all` as scored."),
+                value="Draft judge score by this judge's ratings alone.",
+                low=FrameColumn("Best rank of the interval.", low=1),
+                high=FrameColumn("Worst rank of the interval.", low=1),
+            ),
         ),
         "branch_errors": Analysis(
             function=branch_errors,
@@ -123,6 +195,12 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             ),
             takes_metrics=False,
             estimate="mae",
+            row="a model, mode and branch",
+            columns=columns(
+                "model condition branch mae low high n clusters reason",
+                branch=text("Branch of emotional intelligence."),
+                mae=FrameColumn("Mean absolute error on the scale of 1 to 7; lower is better.", low=0, high=6),
+            ),
         ),
         "metric_correlation": replace(GENERAL["metric_correlation"], metrics=IN_COMPOSITE),
         "condition_differences": replace(GENERAL["condition_differences"], metrics=IN_COMPOSITE),

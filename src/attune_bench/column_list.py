@@ -1,0 +1,280 @@
+"""Every column of every table and frame of the library, to be looked up: what `attune-bench columns` prints.
+
+Those of records come from `attune_data`, those of analyses from `attune_bench.glossary` and the analyses themselves.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from math import isfinite
+from textwrap import fill
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from attune_bench.analyses import ANALYSES
+from attune_bench.benchmarks import BENCHMARKS
+from attune_bench.glossary import FRAMES, FrameColumn
+from attune_data.frames import Frames
+from attune_data.kind import Kind
+from attune_data.kinds import KINDS
+from attune_data.meanings import RECORDS_TABLE, Column
+from attune_data.references import resolve
+from attune_data.text import meant
+from attune_metrics.catalog import CATALOG
+from attune_metrics.metric import Metric
+
+__all__ = [
+    "ListedColumn",
+    "ListedTable",
+    "column_frame",
+    "columns_markdown",
+    "columns_text",
+    "listed_tables",
+    "tables_text",
+]
+
+_WIDTH = 100
+_FURTHER = "Further analyses"
+
+
+class ListedColumn(NamedTuple):
+    """A column as a reader looks it up; `missing` is None where nothing says it."""
+
+    column: str
+    meaning: str
+    type: str
+    low: float | None
+    high: float | None
+    missing: bool | None
+    source: str
+
+    @property
+    def range(self) -> str:
+        """The range in words; empty where there is none."""
+        return _range(self.low, self.high)
+
+
+def _range(low: float | None, high: float | None) -> str:
+    match low, high:
+        case None, None:
+            return ""
+        case low, None:
+            return f"{low:g} or more"
+        case None, high:
+            return f"{high:g} or less"
+    return f"{low:g} to {high:g}"
+
+
+class ListedTable(NamedTuple):
+    """A table or a frame: its chapter, its name, how to get it, what a row is, its columns in order."""
+
+    chapter: str
+    name: str
+    origin: str
+    row: str
+    columns: Sequence[ListedColumn]
+
+
+def listed_tables(name: str | None = None) -> list[ListedTable]:
+    """Return the tables and frames of a name, in the order of the page of columns.
+
+    Parameters
+    ----------
+    name : str, optional
+        A kind of record, such as ``conversation``; a table, such as ``mood_tags``; a command, such as ``compare``; an
+        analysis, such as ``win_rates``. Or a column or metric, such as ``p_holm``: the tables that have it, with this
+        column alone. By default all.
+
+    Raises
+    ------
+    ValueError
+        Where there is none of this name; the text has the nearest.
+
+    Examples
+    --------
+    >>> [table.origin for table in listed_tables("mood_tags")]
+    ['`conversations.tables.mood_tags`', '`runs.joined(...).mood_tags`']
+    >>> listed_tables("mood_tags")[0].columns[3].range
+    '1 to 7'
+    """
+    known = [(table, {table.name, *names}) for table, names in _all()]
+    if name is None:
+        return [table for table, _ in known]
+    if found := [table for table, names in known if name in names]:
+        return found
+    parts = [
+        table._replace(columns=[column]) for table, _ in known for column in table.columns if column.column == name
+    ]
+    if not parts:
+        of_columns = {column.column for table, _ in known for column in table.columns}
+        every = sorted(of_columns.union(*(names for _, names in known)))
+        raise ValueError(f"no table or column {name!r}; {meant(name, every)}")
+    return parts
+
+
+def _all() -> Iterator[tuple[ListedTable, Sequence[str]]]:
+    """Yield every table with the other names that it is asked for by."""
+    for kind in KINDS:
+        for table in _of_kind(kind):
+            yield table, [kind.noun, kind.plural]
+    records = [_of_records(name, pl.String(), column) for name, column in RECORDS_TABLE.items()]
+    yield ListedTable("Records", "records", "`to_parquet()` of any records", "One row for each record.", records), []
+    for name, frame in FRAMES.items():
+        own = [_of_frame(column, meaning) for column, meaning in frame.columns.items()]
+        words = re.findall(r"`([a-z]+)", frame.origin)
+        yield (
+            ListedTable(
+                "Scores and analyses", name, frame.origin, f"One row for each {frame.row.removeprefix('a ')}.", own
+            ),
+            words,
+        )
+    chapters = {_FURTHER: ANALYSES} | {
+        f"{_FURTHER} of {benchmark.title}": {
+            name: one for name, one in resolve(benchmark.analyses).items() if name not in ANALYSES
+        }
+        for benchmark in BENCHMARKS
+        if benchmark.analyses
+    }
+    for chapter, analyses in chapters.items():
+        for name, analysis in analyses.items():
+            own = [_of_frame(column, meaning) for column, meaning in analysis.columns.items()]
+            row = f"One row for each {analysis.row.removeprefix('a ')}. {analysis.note}"
+            yield ListedTable(chapter, name, f"`analyze {name}`", row, own), ["analyze"]
+    metrics = [_of_metric(metric) for metric in CATALOG.values() if metric.level != "turn"]
+    about = "What the names in a column `metric` stand for; in `report --format json` each is a column."
+    yield ListedTable("Metrics", "metric_names", "`attune_metrics.catalog.CATALOG`", about, metrics), []
+
+
+_DIRECTIONS = {True: "Higher is better.", False: "Lower is better.", None: "Neither direction is better."}
+
+
+def _of_metric(metric: Metric) -> ListedColumn:
+    low, high = (end if isfinite(end) else None for end in (metric.low, metric.high))
+    meaning = f"{metric.label}. {_DIRECTIONS[metric.higher_is_better]}"
+    return ListedColumn(metric.name, meaning, "number", low, high, None, metric.source)
+
+
+def _of_kind(kind: Kind[Any, Any]) -> Iterator[ListedTable]:
+    chapter = kind.plural[:1].upper() + kind.plural[1:]
+    made: dict[str, type[Frames]] = {f"`{kind.plural}.tables.{{}}`": kind.tables}
+    if kind.joined is not None and kind.joined is not kind.tables:
+        made[f"`{kind.plural}.joined(...).{{}}`"] = kind.joined
+    for origin, frames in made.items():
+        for name, schema in frames.schemas().items():
+            meanings = frames.meanings()[name]
+            columns = [_of_records(column, dtype, meanings[column]) for column, dtype in schema.items()]
+            row = (getattr(frames, name).__doc__ or "").partition("\n")[0]
+            yield ListedTable(chapter, name, origin.format(name), row, columns)
+
+
+def _of_records(name: str, dtype: pl.DataType, column: Column) -> ListedColumn:
+    return ListedColumn(name, column.description, _words(dtype), column.low, column.high, column.null, column.source)
+
+
+def _of_frame(name: str, column: FrameColumn) -> ListedColumn:
+    return ListedColumn(name, column.description, column.type, column.low, column.high, None, "")
+
+
+def _words(dtype: pl.DataType) -> str:
+    """Return what a column of a table holds, in words."""
+    match dtype:
+        case pl.Enum():
+            return f"one of {', '.join(dtype.categories)}"
+        case pl.List():
+            return "list of texts"
+        case pl.Boolean():
+            return "true or false"
+        case pl.String():
+            return "text"
+    return "number" if dtype.is_float() else "whole number"
+
+
+def column_frame(tables: Sequence[ListedTable]) -> pl.DataFrame:
+    """Return the columns of tables as a frame: a codebook for CSV and JSON.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``chapter, table, origin, column, meaning, type, low, high, missing, source``, a row a column.
+    """
+    rows = [
+        (table.chapter, table.name, table.origin.replace("`", ""), *column)
+        for table in tables
+        for column in table.columns
+    ]
+    texts = ("chapter", "table", "origin", "column", "meaning", "type")
+    schema: dict[str, pl.DataType] = {
+        **dict.fromkeys(texts, pl.String()),
+        **dict.fromkeys(("low", "high"), pl.Float64()),
+        "missing": pl.Boolean(),
+        "source": pl.String(),
+    }
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def tables_text(tables: Sequence[ListedTable]) -> str:
+    """Return the names of tables, by chapter."""
+    chapters: dict[str, list[str]] = {}
+    for table in tables:
+        chapters.setdefault(table.chapter, []).append(table.name)
+    listed = [_filled(f"{chapter}: {', '.join(dict.fromkeys(names))}", "") for chapter, names in chapters.items()]
+    return "\n".join([*listed, "", "next: attune-bench columns NAME"])
+
+
+def columns_text(tables: Sequence[ListedTable]) -> str:
+    """Return the columns of tables as text of 100 columns of characters."""
+    blocks = []
+    for table in tables:
+        blocks.append(_filled(f"{table.name}: {table.row} {table.origin}", ""))
+        for column in table.columns:
+            lines = [_filled(", ".join(_facts(column)), "  "), _filled(column.meaning, "    ")]
+            if column.source:
+                lines.append(_filled(f"from: {column.source}", "    "))
+            blocks.append("\n".join(lines))
+    return "\n\n".join(blocks).replace("`", "")
+
+
+def _facts(column: ListedColumn) -> list[str]:
+    missing = "may be missing" if column.missing else ""
+    return [f"{column.column}: {column.type}", *filter(None, (column.range, missing))]
+
+
+def _filled(text: str, indent: str) -> str:
+    return fill(text, _WIDTH, initial_indent=indent, subsequent_indent=f"{indent}  ", break_on_hyphens=False)
+
+
+def columns_markdown(tables: Sequence[ListedTable]) -> str:
+    """Return the columns of tables as Markdown, a chapter a heading."""
+    blocks: list[str] = []
+    chapter = ""
+    before: dict[str, ListedTable] = {}
+    for table in tables:
+        if table.chapter != chapter:
+            chapter = table.chapter
+            blocks.append(f"## {chapter}")
+        first = before.setdefault(table.name, table)
+        title = table.name if first is table else f"{table.name} ({chapter.lower()})"
+        # A table that is joined with another has its columns, which are said once.
+        said = {column.column: column.meaning for column in first.columns} if first is not table else {}
+        own = [column for column in table.columns if said.get(column.column) != column.meaning]
+        joined = said.keys() <= {column.column for column in table.columns} and len(own) < len(table.columns)
+        also = f" The other columns are those of {first.origin}." if joined else ""
+        blocks += [f"### {title}", f"{table.row} {table.origin}{also}", _grid(own if joined else table.columns)]
+    return "\n\n".join(blocks)
+
+
+def _grid(columns: Sequence[ListedColumn]) -> str:
+    # Of an analysis the meaning says where a column is missing and comes from.
+    facts = {
+        "may be missing": ["yes" if column.missing else "" for column in columns],
+        "source": [column.source for column in columns],
+    }
+    told = {head: cells for head, cells in facts.items() if any(cells)}
+    rows = [[f"`{column.column}`", column.meaning, column.type, column.range] for column in columns]
+    rows = [[*row, *cells] for row, *cells in zip(rows, *told.values(), strict=True)]
+    return _markdown(["column", "meaning", "type", "range", *told], rows)
+
+
+def _markdown(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
