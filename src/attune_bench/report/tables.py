@@ -26,7 +26,7 @@ from attune_bench.score_table import ScoreTable
 from attune_bench.stats.comparison import count_significant
 from attune_bench.stats.options import FEW, MIN_CLUSTERS, AnalysisOptions
 from attune_bench.stats.series import ScoreSeries
-from attune_bench.stats.summary import coverage, points, z_scores
+from attune_bench.stats.summary import coverage, points, sorted_groups, z_scores
 from attune_data.text import plural, width
 from attune_metrics.metric import Metric
 from attune_metrics.stats.statistics import STATISTICS
@@ -67,20 +67,6 @@ def metric_of(table: ScoreTable) -> Callable[[Row], Metric]:
 def label(metric: Metric) -> str:
     """Return a metric's label, with its direction where lower values are better."""
     return f"{metric.label}{', lower is better' if metric.higher_is_better is False else ''}"
-
-
-def sorted_groups(table: ScoreTable, options: AnalysisOptions | None = None) -> list[tuple[str, str | None]]:
-    """Return every model and condition, the best of the primary metric first; `options` say what counts once."""
-    series = ScoreSeries(table)
-    metric = table.metric(table.primary)
-    values = dict(zip(series.groups, points(series, metric.name, options), strict=True))
-    sign = -1 if metric.higher_is_better is False else 1
-
-    def place(group: tuple[str, str | None]) -> tuple[bool, float, str, str]:
-        value = values[group]
-        return value is None, -sign * (value or 0.0), group[0], group[1] or ""
-
-    return sorted(series.groups, key=place)
 
 
 def board(table: ScoreTable, summary: pl.DataFrame, metrics: Sequence[str], options: AnalysisOptions) -> Table:

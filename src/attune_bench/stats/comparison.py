@@ -22,6 +22,7 @@ from attune_bench.stats.options import ALPHA, AnalysisOptions, ComparisonKeyword
 from attune_bench.stats.paired import SAME, TESTED, family_of_pairs, paired, tested, tested_same
 from attune_bench.stats.remarks import OneWarning
 from attune_bench.stats.series import Draws, ScoreSeries
+from attune_bench.stats.summary import sorted_groups
 from attune_bench.stats.traits import strata_of, unit_traits
 from attune_data.query import Queryable
 from attune_data.text import meant
@@ -100,7 +101,8 @@ def compare_all(table: ScoreTable, *, enough: bool = False, **options: Unpack[Co
     Returns
     -------
     polars.DataFrame
-        As from `compare`; `count_significant` counts. Each pair once, ``model_a`` before ``model_b`` in the alphabet.
+        As from `compare`; `count_significant` counts. Each pair once: ``model_a`` is the better one by the primary
+        metric, and the best models come first, see `attune_bench.stats.summary.sorted_groups`.
 
     Raises
     ------
@@ -122,12 +124,13 @@ def compare_all(table: ScoreTable, *, enough: bool = False, **options: Unpack[Co
     >>> found["model_a"], found["model_b"], round(found["difference"], 2), found["significant"]
     ('synthetic/attentive', 'synthetic/hasty', 17.17, True)
     """
-    pairs = _all_pairs(table)
+    chosen, margin = _split(options)
+    pairs = _all_pairs(table, chosen)
     exchanges = None
     if enough and pairs:
         largest = max(Counter(condition for *_, condition in pairs).values())
-        exchanges = enough_exchanges(largest, options.get("resamples", AnalysisOptions().resamples))
-    return _compare(table, pairs, *_split(options), exchanges=exchanges)
+        exchanges = enough_exchanges(largest, chosen.resamples)
+    return _compare(table, pairs, chosen, margin, exchanges=exchanges)
 
 
 def enough_exchanges(pairs: int, resamples: int) -> int:
@@ -188,7 +191,7 @@ def compare_by(
     [('overall', 40), ('Family', 8)]
     """
     chosen, margin = _split(options)
-    pairs = _all_pairs(table) if models is None else _pairs_of(table, *models)
+    pairs = _all_pairs(table, chosen) if models is None else _pairs_of(table, *models)
     strata = strata_of(unit_traits(table) if data is None else data, trait)
     parts, warning = [], OneWarning()
     for name, units in {"overall": None, **strata}.items():
@@ -207,12 +210,13 @@ def _split(options: ComparisonKeywords) -> tuple[AnalysisOptions, Margin | None]
     return AnalysisOptions(**others), margin
 
 
-def _all_pairs(table: ScoreTable) -> list[Pair]:
-    """Return every two models of each condition."""
+def _all_pairs(table: ScoreTable, options: AnalysisOptions) -> list[Pair]:
+    """Return every two models of each condition, the better one first."""
+    groups = sorted_groups(table, options)
     return [
         (one, other, condition)
         for condition in table.conditions
-        for one, other in combinations([model for model, under in table.groups if under == condition], 2)
+        for one, other in combinations([model for model, under in groups if under == condition], 2)
     ]
 
 

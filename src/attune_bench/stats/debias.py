@@ -22,6 +22,7 @@ from attune_bench.stats.options import ALPHA, AnalysisOptions, SamplingKeywords
 from attune_bench.stats.paired import family_of_pairs, holm_by_family
 from attune_bench.stats.remarks import warn_out_of_reach
 from attune_bench.stats.series import Draws, ScoreSeries
+from attune_bench.stats.summary import sorted_groups
 from attune_bench.undefined import null
 from attune_data.text import plural
 from attune_metrics.errors import MetricInputError, UndefinedMetricWarning, UnreliableIntervalWarning
@@ -166,10 +167,11 @@ def debias_pairs(
     """
     frame = _Frame(table, labels, metric, AnalysisOptions(**options))
     groups = frame.series.groups
+    order = {group: place for place, group in enumerate(sorted_groups(table))}
     pairs = [
         (a, b)
         for places in frame.series.by_condition().values()
-        for a, b in combinations(places, 2)
+        for a, b in combinations(sorted(places, key=lambda place: order[groups[place]]), 2)
         if not np.isnan(frame.ratings[a] - frame.ratings[b]).all()
     ]
     check_within_conditions(table, [frame.metric], groups=[groups[place] for pair in pairs for place in pair])

@@ -26,6 +26,7 @@ __all__ = [
     "intervals_of",
     "metrics_per_unit",
     "points",
+    "sorted_groups",
     "summary",
     "z_scores",
 ]
@@ -182,6 +183,20 @@ def points(series: ScoreSeries, name: str, options: AnalysisOptions | None = Non
         values = series.once_per_cluster(values)
     estimates = point_estimate(values, statistic=series.statistic(name))
     return [null(value) for value in estimates.tolist()]
+
+
+def sorted_groups(table: ScoreTable, options: AnalysisOptions | None = None) -> list[tuple[str, str | None]]:
+    """Return every model and condition, the best of the primary metric first; `options` say what counts once."""
+    series = ScoreSeries(table)
+    metric = table.metric(table.primary)
+    values = dict(zip(series.groups, points(series, metric.name, options), strict=True))
+    sign = -1 if metric.higher_is_better is False else 1
+
+    def place(group: tuple[str, str | None]) -> tuple[bool, float, str, str]:
+        value = values[group]
+        return value is None, -sign * (value or 0.0), group[0], group[1] or ""
+
+    return sorted(series.groups, key=place)
 
 
 def coverage(table: ScoreTable) -> dict[tuple[str, str | None], dict[str, float]]:

@@ -391,12 +391,12 @@ def test_each_stratum_is_a_family_of_its_own(table: Scores) -> None:
 
 
 def test_two_models_within_strata(table: Scores) -> None:
-    frame = compare_by(table, "level", models=("b", "a"), resamples=200)
+    frame = compare_by(table, "level", models=("a", "b"), resamples=200)
     assert frame.select("stratum", "model_a", "model_b", "n").rows() == [
-        ("overall", "b", "a", 24), ("easy", "b", "a", 12), ("hard", "b", "a", 12),
+        ("overall", "a", "b", 24), ("easy", "a", "b", 12), ("hard", "a", "b", 12),
     ]  # fmt: skip
     assert frame["p"].to_list() == frame["p_holm"].to_list()
-    every = compare_by(table, "level", resamples=200).filter(model_a="a", model_b="b")
+    every = compare_by(table, "level", resamples=200).filter(model_a="b", model_b="a")
     assert frame["difference"].to_list() == [-value for value in every["difference"]]
 
 

@@ -81,11 +81,11 @@ def test_the_pairs_are_those_of_the_function() -> None:
     [row] = debias_pairs(scores, labels, resamples=200).iter_rows(named=True)
     wide = table.join(labels, on=["model", "unit"], how="left", maintain_order="left")
     judge, people = (
-        [wide.filter(model=model)[column].to_numpy() for model in "ab"] for column in ("value", "rating_right")
+        [wide.filter(model=model)[column].to_numpy() for model in "ba"] for column in ("value", "rating_right")
     )
     drawn = draw_resamples(UNITS, n_resamples=200)
     [direct] = prediction_powered_difference(judge[0], judge[1], people[0], people[1], drawn)
-    assert (row["model_a"], row["model_b"], row["labels"]) == ("a", "b", 36)
+    assert (row["model_a"], row["model_b"], row["labels"]) == ("b", "a", 36)
     assert (row["judge"], row["corrected"]) == pytest.approx((direct.judge.estimate, direct.corrected.estimate))
     assert (row["low"], row["high"]) == pytest.approx((direct.corrected.low, direct.corrected.high))
     assert scores.debias_pairs(labels, resamples=200)["corrected"].to_list() == [row["corrected"]]

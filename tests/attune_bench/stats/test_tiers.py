@@ -26,9 +26,9 @@ def test_models_are_in_the_tiers_that_the_comparisons_give() -> None:
     # c is not told apart from b, which begins the second tier.
     assert rows == [("a", 1.0, 1, 1, 1), ("c", 2.0, 1, 1, 2), ("b", 3.0, 2, 1, 2)]
     assert found.pairs.select("model_a", "model_b", "significant").rows() == [
-        ("a", "b", True),
         ("a", "c", False),
-        ("b", "c", False),
+        ("a", "b", True),
+        ("c", "b", False),
     ]
 
 
@@ -107,6 +107,6 @@ def test_models_without_a_unit_in_common_are_named() -> None:
         "c": [None, None, 3.0],
         "d": [None] * 3,
     }
-    with pytest.warns(UserWarning, match="no unit in common: a and c; the ranks of such two do not say which is"):
+    with pytest.warns(UserWarning, match="no unit in common: c and a; the ranks of such two do not say which is"):
         found = tiers(scores_of(values), resamples=50)
     assert found.models["tier"].to_list() == [1, 1, 1, None]

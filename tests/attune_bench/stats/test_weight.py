@@ -88,7 +88,9 @@ def test_a_difference_is_of_the_units_that_both_have() -> None:
     assert row["p"] == sum(one >= abs(sum(gaps)) - 1e-12 for one in sums) / 2**8
     assert (row["n"], row["clusters"]) == (len(PEOPLE) - 1, 8)
     # A pair has the same row among others.
-    assert scores.compare_all(weight="cluster").row(0, named=True) == row
+    turned = scores.compare("b", "a", weight="cluster")
+    assert scores.compare_all(weight="cluster").equals(turned)
+    assert turned["difference"].item() == pytest.approx(-row["difference"])
 
 
 def test_equal_models_differ_by_nothing() -> None:
