@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from attune_bench.adapters.samples import SampleTable
+    from attune_bench.report.transcript_folder import TranscriptFolder
 
 __all__ = ["ReportFormat", "Scores"]
 
@@ -370,6 +371,7 @@ class Scores(ScoreTable):
         margin: Margin | None = None,
         labels: pl.DataFrame | str | os.PathLike[str] | None = None,
         label_metric: str | None = None,
+        transcripts: "bool | TranscriptFolder" = False,
         **options: Unpack[SamplingKeywords],
     ) -> str:
         """Return a report: a text, or a page of HTML with comparisons, figures and subgroups.
@@ -378,10 +380,10 @@ class Scores(ScoreTable):
         ----------
         format : {"table", "markdown", "csv", "json", "html"}
             HTML needs the extra ``plots``.
-        data, results, small_cells, margin, labels, label_metric
+        data, results, small_cells, margin, labels, label_metric, transcripts
             For HTML: what was scored against, what was scored, whether to show what rests on few people, the smallest
-            difference of interest of the main metric, and people's ratings with the judge's metric that they are of;
-            see `attune_bench.report.html.html_report`.
+            difference of interest of the main metric, people's ratings with the judge's metric that they are of, and
+            whether to show transcripts; see `attune_bench.report.html.html_report`.
         **options
             ``resamples``, ``seed``, ``level``, ``unit``, ``weight``, ``interval``; see
             `attune_bench.stats.options.AnalysisOptions`.
@@ -405,11 +407,11 @@ class Scores(ScoreTable):
 
             return html_report(
                 self, data=data, results=results, small_cells=small_cells, margin=margin, labels=labels,
-                label_metric=label_metric, **options,
+                label_metric=label_metric, transcripts=transcripts, **options,
             )  # fmt: skip
-        if small_cells or any(one is not None for one in (data, results, margin, labels, label_metric)):
+        if small_cells or transcripts or any(one is not None for one in (data, results, margin, labels, label_metric)):
             raise ValueError(
-                "data, results, small_cells, margin, labels and label_metric are for format='html'; "
+                "data, results, small_cells, margin, labels, label_metric and transcripts are for format='html'; "
                 f"{format!r} takes none"
             )
         return render(report_document(self, format=format, **options), format=format)

@@ -186,7 +186,8 @@ class Benchmark:
         ``score(data, results, *, progress=None, **options) -> Scores``; without `data`, ``score(results, ...)``.
     row : Reference, optional
         ``row(result)`` returns the model, the condition and the unit of a result: the row that it has in
-        `attune_bench.Scores.values`. Samples of an export need it, and so does `decisive`.
+        `attune_bench.Scores.values`. Samples of an export need it, and so do transcripts and
+        `decisive`.
     decisive : mapping of str to str
         The settings that change an answer, by the name under which results record them, and what messages call them,
         where the scoring does not say it: `attune_bench.score` then reads them from the results.
@@ -208,6 +209,9 @@ class Benchmark:
         ``sections(page, *, data, results) -> list of Section``: its own parts of a page of HTML, of which `page`, an
         `attune_bench.report.section_parts.PageScores`, has the scores and options; `data` and `results` are None where
         not given. A Section without parts says why it is left out.
+    transcripts : Reference, optional
+        An `attune_bench.report.transcript_parts.TranscriptView`: how a page shows one unit with what models made of it;
+        by default field by field. It needs `row`.
     commands : tuple of Command
         Commands that it has alone.
     limits : tuple of str
@@ -232,6 +236,7 @@ class Benchmark:
     baselines: Reference = None
     analyses: Reference = field(default_factory=dict)
     sections: Reference = None
+    transcripts: Reference = None
     commands: tuple[Command, ...] = ()
     limits: tuple[str, ...] = ()
     scores_format: ScoresFormat | None = None

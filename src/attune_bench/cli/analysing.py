@@ -12,6 +12,7 @@ from attune_bench.cli.options import ANALYSIS, chosen_variant
 from attune_bench.cli.output import UserError, mistakes
 from attune_bench.cli.reading import kind_of, read_all, read_scores
 from attune_bench.progress import progress
+from attune_bench.report.transcript_folder import TranscriptFolder
 from attune_bench.scores import Scores
 from attune_bench.stats.traits import unit_traits
 from attune_data.query import Queryable
@@ -26,6 +27,7 @@ __all__ = [
     "records_of",
     "sampling_of",
     "traits_of",
+    "transcript_folder",
 ]
 
 Given = Mapping[str, Any]
@@ -90,3 +92,21 @@ def traits_of(scores: Scores, data: str | None) -> Queryable:
     if not scores.traits and benchmark is not None and benchmark.data is not None:
         raise UserError(f"these scores have no traits of their {scores.provenance.unit}s; name the data with --data")
     return unit_traits(scores)
+
+
+def transcript_folder(scores: Scores, html: Path, data: str | None, results: Sequence[str]) -> TranscriptFolder:
+    """Return the folder beside a page for its transcripts; refuse these where the records are not given."""
+    benchmark = benchmark_of_scores(scores)
+    if benchmark is None:
+        raise UserError("scores of a table have no records to show; leave out --transcripts")
+    lacking = [] if results else ["--results"]
+    if benchmark.data is not None and data is None:
+        lacking.append("--data")
+    if lacking:
+        raise UserError(f"--transcripts shows what was scored; give {' and '.join(lacking)} too")
+    folder = TranscriptFolder(name=f"{html.stem}-transcripts", page=html.name)
+    try:
+        folder.check(html.parent)
+    except FileExistsError as error:
+        raise UserError(f"{error}, or choose another --html") from None
+    return folder

@@ -20,6 +20,7 @@ from attune_bench.cli.analysing import (
     records_of,
     sampling_of,
     traits_of,
+    transcript_folder,
 )
 from attune_bench.cli.options import (
     analysis_options,
@@ -37,7 +38,14 @@ from attune_bench.cli.options import (
     where_option,
     where_traits,
 )
-from attune_bench.cli.output import UserError, check_page, emit, mistakes, with_warnings, write_page
+from attune_bench.cli.output import (
+    UserError,
+    check_page,
+    emit,
+    mistakes,
+    with_warnings,
+    write_page,
+)
 from attune_bench.report.analysis import analysis_note, analysis_tables, only_reason
 from attune_bench.report.columns import Table
 from attune_bench.report.distribution import distribution_tables
@@ -77,6 +85,12 @@ def _options(scores: Scores, metric: Sequence[str], given: Given) -> Any:
 @click.option(
     "--small-cells", is_flag=True, help="For --html: show values of fewer than 5 people, and single units, too."
 )
+@click.option(
+    "--transcripts",
+    is_flag=True,
+    help="For --html, with --results and --data: show the best and the worst of each model as texts, where their "
+    "licence allows it; of people's own also with --small-cells.",
+)
 @margin_option
 @labels_option("For --html, to correct a judge by. ")
 @click.option("--label-metric", help="The judge's metric, which --labels rates; by default the main one.")
@@ -88,6 +102,7 @@ def report(
     data: str | None,
     results: tuple[str, ...],
     small_cells: bool,
+    transcripts: bool,
     margin: tuple[str, ...],
     labels: Path | None,
     label_metric: str | None,
@@ -102,10 +117,16 @@ def report(
     """
     read = read_analysed(scores, given)
     if html is None:
-        if results or small_cells or margin or any(one is not None for one in (data, labels, label_metric)):
+        if (
+            results
+            or small_cells
+            or transcripts
+            or margin
+            or any(one is not None for one in (data, labels, label_metric))
+        ):
             raise UserError(
-                "--data, --results, --small-cells, --margin, --labels and --label-metric are for the page; give --html "
-                "FILE too"
+                "--data, --results, --small-cells, --transcripts, --margin, --labels and --label-metric are for the "
+                "page; give --html FILE too"
             )
         made, warned = with_warnings(lambda: report_document(read, format=format, **sampling_of(given)))
         emit(render(replace(made, notes=[*made.notes, *warned]), format=format))
@@ -115,14 +136,15 @@ def report(
     if label_metric is not None and labels is None:
         raise UserError("--label-metric says what --labels rates; give --labels FILE too")
     check_page(html, [scores, data, *results, labels])
+    beside = transcript_folder(read, html, data, results) if transcripts else None
     of_data = None if data is None else records_of(read, "data", data)
     of_results = records_of(read, "results", *results) if results else None
     with mistakes():
         text = read.report(
             format="html", data=of_data, results=of_results, small_cells=small_cells, margin=margin_of(margin),
-            labels=labels, label_metric=label_metric, **sampling_of(given),
+            labels=labels, label_metric=label_metric, transcripts=beside or False, **sampling_of(given),
         )  # fmt: skip
-    write_page(html, text)
+    write_page(html, text, beside)
 
 
 @verb(variants=True)

@@ -5,7 +5,10 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from attune_bench.report.transcript_folder import TranscriptFolder
 
 __all__ = ["UserError", "check_output", "check_page", "emit", "mistakes", "with_warnings", "write_page"]
 
@@ -55,14 +58,24 @@ def check_page(path: Path, inputs: Sequence[str | Path | None]) -> None:
         raise UserError(f"{path} is what is read; choose another --html")
 
 
-def write_page(path: Path, text: str) -> None:
-    """Write a page of HTML, and say so."""
+def write_page(path: Path, text: str, beside: "TranscriptFolder | None" = None) -> None:
+    """Write a page of HTML, and what goes beside it, and say so."""
     from attune_data.io.files import write_whole
 
+    made = beside.files if beside else {}
     try:
+        if beside and made:
+            beside.write(path.parent)
         write_whole(path, [text.encode()])
     except OSError as error:
-        raise UserError(f"{path} cannot be written: {error.strerror}; choose another --html") from None
-    size = len(text.encode())
-    shown = f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
-    emit(f"{path}: {shown}, self-contained, opens in any browser")
+        raise UserError(f"{path} cannot be written: {error.strerror or error}; choose another --html") from None
+    if beside and made:
+        whole = sum(len(one.encode()) for one in made.values())
+        emit(f"{path}: {_size(len(text.encode()))}, opens in any browser")
+        emit(f"{path.with_name(beside.name)}: {len(made)} transcripts, {_size(whole)}; pass it on with the page")
+    else:
+        emit(f"{path}: {_size(len(text.encode()))}, self-contained, opens in any browser")
+
+
+def _size(size: int) -> str:
+    return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"

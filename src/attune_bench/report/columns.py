@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from attune_bench.group_settings import kind_of_group
+from attune_data.display.html import Html
 from attune_metrics.metric import Metric
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "Cell",
     "Column",
     "Figure",
+    "Markup",
     "Part",
     "Row",
     "Section",
@@ -107,8 +109,15 @@ class Figure:
     is_small: bool = False
 
 
-Part = Table | Figure | str | tuple[str, ...]
-"""A table, a figure, a paragraph, or a list of sentences."""
+@dataclass(frozen=True, slots=True)
+class Markup:
+    """A part of a page that is made already."""
+
+    html: Html
+
+
+Part = Table | Figure | Markup | str | tuple[str, ...]
+"""A table, a figure, what is made already, a paragraph, or a list of sentences."""
 
 
 @dataclass(frozen=True, slots=True)

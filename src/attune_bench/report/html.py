@@ -20,6 +20,8 @@ from attune_bench.report.section_parts import PageScores
 from attune_bench.report.sections import general_sections
 from attune_bench.report.subgroups import lacking_units
 from attune_bench.report.suppression import few_groups, hides
+from attune_bench.report.transcript_folder import TranscriptFolder
+from attune_bench.report.transcripts import transcript_section
 from attune_bench.report.words import INTERVALS, drawn, has_clusters, weight_words
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.comparability import check_comparable, differences
@@ -49,6 +51,7 @@ def html_report(
     margin: Margin | None = None,
     labels: pl.DataFrame | str | os.PathLike[str] | None = None,
     label_metric: str | None = None,
+    transcripts: bool | TranscriptFolder = False,
     **options: Unpack[SamplingKeywords],
 ) -> str:
     """Return a report of scores as a page of HTML.
@@ -72,6 +75,11 @@ def html_report(
         the judge corrected by people.
     label_metric : str, optional
         The judge's metric, which the ratings are of; by default the main one.
+    transcripts : bool or TranscriptFolder
+        Whether to show, for each model, the units with its best and its worst results as texts, of the records in
+        `data` and `results` whose licence allows it; of people's own, where they were not generated, only with
+        `small_cells` too. With a folder beside the page, those that are too large for the page go there.
+        `attune_bench.report.transcripts` says what is shown.
     **options
         ``resamples``, ``seed``, ``level``, ``unit``, ``weight``, ``interval``; see
         `attune_bench.stats.options.AnalysisOptions`.
@@ -87,7 +95,7 @@ def html_report(
         Where the extra ``plots`` is not installed.
     MetricInputError
         Where an option is unknown or out of range, the labels are not as `read_labels` wants them or have no rating, or
-        there is a `label_metric` without labels.
+        there is a `label_metric` without labels, or transcripts are asked for without the records that were scored.
     SourceError
         Where the file of labels cannot be read.
     MixedSettingsError
@@ -126,6 +134,9 @@ def html_report(
         sections = general_sections(asked)
         if benchmark and benchmark.sections:
             sections += resolve(benchmark.sections)(asked, data=data, results=results)
+    if transcripts is not False:
+        folder = None if transcripts is True else transcripts
+        sections.append(transcript_section(asked, scores, data=data, results=results, folder=folder))
     warned = list(dict.fromkeys(str(warning.message) for warning in caught))
     sections += [_methods(asked, benchmark, data, warned), _limits(asked, benchmark)]
     if data is not None:

@@ -2,13 +2,15 @@
 
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
+from functools import cache
 from hashlib import sha256
 from html import escape
+from importlib.resources import files
 from itertools import groupby
 from xml.etree import ElementTree
 
 from attune_bench.report import drawing
-from attune_bench.report.columns import Cell, Figure, Part, Section, Table
+from attune_bench.report.columns import Cell, Figure, Markup, Part, Section, Table
 from attune_data.display.html import Html
 from attune_data.text import printable
 
@@ -133,6 +135,8 @@ def _part(part: Part) -> Html:
         return table_element(part)
     if isinstance(part, Figure):
         return figure_element(part)
+    if isinstance(part, Markup):
+        return part.html
     if isinstance(part, tuple):
         return element("ul", *(element("li", text) for text in part))
     return element("p", part)
@@ -231,10 +235,16 @@ def document(title: str, body: Iterable[Html], *, style: str = "", script: str =
     head = (
         '<meta charset="utf-8">\n<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        f'<link rel="icon" href="data:,">\n{element("title", title)}\n<style>{_STYLE}{style}</style>'
+        f'<link rel="icon" href="data:,">\n{element("title", title)}\n<style>{_STYLE}{_of_transcripts()}{style}</style>'
     )
     content = "\n".join(body)
     return (
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n{head}\n</head>\n<body>\n<main>\n{content}\n</main>\n'
         f"<script>{scripts}</script>\n</body>\n</html>\n"
     )
+
+
+@cache
+def _of_transcripts() -> str:
+    """Return the style of transcripts."""
+    return (files("attune_bench.report") / "transcripts.css").read_text(encoding="utf-8")

@@ -131,6 +131,8 @@ def test_no_participant_and_no_conversation_is_named(page: str, conversations: C
     people = {conversation.participant_id for conversation in conversations} - {None}
     assert len(people) == 24
     assert [name for name in (*people, *(one.id for one in conversations)) if str(name) in page] == []
+    said = {message[:40] for one in conversations for turn in one.turns for message in turn.responses.values()}
+    assert [message for message in said if message and message in page] == []
 
 
 def test_no_value_of_a_few_participants(page: str, scores: Scores, conversations: Conversations) -> None:

@@ -73,6 +73,7 @@ BENCHMARK = Benchmark(
     baselines=f"{_ROOM}.baselines:BASELINES",
     analyses=f"{_ROOM}.analyses:ANALYSES",
     sections=f"{_ROOM}.sections:sections",
+    transcripts=f"{_ROOM}.transcripts:VIEW",
     commands=(
         Command(
             name="rejudge",

@@ -80,6 +80,7 @@ BENCHMARK = Benchmark(
         ),
     ),
     sections=f"{_ROOM}.sections:sections",
+    transcripts=f"{_ROOM}.transcripts:VIEW",
     limits=(
         "The person is played by a language model, which also judges how its state changes: a reward says what that "
         "simulator, under its instructions, made of the conversation, not what a person would have felt. Another "

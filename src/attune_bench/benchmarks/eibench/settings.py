@@ -25,6 +25,10 @@ def bundled_prompts() -> Prompts:
     return load_prompts("attune_bench.benchmarks.eibench", "eibench-v2")
 
 
+MAX_ROUNDS = 8
+"""How often the person judges and answers at most, where nothing else is said."""
+
+
 @dataclass(frozen=True, slots=True)
 class EIBenchSettings:
     """Who talks with whom, and how.
@@ -67,7 +71,7 @@ class EIBenchSettings:
 
     model: str
     simulator: str
-    max_rounds: int = 8
+    max_rounds: int = MAX_ROUNDS
     judge_all: bool = False
     language: Language | None = None
     seed: int | None = None
