@@ -185,3 +185,11 @@ def test_a_page_is_accessible(browser: Open, axe: str, address: str, page: str, 
     found = opened.execute_async_script("axe.run({resultTypes: ['violations']}).then(arguments[0])")
     serious = [one for one in found["violations"] if one["impact"] in {"serious", "critical"}]
     assert [(one["id"], [node["html"][:200] for node in one["nodes"][:5]]) for one in serious] == []
+
+
+@pytest.mark.slow
+def test_full_names_in_pages_lead_to_the_reference(site: Path) -> None:
+    page = (site / "metrics" / "emotion.html").read_text(encoding="utf-8")
+    address = "../reference/attune_metrics/attunebench/emotion.html#attune_metrics.attunebench.emotion"
+    assert re.search(rf'<a [^>]*href="{re.escape(address)}"[^>]*><code>', page)
+    assert [found for found in site.rglob("*.html") if "<autoref" in found.read_text(encoding="utf-8")] == []
