@@ -37,10 +37,16 @@ def scale(request: pytest.FixtureRequest) -> int:
     return chosen
 
 
+def pytest_collection() -> None:
+    """Do not look for garbage while thousands of tests are made, which stay: a tenth of the time went there."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
     """Take what thousands of tests are made of out of the garbage collector's rounds."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 Triple = tuple[str, str, str]

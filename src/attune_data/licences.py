@@ -344,6 +344,8 @@ def canary(records: Sequence[Record]) -> Canary:
 
 def _notes(value: Any) -> Iterator[tuple[str, Any]]:
     """Yield every key, letters only, with its value: of a record, then of what is in it, at any depth."""
+    if value is None or isinstance(value, str | int | float):  # Whether a value is a record is slow to tell.
+        return
     if isinstance(value, Record):
         value = dict(value)
     if isinstance(value, dict):

@@ -157,6 +157,7 @@ class _NullByKey(dict[str, Any]):
 
 
 _EMPTY = (str, tuple, dict)
+_PLAIN = frozenset(_EMPTY)
 _NULLS = (_NullText, _NullItems, _NullByKey)
 
 
@@ -209,7 +210,8 @@ def is_null(value: Any) -> bool:
 
 
 def _null_as_none(value: Any) -> Any:
-    return None if is_null(value) else value
+    # Called for every field that is written, nearly all of which are of a plain type.
+    return None if type(value) not in _PLAIN and is_null(value) else value
 
 
 Text = Annotated[str, NullAs(_NullText())]

@@ -29,6 +29,7 @@ FUNCTIONS = {
     for metric in CATALOG.values()
     if metric.function is not None
 }
+SCORED = SCORING | FUNCTIONS
 ROOMS = ("attune_metrics.attunebench.", "attune_metrics.eibench", "attune_metrics.sage")
 FORMATS_AND_PAGE = (*FORMATS, "html")
 
@@ -44,13 +45,13 @@ class Calls:
     def __call__(self, frame: FrameType, event: str, argument: Any) -> None:
         if event == "c_call" and argument.__name__ == "open":
             self.opened.append(f"{argument.__module__} in {frame.f_code.co_filename}")
-        if event != "call":
+        if event != "call" or not (module := str(frame.f_globals.get("__name__"))).startswith("attune_"):
             return
-        name, module = frame.f_code.co_qualname, str(frame.f_globals.get("__name__"))
+        name = frame.f_code.co_qualname
         mathematics = module.startswith(ROOMS)
         if mathematics:
             self.mathematics.append(f"{module}:{name}")
-        if frame.f_code in SCORING | FUNCTIONS or (mathematics and name.startswith(("score_", "count_"))):
+        if frame.f_code in SCORED or (mathematics and name.startswith(("score_", "count_"))):
             self.scoring.append(f"{module}:{name}")
 
 
