@@ -200,6 +200,7 @@ def test_parameters_outside_their_range_are_refused() -> None:
 # --- Planted effects show ---------------------------------------------------------------------------------------------
 
 
+@cache
 def generate(**effects: float) -> list[Conversation]:
     return list(synthetic.conversations(150, seed=11, effects=Effects(**effects)))
 
