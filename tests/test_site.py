@@ -13,11 +13,13 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+import click
 import pytest
 from browsers import browsers
 from environments import new_environment
 
 from attune_bench import score
+from attune_bench.cli import app
 from attune_bench.report import figures
 from attune_data import load, load_runs
 
@@ -96,6 +98,14 @@ def test_every_public_name_is_in_the_reference(site: Path) -> None:
     names = [name for file in files for name in names_of(file)]
     assert len(names) > 1000
     assert [name for name in names if name not in there] == []
+
+
+@pytest.mark.slow
+def test_every_command_is_described(site: Path) -> None:
+    page = (site / "commands.html").read_text(encoding="utf-8")
+    assert {
+        name for name in app.list_commands(click.Context(app)) if f"Usage: attune-bench {name}" not in page
+    } == set()
 
 
 @pytest.mark.slow
