@@ -1,21 +1,20 @@
 """Counts of a collection: of its records by trait, of their parts, of issues."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from math import nan
+from math import isnan, nan
 from statistics import median
 from typing import Any, Protocol, TypeVar
 
 from attune_data.issues import Issue, count_severities
 from attune_data.matching import NO_ANSWER
 from attune_data.record import is_generated
-from attune_data.text import grid, plural, printable, shortened, wrapped
+from attune_data.text import WIDTH, grid, plural, printable, shortened, width, wrapped
 
 __all__ = ["describe", "description", "description_text", "grouped"]
 
 R = TypeVar("R")
 
-_WIDTH = 100
-_NAME_WIDTH = 56
+_LEAST_NAME = 12
 _TOLD = {"synthetic": "SYNTHETIC", "without_participant": "without a participant"}
 _SEVERITIES = ("error", "warning", "note")
 _FOOTNOTE = (
@@ -125,8 +124,8 @@ def _spread(values: list[int], plural: str) -> dict[str, float]:
     return {"total": sum(values), plural: with_any, "min": low, "median": middle, "max": high}
 
 
-def description_text(counts: Mapping[str, Any]) -> str:
-    """Return what `describe` gives as text of 100 columns at most.
+def description_text(counts: Mapping[str, Any], columns: int = WIDTH) -> str:
+    """Return what `describe` gives as text of at most so many columns.
 
     Examples
     --------
@@ -140,17 +139,21 @@ def description_text(counts: Mapping[str, Any]) -> str:
     parts = [plural(counts[name], name.removesuffix("s"), name) for name in first]
     parts += [f"{counts[name]} {_TOLD.get(name, name)}" for name in names[len(first) :] if counts[name]]
     issues = [plural(count, severity) for severity, count in counts["issues"].items() if count]
-    blocks = ["\n".join(wrapped(", ".join([*parts, *(issues or ["no issues"])]), _WIDTH))]
+    blocks = ["\n".join(wrapped(", ".join([*parts, *(issues or ["no issues"])]), columns))]
     if counts["counts"]:
-        rows = [[name, *(f"{value:g}" for value in row.values())] for name, row in counts["counts"].items()]
+        rows = [[name, *map(_number, row.values())] for name, row in counts["counts"].items()]
         blocks.append(grid(["parts", "total", "with any", "min", "median", "max"], rows))
     for trait, values in counts["traits"].items():
-        rows = [
-            [shortened(printable(name), _NAME_WIDTH), *(f"{row[column]}" for column in row)]
-            for name, row in values.items()
-        ]
         heads: Mapping[str, int] = next(iter(values.values()), {})
+        room = max(columns - sum(2 + width(head) for head in heads), _LEAST_NAME)
+        rows = [
+            [shortened(printable(name), room), *(f"{row[column]}" for column in row)] for name, row in values.items()
+        ]
         blocks.append(grid([trait.replace("_", " "), *heads], rows))
     if counts["counts"] or counts["traits"]:
-        blocks.append("\n".join(wrapped(_FOOTNOTE.format(records=names[0]), _WIDTH)))
+        blocks.append("\n".join(wrapped(_FOOTNOTE.format(records=names[0]), columns)))
     return "\n\n".join(blocks)
+
+
+def _number(value: float) -> str:
+    return "-" if isnan(value) else f"{value:g}"

@@ -1,13 +1,19 @@
 """Text for terminals: what can be shown safely, how wide it is, and how it is wrapped and aligned."""
 
+import os
 import shutil
+import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, Literal, TextIO
 
 __all__ = [
+    "WIDTH",
+    "Tone",
     "columns_of_terminal",
+    "cut_in_middle",
     "grid",
+    "has_colours",
     "labelled",
     "lines",
     "listed",
@@ -16,12 +22,28 @@ __all__ = [
     "printable",
     "ruled",
     "shortened",
+    "toned",
     "width",
     "without_surrogates",
     "wrapped",
 ]
 
-_WIDEST = 100
+WIDTH = 100
+"""Columns of text that goes to no terminal, and the most of a paragraph."""
+
+Tone = Literal["", "title", "best", "yes", "no", "error", "warning", "note"]
+"""What a piece of text is, which a terminal shows as a colour."""
+
+_STYLES: dict[str, dict[str, Any]] = {
+    "title": {"bold": True},
+    "best": {"bold": True},
+    "yes": {"fg": "green"},
+    "no": {"dim": True},
+    "error": {"fg": "red", "bold": True},
+    "warning": {"fg": "yellow"},
+    "note": {"fg": "cyan"},
+}
+_NARROWEST = 40
 _LABEL = 14
 # Emoji and several scripts are wrong without the zero-width joiner and non-joiner, and neither moves anything.
 _JOINERS = "\u200c\u200d"
@@ -77,9 +99,29 @@ def _pieces(word: str, columns: int) -> Iterator[str]:
     yield piece
 
 
-def columns_of_terminal() -> int:
-    """Return the width to wrap at: that of the terminal, or of ``COLUMNS``, 100 at most and where there is none."""
-    return max(40, min(shutil.get_terminal_size((_WIDEST, 24)).columns, _WIDEST))
+def columns_of_terminal(most: int | None = WIDTH) -> int:
+    """Return the width of standard output: of a terminal its own, 40 at least; of a file or a pipe `WIDTH`.
+
+    It is `most` at most, as paragraphs with longer lines read badly; None for tables.
+    """
+    # Some environments have no standard output.
+    if sys.stdout is None or not sys.stdout.isatty():
+        return WIDTH
+    columns = max(_NARROWEST, shutil.get_terminal_size((WIDTH, 24)).columns)
+    return columns if most is None else min(columns, most)
+
+
+def has_colours(stream: TextIO | None) -> bool:
+    """Tell whether a stream is a terminal that shows colours, and nobody asks for none by ``NO_COLOR``."""
+    dumb = os.environ.get("TERM") == "dumb" or os.environ.get("NO_COLOR")
+    return stream is not None and stream.isatty() and not dumb
+
+
+def toned(text: str, tone: Tone) -> str:
+    """Return text with what makes a terminal show its tone."""
+    from click import style
+
+    return style(text, **_STYLES[tone]) if tone and text else text
 
 
 def width(text: str) -> int:
@@ -89,12 +131,6 @@ def width(text: str) -> int:
     return cell_len(text)
 
 
-def pad(text: str, columns: int, *, right: bool = False) -> str:
-    """Fill text with blanks to a width, after it, or before it to align it right."""
-    blanks = " " * (columns - width(text))
-    return blanks + text if right else text + blanks
-
-
 def shortened(text: str, columns: int) -> str:
     """Cut text to a width, with ``...`` at its end where something was cut."""
     if width(text) <= columns:
@@ -102,6 +138,26 @@ def shortened(text: str, columns: int) -> str:
     while width(text) > columns - 3:
         text = text[:-1]
     return f"{text}..."
+
+
+def cut_in_middle(text: str, columns: int) -> str:
+    """Cut text to a width, with ``...`` in its middle where something was cut: names differ at both ends.
+
+    Examples
+    --------
+    >>> cut_in_middle("vendor/model-2026-thinking-high", 20), cut_in_middle("vendor/model", 20)
+    ('vendor/mo...ing-high', 'vendor/model')
+    """
+    if width(text) <= columns:
+        return text
+    left, right, room = "", "", columns - 3
+    while True:
+        if width(left + text[len(left)] + right) > room:
+            return f"{left}...{right}"
+        left += text[len(left)]
+        if width(left + text[-len(right) - 1] + right) > room:
+            return f"{left}...{right}"
+        right = text[-len(right) - 1] + right
 
 
 def plural(count: int, singular: str, several: str | None = None) -> str:
@@ -126,16 +182,51 @@ def meant(name: str, known: Collection[str]) -> str:
     return f"did you mean {near[0]!r}?" if near else f"expected one of {listed([*known], 12) or 'none'}"
 
 
-def grid(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
-    """Return a table, its first column aligned left, the others right; a row of one cell is a heading within it."""
-    full = [head, *body]
-    widths = [max(width(cells[i]) for cells in full if i < len(cells)) for i in range(len(head))]
-    rows = []
-    for cells in full:
-        others = [pad(cell, columns, right=True) for cell, columns in zip(cells[1:], widths[1:], strict=False)]
-        rows.append("  ".join([pad(cells[0], widths[0]), *others]).rstrip())
-    rows.insert(1, "-" * (sum(widths) + 2 * (len(widths) - 1)))
-    return "\n".join(rows)
+def grid(
+    head: Sequence[str],
+    body: Sequence[Sequence[str]],
+    tones: Sequence[Sequence[Tone]] = (),
+    *,
+    left: Collection[int] = (),
+) -> str:
+    r"""Return a table, its first column aligned left, the others right.
+
+    Parameters
+    ----------
+    head : sequence of str
+        The headings of the columns.
+    body : sequence of sequence of str
+        The rows; a cell of several lines makes a row of several.
+    tones : sequence of sequence of str, optional
+        The tone of every cell of the body, for a terminal.
+    left : collection of int
+        The places of further columns that are aligned left.
+
+    Examples
+    --------
+    >>> print(grid(["model", "value"], [["a model of\na long name", "0.5"]]))
+    model         value
+    -------------------
+    a model of      0.5
+    a long name
+    """
+    rows = [[cell.split("\n") for cell in cells] for cells in (head, *body)]
+    widths = [max(width(line) for cells in rows for line in cells[place]) for place in range(len(head))]
+    found = []
+    for number, cells in enumerate(rows):
+        own = tones[number - 1] if tones and number else [""] * len(cells)
+        for line in range(max(map(len, cells))):
+            parts = []
+            for place, lines_of in enumerate(cells):
+                text = lines_of[line] if line < len(lines_of) else ""
+                blanks = " " * (widths[place] - width(text))
+                # Blanks are outside of the tone, and none are at the end of a line.
+                text = toned(text, own[place])  # type: ignore[arg-type]
+                parts.append(f"{text}{blanks}" if place == 0 or place in left else f"{blanks}{text}")
+            found.append("  ".join(parts).rstrip())
+        if not number:
+            found.append("-" * (sum(widths) + 2 * (len(widths) - 1)))
+    return "\n".join(found)
 
 
 def ruled(heading: str, columns: int) -> str:
@@ -156,7 +247,8 @@ def labelled(rows: Iterable[tuple[str, str]], columns: int, *, hanging: Collecti
         if not value.strip():
             continue
         for number, line in enumerate(wrapped(value, columns - _LABEL - 2, hang=2 * (label in hanging))):
-            found.append(f"  {pad('' if number else label, _LABEL)}{line}".rstrip())
+            start = "" if number else label
+            found.append(f"  {start}{' ' * (_LABEL - width(start))}{line}".rstrip())
     return found
 
 

@@ -4,6 +4,7 @@ import re
 
 import polars as pl
 import pytest
+from terminals import show_on_terminal
 
 from attune_data import Conversations, Issue, IssueReport
 from attune_data.issues import issues_frame
@@ -45,7 +46,7 @@ note     number-as-text, 5 in 5 files
 
 @pytest.fixture(autouse=True)
 def _terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "60")
+    show_on_terminal(monkeypatch, 60)
 
 
 @pytest.fixture

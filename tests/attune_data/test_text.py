@@ -1,8 +1,20 @@
 """Text for terminals: what is neutralised, and how it is wrapped."""
 
-import pytest
+import sys
 
-from attune_data.text import columns_of_terminal, lines, meant, printable, width, wrapped
+import pytest
+from terminals import show_on_terminal
+
+from attune_data.text import (
+    columns_of_terminal,
+    cut_in_middle,
+    has_colours,
+    lines,
+    meant,
+    printable,
+    width,
+    wrapped,
+)
 
 
 def test_printable_keeps_joiners_and_nothing_else_that_is_invisible() -> None:
@@ -56,7 +68,31 @@ def test_a_very_long_word_is_wrapped() -> None:
     assert [width(line) for line in cut] == [80] * 2_500
 
 
-@pytest.mark.parametrize(("columns", "expected"), [("60", 60), ("300", 100), ("5", 40)])
-def test_width_of_the_terminal_is_bounded(columns: str, expected: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", columns)
-    assert columns_of_terminal() == expected
+@pytest.mark.parametrize(("columns", "text", "table"), [(60, 60, 60), (160, 100, 160), (5, 40, 40)])
+def test_width_of_the_terminal_is_bounded(columns: int, text: int, table: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert (columns_of_terminal(), columns_of_terminal(None)) == (100, 100)  # of a file
+    show_on_terminal(monkeypatch, columns)
+    assert (columns_of_terminal(), columns_of_terminal(None)) == (text, table)
+
+
+def test_colours_are_for_terminals_that_have_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not has_colours(sys.stdout)
+    assert not has_colours(None)
+    show_on_terminal(monkeypatch, 80, colours=True)
+    assert has_colours(sys.stdout)
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not has_colours(sys.stdout)
+    show_on_terminal(monkeypatch, 80)
+    assert not has_colours(sys.stdout)  # TERM is dumb
+
+
+@pytest.mark.parametrize("text", ["vendor/model-2026-thinking-high", "漢字" * 6, "e\u0301" * 40, "x" * 40])
+@pytest.mark.parametrize("columns", [3, 8, 9, 20])
+def test_a_name_is_cut_in_its_middle(text: str, columns: int) -> None:
+    short = cut_in_middle(text, columns)
+    left, dots, right = short.partition("...")
+    assert (dots, text.startswith(left), text.endswith(right)) == ("...", True, True)
+    assert columns - 3 <= width(short) <= columns
+    assert abs(width(left) - width(right)) <= 2
+    assert cut_in_middle(text, 100) == text

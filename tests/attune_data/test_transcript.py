@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 from typing import Any
 
 import pytest
+from terminals import show_on_terminal
 
 from attune_data import Collection, Conversation, Conversations, Issue, Run, Runs, load
 from attune_data.attunebench.transcript import transcript
@@ -129,9 +130,12 @@ def test_a_bare_conversation() -> None:
 
 
 def test_print_wraps_at_the_width_of_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    # What is no terminal has 100 columns, whatever the machine says.
     monkeypatch.setenv("COLUMNS", "60")
+    assert str(_conversation()) == transcript(_conversation(), 100)
+    show_on_terminal(monkeypatch, 60)
     assert str(_conversation()) == transcript(_conversation(), 60)
-    monkeypatch.setenv("COLUMNS", "500")
+    show_on_terminal(monkeypatch, 500)
     assert str(_conversation()) == transcript(_conversation(), 100)
 
 

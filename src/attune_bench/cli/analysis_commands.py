@@ -41,15 +41,17 @@ from attune_bench.cli.options import (
 from attune_bench.cli.output import (
     UserError,
     check_page,
+    document_text,
     emit,
     mistakes,
+    print_document,
     with_warnings,
     write_page,
 )
 from attune_bench.report.analysis import analysis_note, analysis_tables, only_reason
 from attune_bench.report.columns import Table
 from attune_bench.report.distribution import distribution_tables
-from attune_bench.report.render import WIDTH, Document, Format, json_content, render
+from attune_bench.report.render import Document, Format, json_content
 from attune_bench.report.tables import (
     comparison_note,
     comparison_tables,
@@ -67,7 +69,7 @@ from attune_bench.stats.summary import distribution
 from attune_bench.stats.traits import strata_of
 from attune_data.query import Queryable, none_of
 from attune_data.references import resolve
-from attune_data.text import meant
+from attune_data.text import columns_of_terminal, meant
 
 __all__ = ["analyze", "compare", "rank", "report", "stats", "subset"]
 
@@ -129,7 +131,7 @@ def report(
                 "page; give --html FILE too"
             )
         made, warned = with_warnings(lambda: report_document(read, format=format, **sampling_of(given)))
-        emit(render(replace(made, notes=[*made.notes, *warned]), format=format))
+        print_document(replace(made, notes=[*made.notes, *warned]), format)
         return
     if format != "table":
         raise UserError("--format is for the report as text; leave out --format or --html")
@@ -192,7 +194,7 @@ def compare(
     tables.append(Table("significant", "", (), (), count_significant(frame)))
     with mistakes():
         signature = read.sign(question=question, models=model or None, **options)
-    emit(render(document(read, tables, notes=[note, *warned], signature=signature), format=format))
+    print_document(document(read, tables, notes=[note, *warned], signature=signature), format)
 
 
 @verb(variants=True)
@@ -211,7 +213,7 @@ def rank(scores: Path, metric: tuple[str, ...], format: Format, **given: Any) ->
     said = interval_words(read, AnalysisOptions(**sampling_of(given)), resampled=True)
     note = f"In brackets, of the rank: {said}. The models are fixed."
     made = document(read, rank_tables(read, frame), notes=[note, *warned], signature=read.sign(**options))
-    emit(render(made, format=format))
+    print_document(made, format)
 
 
 @verb(variants=True)
@@ -267,7 +269,7 @@ def subset(
         signature=read.sign(within=within, question=asked, **options),
         metadata={"filter": asked, "overlapping": overlapping},
     )
-    emit(render(made, format=format))
+    print_document(made, format)
 
 
 def _known(source: Queryable, traits: Mapping[str, Any]) -> Queryable:
@@ -357,9 +359,9 @@ def analyze(
             frame = documents.pop(key).tables[0].frame
             why = None if frame is None else only_reason(frame, known[key].estimate)
             left_out[key] = why or f"needs {in_words(read, known[key].rows_need)}"
-    blocks = [render(made, format=format) for made in documents.values()]
+    blocks = [document_text(made, format) for made in documents.values()]
     if left_out:
-        left = [fill(f"- {key}: {why}", WIDTH, subsequent_indent="  ") for key, why in left_out.items()]
+        left = [fill(f"- {key}: {why}", columns_of_terminal(), subsequent_indent="  ") for key, why in left_out.items()]
         blocks.append("\n".join(["Left out:", "", *left]))
     emit("\n\n".join(blocks))
 
@@ -393,4 +395,4 @@ def stats(scores: Path, metric: tuple[str, ...], format: Format, **given: Any) -
     read = read_analysed(scores, given)
     with mistakes():
         frame = distribution(read, list(metric) or None)
-    emit(render(document(read, distribution_tables(read, frame)), format=format))
+    print_document(document(read, distribution_tables(read, frame)), format)

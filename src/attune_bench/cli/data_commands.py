@@ -72,7 +72,7 @@ def describe(source: str, benchmark: str | None, format: str) -> None:  # noqa: 
     if not records:
         raise UserError(f"no usable {kind.noun} in {source}; see: {validate_command([source], forced=benchmark)}")
     counts = count(records)
-    emit(json.dumps(counts, indent=2) if format == "json" else description_text(counts))
+    emit(json.dumps(counts, indent=2) if format == "json" else description_text(counts, columns_of_terminal()))
 
 
 @verb()

@@ -6,9 +6,9 @@ from typing import Any
 import click
 
 from attune_bench.cli.options import format_option, many, verb
-from attune_bench.cli.output import emit, with_warnings
+from attune_bench.cli.output import print_document, with_warnings
 from attune_bench.report.closeness import closeness_note, closeness_tables
-from attune_bench.report.render import Document, Format, render
+from attune_bench.report.render import Document, Format
 from attune_bench.stats.judges import compare_judges
 
 __all__ = ["judges"]
@@ -70,4 +70,4 @@ def judges(
         notes.append(f"Not used, as neither experts nor judges: {', '.join(found.unused)}.")
     about = {"experts": list(expert), "judges": list(judge), "weights": weighting, **given}
     tables = closeness_tables(found.judges, found.pairs, all_pairs=pairs)
-    emit(render(Document(tables, notes=notes, metadata=about), format=format))
+    print_document(Document(tables, notes=notes, metadata=about), format)

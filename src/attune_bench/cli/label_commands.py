@@ -18,9 +18,9 @@ from attune_bench.cli.options import (
     scores_option,
     verb,
 )
-from attune_bench.cli.output import UserError, emit, mistakes, with_warnings
+from attune_bench.cli.output import UserError, emit, mistakes, print_document, with_warnings
 from attune_bench.report.judged import judged_note, judged_tables, plan_note, plan_table
-from attune_bench.report.render import Document, Format, render
+from attune_bench.report.render import Document, Format
 from attune_bench.report.text import document
 from attune_bench.stats.debias import PLAN_SCHEMA, debias_pairs, plan_labels
 from attune_bench.stats.debias import debias as debias_scores
@@ -65,7 +65,7 @@ def debias(scores: Path, labels: Path, metric: str | None, format: Format, **giv
     notes = [judged_note(read, AnalysisOptions(**sampled), tested=bool(pairs["p"].count())), *warned, *of_pairs]
     models = list(dict.fromkeys(frame["model"]))
     signature = read.sign(models=models, labels=held.hash, metrics=[held.metric.name], **sampled)
-    emit(render(document(read, tables, notes=notes, signature=signature), format=format))
+    print_document(document(read, tables, notes=notes, signature=signature), format)
 
 
 @click.group()
@@ -145,7 +145,7 @@ def plan(
             raise UserError(f"{named[0]} is stated, and the pilot says it; leave out {named[0]}, or --labels")
         read = read_analysed(scores, given)
         frame, _ = with_warnings(lambda: plan_labels(read, labels, width=width, metric=metric, level=level))
-        emit(render(document(read, [plan_table(frame, read.metrics)], notes=[note]), format=format))
+        print_document(document(read, [plan_table(frame, read.metrics)], notes=[note]), format)
         return
     if scores is not None or labels is not None or metric is not None:
         raise UserError("a pilot is --scores and --labels; or state --sd, --correlation and --scored alone")
@@ -158,7 +158,7 @@ def plan(
         )
     row = (None, None, None, width, sd, correlation, effect, None, scored, needed, None)
     frame = pl.DataFrame([row], schema=PLAN_SCHEMA, orient="row")
-    emit(render(Document([plan_table(frame, {})], notes=[note]), format=format))
+    print_document(Document([plan_table(frame, {})], notes=[note]), format)
 
 
 labels.add_command(draw)

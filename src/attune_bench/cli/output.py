@@ -1,4 +1,4 @@
-"""What commands share: the error of a user's mistake, warnings as sentences, where text and pages go."""
+"""What commands share: the error of a user's mistake, warnings as sentences, where text, tables and pages go."""
 
 import sys
 import warnings
@@ -10,7 +10,20 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from attune_bench.report.transcript_folder import TranscriptFolder
 
-__all__ = ["UserError", "check_output", "check_page", "emit", "mistakes", "with_warnings", "write_page"]
+from attune_bench.report.render import Document, Format, render
+from attune_data.text import columns_of_terminal, has_colours
+
+__all__ = [
+    "UserError",
+    "check_output",
+    "check_page",
+    "document_text",
+    "emit",
+    "mistakes",
+    "print_document",
+    "with_warnings",
+    "write_page",
+]
 
 T = TypeVar("T")
 
@@ -40,6 +53,16 @@ def with_warnings(analysis: Callable[[], T]) -> tuple[T, list[str]]:
 def emit(text: str) -> None:
     """Write text to standard output, with one newline at its end."""
     sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+
+
+def print_document(document: Document, format: Format) -> None:  # noqa: A002
+    """Write a document to standard output."""
+    emit(document_text(document, format))
+
+
+def document_text(document: Document, format: Format = "table") -> str:  # noqa: A002
+    """Return a document as text for standard output: for a terminal in its width and colours."""
+    return render(document, format=format, columns=columns_of_terminal(None), colours=has_colours(sys.stdout))
 
 
 def check_output(folder: Path, data: str) -> None:

@@ -14,9 +14,9 @@ from attune_bench.cli.options import (
     pair_option,
     verb,
 )
-from attune_bench.cli.output import UserError, emit, mistakes, with_warnings
+from attune_bench.cli.output import UserError, mistakes, print_document, with_warnings
 from attune_bench.report.planning import assumed_notes, assumed_table, pilot_notes, pilot_tables
-from attune_bench.report.render import Document, Format, render
+from attune_bench.report.render import Document, Format
 from attune_bench.report.text import document
 from attune_bench.stats.planning import plan_from_assumptions
 
@@ -76,7 +76,7 @@ def plan(
         frame, warned = with_warnings(lambda: read.plan(models=model or None, metrics=metrics, **asked))
         notes = [nothing_to_compare(read)] if frame.is_empty() else pilot_notes(read)
         made = document(read, pilot_tables(read, frame), notes=[*notes, *warned], metadata=_ASSUMED)
-        emit(render(made, format=format))
+        print_document(made, format)
         return
     for name, value in {"metric": metric, "model": model, **given}.items():
         if value:
@@ -86,4 +86,4 @@ def plan(
     of_each = 1.0 if units_per_participant is None else units_per_participant
     with mistakes():
         frame = plan_from_assumptions(sd=sd, correlation=correlation, icc=icc, units_per_participant=of_each, **asked)
-    emit(render(Document([assumed_table(frame)], notes=assumed_notes(), metadata=_ASSUMED), format=format))
+    print_document(Document([assumed_table(frame)], notes=assumed_notes(), metadata=_ASSUMED), format)

@@ -9,10 +9,9 @@ import click
 from attune_bench.benchmarks import BENCHMARKS, benchmark_named
 from attune_bench.benchmarks.base import Benchmark
 from attune_bench.cli.options import benchmark_option, data_option, own_options, results_option, verb
-from attune_bench.cli.output import UserError, check_page, emit, mistakes, write_page
+from attune_bench.cli.output import UserError, check_page, emit, mistakes, print_document, write_page
 from attune_bench.cli.reading import benchmark_of, check_usable, kind_of, read_all, validate_command
 from attune_bench.progress import progress
-from attune_bench.report.render import render
 from attune_bench.report.text import report_document
 from attune_bench.scoring import score as score_records
 from attune_bench.streaming import MOST_JOBS, stream
@@ -137,7 +136,7 @@ def demo(benchmark: str | None, html: Path) -> None:
         results = [result for predict in resolve(chosen.baselines).values() for result in predict(data)]
     scores = score_records(*([results] if data is None else [data, results]), benchmark=chosen)
     emit(f"SYNTHETIC data of {chosen.title}: {scores!r}\n")
-    emit(render(report_document(scores)))
+    print_document(report_document(scores), "table")
     try:
         text = scores.report(format="html", data=data, results=results)
     except ImportError as error:

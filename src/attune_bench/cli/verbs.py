@@ -12,7 +12,7 @@ from attune_bench._version import __version__
 from attune_bench.benchmarks import BENCHMARKS
 from attune_bench.cli.stopping import STOPPED, process
 from attune_data.references import resolve
-from attune_data.text import meant
+from attune_data.text import columns_of_terminal, meant
 
 __all__ = ["app", "call"]
 
@@ -84,7 +84,7 @@ class _Verbs(click.Group):
 @click.group(
     name="attune-bench",
     cls=_Verbs,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={"help_option_names": ["-h", "--help"]},
     help="Score how well language models read people's feelings and preferences, against what the people said.",
     epilog="Begin with: attune-bench demo. What a command takes: attune-bench COMMAND --help.",
 )
@@ -117,7 +117,9 @@ def call(arguments: Sequence[str] | None) -> NoReturn:
 def _status(arguments: Sequence[str] | None) -> int:
     """Run a command and return its status; say what the user can mend."""
     try:
-        status = app.main(arguments, prog_name="attune-bench", standalone_mode=False)
+        # Click leaves a margin of 2 of its own width, which also in a file is that of the machine.
+        columns = columns_of_terminal() - 2
+        status = app.main(arguments, prog_name="attune-bench", standalone_mode=False, terminal_width=columns)
     except click.exceptions.NoArgsIsHelpError as error:
         sys.stdout.write(f"{error.format_message()}\n")
         return 0

@@ -3,17 +3,19 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_HALF_UP, Context, Decimal
-from math import isfinite
+from math import isfinite, isnan
 from typing import Any
 
 import polars as pl
 
 from attune_bench.group_settings import kind_of_group
 from attune_data.display.html import Html
+from attune_data.text import Tone
 from attune_metrics.metric import Metric
 
 __all__ = [
     "PERSON",
+    "UNDEFINED",
     "Cell",
     "Column",
     "Figure",
@@ -41,6 +43,9 @@ Row = Mapping[str, Any]
 PERSON = "(person)"
 """What stands behind the name of somebody who answered what models were asked."""
 
+UNDEFINED = "-"
+"""What a table shows for a value that is undefined or not known; JSON has null, CSV nothing."""
+
 _PRECISE = Context(prec=400)  # as many digits as any float has
 
 
@@ -56,20 +61,24 @@ class Cell:
         What stands behind it, or in small print below it: its interval, what it rests on.
     value : float or str or None
         What a column is sorted by; None sorts last.
+    tone : str
+        How a terminal with colours shows it.
     """
 
     text: str
     small: str = ""
     value: float | str | None = None
+    tone: Tone = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its heading, and the cell of a row; `is_name` where the text may be cut to fit."""
+    """A column: its heading, and the cell of a row; `is_name` where the text, or the heading, may be cut to fit."""
 
     head: str
     cell: Callable[[Row], Cell]
     is_name: bool = False
+    head_is_name: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +154,8 @@ def number(value: float | None, metric: Metric, *, signed: bool = False) -> str:
     >>> number(0.1234, reward), number(0.1225, reward), number(-0.0001, reward, signed=True), number(None, reward)
     ('12.3', '12.3', '+0.0', '-')
     """
-    if value is None:
-        return "-"
+    if value is None or isnan(value):
+        return UNDEFINED
     scaled = float(value * metric.scale)
     if not isfinite(scaled):
         return str(scaled)
@@ -164,15 +173,15 @@ def interval(low: float | None, high: float | None, metric: Metric, *, signed: b
 
 def p_value(value: float | None) -> str:
     """Return a p-value with 4 digits, never as 0; ``-`` where there is none."""
-    if value is None:
-        return "-"
+    if value is None or isnan(value):
+        return UNDEFINED
     return "<0.0001" if value < 0.0001 else f"{value:.4f}"
 
 
 def percent(share: float | None) -> str:
     """Return a share in percent; 100% and 0% only where nothing, or everything, is missing."""
-    if share is None:
-        return "-"
+    if share is None or isnan(share):
+        return UNDEFINED
     rounded = round(100 * share)
     return f"{min(max(rounded, 1), 99) if 0 < share < 1 else rounded}%"
 
@@ -181,15 +190,16 @@ def text_column(head: str, key: str, *, is_name: bool = False) -> Column:
     """Return a column of text; a name that is a person's is marked."""
 
     def cell(row: Row) -> Cell:
-        text = "-" if row[key] is None else str(row[key])
-        return Cell(text, PERSON if is_name and kind_of_group(text) == "person" else "", row[key])
+        text = UNDEFINED if row[key] is None else str(row[key])
+        mark = PERSON if is_name and kind_of_group(text) == "person" else ""
+        return Cell(text, mark, row[key], "best" if is_name and row.get("is_best") else "")
 
     return Column(head, cell, is_name)
 
 
 def count_column(head: str, key: str) -> Column:
     """Return a column of counts."""
-    return Column(head, lambda row: Cell("-" if row[key] is None else f"{row[key]:,}", value=row[key]))
+    return Column(head, lambda row: Cell(UNDEFINED if row[key] is None else f"{row[key]:,}", value=row[key]))
 
 
 def estimate_column(
@@ -201,7 +211,7 @@ def estimate_column(
         of = metric(row)
         text = number(row[key], of, signed=signed)
         # Sorted by what is shown: a page says no digit beyond it.
-        value = None if row[key] is None else float(text)
+        value = None if text == UNDEFINED else float(text)
         return Cell(text, interval(row[low], row[high], of, signed=signed), value)
 
     return Column(head, cell)
@@ -212,7 +222,7 @@ def number_column(head: str, key: str, metric: Callable[[Row], Metric], *, signe
 
     def cell(row: Row) -> Cell:
         text = number(row[key], metric(row), signed=signed)
-        return Cell(text, value=None if row[key] is None else float(text))
+        return Cell(text, value=None if text == UNDEFINED else float(text))
 
     return Column(head, cell)
 
@@ -224,7 +234,12 @@ def p_column(head: str, key: str) -> Column:
 
 def yes_column(head: str, key: str) -> Column:
     """Return a column of yes and no."""
-    return Column(head, lambda row: Cell({True: "yes", False: "no", None: "-"}[row[key]], value=row[key]))
+
+    def cell(row: Row) -> Cell:
+        tone: Tone = "" if row[key] is None else "yes" if row[key] else "no"
+        return Cell(tone or UNDEFINED, value=row[key], tone=tone)
+
+    return Column(head, cell)
 
 
 def size_column(head: str = "n") -> Column:
@@ -232,7 +247,7 @@ def size_column(head: str = "n") -> Column:
 
     def cell(row: Row) -> Cell:
         if row["n"] is None:
-            return Cell("-")
+            return Cell(UNDEFINED)
         clusters = f"({row['clusters']})" if row["clusters"] != row["n"] else ""
         return Cell(str(row["n"]), " ".join(filter(None, (clusters, row.get("mark") or ""))), row["n"])
 

@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 
 from attune_bench.report.columns import (
+    UNDEFINED,
     Cell,
     Column,
     Row,
@@ -96,7 +97,7 @@ def _plain(head: str, key: str, digits: int) -> Column:
     def cell(row: Row) -> Cell:
         value = row[key]
         if value is None:
-            return Cell("-" if row["kind"] == "corrected" else "")
+            return Cell(UNDEFINED if row["kind"] == "corrected" else "")
         return Cell(f"{value:.{digits}f}", value=round(value, digits))
 
     return Column(head, cell)
@@ -151,7 +152,7 @@ def plan_table(frame: pl.DataFrame, metrics: Mapping[str, Metric]) -> Table:
 
 
 def _rounded(head: str, key: str) -> Column:
-    return Column(head, lambda row: Cell("-" if row[key] is None else f"{row[key]:.2f}", value=row[key]))
+    return Column(head, lambda row: Cell(UNDEFINED if row[key] is None else f"{row[key]:.2f}", value=row[key]))
 
 
 def plan_note(level: float, fewest: int) -> str:

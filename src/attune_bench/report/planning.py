@@ -2,7 +2,16 @@
 
 import polars as pl
 
-from attune_bench.report.columns import Cell, Column, Table, count_column, number_column, size_column, text_column
+from attune_bench.report.columns import (
+    UNDEFINED,
+    Cell,
+    Column,
+    Table,
+    count_column,
+    number_column,
+    size_column,
+    text_column,
+)
 from attune_bench.report.tables import label, metric_of
 from attune_bench.report.words import drawn, under_condition
 from attune_bench.score_table import ScoreTable
@@ -53,7 +62,7 @@ def _sizes(cluster: str, unit: str) -> list[Column]:
 
 def _plain(head: str, key: str) -> Column:
     """Return a column of numbers that are of no metric."""
-    return Column(head, lambda row: Cell("-" if row[key] is None else f"{row[key]:g}", value=row[key]))
+    return Column(head, lambda row: Cell(UNDEFINED if row[key] is None else f"{row[key]:g}", value=row[key]))
 
 
 def pilot_notes(table: ScoreTable) -> list[str]:

@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 
 from attune_bench.report.columns import (
+    UNDEFINED,
     Cell,
     Column,
     Row,
@@ -96,6 +97,7 @@ def board(table: ScoreTable, summary: pl.DataFrame, metrics: Sequence[str], opti
                 "clusters": own[0]["clusters"],
                 "coverage": min(shares, default=None),
                 "reason": _reasons(table, own),
+                "is_best": not rows and own[0]["value"] is not None,
             }
         )
     columns = [text_column("model", "name", is_name=True), *(_board_column(table.metrics[name]) for name in metrics)]
@@ -204,7 +206,7 @@ def metric_tables(table: ScoreTable, frame: pl.DataFrame, options: AnalysisOptio
 
 
 def _model_column(name: str, of_model: Row) -> Column:
-    return Column(name, lambda row: _point(of_model, row["metric"]))
+    return Column(name, lambda row: _point(of_model, row["metric"]), head_is_name=True)
 
 
 def _metric_column(metric: Metric) -> Column:
@@ -215,7 +217,7 @@ def _point(row: Row, metric: Metric) -> Cell:
     """Return a value with its coverage, and with its n where that is smaller than the model's."""
     value, n = row[metric.name], row[f"{metric.name}_n"]
     if value is None:
-        return Cell("-")
+        return Cell(UNDEFINED)
     shares = [share for task in metric.coverage if (share := row.get(f"coverage_{task}")) is not None]
     small = [f"({percent(min(shares))})"] if shares else []
     small += [f"[{n}]"] if n != row["n"] else []
@@ -231,11 +233,9 @@ def comparison_tables(table: ScoreTable, comparisons: pl.DataFrame) -> list[Tabl
         text_column("B", "model_b", is_name=True),
         estimate_column("A minus B", "difference", of, signed=True),
         p_column("p", "p"),
-        p_column("p min", "p_min"),
         p_column("Holm p", "p_holm"),
         yes_column("differ", "significant"),
         size_column(),
-        number_column("mde", "mde", of),
     ]
     if "margin" in comparisons.columns:
         columns += [
@@ -244,6 +244,8 @@ def comparison_tables(table: ScoreTable, comparisons: pl.DataFrame) -> list[Tabl
             p_column("Holm p same", "p_same_holm"),
             text_column("verdict", "verdict"),
         ]
+    # Last, where a narrow terminal continues a table.
+    columns += [p_column("p min", "p_min"), number_column("mde", "mde", of)]
     rows = comparisons.to_dicts()
     tables: list[Table] = []
     keys = [name for name in ("stratum", "condition", "metric") if name in comparisons.columns]
@@ -289,8 +291,8 @@ def difference_columns(table: ScoreTable) -> list[Column]:
     return [
         estimate_column("difference", "difference", metric_of(table), low=low, high=high, signed=True),
         p_column("p", "p"),
-        p_column("p min", "p_min"),
         p_column("Holm p", "p_holm"),
+        p_column("p min", "p_min"),
     ]
 
 
@@ -353,12 +355,13 @@ def rank_tables(table: ScoreTable, ranks: pl.DataFrame) -> list[Table]:
     for (condition, metric), rows in ranks.group_by("condition", "metric", maintain_order=True):
         under = under_condition(table, None if condition is None else str(condition))
         title = f"Ranks by {label(table.metrics[str(metric)])}{under}"
-        tables.append(Table("ranks", title, columns, rows.to_dicts(), None if tables else ranks))
+        shown = [{**row, "is_best": row["rank"] == 1} for row in rows.iter_rows(named=True)]
+        tables.append(Table("ranks", title, columns, shown, None if tables else ranks))
     return tables
 
 
 def _rank(row: Row) -> Cell:
     if row["rank"] is None:
-        return Cell("-")
+        return Cell(UNDEFINED)
     ends = "" if row["low"] is None else f"[{row['low']:g}, {row['high']:g}]"
     return Cell(f"{row['rank']:g}", ends, row["rank"])

@@ -10,7 +10,7 @@ from attune_bench.report.columns import Table
 from attune_bench.report.outcomes import calls_table, failure_tables
 from attune_bench.report.provenance import provenance_line, standing_notes
 from attune_bench.report.render import Document, Format
-from attune_bench.report.tables import board, metric_tables, model_frame
+from attune_bench.report.tables import board, group_name, metric_tables, model_frame, sorted_groups
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.chance import chance_of_units
 from attune_bench.stats.comparability import check_comparable, differences
@@ -75,12 +75,13 @@ def report_document(
         notes=notes,
         signature=sign(table, metrics=shown, **options),
         head=provenance_line(table),
+        options=chosen,
     )
 
 
 _COVERAGE = (
     "(In parentheses) coverage: predictions present of the questions that count. [n] where a value rests on fewer "
-    "units. - where undefined."
+    "units."
 )
 
 
@@ -92,8 +93,9 @@ def document(
     signature: str | None = None,
     head: str = "",
     metadata: Mapping[str, Any] | None = None,
+    options: AnalysisOptions | None = None,
 ) -> Document:
-    """Return tables about scores with what has to be said beside them."""
+    """Return tables about scores with what has to be said beside them; `options` say what counts once."""
     held = table.provenance
     about = {
         "benchmark": held.benchmark,
@@ -113,4 +115,14 @@ def document(
         signature=signature,
         metadata=about,
         rename={"condition": held.condition},
+        numbers=_numbers(table, options),
     )
+
+
+def _numbers(table: ScoreTable, options: AnalysisOptions | None) -> dict[str, int]:
+    """Return the number of every model, and of each with its condition, from the best of the primary metric."""
+    groups = sorted_groups(table, options)
+    models = dict.fromkeys(model for model, _ in groups)
+    return {name: place for place, name in enumerate(models, start=1)} | {
+        group_name(table, *group): place for place, group in enumerate(groups, start=1)
+    }

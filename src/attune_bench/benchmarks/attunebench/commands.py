@@ -32,7 +32,7 @@ from attune_bench.runner.folder import noted_servers, noted_sources
 from attune_bench.runner.prompts import read_prompts
 from attune_bench.runner.providers import OPENAI_COMPATIBLE, Endpoint, provider_name
 from attune_data import load_codebook
-from attune_data.text import plural
+from attune_data.text import columns_of_terminal, plural
 
 __all__ = ["profile", "rejudge"]
 
@@ -165,5 +165,6 @@ def profile(
             made="answer",
             benchmark=None,
         )
-        emit(profile_table(score_profiles(conversations, read_predictions(output, model))))
+        scores = score_profiles(conversations, read_predictions(output, model))
+        emit(profile_table(scores, columns_of_terminal()))
     return status

@@ -4,16 +4,16 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import nan
+from math import isnan, nan
 from pathlib import Path
 from statistics import fmean, median
 from textwrap import fill
 from typing import Any
 
 from attune_bench.benchmarks.attunebench.profile.asking import CHOICES, LISTS, SCORES, ProfilePrediction, profile_values
-from attune_bench.report.render import WIDTH
+from attune_bench.report.columns import UNDEFINED
 from attune_data import Conversation
-from attune_data.text import grid
+from attune_data.text import WIDTH, grid
 from attune_metrics.attunebench.tokens import jaccard
 
 __all__ = ["TraitScore", "profile_table", "read_predictions", "score_profiles"]
@@ -113,11 +113,16 @@ def _mean(values: Sequence[float]) -> float:
     return fmean(values) if values else nan
 
 
-def profile_table(scores: Iterable[TraitScore]) -> str:
-    """Return scores as a table for a terminal, and what its columns mean."""
+def profile_table(scores: Sequence[TraitScore], columns: int = WIDTH) -> str:
+    """Return scores as a table for a terminal of some width, and what its columns mean."""
     head = ["trait", "measure", "told", "predicted", "score", "constant guess"]
     rows = [
-        [one.trait, one.measure, str(one.n), str(one.answered), f"{one.score:.3f}", f"{one.constant:.3f}"]
+        [one.trait, one.measure, str(one.n), str(one.answered), _shown(one.score), _shown(one.constant)]
         for one in scores
     ]
-    return f"{grid(head, rows)}\n\n{fill(_LEGEND, WIDTH)}"
+    undefined = f" {UNDEFINED}: no prediction." if any(isnan(one.score) for one in scores) else ""
+    return f"{grid(head, rows)}\n\n{fill(f'{_LEGEND}{undefined}', columns)}"
+
+
+def _shown(value: float) -> str:
+    return UNDEFINED if isnan(value) else f"{value:.3f}"

@@ -1,0 +1,151 @@
+"""Tables in terminals of any width: nothing is wider, no number is lost, names stay apart and have one number."""
+
+import re
+import sys
+from collections import Counter
+
+import polars as pl
+import pytest
+from commands import Call
+from terminals import show_on_terminal
+
+from attune_bench import Scores
+from attune_bench.report.layout import TextTable, laid_out
+from attune_bench.report.render import Document, render
+from attune_bench.report.tables import comparison_tables, rank_tables
+from attune_bench.report.text import document, report_document
+from attune_data.text import width
+
+NAMES = [
+    "anthropic/claude-opus-4-5-20251101-thinking-high",
+    "anthropic/claude-opus-4-5-20251101-thinking-low",
+    "openai/gpt-5.2-2025-12-11-reasoning-effort-high",
+    "openai/gpt-5.2-2025-12-11-reasoning-effort-low",
+    "google/gemini-3-pro-preview-11-2025-thinking-dynamic",
+    "meta-llama/llama-4-maverick-17b-128e-instruct-fp8",
+    "qwen/qwen3-next-80b-a3b-instruct-2507-awq",
+    "deepseek/deepseek-v3.2-exp-thinking-20250929",
+    "mistralai/mistral-large-3-675b-instruct-2512",
+]
+# Neither the alphabet nor the order of the rows is that of the scores.
+BEST_FIRST = [NAMES[place] for place in (4, 7, 0, 8, 2, 6, 1, 5, 3)]
+WIDTHS = (40, 60, 80, 100, 120, 160)
+
+
+@pytest.fixture(scope="module")
+def scores() -> Scores:
+    """Return scores of nine models on 24 questions in three metrics; the last has no value of one of them."""
+    rows = [
+        (name, f"q{unit}", metric, 0.9 - 0.04 * BEST_FIRST.index(name) + 0.01 * ((unit + place) % 7))
+        for name in NAMES
+        for unit in range(24)
+        for place, metric in enumerate(("accuracy of the first guess", "calibration", "hits"))
+        if (name, metric) != (BEST_FIRST[-1], "hits")
+    ]
+    frame = pl.DataFrame(rows, schema=["model", "unit", "metric", "value"], orient="row")
+    return Scores.from_table(frame)
+
+
+@pytest.fixture(scope="module")
+def documents(scores: Scores) -> dict[str, Document]:
+    """Return the report, the comparisons and the ranks."""
+    compared, ranks = scores.compare_all(resamples=2_000), scores.rank(resamples=50)
+    return {
+        "report": report_document(scores, resamples=50),
+        "compare": document(scores, comparison_tables(scores, compared)),
+        "rank": document(scores, rank_tables(scores, ranks)),
+    }
+
+
+@pytest.mark.parametrize("kind", ["report", "compare", "rank"])
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_tables_fit_and_no_number_is_lost(documents: dict[str, Document], kind: str, columns: int) -> None:
+    text, whole = (render(documents[kind], columns=limit) for limit in (columns, 1_000))
+    # A signature is one word; names of the legend are broken by the terminal, where it is narrower than they are.
+    lines = [line for line in text.splitlines() if not line.startswith("attune:") and not re.match(r"\d+\. \S+$", line)]
+    assert max(map(width, lines)) <= columns
+    values = Counter(re.findall(r"(?<![\w.-])[-+<]?\d+\.\d{2,}(?!\.?\w)", whole))
+    assert sum(values.values()) >= len(NAMES)
+    found = Counter(re.findall(r"(?<![\w.-])[-+<]?\d+\.\d{2,}(?!\.?\w)", text))
+    assert values - found == Counter()
+
+
+@pytest.mark.parametrize("columns", WIDTHS[:-2])
+def test_names_have_one_number_everywhere(documents: dict[str, Document], columns: int) -> None:
+    expected = [f"{place}. {name}" for place, name in enumerate(BEST_FIRST, start=1)]
+    for kind, made in documents.items():
+        text = render(made, columns=columns)
+        legend = re.findall(r"^\d+\. \S+$", text, re.MULTILINE)
+        assert legend == (expected if "..." in text else []), kind
+        # Both ends of a name are what tells it apart.
+        for number, start, end in re.findall(r"\b(\d)\. (\S+?)\.\.\.(\S+)", text):
+            name = BEST_FIRST[int(number) - 1]
+            assert name.startswith(start)
+            assert name.endswith(end)
+
+
+def test_names_are_whole_where_they_fit(documents: dict[str, Document]) -> None:
+    for made in documents.values():
+        text = render(made, columns=300)
+        assert "..." not in text
+        assert "1. " not in text
+
+
+def test_the_better_model_is_a(scores: Scores) -> None:
+    found = scores.compare_all(metrics=["hits"], resamples=50).select("model_a", "model_b").rows()
+    assert found == [(one, other) for place, one in enumerate(BEST_FIRST) for other in BEST_FIRST[place + 1 :]]
+
+
+def test_a_continued_table_repeats_what_its_rows_are_of(documents: dict[str, Document]) -> None:
+    text = render(documents["compare"], columns=60)
+    heads = re.findall(r"^A .*$", text, re.MULTILINE)
+    assert len(heads) > 2
+    assert all(re.match(r"A +B ", head) for head in heads)
+
+
+def test_a_label_that_leaves_no_room_is_wrapped() -> None:
+    rows = [["a label of quite some length", "0.123 [0.111, 0.135]"], ["b", "-"]]
+    table = TextTable("", ["metric", "value"], rows, [["", ""]] * 2, [], heads_are_names=False, notes=[])
+    _, [[text]] = laid_out([table], 40, numbers={})
+    assert text.splitlines() == [
+        "metric                           value",
+        "--------------------------------------",
+        "a label of quite  0.123 [0.111, 0.135]",
+        "some length",
+        "b                                    -",
+    ]
+
+
+def test_what_is_undefined_is_a_dash_that_is_explained(documents: dict[str, Document]) -> None:
+    text = render(documents["report"])
+    assert re.search(rf"^{BEST_FIRST[-1][:10]}.* -( |$)", text.replace("9. ", ""), re.MULTILINE)
+    assert "\n-: undefined, or not known.\n" in text
+    assert "-: undefined" not in render(documents["rank"])
+
+
+def test_colours_change_no_text(documents: dict[str, Document]) -> None:
+    for kind, made in documents.items():
+        plain, coloured = (render(made, columns=80, colours=colours) for colours in (False, True))
+        assert "\x1b" not in plain
+        assert re.sub(r"\x1b\[\d*m", "", coloured) == plain
+        bold = {text.removeprefix("1. ")[:9] for text in re.findall(r"\x1b\[1m(.*?)\x1b\[0m", coloured) if "/" in text}
+        # The leader is: in comparisons there is none.
+        assert bold == ({BEST_FIRST[0][:9]} if kind != "compare" else set())
+    assert "\x1b[32myes\x1b[0m" in render(documents["compare"], columns=80, colours=True)
+
+
+def test_a_command_takes_the_width_of_the_terminal(
+    call: Call, scores: Scores, tmp_path: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = f"{tmp_path}/scores.parquet"
+    scores.write(path)
+    command = ("rank", "--scores", path, "--resamples", "50")
+    monkeypatch.setenv("COLUMNS", "60")
+    _, file, _ = call(*command)
+    assert file == call(*command, "--format", "table")[1]
+    assert NAMES[0] in file.split("---\n")[1]  # in 100 columns names are whole
+    show_on_terminal(monkeypatch, 60, colours=True)
+    assert sys.stdout.isatty()
+    _, shown, _ = call(*command)
+    assert "\x1b[1m" in shown
+    assert NAMES[0] not in shown.split("---\n")[1]
