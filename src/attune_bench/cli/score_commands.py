@@ -2,6 +2,7 @@
 
 import shlex
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import click
@@ -19,7 +20,7 @@ from attune_data.collection import Collection
 from attune_data.issues import count_severities
 from attune_data.loading import load_records
 from attune_data.references import resolve
-from attune_data.text import plural
+from attune_data.text import columns_of_terminal, plural
 
 __all__ = ["demo", "score"]
 
@@ -144,18 +145,19 @@ def demo(benchmark: str | None, html: Path) -> None:
     else:
         write_page(html, text)
     of = "" if benchmark is None else f" --benchmark {benchmark}"
-    emit(_NEXT.format(of=of, data="" if data is None else " --data demo"))
+    emit("\nNext:")
+    for command, what in _NEXT:
+        emit(f"  attune-bench {command.format(of=of, data='' if data is None else ' --data demo')}")
+        emit(fill(what, columns_of_terminal(), initial_indent=" " * 6, subsequent_indent=" " * 6))
 
 
-_NEXT = """
-Next:
-  attune-bench score --results demo{data} --output scores.parquet{of}
-                                        score results of any model; here those of simulated ones
-  attune-bench compare --scores scores.parquet
-                                        whether the models differ, and how small a difference could show
-  attune-bench report --scores scores.parquet --format markdown
-                                        the report, for a paper
-  attune-bench validate FOLDER          check files of your own; every finding with file, place and value
-  attune-bench describe demo{of}
-                                        what the synthetic data contain
-"""
+_NEXT = (
+    (
+        "score --results demo{data} --output scores.parquet{of}",
+        "score results of any model; here those of simulated ones",
+    ),
+    ("compare --scores scores.parquet", "whether the models differ, and how small a difference could show"),
+    ("report --scores scores.parquet --format markdown", "the report, for a paper"),
+    ("validate FOLDER", "check files of your own; every finding with file, place and value"),
+    ("describe demo{of}", "what the synthetic data contain"),
+)

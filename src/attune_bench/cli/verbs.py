@@ -12,7 +12,7 @@ from attune_bench._version import __version__
 from attune_bench.benchmarks import BENCHMARKS
 from attune_bench.cli.stopping import STOPPED, process
 from attune_data.references import resolve
-from attune_data.text import columns_of_terminal, meant
+from attune_data.text import columns_of_terminal, has_colours, meant, printable, toned
 
 __all__ = ["app", "call"]
 
@@ -149,8 +149,10 @@ def _is_mistake(error: Exception) -> bool:
 
 
 def _fail(message: str) -> int:
-    from attune_data.text import printable
-
+    name = toned("attune-bench:", "error" if has_colours(sys.stderr) else "")
+    if sys.stdout is not None:
+        with suppress(OSError, ValueError):  # It may be closed.
+            sys.stdout.flush()  # Both may go to one file.
     with suppress(OSError):  # Where this cannot be said, the status tells.
-        sys.stderr.write(f"attune-bench: {printable(message)}\n")
+        sys.stderr.write(f"{name} {printable(message)}\n")
     return 2

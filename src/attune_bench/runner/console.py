@@ -1,5 +1,6 @@
 """What a run says on a terminal: a line of progress, the outcome, warnings."""
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -7,7 +8,7 @@ from time import monotonic
 
 from attune_bench.runner.jobs import RunOutcome, Skipped
 from attune_bench.runner.meter import Meter
-from attune_data.text import columns_of_terminal, plural, printable, shortened
+from attune_data.text import WIDTH, has_colours, plural, printable, toned, width
 
 __all__ = ["progress_line", "report_made", "report_outcome", "warn", "warn_of"]
 
@@ -16,24 +17,53 @@ _PLAIN_SECONDS = 30.0
 
 @contextmanager
 def progress_line() -> Iterator[Callable[[Meter], None]]:
-    """Give a function that shows a meter: one line that changes on a terminal, else a line every half a minute."""
-    stream, is_terminal, shown = sys.stderr, sys.stderr.isatty(), monotonic()
+    """Give a function that shows a meter: one line that changes on a terminal, else a line every half a minute.
+
+    The line on a terminal is gone after a run that came to its end, which says the same of itself.
+    """
+    shown = monotonic()
 
     def show(meter: Meter) -> None:
         nonlocal shown
-        if is_terminal:
-            stream.write(f"\r{shortened(meter.text(), columns_of_terminal() - 1)}\x1b[K")
-            stream.flush()
+        if _can_rewrite():
+            sys.stderr.write(f"\r{_bar(meter, _columns() - 1)}\x1b[K")
+            sys.stderr.flush()
         elif monotonic() - shown > _PLAIN_SECONDS:
             shown = monotonic()
-            stream.write(f"{meter.text()}\n")
-            stream.flush()
+            _write_in_order(f"{meter.text()}\n")
 
     try:
         yield show
-    finally:
-        if is_terminal:
-            stream.write("\n")
+    except BaseException:
+        sys.stderr.write("\n" if _can_rewrite() else "")
+        raise
+    sys.stderr.write("\r\x1b[K" if _can_rewrite() else "")
+
+
+def _can_rewrite() -> bool:
+    """Tell whether a line can take the place of another."""
+    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def _columns() -> int:
+    """Return the width of the terminal that standard error is."""
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns or WIDTH
+    except (OSError, ValueError):
+        return WIDTH
+
+
+def _bar(meter: Meter, columns: int) -> str:
+    """Return a bar and as much of what a meter says as fits beside it."""
+    size = min(columns // 5, 24)
+    full = int(size * meter.share)
+    line = f"[{'#' * full}{'.' * (size - full)}]"
+    for place, part in enumerate(meter.parts()):
+        longer = f"{line}{', ' if place else ' '}{part}"
+        if width(longer) > columns:
+            break
+        line = longer
+    return line
 
 
 def report_outcome(outcome: RunOutcome, made: str = "file") -> int:
@@ -76,9 +106,18 @@ def warn_of(skipped: Iterable[Skipped]) -> None:
 
 def warn(text: str) -> None:
     """Write a line to standard error, on a terminal in place of a line of progress."""
-    clear = "\r\x1b[K" if sys.stderr.isatty() else ""
+    clear = "\r\x1b[K" if _can_rewrite() else ""
+    name = toned("attune-bench:", "warning" if has_colours(sys.stderr) else "")
+    _write_in_order(f"{clear}{name} {printable(text)}\n")
+
+
+def _write_in_order(text: str) -> None:
+    """Write to standard error, after what was printed before: both may go to one file."""
+    with suppress(OSError, ValueError):
+        sys.stdout.flush()
     with suppress(OSError):
-        sys.stderr.write(f"{clear}attune-bench: {printable(text)}\n")
+        sys.stderr.write(text)
+        sys.stderr.flush()
 
 
 def _say(text: str) -> None:

@@ -18,11 +18,13 @@ class Meter:
     >>> meter = Meter(units=2, calls=52, unit="conversation")
     >>> meter.count(Response("{}", 900, 100, cost=0.5), role="model", is_new=True)
     >>> meter.done = 1
-    >>> meter.text().split(", ")[:5]
-    ['1/2 conversations', '1/52 calls', '1,000 tokens', '0.50 USD', 'about 26.00 expected']
+    >>> meter.parts()
+    ['1/2 conversations', '1/52 calls', '1,000 tokens, 0.50 USD', 'about 26.00 expected']
     >>> meter.responses = 52
-    >>> meter.text().split(", ")[-1]
-    '0.50 USD'
+    >>> meter.parts()[-1]
+    '1,000 tokens, 0.50 USD'
+    >>> Meter(units=2, calls=52, unit="conversation").text()
+    '0/2 conversations, waiting for the first answer, 0 s'
     """
 
     units: int
@@ -71,14 +73,37 @@ class Meter:
             spent += f", {dollars(self._cost)} USD{whose}"
         return spent
 
-    def text(self) -> str:
-        """Return all of it on one line."""
-        parts = [f"{self.done}/{self.units} {self.unit}s", f"{self.responses:,}/{self.calls:,} calls"]
+    @property
+    def share(self) -> float:
+        """The share of the planned calls that have a response, 0 to 1."""
+        return min(self.responses / self.calls, 1.0) if self.calls else 1.0
+
+    def parts(self) -> list[str]:
+        """Return what there is to say, the most important first."""
+        done = f"{self.done:,}/{self.units:,} {self.unit}s"
+        elapsed = monotonic() - self._began
+        if not self.responses and self.calls:
+            return [done, f"waiting for the first answer, {_duration(elapsed)}"]
+        parts = [done, f"{self.responses:,}/{self.calls:,} calls"]
+        if self.failed:
+            parts.append(f"{self.failed:,} failed")
+        is_going = self.responses < self.calls and self.done + self.failed < self.units
         if self.requested > 1:
             parts.append(f"{self.rate:.1f}/s" if self.rate >= 1 else f"{60 * self.rate:.1f}/min")
+            if is_going:
+                parts.append(f"{_duration((self.calls - self.responses) / self.rate)} left")
         parts.append(self.spent())
-        if self.unpriced < self.responses < self.calls:
+        if is_going and self.unpriced < self.responses:
             parts.append(f"about {dollars(self._cost / (self.responses - self.unpriced) * self.calls)} expected")
-        if self.failed:
-            parts.append(f"{self.failed} failed")
-        return ", ".join(parts)
+        return parts
+
+    def text(self) -> str:
+        """Return all of it on one line."""
+        return ", ".join(self.parts())
+
+
+def _duration(seconds: float) -> str:
+    """Return a time as one would say it."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 90 * 60 else f"{seconds / 3600:.1f} h"

@@ -97,7 +97,7 @@ async def run(
     async def execution() -> RunOutcome:
         jobs = jobs_of(task, units, each, providers, files, repeats)
         within = _results(task, folder, units, each[0], servers, repeats)
-        called = task.unit if repeats == 1 else "result"
+        called = task.unit if len(each) * repeats == 1 else "result"  # of several a unit
         return await execute(jobs, servers, folder, options or RunOptions(), watch, unit=called, within=within)
 
     try:

@@ -4,6 +4,7 @@ import json
 import shlex
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from model_server import ModelServer, answer_to, reply, said
 
 from attune_bench.runner import providers
 from attune_bench.runner.calls import Response
-from attune_bench.runner.console import progress_line
+from attune_bench.runner.console import progress_line, warn
 from attune_bench.runner.meter import Meter
 from attune_data import Conversation, load, load_runs
 
@@ -308,7 +309,7 @@ def test_a_meter_tells_what_is_expected() -> None:
     meter.failed = 1
     # 20 calls cost 0.30, so that 100 cost 1.50.
     assert meter.text() == (
-        "0/4 conversations, 20/100 calls, 2,000 tokens, 0.30 USD (0.20 of judges), about 1.50 expected, 1 failed"
+        "0/4 conversations, 20/100 calls, 1 failed, 2,000 tokens, 0.30 USD (0.20 of judges), about 1.50 expected"
     )
 
 
@@ -318,32 +319,73 @@ def test_a_meter_tells_a_slow_rate_by_the_minute_and_expects_of_what_has_a_price
     for cost in (None, 0.01):
         for _ in range(10):
             meter.count(Response("", 90, 10, cost), role="model", is_new=True)
-    # 20 answers in ten minutes; ten of them cost 0.10, so that 100 cost 1.00.
-    assert meter.text().split(", ")[2:] == ["2.0/min", "2,000 tokens", "0.10 USD", "about 1.00 expected"]
+    # 20 answers in ten minutes, so that 80 take 40; ten of them cost 0.10, so that 100 cost 1.00.
+    assert meter.text().split(", ")[2:] == [
+        "2.0/min", "40 min left", "2,000 tokens", "0.10 USD", "about 1.00 expected",
+    ]  # fmt: skip
 
 
 def test_progress_is_one_line_that_changes_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = StringIO()
     monkeypatch.setattr(screen, "isatty", lambda: True)
     monkeypatch.setattr(sys, "stderr", screen)
-    monkeypatch.setattr("attune_bench.runner.console.columns_of_terminal", lambda: 30)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr("attune_bench.runner.console._columns", lambda: 50)
+    half = Meter(2, 26, "conversation", done=1, failed=1, responses=13)
+    with progress_line() as watch:
+        watch(Meter(2, 26, "conversation"))
+        watch(half)
+    # From the first column on, no wider than the terminal: what does not fit is left out, the most important last.
+    lines = ["[.........] 0/2 conversations", "[####.....] 1/2 conversations, 13/26 calls"]
+    written = "".join(f"\r{line}\x1b[K" for line in lines)
+    # The result says it again, so the line is gone; where there is none, it stays.
+    assert screen.getvalue() == f"{written}\r\x1b[K"
+    with suppress(KeyboardInterrupt), progress_line() as watch:
+        watch(half)
+        raise KeyboardInterrupt
+    assert screen.getvalue() == f"{written}\r\x1b[K\r{lines[1]}\x1b[K\n"
+
+
+def test_a_terminal_that_rewrites_no_line_gets_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = StringIO()
+    monkeypatch.setattr(screen, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("TERM", "dumb")
     with progress_line() as watch:
         watch(Meter(1, 26, "conversation"))
-        watch(Meter(1, 26, "conversation", done=1))
-    # From the first column on, no wider than the terminal; what is left of a longer line is cleared.
-    lines = [f"{n}/1 conversations, 0/26 calls"[:26] + "..." for n in (0, 1)]
-    assert screen.getvalue() == "".join(f"\r{line}\x1b[K" for line in lines) + "\n"
+        warn("slow")
+    assert screen.getvalue() == "attune-bench: slow\n"
+
+
+def test_what_a_meter_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("attune_bench.runner.meter.monotonic", lambda: 40.0)
+    meter = Meter(4, 100, "scenario", _began=0.0)
+    assert meter.text() == "0/4 scenarios, waiting for the first answer, 40 s"
+    for _ in range(20):
+        meter.count(Response("{}", 90, 10, cost=0.01), role="model", is_new=True)
+    meter.failed = 1
+    # 20 calls in 40 s: 80 more take 160 s, and 100 cost five times as much.
+    assert meter.text() == (
+        "0/4 scenarios, 20/100 calls, 1 failed, 30.0/min, 3 min left, 2,000 tokens, 0.20 USD, about 1.00 expected"
+    )
+    meter.done = 3
+    # Nothing is left to do, whatever calls were not needed.
+    assert meter.text() == "3/4 scenarios, 20/100 calls, 1 failed, 30.0/min, 2,000 tokens, 0.20 USD"
 
 
 def test_progress_is_plain_lines_without_a_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 0.0
-    monkeypatch.setattr("attune_bench.runner.console.monotonic", lambda: now)
+    for module in ("console", "meter"):
+        monkeypatch.setattr(f"attune_bench.runner.{module}.monotonic", lambda: now)
+    meter = Meter(1, 26, "conversation", _began=0.0)
     with progress_line() as watch:
         for now in range(100):  # noqa: B007 - the clock
-            watch(Meter(1, 26, "conversation"))
-    assert capsys.readouterr().err == "0/1 conversations, 0/26 calls, 0 tokens\n" * 3
+            watch(meter)
+    assert capsys.readouterr().err == "".join(
+        f"0/1 conversations, waiting for the first answer, {said}\n" for said in ("31 s", "62 s", "2 min")
+    )
 
 
 def test_results_are_not_written_among_the_data(call: Invoke, tmp_path: Path) -> None:
