@@ -15,7 +15,7 @@ import click
 from attune_bench.benchmarks import BENCHMARKS
 from attune_bench.benchmarks.base import Benchmark, temperature
 from attune_bench.cli.options import was_given
-from attune_bench.cli.output import UserError, emit, mistakes
+from attune_bench.cli.output import UserError, emit, mistakes, say
 from attune_bench.cli.reading import first_issue, kind_of, validate_command
 from attune_bench.cli.stopping import process
 from attune_bench.progress import progress
@@ -209,9 +209,9 @@ def print_estimate(
     times = f", {repeats} times" if repeats > 1 else ""
     tries = "one" if again == 1 else f"up to {again}"
     more = f", and {tries} more for each answer that cannot be read" if again else ""
-    emit(f"{plural(len(units), task.unit)}{conditions}{times}: {plural(len(calls), 'call')} at most{more}")
+    say(f"{plural(len(units), task.unit)}{conditions}{times}: {plural(len(calls), 'call')} at most{more}")
     decoding, prices, limit = each[0].decoding, options.prices, options.max_cost
-    emit(estimate_text(estimate(calls, decoding), prices))
+    say(estimate_text(estimate(calls, decoding), prices))
     if limit is None or not {call.model for call in calls} <= prices.keys():
         return
     within = calls_within(calls, decoding, prices, limit)
@@ -219,7 +219,7 @@ def print_estimate(
         ends = list(accumulate(map(len, files)))
         # A unit is finished with the last of its settings in the last repeat.
         done = sum(end <= within for end in ends[-len(once) :][len(each) - 1 :: len(each)])
-        emit(
+        say(
             f"--max-cost {limit:g} stops the run after about {within:,} of {plural(len(calls), 'call')}, with "
             f"{done:,} of {plural(len(units), task.unit)} finished"
         )

@@ -1,6 +1,7 @@
 """The commands about records: `show`, `describe`, `validate`, `schema`, `columns`."""
 
 import json
+import sys
 from dataclasses import asdict
 from functools import reduce
 from operator import or_
@@ -11,7 +12,7 @@ import click
 from attune_bench.benchmarks import benchmark_named
 from attune_bench.benchmarks.base import Benchmark
 from attune_bench.cli.options import benchmark_option, format_option, results_option, verb
-from attune_bench.cli.output import UserError, emit, mistakes
+from attune_bench.cli.output import UserError, emit, mistakes, say
 from attune_bench.cli.reading import benchmarks_by_kind, kind_of, kind_of_source, load_all, validate_command
 from attune_bench.column_list import column_frame, columns_markdown, columns_text, listed_tables, tables_text
 from attune_bench.progress import progress
@@ -24,7 +25,7 @@ from attune_data.issues import count_severities
 from attune_data.kind import Kind
 from attune_data.loading import load_records
 from attune_data.schemas import SCHEMA_KINDS, TABLE_SCHEMA_KINDS, json_schema, table_schema
-from attune_data.text import columns_of_terminal, plural
+from attune_data.text import columns_of_terminal, has_colours, plural
 
 __all__ = ["columns", "describe", "schema", "show", "validate"]
 
@@ -111,10 +112,10 @@ def validate(
         emit(json.dumps({**counts, "issues": [asdict(issue) for issue in found]}, indent=2))
     else:
         if found:
-            emit(f"{IssueReport(found).text(every=True)}\n\n")
+            emit(f"{IssueReport(found).text(every=True, colours=has_colours(sys.stdout))}\n\n")
         listed = ", ".join(plural(severities[severity], severity) for severity in ("error", "warning", "note"))
         counted = " and ".join(plural(len(records), records.kind.noun, records.kind.plural) for records in loaded)
-        emit(f"{counted} loaded; {listed}")
+        say(f"{counted} loaded; {listed}")
     return int(bool(severities["error"] or (strict and severities["warning"])))
 
 

@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from attune_bench.report.render import Document, Format, render
+from attune_data.text import columns_of_terminal, has_colours, wrapped
+
 if TYPE_CHECKING:
     from attune_bench.report.transcript_folder import TranscriptFolder
-
-from attune_bench.report.render import Document, Format, render
-from attune_data.text import columns_of_terminal, has_colours
 
 __all__ = [
     "UserError",
@@ -21,6 +21,7 @@ __all__ = [
     "emit",
     "mistakes",
     "print_document",
+    "say",
     "with_warnings",
     "write_page",
 ]
@@ -65,6 +66,11 @@ def document_text(document: Document, format: Format = "table") -> str:  # noqa:
     return render(document, format=format, columns=columns_of_terminal(None), colours=has_colours(sys.stdout))
 
 
+def say(text: str) -> None:
+    """Write sentences to standard output: to a terminal in lines that fit, else each in one."""
+    emit("\n".join(wrapped(text, columns_of_terminal())) if sys.stdout.isatty() else text)
+
+
 def check_output(folder: Path, data: str) -> None:
     """Refuse a folder of results among the data: the next reading of these would find the results in it."""
     if Path(data).is_dir() and folder.resolve().is_relative_to(Path(data).resolve()):
@@ -94,10 +100,10 @@ def write_page(path: Path, text: str, beside: "TranscriptFolder | None" = None) 
         raise UserError(f"{path} cannot be written: {error.strerror or error}; choose another --html") from None
     if beside and made:
         whole = sum(len(one.encode()) for one in made.values())
-        emit(f"{path}: {_size(len(text.encode()))}, opens in any browser")
-        emit(f"{path.with_name(beside.name)}: {len(made)} transcripts, {_size(whole)}; pass it on with the page")
+        say(f"{path}: {_size(len(text.encode()))}, opens in any browser")
+        say(f"{path.with_name(beside.name)}: {len(made)} transcripts, {_size(whole)}; pass it on with the page")
     else:
-        emit(f"{path}: {_size(len(text.encode()))}, self-contained, opens in any browser")
+        say(f"{path}: {_size(len(text.encode()))}, self-contained, opens in any browser")
 
 
 def _size(size: int) -> str:

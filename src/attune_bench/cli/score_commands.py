@@ -10,7 +10,7 @@ import click
 from attune_bench.benchmarks import BENCHMARKS, benchmark_named
 from attune_bench.benchmarks.base import Benchmark
 from attune_bench.cli.options import benchmark_option, data_option, own_options, results_option, verb
-from attune_bench.cli.output import UserError, check_page, emit, mistakes, print_document, write_page
+from attune_bench.cli.output import UserError, check_page, emit, mistakes, print_document, say, write_page
 from attune_bench.cli.reading import benchmark_of, check_usable, kind_of, read_all, validate_command
 from attune_bench.progress import progress
 from attune_bench.report.text import report_document
@@ -136,7 +136,7 @@ def demo(benchmark: str | None, html: Path) -> None:
     else:
         results = [result for predict in resolve(chosen.baselines).values() for result in predict(data)]
     scores = score_records(*([results] if data is None else [data, results]), benchmark=chosen)
-    emit(f"SYNTHETIC data of {chosen.title}: {scores!r}\n")
+    say(f"SYNTHETIC data of {chosen.title}: {scores!r}\n")
     print_document(report_document(scores), "table")
     try:
         text = scores.report(format="html", data=data, results=results)

@@ -3,7 +3,7 @@
 import polars as pl
 
 from attune_bench.report.columns import Table, count_column, number_column, text_column
-from attune_bench.report.tables import label, metric_of
+from attune_bench.report.tables import by_rank, label, metric_of
 from attune_bench.report.words import under_condition
 from attune_bench.score_table import ScoreTable
 
@@ -22,7 +22,7 @@ def distribution_tables(table: ScoreTable, distribution: pl.DataFrame) -> list[T
         ),
     ]
     tables: list[Table] = []
-    for (model, condition), rows in distribution.group_by("model", "condition", maintain_order=True):
+    for (model, condition), rows in by_rank(table, distribution, ["model", "condition"]):
         shown = [{**row, "label": label(table.metrics[row["metric"]])} for row in rows.to_dicts()]
         title = f"{model}{under_condition(table, condition)}"
         tables.append(Table("distribution", title, columns, shown, None if tables else distribution))

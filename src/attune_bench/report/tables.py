@@ -34,6 +34,7 @@ from attune_metrics.stats.statistics import STATISTICS
 
 __all__ = [
     "board",
+    "by_rank",
     "comparison_note",
     "comparison_tables",
     "difference_columns",
@@ -308,12 +309,20 @@ def subgroup_tables(table: ScoreTable, frame: pl.DataFrame) -> list[Table]:
     if compared:
         columns += difference_columns(table)
     tables: list[Table] = []
-    for (metric, model, condition), rows in frame.group_by("metric", "model", "condition", maintain_order=True):
+    for (metric, model, condition), rows in by_rank(table, frame, ["metric", "model", "condition"]):
         family = f", family of {plural(rows['p'].count(), 'test')}" if compared else ""
         under = under_condition(table, None if condition is None else str(condition))
         title = f"{label(table.metrics[str(metric)])}, {model}{under}{family}"
         tables.append(Table("subgroups", title, columns, rows.to_dicts(), None if tables else frame))
     return tables or [Table("subgroups", "Subgroups", columns, [], frame)]
+
+
+def by_rank(table: ScoreTable, frame: pl.DataFrame, keys: list[str]) -> list[tuple[tuple[Any, ...], pl.DataFrame]]:
+    """Return the groups of a frame by keys, the last of which are model and condition; the best model first."""
+    place = {group: place for place, group in enumerate(sorted_groups(table))}
+    groups = [*frame.group_by(keys, maintain_order=True)]
+    outer = {key: number for number, key in enumerate(dict.fromkeys(key[:-2] for key, _ in groups))}
+    return sorted(groups, key=lambda one: (outer[one[0][:-2]], place[one[0][-2], one[0][-1]]))
 
 
 def subgroup_notes(

@@ -13,6 +13,7 @@ from attune_data.text import WIDTH, has_colours, plural, printable, toned, width
 __all__ = ["progress_line", "report_made", "report_outcome", "warn", "warn_of"]
 
 _PLAIN_SECONDS = 30.0
+_LEAST_BAR, _MOST_BAR = 5, 24
 
 
 @contextmanager
@@ -55,15 +56,15 @@ def _columns() -> int:
 
 def _bar(meter: Meter, columns: int) -> str:
     """Return a bar and as much of what a meter says as fits beside it."""
-    size = min(columns // 5, 24)
-    full = int(size * meter.share)
-    line = f"[{'#' * full}{'.' * (size - full)}]"
-    for place, part in enumerate(meter.parts()):
-        longer = f"{line}{', ' if place else ' '}{part}"
-        if width(longer) > columns:
+    said = ""
+    for part in meter.parts():
+        longer = f"{said}, {part}" if said else part
+        if width(longer) > columns - _LEAST_BAR - 3:
             break
-        line = longer
-    return line
+        said = longer
+    size = max(min(columns - width(said) - 3, _MOST_BAR), _LEAST_BAR)
+    full = int(size * meter.share)
+    return f"[{'#' * full}{'.' * (size - full)}] {said}"
 
 
 def report_outcome(outcome: RunOutcome, made: str = "file") -> int:

@@ -19,10 +19,10 @@ class Meter:
     >>> meter.count(Response("{}", 900, 100, cost=0.5), role="model", is_new=True)
     >>> meter.done = 1
     >>> meter.parts()
-    ['1/2 conversations', '1/52 calls', '1,000 tokens, 0.50 USD', 'about 26.00 expected']
+    ['1/2 conversations', '1/52 calls', '0.50 USD', 'about 26.00 expected', '1,000 tokens']
     >>> meter.responses = 52
-    >>> meter.parts()[-1]
-    '1,000 tokens, 0.50 USD'
+    >>> meter.text()
+    '1/2 conversations, 52/52 calls, 0.50 USD, 1,000 tokens'
     >>> Meter(units=2, calls=52, unit="conversation").text()
     '0/2 conversations, waiting for the first answer, 0 s'
     """
@@ -66,12 +66,14 @@ class Meter:
 
     def spent(self) -> str:
         """Return tokens, and the cost as far as it is known."""
-        spent = f"{self.tokens:,} tokens"
-        if self.responses > self.unpriced:
-            others = {"judges": self.judge_cost, "the simulator": self.simulator_cost}
-            whose = "".join(f" ({dollars(amount)} of {who})" for who, amount in others.items() if amount)
-            spent += f", {dollars(self._cost)} USD{whose}"
-        return spent
+        return ", ".join([f"{self.tokens:,} tokens", *self._spent()])
+
+    def _spent(self) -> list[str]:
+        if self.responses == self.unpriced:
+            return []
+        others = {"judges": self.judge_cost, "the simulator": self.simulator_cost}
+        whose = "".join(f" ({dollars(amount)} of {who})" for who, amount in others.items() if amount)
+        return [f"{dollars(self._cost)} USD{whose}"]
 
     @property
     def share(self) -> float:
@@ -92,10 +94,10 @@ class Meter:
             parts.append(f"{self.rate:.1f}/s" if self.rate >= 1 else f"{60 * self.rate:.1f}/min")
             if is_going:
                 parts.append(f"{_duration((self.calls - self.responses) / self.rate)} left")
-        parts.append(self.spent())
+        parts += self._spent()
         if is_going and self.unpriced < self.responses:
             parts.append(f"about {dollars(self._cost / (self.responses - self.unpriced) * self.calls)} expected")
-        return parts
+        return [*parts, f"{self.tokens:,} tokens"]
 
     def text(self) -> str:
         """Return all of it on one line."""

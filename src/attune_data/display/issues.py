@@ -5,11 +5,12 @@ from dataclasses import dataclass
 
 from attune_data.display.html import Html, details, page, tag
 from attune_data.issues import Issue, count_severities, file_of
-from attune_data.text import columns_of_terminal, plural, printable, wrapped
+from attune_data.text import Tone, columns_of_terminal, plural, printable, toned, wrapped
 
 __all__ = ["IssueReport"]
 
 _SEVERITIES = ("error", "warning", "note")
+_TONES: dict[str, Tone] = {"error": "error", "warning": "warning", "note": "note"}
 _FIRST = 3
 _MOST = 20
 
@@ -60,17 +61,20 @@ class IssueReport:
         order = {severity: place for place, severity in enumerate(_SEVERITIES)}
         self._rules = sorted(found.values(), key=lambda rule: order.get(rule.severity, len(order)))
 
-    def text(self, *, every: bool = False) -> str:
+    def text(self, *, every: bool = False, colours: bool = False) -> str:
         """Return the issues as text, a paragraph a rule: the first messages and places of each.
 
         Parameters
         ----------
         every : bool
             Whether to list all errors and warnings; of notes the first all the same.
+        colours : bool
+            Whether for a terminal that shows colours.
         """
         columns = columns_of_terminal()
         return "\n\n".join(
-            _text(rule, columns, None if every and rule.severity != "note" else _FIRST) for rule in self._rules
+            _text(rule, columns, None if every and rule.severity != "note" else _FIRST, colours=colours)
+            for rule in self._rules
         )
 
     def __repr__(self) -> str:
@@ -98,7 +102,7 @@ def _place(issue: Issue) -> str:
     return "  ".join(filter(None, [issue.file, issue.path, issue.found]))
 
 
-def _text(rule: _Rule, columns: int, most: int | None) -> str:
+def _text(rule: _Rule, columns: int, most: int | None, *, colours: bool) -> str:
     """Return a rule with as many messages and as many places of each, or all."""
     found = [f"{rule.severity:<8} {rule.heading}"]
     messages = list(rule.messages.items())
@@ -110,7 +114,10 @@ def _text(rule: _Rule, columns: int, most: int | None) -> str:
             found.append(f"    ... and {_count(left)} more")
     if left := [issue for _, issues in messages[len(messages[:most]) :] for issue in issues]:
         found.append(f"  ... and {_count(left)} more of the rule {rule.name}")
-    return "\n".join(map(printable, found))
+    heading, *others = map(printable, found)
+    severity, blank, rest = heading.partition(" ")
+    tone = _TONES.get(severity, "") if colours else ""
+    return "\n".join([f"{toned(severity, tone)}{blank}{rest}", *others])
 
 
 def _rule_html(rule: _Rule) -> Html:

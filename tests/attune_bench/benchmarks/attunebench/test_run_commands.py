@@ -309,7 +309,7 @@ def test_a_meter_tells_what_is_expected() -> None:
     meter.failed = 1
     # 20 calls cost 0.30, so that 100 cost 1.50.
     assert meter.text() == (
-        "0/4 conversations, 20/100 calls, 1 failed, 2,000 tokens, 0.30 USD (0.20 of judges), about 1.50 expected"
+        "0/4 conversations, 20/100 calls, 1 failed, 0.30 USD (0.20 of judges), about 1.50 expected, 2,000 tokens"
     )
 
 
@@ -321,7 +321,7 @@ def test_a_meter_tells_a_slow_rate_by_the_minute_and_expects_of_what_has_a_price
             meter.count(Response("", 90, 10, cost), role="model", is_new=True)
     # 20 answers in ten minutes, so that 80 take 40; ten of them cost 0.10, so that 100 cost 1.00.
     assert meter.text().split(", ")[2:] == [
-        "2.0/min", "40 min left", "2,000 tokens", "0.10 USD", "about 1.00 expected",
+        "2.0/min", "40 min left", "0.10 USD", "about 1.00 expected", "2,000 tokens",
     ]  # fmt: skip
 
 
@@ -335,8 +335,8 @@ def test_progress_is_one_line_that_changes_on_a_terminal(monkeypatch: pytest.Mon
     with progress_line() as watch:
         watch(Meter(2, 26, "conversation"))
         watch(half)
-    # From the first column on, no wider than the terminal: what does not fit is left out, the most important last.
-    lines = ["[.........] 0/2 conversations", "[####.....] 1/2 conversations, 13/26 calls"]
+    # From the first column on, no wider than the terminal: what does not fit is left out.
+    lines = ["[........................] 0/2 conversations", "[###...] 1/2 conversations, 13/26 calls, 1 failed"]
     written = "".join(f"\r{line}\x1b[K" for line in lines)
     # The result says it again, so the line is gone; where there is none, it stays.
     assert screen.getvalue() == f"{written}\r\x1b[K"
@@ -366,11 +366,11 @@ def test_what_a_meter_says(monkeypatch: pytest.MonkeyPatch) -> None:
     meter.failed = 1
     # 20 calls in 40 s: 80 more take 160 s, and 100 cost five times as much.
     assert meter.text() == (
-        "0/4 scenarios, 20/100 calls, 1 failed, 30.0/min, 3 min left, 2,000 tokens, 0.20 USD, about 1.00 expected"
+        "0/4 scenarios, 20/100 calls, 1 failed, 30.0/min, 3 min left, 0.20 USD, about 1.00 expected, 2,000 tokens"
     )
     meter.done = 3
     # Nothing is left to do, whatever calls were not needed.
-    assert meter.text() == "3/4 scenarios, 20/100 calls, 1 failed, 30.0/min, 2,000 tokens, 0.20 USD"
+    assert meter.text() == "3/4 scenarios, 20/100 calls, 1 failed, 30.0/min, 0.20 USD, 2,000 tokens"
 
 
 def test_progress_is_plain_lines_without_a_terminal(
