@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from html import unescape
 from html.parser import HTMLParser
 
-VOID = {"meta", "link", "br", "input"}
+VOID = {"meta", "link", "br", "input", "wbr"}
 
 
 class Tags(HTMLParser):
@@ -40,23 +40,35 @@ def headings(page: str) -> list[str]:
 
 def text_of(markup: str) -> str:
     """Return what is read of markup: no tags, no style, no script."""
-    body = re.sub(r"<(style|script|title)\b.*?</\1>", "", markup, flags=re.DOTALL)
+    body = re.sub(r"<(style|script|title)\b.*?</\1>|<wbr>", "", markup, flags=re.DOTALL)
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", body)).split())
 
 
 def section(page: str, heading: str) -> str:
     """Return the markup of the section under a heading."""
-    sections: list[str] = re.findall(r"<section>.*?</section>", page, flags=re.DOTALL)
+    sections: list[str] = re.findall(r"<section\b.*?</section>", page, flags=re.DOTALL)
     [found] = [one for one in sections if headings(one) == [heading]]
     return found
 
 
-def tables(markup: str) -> list[list[list[str]]]:
-    """Return every table as rows of the texts of its cells, the head first."""
+def tables(markup: str, *, figures: bool = False) -> list[list[list[str]]]:
+    """Return every table as rows of the texts of its cells, the head first; those that are `figures`, or the others."""
     return [
         [[text_of(cell) for cell in re.findall(r"<t[hd]\b[^>]*>(.*?)</t[hd]>", row)] for row in _rows(table)]
         for table in re.findall(r"<table\b.*?</table>", markup, flags=re.DOTALL)
+        if figures == (re.match(r'<table class="(ranking|cells|pairs)\b', table) is not None)
     ]
+
+
+def cells(markup: str) -> dict[tuple[str, str], str]:
+    """Return by row and column what the cells of the one figure of cells print; names are without numbers."""
+    [[head, *rows]] = tables(markup, figures=True)
+    columns = [re.sub(r" [0-9]+$", "", name) for name in head[1:]]
+    return {
+        (re.sub(r"^[0-9]+ ", "", row), column): shown
+        for row, *inside in rows
+        for column, shown in zip(columns, inside, strict=True)
+    }
 
 
 def _rows(table: str) -> Iterator[str]:

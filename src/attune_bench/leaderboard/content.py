@@ -15,6 +15,7 @@ from attune_bench.leaderboard.boards import Board
 from attune_bench.report.provenance import provenance_line, standing_notes
 from attune_bench.report.render import strict
 from attune_bench.report.shown import shown_strata
+from attune_bench.report.standing import TIERS
 from attune_bench.report.suppression import conceal, hides
 from attune_bench.report.words import interval_words, under_condition
 from attune_bench.score_table import ScoreTable
@@ -29,17 +30,10 @@ from attune_bench.stats.traits import strata_and_known, unit_traits
 from attune_data.text import plural
 from attune_metrics.stats.statistics import STATISTICS
 
-__all__ = ["FORMAT", "TIERS", "leaderboard_content"]
+__all__ = ["FORMAT", "leaderboard_content"]
 
 FORMAT = 1
 """The version of ``board.json``; it grows where a key changes its meaning or goes."""
-
-TIERS = (
-    "A tier begins with its best model and goes on to the last before the first that is told apart from that one by "
-    "the paired test, Holm-corrected over all pairs; members of a tier need not be equal, and a model may not be told "
-    "apart from models of the next tier, which is shown beside it."
-)
-"""What tiers are, in one sentence, for the page and for whoever reads ``board.json``."""
 
 _MOST_STRATA = 20
 

@@ -134,6 +134,5 @@
     table.tHead.addEventListener("click", () => { table.dataset.sorted = ""; });
   }
   addEventListener("hashchange", open);
-  addEventListener("beforeprint", () => { for (const one of document.querySelectorAll("details")) one.open = true; });
   open();
 }

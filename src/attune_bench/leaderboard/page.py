@@ -10,7 +10,8 @@ from urllib.parse import quote
 
 from attune_bench.group_settings import setting_text
 from attune_bench.report.columns import PERSON, interval, number, p_value, percent
-from attune_bench.report.page import document, element
+from attune_bench.report.page import document, element, folded, scrolled
+from attune_bench.report.pairs import pairs_matrix
 from attune_data.display.html import Html
 from attune_data.text import listed, plural, printable
 from attune_metrics.metric import Metric
@@ -19,8 +20,6 @@ __all__ = ["leaderboard_page"]
 
 Content = Mapping[str, Any]
 _OTHERS = {"person": "people", "baseline": "baselines"}
-_LARGE = 40  # models; the cells of their matrix are small
-_SIGNS = {1: ("better", "+"), -1: ("worse", "\u2212"), 0: ("same", "\u00b7"), None: ("none", "?")}
 
 
 def leaderboard_page(content: Content) -> str:
@@ -150,28 +149,19 @@ def _condition(
     called = f"{board['title']}, {title}" if title else board["title"]
     parts = [
         *([element("h3", title)] if title else []),
-        element("div", _scrolled(_ranking(board, one, metrics, seen), f"Ranking: {called}"), class_="ranking"),
+        element("div", scrolled(_ranking(board, one, metrics, seen), f"Ranking: {called}"), class_="ranking"),
         *_subgroups(board, one, metrics[board["ranked_by"]], called),
     ]
     if len(one["models"]) > 1:
         parts.append(
-            _folded(
+            folded(
                 "Which models are told apart", _matrix(one, metrics[board["ranked_by"]], called), "matrix", is_open=True
             )
         )
-    parts.append(_folded("Provenance and signatures", [_scrolled(_provenance(one), f"Provenance: {called}")], "about"))
+    parts.append(folded("Provenance and signatures", [scrolled(_provenance(one), f"Provenance: {called}")], "about"))
     return element(
         "section", *parts, class_="condition", data_condition=title, data_board=str(place), id=f"part-{number_of}"
     )
-
-
-def _scrolled(table: Html, called: str) -> Html:
-    return element("div", table, class_="scroll", tabindex="0", role="region", aria_label=called)
-
-
-def _folded(title: str, inside: Sequence[Html], kind: str, *, is_open: bool = False) -> Html:
-    made = element("details", element("summary", title), *inside, class_=kind)
-    return Html(made.replace("<details", "<details open", 1)) if is_open else made
 
 
 def _head(text: str, *, is_text: bool = False, **attributes: str) -> Html:
@@ -286,9 +276,9 @@ def _subgroups(board: Content, one: Content, metric: Metric, called: str) -> lis
             *(_head(stratum, data_subgroup=json.dumps([trait, stratum]), data_best=best) for stratum in strata),
         ]
         title = f"{metric.label} by {trait.replace('_', ' ')}"
-        table = _scrolled(_sortable(heads, rows), f"{title}: {called}")
+        table = scrolled(_sortable(heads, rows), f"{title}: {called}")
         note = f"Values with their interval and number of {board['unit']}s; tiers are of all {board['unit']}s."
-        parts.append(_folded(title, [table, element("p", note, class_="quiet")], "subgroups"))
+        parts.append(folded(title, [table, element("p", note, class_="quiet")], "subgroups"))
     return parts
 
 
@@ -304,32 +294,21 @@ def _in_stratum(row: Content | None, metric: Metric) -> Html:
 def _matrix(one: Content, metric: Metric, called: str) -> list[Html]:
     """Return every model against every other: told apart and better, or worse, or not told apart."""
     models = [row["model"] for row in one["models"]]
-    place = {model: position for position, model in enumerate(models)}
-    signs: dict[tuple[int, int], int | None] = {}
+    signs: dict[tuple[str, str], int | None] = {}
     for pair in one["pairs"]:
         a, b = pair["model_a"], pair["model_b"]
         sign = None if pair["significant"] is None else 0
         if pair["significant"]:
             sign = 1 if (pair["difference"] > 0) == metric.higher_is_better else -1
-        signs[place[a], place[b]] = sign
-        signs[place[b], place[a]] = None if sign is None else -sign
-    heads = [element("td"), *(element("th", str(position), scope="col") for position in range(1, len(models) + 1))]
-    rows = []
-    for position, model in enumerate(models):
-        named = element("th", f"{position + 1} ", element("bdi", model), scope="row", title=printable(model))
-        cells = [named]
-        for other in range(len(models)):
-            kind, shown = ("self", "") if other == position else _SIGNS[signs.get((position, other))]
-            cells.append(Html(f'<td class="{kind}">{shown}</td>'))
-        rows.append(element("tr", *cells, data_model=printable(model)))
-    kind = "pairs large" if len(models) > _LARGE else "pairs"
-    table = element("table", element("thead", element("tr", *heads)), element("tbody", *rows), class_=kind)
+        signs[a, b] = sign
+        signs[b, a] = None if sign is None else -sign
+    table = pairs_matrix(list(enumerate(models, start=1)), signs, f"Pairs: {called}")
     said = (
         "A row against a column: + the row is better, \u2212 it is worse, \u00b7 the two are not told apart "
         f"(Holm-corrected p of 0.05 or more, over {plural(one['family'], 'pair')}, with at most {one['exchanges']:,} "
         "random exchanges), ? there is no comparison, or none that may be shown. Columns are numbered as rows are."
     )
-    return [element("p", said, class_="quiet"), _scrolled(table, f"Pairs: {called}")]
+    return [element("p", said, class_="quiet"), table]
 
 
 def _provenance(one: Content) -> Html:

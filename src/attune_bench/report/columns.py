@@ -19,6 +19,7 @@ __all__ = [
     "Cell",
     "Column",
     "Figure",
+    "Folded",
     "Markup",
     "Part",
     "Row",
@@ -111,11 +112,19 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A chart of altair with its caption; `is_small` where it goes beside others of its kind."""
+    """A chart of altair, or `attune_bench.report.drawing.Cells`; `is_small` where it goes beside others of its kind."""
 
     chart: Any
     caption: str
     is_small: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """Parts of a page that are shown where their title is chosen."""
+
+    title: str
+    parts: "Sequence[Part]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +134,8 @@ class Markup:
     html: Html
 
 
-Part = Table | Figure | Markup | str | tuple[str, ...]
-"""A table, a figure, what is made already, a paragraph, or a list of sentences."""
+Part = Table | Figure | Folded | Markup | str | tuple[str, ...]
+"""A table, a figure, what is folded away, what is made already, a paragraph, or a list of sentences."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,19 +11,20 @@ shape too, and heat maps print their values. Every mark says its numbers where t
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from os.path import commonprefix
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 import polars as pl
 
 from attune_bench.report.columns import interval, number
-from attune_bench.report.tables import label
+from attune_bench.report.fitting import fitted, short_names
+from attune_bench.report.tables import label, sorted_groups
 from attune_bench.report.words import has_clusters
 from attune_bench.score_table import ScoreTable
 from attune_data.extras import require
 from attune_data.io.files import write_whole
-from attune_data.text import plural, printable, shortened, width
+from attune_data.text import plural, printable
 from attune_metrics.metric import Metric
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ __all__ = [
     "SKY",
     "STEP",
     "WIDTH",
+    "Cells",
     "Rows",
     "altair",
     "axis",
@@ -55,10 +57,10 @@ __all__ = [
     "metric_in",
     "named",
     "names",
+    "numbered",
     "rows_of",
     "save",
     "scaled",
-    "short_names",
     "shown",
     "sizes",
     "styled",
@@ -76,8 +78,6 @@ WIDTH = 300
 STEP = 26
 RATIO = Metric(name="", label="", digits=3)
 """How a share or a correlation is written, which is of no metric."""
-
-_NAME_WIDTH = 34
 
 Rows = list[dict[str, Any]]
 
@@ -149,36 +149,6 @@ def scaled(rows: Rows, metric: Metric, *keys: str) -> Rows:
 def unique(rows: Rows, key: str) -> list[str]:
     """Return the distinct values of a key in their order."""
     return list(dict.fromkeys(row[key] for row in rows))
-
-
-def short_names(texts: Iterable[str]) -> dict[str, str]:
-    """Return by name what an axis says: long names without their middle, or without the start that they share.
-
-    Examples
-    --------
-    >>> short_names(["lab/short", "lab/a-rather-long-name-of-a-model-with-thinking-2026"])["lab/short"]
-    'lab/short'
-    >>> short_names(["lab/a-rather-long-name-of-a-model-with-thinking-2026"]).popitem()[1]
-    'lab/a-rather-long...-thinking-2026'
-    """
-    given = list(dict.fromkeys(texts))
-    shared = len(commonprefix([text for text in given if width(text) > _NAME_WIDTH]))  # noqa: RUF071 - of characters
-
-    def middle(text: str) -> str:
-        end = text
-        while width(end) > _NAME_WIDTH // 2 - 3:
-            end = end[1:]
-        return shortened(text, _NAME_WIDTH - width(end)) + end
-
-    def start(text: str) -> str:
-        return shortened(f"...{text[shared:]}", _NAME_WIDTH)
-
-    found: dict[str, str] = {}
-    for cut in (middle, start):
-        found = {text: cut(text) if width(text) > _NAME_WIDTH else text for text in given}
-        if len(set(found.values())) == len(given):
-            return found
-    return {text: f"{place}. {found[text]}" for place, text in enumerate(given, start=1)}
 
 
 def named(rows: Rows, *keys: str) -> Rows:
@@ -293,30 +263,52 @@ def dumbbell(rows: Rows, kinds: Mapping[str, str], y: Any, title: str) -> Any:
     )
 
 
-def heatmap(
-    rows: Rows,
-    value: str,
-    x: tuple[str, Sequence[str]],
-    y: tuple[str, Sequence[str]],
-    *,
-    middle: float,
-    reach: float,
-    step: int = 30,
-) -> "Chart":
-    """Return cells whose colour goes from orange, `reach` below the middle, to blue, as far above it.
+@dataclass(frozen=True, kw_only=True)
+class Cells:
+    """Rows against columns, coloured from orange, `reach` below the middle, to blue, as far above it.
 
-    A cell prints ``shown`` of its row. `x` and `y` are each a field and the order of its values; a row is `step` pixels
-    high.
+    Attributes
+    ----------
+    rows : list of dict
+        A dict a cell: its row, column and value, ``shown``, which is printed, and ``text``, which the pointer reads.
+    value : str
+        The key of what is coloured.
+    x, y : (str, sequence of str)
+        A key, and the order of its values, of the columns and of the rows.
+    middle, reach : float
+        The value of the middle, and how far from it the colour no longer changes.
+    step : int
+        How high a row of a chart is, in pixels.
+    numbers : mapping of str to int
+        The number of each name that is a model's.
     """
+
+    rows: Rows
+    value: str
+    x: tuple[str, Sequence[str]]
+    y: tuple[str, Sequence[str]]
+    middle: float
+    reach: float
+    step: int = 30
+    numbers: Mapping[str, int] = field(default_factory=dict)
+
+
+def heatmap(cells: Cells) -> "Chart":
+    """Return cells as a chart."""
     alt = altair()
     side = 52
+    given = [cells.x[0], cells.y[0]]
+    short = short_names([name for name in (*cells.x[1], *cells.y[1]) if name in cells.numbers])
+    rows = [row | {key: short.get(row[key], row[key]) for key in given} for row in cells.rows]
+    columns, lines = ([short.get(name, name) for name in order] for _, order in (cells.x, cells.y))
     horizontal = alt.X(
-        f"{x[0]}:N",
+        f"{cells.x[0]}:N",
         title=None,
-        scale=alt.Scale(domain=list(x[1])),
+        scale=alt.Scale(domain=columns),
         axis=alt.Axis(orient="top", labelAngle=-45, labelLimit=320, domain=False, ticks=False),
     )
-    base = alt.Chart(data(rows)).encode(horizontal, names(y[0], y[1]))
+    base = alt.Chart(data(rows)).encode(horizontal, names(cells.y[0], lines))
+    middle, reach = cells.middle, cells.reach
     # Pale at the middle and of one darkness at both ends; the sign is printed, so that it can be read in grey.
     colours = alt.Scale(
         domain=[middle - reach, middle, middle + reach],
@@ -325,14 +317,30 @@ def heatmap(
         interpolate="lab",
     )
     # Black is at least 4.5 to 1 up to here, as is white from here on.
-    far = f"abs(datum['{value}'] - {middle}) > {0.92 * reach}"
-    cells = base.mark_rect(stroke=PAPER, strokeWidth=1.5).encode(
-        color=alt.Color(f"{value}:Q", scale=colours, legend=None), **hover()
+    far = f"abs(datum['{cells.value}'] - {middle}) > {0.92 * reach}"
+    drawn = base.mark_rect(stroke=PAPER, strokeWidth=1.5).encode(
+        color=alt.Color(f"{cells.value}:Q", scale=colours, legend=None), **hover()
     )
     text = base.mark_text(fontSize=13).encode(
         text=alt.Text("shown:N"), color=alt.ColorValue("black", condition={"test": far, "value": "white"}), **hover()
     )
-    return styled(alt.layer(cells, text).properties(width=side * len(x[1]), height=step * len(y[1])))
+    return styled(alt.layer(drawn, text).properties(width=side * len(columns), height=cells.step * len(lines)))
+
+
+def numbered(table: ScoreTable, rows: Rows, *keys: str, numbers: Mapping[Any, int] | None = None) -> dict[str, int]:
+    """Return the models that rows name by one of the keys, from the best, each with its number on a page.
+
+    `numbers` is by model and condition; without it, models are numbered by `attune_bench.report.tables.sorted_groups`.
+    """
+    ranked = sorted_groups(table) if table.primary in table.values.columns else []
+    given = numbers or {group: place for place, group in enumerate(ranked, start=1)}
+    there = {(row[key], row["condition"]) for row in rows for key in keys}
+    found = {
+        (printable(model), condition and printable(condition)): place for (model, condition), place in given.items()
+    }
+    others = sorted(there.difference(found), key=str)
+    places = found | {group: place for place, group in enumerate(others, start=len(found) + 1)}
+    return {group[0]: place for group, place in places.items() if group in there}
 
 
 def styled(chart: Any) -> "Chart":
@@ -409,9 +417,10 @@ class _ScriptEncoder(json.JSONEncoder):
         return super().encode(o).replace("<", "\\u003c")
 
 
-def svg(figure: "Chart") -> str:
-    """Return a figure as SVG."""
-    return str(require("vl_convert", "plots").vegalite_to_svg(_specification(figure)))
+def svg(figure: "Chart", total: int | None = None) -> str:
+    """Return a figure as SVG; with `total`, of that width in all."""
+    made = _specification(figure)
+    return str(require("vl_convert", "plots").vegalite_to_svg(made if total is None else fitted(made, total)))
 
 
 def _specification(figure: "Chart") -> dict[str, Any]:

@@ -34,13 +34,12 @@ from attune_bench.report.drawing import (
     styled,
     unique,
 )
-from attune_bench.report.heatmaps import condition_differences, metric_correlation, win_rates
+from attune_bench.report.heatmaps import condition_differences, metric_correlation, profiled, profiles, win_rates
 from attune_bench.report.tables import label
 from attune_bench.report.words import RANDOM_ANSWERS
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.chance import chance_under
 from attune_data.text import printable
-from attune_metrics.stats.statistics import STATISTICS
 
 if TYPE_CHECKING:
     from attune_bench.report.drawing import Chart
@@ -50,6 +49,7 @@ __all__ = [
     "metric_correlation",
     "profile",
     "profiled",
+    "profiles",
     "ranks",
     "save",
     "scores",
@@ -165,26 +165,6 @@ def ranks(
     )
     layers = estimates(rows, x, names("model", unique(rows, "model")))
     return styled(alt.layer(*layers).properties(width=min(60 * len(whole), WIDTH), height=STEP * len(rows)))
-
-
-def profiled(table: ScoreTable) -> tuple[str, ...]:
-    """Return the metrics that one axis from 0 to 1 can show: those of that range that reports list.
-
-    Examples
-    --------
-    >>> from attune_bench import Scores
-    >>> rows = {"model": ["m"] * 2, "unit": ["u"] * 2, "metric": ["hit", "error"], "value": [1.0, 3.0]}
-    >>> profiled(Scores.from_table(pl.DataFrame(rows), metrics={"hit": {"low": 0, "high": 1}, "error": {"low": 0}}))
-    ('hit',)
-    """
-    grouped = any(metric.group for metric in table.metrics.values())
-    return tuple(
-        name
-        for name, metric in table.metrics.items()
-        if (metric.low, metric.high, metric.scale) == (0, 1, 1)
-        and metric.statistic in STATISTICS
-        and (metric.group or not grouped)
-    )
 
 
 def profile(

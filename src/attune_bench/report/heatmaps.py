@@ -3,31 +3,51 @@
 `attune_bench.report.figures` names them beside the other figures.
 """
 
-from statistics import fmean
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from statistics import median
+from typing import TYPE_CHECKING, TypeAlias
 
 import polars as pl
 
 from attune_bench.report.columns import number, p_value
 from attune_bench.report.drawing import (
     RATIO,
+    Cells,
     Rows,
     heatmap,
     labels,
     metric_in,
-    named,
+    numbered,
     rows_of,
     shown,
     sizes,
     unique,
 )
+from attune_bench.report.words import RANDOM_ANSWERS
 from attune_bench.score_table import ScoreTable
+from attune_bench.stats.chance import chance_under
+from attune_bench.stats.options import ALPHA
 from attune_metrics.metric import Metric
+from attune_metrics.stats.statistics import STATISTICS
 
 if TYPE_CHECKING:
     from attune_bench.report.drawing import Chart
 
-__all__ = ["condition_differences", "metric_correlation", "win_rates"]
+__all__ = [
+    "Numbers",
+    "condition_cells",
+    "condition_differences",
+    "correlation_cells",
+    "metric_correlation",
+    "profile_cells",
+    "profiled",
+    "profiles",
+    "subgroup_cells",
+    "win_rate_cells",
+    "win_rates",
+]
+
+Numbers: TypeAlias = Mapping[tuple[str, str | None], int]
 
 
 def win_rates(
@@ -60,15 +80,28 @@ def win_rates(
     >>> type(win_rates(given, rates_of(given, resamples=200))).__name__
     'LayerChart'
     """
+    return heatmap(win_rate_cells(table, rates, metric, condition=condition))
+
+
+def win_rate_cells(
+    table: ScoreTable,
+    rates: pl.DataFrame,
+    metric: str | None = None,
+    *,
+    condition: str | None = None,
+    numbers: Numbers | None = None,
+) -> Cells:
+    """Return what `win_rates` draws; `numbers` is as for `attune_bench.report.drawing.numbered`."""
     rows = rows_of(rates, "rate", condition=condition, metric=metric_in(table, rates, metric).name)
     for row in rows:
         row["shown"] = f"{row['rate']:.2f}"
         against = f"{row['model_a']} against {row['model_b']}"
         row["text"] = f"{against}: {shown(row, 'rate', RATIO)}, {sizes(table, row)}"
-    rows = named(rows, "model_a", "model_b")
-    won = {model: fmean(row["rate"] for row in rows if row["model_a"] == model) for model in unique(rows, "model_a")}
-    order = sorted(won, key=lambda model: (-won[model], model))
-    return heatmap(rows, "rate", ("model_b", order), ("model_a", order), middle=0.5, reach=0.5)
+    models = numbered(table, rows, "model_a", "model_b", numbers=numbers)
+    return Cells(
+        rows=rows, value="rate", x=("model_b", [*models]), y=("model_a", [*models]), middle=0.5, reach=0.5,
+        numbers=models,
+    )  # fmt: skip
 
 
 def metric_correlation(table: ScoreTable, correlations: pl.DataFrame, *, condition: str | None = None) -> "Chart":
@@ -103,6 +136,11 @@ def metric_correlation(table: ScoreTable, correlations: pl.DataFrame, *, conditi
     >>> type(metric_correlation(given, found)).__name__
     'LayerChart'
     """
+    return heatmap(correlation_cells(table, correlations, condition=condition))
+
+
+def correlation_cells(table: ScoreTable, correlations: pl.DataFrame, *, condition: str | None = None) -> Cells:
+    """Return what `metric_correlation` draws."""
     rows = rows_of(correlations, "rho", condition=condition)
     places = labels(table, dict.fromkeys([*unique(rows, "metric_a"), *unique(rows, "metric_b")]))
     for row in rows:
@@ -111,7 +149,7 @@ def metric_correlation(table: ScoreTable, correlations: pl.DataFrame, *, conditi
         row["text"] = f"{row['second']} and {row['first']}: {shown(row, 'rho', RATIO)}, {row['models']} models"
     # Each pair once: the triangle below the diagonal.
     columns, lines = unique(rows, "first"), unique(rows, "second")
-    return heatmap(rows, "rho", ("first", columns), ("second", lines), middle=0, reach=1)
+    return Cells(rows=rows, value="rho", x=("first", columns), y=("second", lines), middle=0, reach=1)
 
 
 def condition_differences(
@@ -151,6 +189,18 @@ def condition_differences(
     >>> type(condition_differences(given, found)).__name__
     'LayerChart'
     """
+    return heatmap(condition_cells(table, differences, condition=condition, reference=reference))
+
+
+def condition_cells(
+    table: ScoreTable,
+    differences: pl.DataFrame,
+    *,
+    condition: str | None = None,
+    reference: str | None = None,
+    numbers: Numbers | None = None,
+) -> Cells:
+    """Return what `condition_differences` draws; `numbers` is as for `attune_bench.report.drawing.numbered`."""
     if reference is not None and "reference" in differences.columns:
         differences = differences.filter(reference=reference)
     rows = rows_of(differences, "difference", condition=condition)
@@ -168,10 +218,12 @@ def condition_differences(
             f"{row['model']}, {row['place']}: {shown(row, 'difference', of, signed=True)}, "
             f"Holm p {p_value(row['p_holm'])}, {sizes(table, row)}"
         )
-    rows = named(rows, "model")
     reach = max(abs(row["share"]) for row in rows) or 1
-    axes = ("model", sorted(unique(rows, "model"))), ("place", unique(rows, "place"))
-    return heatmap(rows, "share", *axes, middle=0, reach=reach)
+    models = numbered(table, rows, "model", numbers=numbers)
+    return Cells(
+        rows=rows, value="share", x=("model", [*models]), y=("place", unique(rows, "place")), middle=0, reach=reach,
+        numbers=models,
+    )  # fmt: skip
 
 
 def _width(metric: Metric, rows: Rows) -> float:
@@ -180,3 +232,144 @@ def _width(metric: Metric, rows: Rows) -> float:
         return metric.high - metric.low
     own = [abs(row[key]) for row in rows if row["metric"] == metric.name for key in ("value", "value_reference")]
     return max(own) or 1
+
+
+def profiles(
+    table: ScoreTable,
+    summary: pl.DataFrame,
+    *,
+    metrics: Sequence[str] | None = None,
+    condition: str | None = None,
+) -> "Chart":
+    """Draw the metrics from 0 to 1 against the models, and random answers beside them.
+
+    Parameters
+    ----------
+    table, condition
+        As for `attune_bench.report.figures.scores`.
+    summary : polars.DataFrame
+        What `attune_bench.stats.summary.summary` gives.
+    metrics : sequence of str, optional
+        Which, from the top; by default `profiled`.
+
+    Returns
+    -------
+    altair.LayerChart
+        Cells print the value; the colour says how far it is from the median of the models, of one model from random
+        answers.
+
+    Raises
+    ------
+    ValueError, ImportError
+        As `attune_bench.report.figures.scores`.
+
+    Examples
+    --------
+    >>> from attune_bench import score
+    >>> from attune_data import load, load_runs
+    >>> given = score(load("demo"), load_runs("demo"))
+    >>> chosen = ["avg_emotion_f1", "avg_pairwise_accuracy"]
+    >>> type(profiles(given, given.summary(metrics=chosen, resamples=200), metrics=chosen)).__name__
+    'LayerChart'
+    """
+    return heatmap(profile_cells(table, summary, metrics=metrics, condition=condition))
+
+
+def profile_cells(
+    table: ScoreTable,
+    summary: pl.DataFrame,
+    *,
+    metrics: Sequence[str] | None = None,
+    condition: str | None = None,
+    numbers: Numbers | None = None,
+) -> Cells:
+    """Return what `profiles` draws; `numbers` is as for `attune_bench.report.drawing.numbered`."""
+    places = labels(table, profiled(table) if metrics is None else metrics)
+    rows = [row for row in rows_of(summary, "value", condition=condition) if row["metric"] in places]
+    if not rows:
+        raise ValueError(f"nothing to draw: no value of {', '.join(places)}")
+    expected = chance_under(table, summary["condition"][0] if condition is None else condition)
+    models = numbered(table, rows, "model", numbers=numbers)
+    random = []
+    for name, place in places.items():
+        own = [row for row in rows if row["metric"] == name]
+        of = table.metrics[name]
+        middle = median(row["value"] for row in own) if len(own) > 1 else expected.get(name)
+        for row in own:
+            row["place"], row["shown"] = place, number(row["value"], of)
+            row["share"] = None if middle is None else row["value"] - middle
+            row["text"] = f"{row['model']}, {place}: {shown(row, 'value', of)}, {sizes(table, row)}"
+        if own and name in expected:
+            said = number(expected[name], of)
+            random.append(
+                {
+                    "model": _RANDOM,
+                    "place": place,
+                    "shown": said,
+                    "share": None,
+                    "text": f"{RANDOM_ANSWERS}, {place}: {said}",
+                }
+            )
+    reach = max((abs(row["share"]) for row in rows if row["share"] is not None), default=0)
+    present = unique(rows, "metric")
+    return Cells(
+        rows=[*rows, *random], value="share", x=("model", [*models, *([_RANDOM] if random else [])]),
+        y=("place", [place for name, place in places.items() if name in present]), middle=0, reach=max(reach, 0.1),
+        numbers=models,
+    )  # fmt: skip
+
+
+_RANDOM = "random answers"
+
+
+def profiled(table: ScoreTable) -> tuple[str, ...]:
+    """Return the metrics that one axis from 0 to 1 can show: those of that range that reports list.
+
+    Examples
+    --------
+    >>> from attune_bench import Scores
+    >>> rows = {"model": ["m"] * 2, "unit": ["u"] * 2, "metric": ["hit", "error"], "value": [1.0, 3.0]}
+    >>> profiled(Scores.from_table(pl.DataFrame(rows), metrics={"hit": {"low": 0, "high": 1}, "error": {"low": 0}}))
+    ('hit',)
+    """
+    grouped = any(metric.group for metric in table.metrics.values())
+    return tuple(
+        name
+        for name, metric in table.metrics.items()
+        if (metric.low, metric.high, metric.scale) == (0, 1, 1)
+        and metric.statistic in STATISTICS
+        and (metric.group or not grouped)
+    )
+
+
+def subgroup_cells(
+    table: ScoreTable, strata: pl.DataFrame, *, condition: str | None = None, numbers: Numbers | None = None
+) -> Cells:
+    """Return the strata of a trait against the models, side by side.
+
+    Parameters
+    ----------
+    table, condition
+        As for `attune_bench.report.figures.scores`.
+    strata : polars.DataFrame
+        Of one metric, with differences, as from `attune_bench.stats.subgroups.subgroups`.
+    numbers : mapping, optional
+        As for `attune_bench.report.drawing.numbered`.
+    """
+    rows = rows_of(strata, "value", condition=condition)
+    of = table.metrics[rows[0]["metric"]]
+    sign = -1 if of.higher_is_better is False else 1
+    for row in rows:
+        apart = row["p_holm"] is not None and row["p_holm"] < ALPHA
+        row["shown"] = f"{number(row['value'], of)}{'*' if apart else ''}"
+        row["better"] = None if row["difference"] is None else sign * row["difference"]
+        against = "" if row["difference"] is None else (
+            f"; minus the others {number(row['difference'], of, signed=True)}, Holm p {p_value(row['p_holm'])}"
+        )  # fmt: skip
+        row["text"] = f"{row['model']}, {row['stratum']}: {shown(row, 'value', of)}, {sizes(table, row)}{against}"
+    models = numbered(table, rows, "model", numbers=numbers)
+    reach = max((abs(row["better"]) for row in rows if row["better"] is not None), default=0) or 1
+    return Cells(
+        rows=rows, value="better", x=("model", [*models]), y=("stratum", unique(rows, "stratum")), middle=0,
+        reach=reach, numbers=models,
+    )  # fmt: skip

@@ -16,6 +16,7 @@ from attune_bench.fingerprint import fingerprint
 from attune_bench.report.columns import Part, Section, Table, text_column
 from attune_bench.report.page import element, page
 from attune_bench.report.provenance import provenance_line, settings_table
+from attune_bench.report.ranking import answer_element
 from attune_bench.report.section_parts import PageScores
 from attune_bench.report.sections import general_sections
 from attune_bench.report.subgroups import lacking_units
@@ -131,6 +132,7 @@ def html_report(
     )  # fmt: skip
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        answer = answer_element(asked)
         sections = general_sections(asked)
         if benchmark and benchmark.sections:
             sections += resolve(benchmark.sections)(asked, data=data, results=results)
@@ -148,7 +150,7 @@ def html_report(
     if left_out:
         shown.append(Section("Not in this report", [tuple(left_out)]))
     notice = f"Models {why} are not shown; the end of the page names them." if few else ""
-    return page(_title(table), _top(table, notice), shown)
+    return page(_title(table), [*_top(table, notice), answer], shown, models=table.models)
 
 
 def _labels_of(

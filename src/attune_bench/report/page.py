@@ -1,7 +1,8 @@
 """A page of HTML: elements that escape, sections as markup, style, the script that sorts, figures as inline SVG."""
 
+import re
 from base64 import b64encode
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 from hashlib import sha256
 from html import escape
@@ -10,11 +11,22 @@ from itertools import groupby
 from xml.etree import ElementTree
 
 from attune_bench.report import drawing
-from attune_bench.report.columns import Cell, Figure, Markup, Part, Section, Table
+from attune_bench.report.columns import Cell, Figure, Folded, Markup, Part, Row, Section, Table
 from attune_data.display.html import Html
 from attune_data.text import printable
 
-__all__ = ["document", "element", "figure_element", "page", "section_element", "table_element"]
+__all__ = [
+    "breakable",
+    "cells_element",
+    "document",
+    "element",
+    "figure_element",
+    "folded",
+    "page",
+    "scrolled",
+    "section_element",
+    "table_element",
+]
 
 _DARK = {
     drawing.INK: "#e6e9ec",
@@ -32,78 +44,24 @@ _RECOLOURED = "\n".join(
 )
 _STYLE = f"""
 :root {{ color-scheme: light dark; --ink: {drawing.INK}; --muted: {drawing.MUTED}; --grid: {drawing.GRID};
-  --paper: {drawing.PAPER}; --shade: #f5f6f7; }}
+  --paper: {drawing.PAPER}; --accent: {drawing.SKY}; --orange: {drawing.ORANGE}; --orange-ink: #a84400;
+  --shade: #f5f6f7; --shadow: rgb(0 0 0 / .2); --link: #0b5a8f; --band: #f2f5f8; --mark: #fff3c4; --better: #cfe8f7;
+  --better-ink: #0b3d5c; --worse: #fbdcc4; --worse-ink: #6b2c00; --mid: #f7f7f5; --up: #1f6fb4; --down: #b34d09; }}
 @media screen and (prefers-color-scheme: dark) {{
   :root {{ --ink: {_DARK[drawing.INK]}; --muted: {_DARK[drawing.MUTED]}; --grid: {_DARK[drawing.GRID]};
-    --paper: {_DARK[drawing.PAPER]}; --shade: #1d2125; }}
+    --paper: {_DARK[drawing.PAPER]}; --accent: {_DARK[drawing.SKY]}; --orange: {_DARK[drawing.ORANGE]};
+    --orange-ink: #f5a878; --shade: #1d2125; --shadow: rgb(255 255 255 / .25); --link: #8ccbf5; --band: #1c2126;
+    --mark: #4a3f10; --better: #123f5a; --better-ink: #c9e8fb; --worse: #5a2e0c; --worse-ink: #ffdcc2;
+    --mid: #24292e; }}
 {_RECOLOURED}
 }}
-* {{ box-sizing: border-box; }}
-body {{ margin: 0 auto; padding: 2rem 1.25rem 4rem; max-width: 76rem; color: var(--ink); background: var(--paper);
-  font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif; }}
-h1 {{ margin: 0 0 .3rem; font-size: 1.75rem; line-height: 1.2; }}
-h2 {{ margin: 3rem 0 .6rem; padding-top: 1rem; border-top: 1px solid var(--grid); font-size: 1.25rem; }}
-h3 {{ margin: 1.8rem 0 .4rem; font-size: 1rem; overflow-wrap: anywhere; }}
-p, ul {{ margin: .5rem 0; max-width: 46rem; overflow-wrap: anywhere; }}
-ul {{ padding-left: 1.2rem; }}
-.quiet, figcaption {{ color: var(--muted); font-size: .9rem; overflow-wrap: anywhere; }}
-.notice {{ padding: .4rem .8rem; border-left: 3px solid {drawing.ORANGE}; background: var(--shade); }}
-code {{ font-size: .85rem; overflow-wrap: anywhere; }}
-.scroll {{ overflow-x: auto; margin: .6rem 0; }}
-table {{ border-collapse: separate; border-spacing: 0; font-size: .9rem; font-variant-numeric: tabular-nums; }}
-th, td {{ padding: .32rem .7rem .32rem 0; border-bottom: 1px solid var(--grid); text-align: right; vertical-align: top;
-  white-space: nowrap; }}
-th.text, td.text {{ text-align: left; }}
-td.text {{ min-width: 9.5rem; max-width: 22rem; white-space: normal; overflow-wrap: anywhere; }}
-th:first-child, td:first-child {{ position: sticky; left: 0; background: var(--paper); }}
-@media screen and (max-width: 40rem) {{ td.text {{ min-width: 6rem; max-width: 36vw; }} }}
-thead th {{ white-space: normal; border-bottom: 1.5px solid var(--muted); font-weight: 600; vertical-align: bottom; }}
-th button {{ all: unset; cursor: pointer; }}
-th button:focus-visible {{ outline: 2px solid {drawing.SKY}; outline-offset: 2px; }}
-th button::after {{ content: " \\2195"; color: var(--muted); }}
-th[aria-sort=ascending] button::after {{ content: " \\2191"; }}
-th[aria-sort=descending] button::after {{ content: " \\2193"; }}
-td small {{ display: block; color: var(--muted); font-size: .8em; }}
-.grid {{ display: grid; grid-template-columns: repeat(auto-fit, minmax(min(29rem, 100%), 1fr)); column-gap: 2rem; }}
-.grid figure {{ display: flex; flex-direction: column-reverse; justify-content: flex-end; min-width: 0; }}
-.grid figcaption {{ color: var(--ink); font-weight: 600; }}
-figure {{ margin: 1rem 0 1.6rem; }}
-figure svg {{ display: block; height: auto; max-width: 100%; min-width: min(30rem, var(--width)); overflow: visible; }}
-figure .scroll {{ padding: 0 1.5rem; margin-inline: -1.25rem; }}
-@media print {{
-  body {{ max-width: none; padding: 0; font-size: 10pt; }}
-  .scroll {{ overflow: visible; }}
-  table {{ font-size: 8pt; }}
-  th, td {{ padding-right: .5rem; }}
-  th:first-child, td:first-child {{ position: static; }}
-  tr, figure {{ break-inside: avoid; }}
-  h2, h3 {{ break-after: avoid; }}
-  th button::after {{ content: ""; }}
-  figure svg {{ max-width: 14cm; }}
-}}
 """
-_SCRIPT = """
-for (const table of document.querySelectorAll("table.sortable")) {
-  const heads = [...table.tHead.rows[0].cells], body = table.tBodies[0];
-  heads.forEach((head, column) => {
-    const button = document.createElement("button");
-    button.append(...head.childNodes);
-    head.append(button);
-    button.addEventListener("click", () => {
-      const sorted = head.getAttribute("aria-sort"), text = !("value" in body.rows[0].cells[column].dataset);
-      const rising = sorted ? sorted === "descending" : text;
-      heads.forEach(other => other.removeAttribute("aria-sort"));
-      head.setAttribute("aria-sort", rising ? "ascending" : "descending");
-      const key = row => row.cells[column].dataset.value ?? row.cells[column].textContent;
-      const order = (a, b) => text ? key(a).localeCompare(key(b)) : key(a) - key(b);
-      const known = row => key(row) !== "";
-      const rows = [...body.rows];
-      const ordered = rows.filter(known).sort((a, b) => rising ? order(a, b) : order(b, a));
-      body.append(...ordered, ...rows.filter(row => !known(row)));
-    });
-  });
-}
-"""
+_NARROW, _WIDE = 360, 1000
+
+
+@cache
+def _asset(name: str) -> str:
+    return files("attune_bench.report").joinpath(name).read_text(encoding="utf-8")
 
 
 def element(name: str, *children: str, **attributes: str) -> Html:
@@ -121,25 +79,61 @@ def element(name: str, *children: str, **attributes: str) -> Html:
     return Html(f"<{name}{given}>{inside}</{name}>")
 
 
-def section_element(section: Section) -> Html:
-    """Return a section of the page under its heading; small figures go side by side."""
-    parts: list[Html] = []
-    for is_small, run in groupby(section.parts, lambda part: isinstance(part, Figure) and part.is_small):
-        made = [_part(part) for part in run]
-        parts += [element("div", *made, class_="grid")] if is_small else made
-    return element("section", element("h2", section.title), *parts)
+def breakable(text: str) -> Html:
+    """Return a name that can be broken after ``/``, ``-`` and ``_``, and in its own direction.
+
+    Examples
+    --------
+    >>> print(breakable("lab/a-b"))
+    <bdi>lab/<wbr>a-<wbr>b</bdi>
+    """
+    pieces = re.split(r"(?<=[/_-])(?=[^/_-])", printable(text))
+    return Html(f"<bdi>{'<wbr>'.join(map(escape, pieces))}</bdi>")
 
 
-def _part(part: Part) -> Html:
+def section_element(section: Section, *, name: str = "", models: Collection[str] = ()) -> Html:
+    """Return a section of the page under its heading, which can be closed; small figures go side by side.
+
+    `name` is its address on the page. Marks of figures that are of one of the `models` say so to the script.
+    """
+    parts = element(
+        "details", element("summary", element("h2", section.title)), *_parts(section.parts, models), class_="part",
+        open="",
+    )  # fmt: skip
+    return element("section", parts, **({"id": name} if name else {}))
+
+
+def _parts(parts: Sequence[Part], models: Collection[str]) -> list[Html]:
+    found: list[Html] = []
+    for is_small, run in groupby(parts, lambda part: isinstance(part, Figure) and part.is_small):
+        made = [_part(part, models) for part in run]
+        found += [element("div", *made, class_="grid")] if is_small else made
+    return found
+
+
+def _part(part: Part, models: Collection[str]) -> Html:
     if isinstance(part, Table):
         return table_element(part)
     if isinstance(part, Figure):
-        return figure_element(part)
+        return figure_element(part, models)
+    if isinstance(part, Folded):
+        return folded(part.title, _parts(part.parts, models))
     if isinstance(part, Markup):
         return part.html
     if isinstance(part, tuple):
         return element("ul", *(element("li", text) for text in part))
     return element("p", part)
+
+
+def folded(title: str, inside: Sequence[Html], kind: str = "", *, is_open: bool = False) -> Html:
+    """Return parts that are shown where their title is chosen, and in print."""
+    given = {"open": ""} if is_open else {}
+    return element("details", element("summary", title), *inside, class_=f"fold {kind}".rstrip(), **given)
+
+
+def scrolled(inside: Html, called: str) -> Html:
+    """Return what scrolls within itself where it is too wide, by the keyboard too."""
+    return element("div", inside, class_="scroll", tabindex="0", role="region", aria_label=called)
 
 
 def table_element(table: Table) -> Html:
@@ -170,20 +164,31 @@ def table_element(table: Table) -> Html:
         element("th", head, scope="col", class_="text" if text else "number")
         for head, text in zip(heads, is_text, strict=True)
     ]
-    body = [element("tr", *map(_cell, cells, is_text)) for cells in rows]
+    body = [
+        element("tr", *map(_cell, cells, is_text), **_of_models(row))
+        for cells, row in zip(rows, table.rows, strict=True)
+    ]
     kind = {"class_": "sortable"} if len(rows) > 1 else {}
     drawn = element("table", element("thead", element("tr", *top)), element("tbody", *body), **kind)
     notes = [f"[{place}] {reason}." for place, reason in enumerate(reasons, start=1)]
     return _joined(
         *([element("h3", table.title)] if table.title else []),
-        element("div", drawn, class_="scroll", tabindex="0") if rows else element("p", "No rows."),
+        scrolled(drawn, table.title or heads[0]) if rows else element("p", "No rows."),
         *(element("p", note, class_="quiet") for note in [*notes, *table.notes]),
     )
 
 
+def _of_models(row: Row) -> dict[str, str]:
+    """Return the attributes by which the script knows of which model, or which two, a row is."""
+    names = (row.get("model", row.get("model_a")), row.get("model_b"))
+    return {
+        key: printable(name) for key, name in zip(("data_model", "data_other"), names, strict=True) if name is not None
+    }
+
+
 def _cell(cell: Cell, text: bool) -> Html:
     if text:
-        return element("td", element("bdi", cell.text), *_small(cell), class_="text")
+        return element("td", breakable(cell.text), *_small(cell), class_="text")
     value = "" if cell.value is None else repr(float(cell.value))
     return element("td", cell.text, *_small(cell), data_value=value)
 
@@ -196,32 +201,122 @@ def _joined(*parts: Html) -> Html:
     return Html("".join(parts))
 
 
-def figure_element(figure: Figure) -> Html:
-    """Return a chart as inline SVG; each mark shows its own label where the pointer rests on it."""
+_STEPS = 5
+
+
+def cells_element(cells: drawing.Cells, caption: str) -> Html:
+    """Return rows against columns, whose cells are coloured and print their numbers, as a table."""
+    heads = []
+    for name in cells.x[1]:
+        numbered = [element("span", str(cells.numbers[name]))] if name in cells.numbers else []
+        kind = {"class_": "long"} if numbered or len(cells.x[1]) > _FEW_COLUMNS else {}
+        of_model = {"data_model": name, "title": name} if name in cells.numbers else {"class_": "named"}
+        called = element("bdi", name) if kind else breakable(name)
+        heads.append(element("th", element("span", called, **kind), *numbered, scope="col", **of_model))
+    found = {(row[cells.y[0]], row[cells.x[0]]): row for row in cells.rows}
+    rows = []
+    for name in cells.y[1]:
+        numbered = [element("small", f"{cells.numbers[name]} ")] if name in cells.numbers else []
+        head = element("th", *numbered, breakable(name), scope="row")
+        inside = [_coloured(cells, found.get((name, other)), other) for other in cells.x[1]]
+        rows.append(element("tr", head, *inside, **({"data_model": name} if name in cells.numbers else {})))
+    top = element("thead", element("tr", element("td", ""), *heads))
+    table = element("table", top, element("tbody", *rows), class_="cells")
+    return element("figure", scrolled(table, caption), element("figcaption", caption))
+
+
+def _coloured(cells: drawing.Cells, row: Row | None, column: str) -> Html:
+    of_model = {"data_model": column} if column in cells.numbers else {}
+    if row is None:
+        return element("td", "", class_="none", **of_model)
+    far = 0.0 if row[cells.value] is None else (row[cells.value] - cells.middle) / cells.reach
+    step = min(round(abs(far) * _STEPS), _STEPS)
+    kind = {"class_": f"{'u' if far > 0 else 'd'}{step}"} if step else {}
+    return element("td", row["shown"], title=row["text"], **kind, **of_model)
+
+
+_FEW_COLUMNS = 6
+
+
+def figure_element(figure: Figure, models: Collection[str] = ()) -> Html:
+    """Return a figure; each mark of a chart, or cell, shows its own label where the pointer rests on it.
+
+    A chart is inline SVG, drawn twice: for wide screens and print, and for narrow ones.
+    """
+    if isinstance(figure.chart, drawing.Cells):
+        return cells_element(figure.chart, figure.caption)
+    if figure.is_small:
+        drawn = [scrolled(_drawing(drawing.svg(figure.chart), figure.caption, models), figure.caption)]
+    else:
+        drawn = [
+            _drawing(drawing.svg(figure.chart, total), figure.caption, models, kind)
+            for kind, total in (("wide", _WIDE), ("narrow", _NARROW))
+        ]
+    return element("figure", *drawn, element("figcaption", figure.caption))
+
+
+def _drawing(svg: str, caption: str, models: Collection[str], kind: str = "") -> Html:
     name = "http://www.w3.org/2000/svg"
     ElementTree.register_namespace("", name)
-    root = ElementTree.fromstring(drawing.svg(figure.chart))  # noqa: S314 - drawn here
+    root = ElementTree.fromstring(svg)  # noqa: S314 - drawn here
+    longest_first = sorted(map(printable, models), key=len, reverse=True)
     for mark in root.iter():
         of_frame = mark.get("aria-roledescription") in {"axis", "legend", "title"}
         if mark.get("role") == "graphics-symbol" and not of_frame and (text := mark.get("aria-label")):
             title = ElementTree.Element(f"{{{name}}}title")
             title.text = text
             mark.insert(0, title)
+            # What a mark says begins with its model.
+            model = next((one for one in longest_first if text.startswith((f"{one}: ", f"{one}, "))), None)
+            if model is not None:
+                mark.set("data-model", model)
         # The figure is one image with a name; its marks keep their titles, and say nothing twice.
         for attribute in ("role", "aria-label", "aria-roledescription", "aria-hidden", "pointer-events"):
             mark.attrib.pop(attribute, None)
     root.set("role", "img")
-    root.set("aria-label", printable(figure.caption))
-    root.set("style", f"--width: {root.get('width')}px")
-    drawn = Html(ElementTree.tostring(root, encoding="unicode"))
-    return element(
-        "figure", element("div", drawn, class_="scroll", tabindex="0"), element("figcaption", figure.caption)
-    )
+    root.set("aria-label", printable(caption))
+    if kind:
+        root.set("class", kind)
+        for side in ("width", "height"):
+            root.attrib.pop(side, None)
+    return Html(ElementTree.tostring(root, encoding="unicode"))
 
 
-def page(title: str, top: Iterable[Html], sections: Sequence[Section]) -> str:
+def page(title: str, top: Iterable[Html], sections: Sequence[Section], *, models: Collection[str] = ()) -> str:
     """Return the whole page of a report; nothing on it may be fetched, and no script but its own may run."""
-    return document(title, [element("h1", title), *top, *map(section_element, sections)])
+    addresses = _addresses(section.title for section in sections)
+    contents = [
+        element("li", element("a", section.title, href=f"#{address}"))
+        for section, address in zip(sections, addresses, strict=True)
+    ]
+    body = [
+        element("h1", title),
+        *top,
+        element("nav", element("ul", *contents), class_="contents", aria_label="Contents"),
+        *([_CONTROLS] if len(models) > 1 else []),
+        *(
+            section_element(section, name=address, models=models)
+            for section, address in zip(sections, addresses, strict=True)
+        ),
+    ]
+    return document(title, body, style=f"{_asset('report.css')}{_asset('transcripts.css')}", script=_asset("report.js"))
+
+
+_CONTROLS = Html(
+    '<div id="controls" hidden><label>Show models named '
+    '<input type="search" autocomplete="off" placeholder="part of a name"></label>'
+    '<button type="button">Close all sections</button><output></output></div>'
+)
+
+
+def _addresses(titles: Iterable[str]) -> list[str]:
+    """Return an address on the page for each title: its letters and digits, numbered where two are alike."""
+    found: list[str] = []
+    for title in titles:
+        plain = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:60] or "section"
+        alike = sum(one == plain or re.fullmatch(rf"{plain}-[0-9]+", one) is not None for one in found)
+        found.append(f"{plain}-{alike + 1}" if alike else plain)
+    return found
 
 
 def document(title: str, body: Iterable[Html], *, style: str = "", script: str = "") -> str:
@@ -229,22 +324,17 @@ def document(title: str, body: Iterable[Html], *, style: str = "", script: str =
 
     Nothing on it may be fetched, and no other script may run.
     """
-    scripts = f"{_SCRIPT}{script}"
+    scripts = f"\n{_asset('page.js')}{script}"
     hashed = b64encode(sha256(scripts.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{hashed}'; img-src data:"
     head = (
         '<meta charset="utf-8">\n<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        f'<link rel="icon" href="data:,">\n{element("title", title)}\n<style>{_STYLE}{_of_transcripts()}{style}</style>'
+        f'<link rel="icon" href="data:,">\n{element("title", title)}\n'
+        f"<style>{_STYLE}{_asset('page.css')}{style}</style>"
     )
     content = "\n".join(body)
     return (
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n{head}\n</head>\n<body>\n<main>\n{content}\n</main>\n'
         f"<script>{scripts}</script>\n</body>\n</html>\n"
     )
-
-
-@cache
-def _of_transcripts() -> str:
-    """Return the style of transcripts."""
-    return (files("attune_bench.report") / "transcripts.css").read_text(encoding="utf-8")

@@ -11,6 +11,7 @@ from attune_bench.analyses import Analysis
 from attune_bench.report import figures
 from attune_bench.report.analysis import only_reason
 from attune_bench.report.columns import Figure, Part, Section, with_note
+from attune_bench.report.standing import numbers, standing
 from attune_bench.report.suppression import conceal, hides
 from attune_bench.report.tables import comparison_note, comparison_tables
 from attune_bench.report.words import in_words
@@ -19,11 +20,12 @@ from attune_bench.stats.comparison import compare_all
 from attune_bench.stats.intervals import too_few
 from attune_bench.stats.labels import Labels
 from attune_bench.stats.options import AnalysisOptions, SamplingKeywords
+from attune_bench.stats.ranking import rank
 from attune_bench.stats.summary import summary
 from attune_metrics.stats.statistics import STATISTICS
 
 if TYPE_CHECKING:
-    from attune_bench.report.drawing import Chart
+    from attune_bench.report.drawing import Cells, Chart
 
 __all__ = ["PageScores", "comparison_parts", "drawn_section", "figures_of"]
 
@@ -63,8 +65,61 @@ class PageScores:
     @cached_property
     def summary(self) -> pl.DataFrame:
         """The metrics of the board and of profiles, without what must not be shown."""
-        metrics = list(dict.fromkeys([*self.table.headline, *figures.profiled(self.table)]))
+        metrics = list(dict.fromkeys([self.table.primary, *self.table.headline, *figures.profiled(self.table)]))
         return self.conceal(summary(self.table, **self.options, metrics=metrics))
+
+    @cached_property
+    def of_primary(self) -> pl.DataFrame:
+        """The primary metric, as in `summary`."""
+        return self.summary.filter(metric=self.table.primary)
+
+    @cached_property
+    def hidden(self) -> tuple[tuple[str, str | None], ...]:
+        """The models and conditions whose value of the primary metric must not be shown, nor where it stands."""
+        return tuple(self.of_primary.filter(pl.col("n").is_null()).select("model", "condition").rows())
+
+    @cached_property
+    def numbers(self) -> dict[tuple[str, str | None], int]:
+        """The number of every model and condition, the best first."""
+        return numbers(self.table, self.chosen, self.hidden)
+
+    @cached_property
+    def no_ranks(self) -> str:
+        """Why models have no ranks by the primary metric; empty where they have some."""
+        metric = self.table.metric(self.table.primary)
+        if len(self.table.models) < 2:
+            return "need two models"
+        if metric.statistic not in STATISTICS:
+            return f"{metric.label} depends on all models' results"
+        if metric.higher_is_better is None:
+            return f"neither higher nor lower values of {metric.label} are better"
+        if why := self.chosen.lacks_weight(self.table, metric.name):
+            return f"{metric.label} is {why}"
+        return "a rank has no BCa interval" if self.chosen.interval == "bca" else ""
+
+    @cached_property
+    def ranks(self) -> pl.DataFrame | None:
+        """The ranks by the primary metric of the models that may be shown; None where they have none."""
+        table = self.table
+        if self.no_ranks or len(self.hidden) == len(table.groups):
+            return None
+        # The rank that is missing would tell where a hidden model stands.
+        shown = table.keep(groups=[one for one in table.groups if one not in self.hidden]) if self.hidden else table
+        return rank(shown, **self.options, metrics=[table.primary])
+
+    @cached_property
+    def pairs(self) -> pl.DataFrame:
+        """The comparisons of every two models by the primary metric, without what must not be shown."""
+        table = self.table
+        if table.metric(table.primary).statistic not in STATISTICS or self.chosen.lacks_weight(table, table.primary):
+            return pl.DataFrame()
+        found = compare_all(table, enough=True, **self.options, metrics=[table.primary], margin=self.margin)
+        return self.conceal(found)
+
+    @cached_property
+    def standing(self) -> pl.DataFrame:
+        """Where every model stands: as `attune_bench.report.standing.standing` gives it."""
+        return standing(self.table, self.of_primary, self.pairs, self.ranks, list(self.numbers))
 
     def conceal(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return a frame without what must not be shown."""
@@ -82,7 +137,7 @@ class PageScores:
 
 
 def figures_of(
-    table: ScoreTable, frame: pl.DataFrame, value: str, caption: str, draw: "Callable[[pl.DataFrame], Chart]"
+    table: ScoreTable, frame: pl.DataFrame, value: str, caption: str, draw: "Callable[[pl.DataFrame], Chart | Cells]"
 ) -> list[Figure]:
     """Return a figure of each condition that has something to draw: `draw` is given its rows with a value."""
     found = []
@@ -106,7 +161,7 @@ def drawn_section(
     frame: pl.DataFrame,
     value: str,
     caption: str,
-    draw: "Callable[[pl.DataFrame], Chart]",
+    draw: "Callable[[pl.DataFrame], Chart | Cells]",
     *,
     rows_need: str = "scores of at least one model",
     others: Sequence[Part] = (),
@@ -126,7 +181,7 @@ def drawn_section(
     caption : str
         Of each figure; the condition is added where there are several.
     draw : callable
-        From the rows of one condition that have a value to a chart.
+        From the rows of one condition that have a value to a chart, or to cells.
     rows_need : str
         What the scores must have for the frame to have a row.
     others : sequence
@@ -145,8 +200,9 @@ def drawn_section(
 
 def comparison_parts(page: PageScores, metric: str) -> list[Part]:
     """Return the tables of the comparisons of every two models of a metric; none where no two can be compared."""
-    margin = page.margin if metric == page.table.primary else None
-    frame = page.conceal(compare_all(page.table, **page.options, metrics=[metric], margin=margin))
+    is_primary = metric == page.table.primary
+    margin = page.margin if is_primary else None
+    frame = page.pairs if is_primary else page.conceal(compare_all(page.table, **page.options, metrics=[metric]))
     if frame.is_empty():
         return []
     note = comparison_note(page.table, page.chosen, margin=margin is not None)

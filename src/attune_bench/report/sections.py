@@ -10,18 +10,21 @@ import polars as pl
 
 from attune_bench.report import figures
 from attune_bench.report.analysis import analysis_note, analysis_tables, only_reason
-from attune_bench.report.columns import Figure, Part, Section, Table, with_note
+from attune_bench.report.columns import Figure, Folded, Markup, Part, Section, Table, with_note
+from attune_bench.report.heatmaps import condition_cells, correlation_cells, profile_cells, win_rate_cells
 from attune_bench.report.judged import judged_note, judged_tables, judged_warnings
 from attune_bench.report.outcomes import calls_table, failure_tables
+from attune_bench.report.pairs import pairs_of_page
 from attune_bench.report.provenance import chance_notes, people_notes, settings_notes
-from attune_bench.report.section_parts import PageScores, comparison_parts, drawn_section, figures_of
+from attune_bench.report.section_parts import PageScores, comparison_parts, drawn_section
+from attune_bench.report.standing import rows_under
 from attune_bench.report.subgroups import subgroup_section
 from attune_bench.report.suppression import conceal_rated, hides
-from attune_bench.report.tables import board, group_name, label, rank_tables, sorted_groups
-from attune_bench.report.words import RANDOM_ANSWERS, counts_units, drawn, in_words, interval_words
+from attune_bench.report.tables import board, label, rank_tables
+from attune_bench.report.words import counts_units, drawn, in_words, interval_words
 from attune_bench.stats.chance import chance_of_units
 from attune_bench.stats.debias import debias, debias_pairs
-from attune_bench.stats.ranking import rank
+from attune_bench.stats.intervals import too_few
 from attune_metrics.errors import UnreliableIntervalWarning
 from attune_metrics.metric import Metric
 from attune_metrics.stats.statistics import PER_UNIT, STATISTICS
@@ -39,62 +42,43 @@ def general_sections(page: PageScores) -> list[Section]:
 
 
 def _scores(page: PageScores) -> Section:
-    table, metric = page.table, page.table.metric(page.table.primary)
+    table = page.table
     of_board = board(table, page.summary, table.headline, page.chosen)
     random = chance_notes(table, page.conceal(chance_of_units(table)))
     notes = (*of_board.notes, *random, *table.provenance.notes, *people_notes(table), *settings_notes(table))
     of_board = replace(of_board, title="", notes=notes)
-    caption = f"{label(metric)}; lines: {interval_words(table, page.chosen)}."
-    of_primary = page.summary.filter(metric=metric.name)
-    charts = figures_of(table, of_primary, "value", caption, partial(figures.scores, table, metric=metric.name))
-    return Section("Scores", [of_board, *charts])
+    return Section("Scores", [of_board])
 
 
 def _profiles(page: PageScores) -> Section:
     table, metrics = page.table, figures.profiled(page.table)
     if len(metrics) < _MIN_PROFILED:
         return Section("Profiles", left_out=f"need three metrics from 0 to 1; the scores have {len(metrics)}")
-    known = page.summary.filter(pl.col("metric").is_in(metrics)).drop_nulls("value")
-    found: list[Part] = []
-    for model, condition in sorted_groups(table, page.chosen):
-        rows = known.filter(pl.col("condition").eq_missing(pl.lit(condition)))
-        if model in rows["model"]:
-            chart = figures.profile(table, rows, model, metrics=metrics)
-            found.append(Figure(chart, group_name(table, model, condition), is_small=True))
-    note = "Metrics from 0 to 1. Points: the model, with its intervals. Ticks: the other models."
-    if not chance_of_units(table).is_empty():
-        note += f" Crosses: {RANDOM_ANSWERS}."
-    return Section("Profiles", [note, *found]) if found else Section("Profiles", left_out="no value is defined")
+    several = sum(condition == table.conditions[0] for _, condition in table.groups) > 1
+    against = "the median of the models" if several else "random answers"
+    caption = f"Metrics from 0 to 1. Blue: above {against}, orange: below."
+    known = page.summary.filter(pl.col("metric").is_in(metrics))
+    return drawn_section(
+        page, "Profiles", known, "value", caption, partial(profile_cells, table, metrics=metrics, numbers=page.numbers)
+    )
 
 
 def _ranks(page: PageScores) -> Section:
     table, metric = page.table, page.table.metric(page.table.primary)
-    if why := _no_ranks(page, metric):
-        return Section("Ranks", left_out=why)
-    frame = page.conceal(rank(table, **page.options, metrics=[metric.name]))
-    tables = [] if frame["rank"].is_null().all() else rank_tables(table, frame)
+    if page.no_ranks:
+        return Section("Ranks", left_out=page.no_ranks)
+    if page.ranks is None:
+        return Section("Ranks", left_out=too_few(table))
+    tables = [] if page.ranks["rank"].is_null().all() else rank_tables(table, page.ranks)
     note = (
         f"In brackets: {interval_words(table, page.chosen, resampled=True)}. The models are a fixed list: an "
         f"interval says how far other {drawn(table, page.chosen)}s, drawn alike, would move a rank."
     )
     caption = f"Ranks by {label(metric)}, 1 is the best."
     return drawn_section(
-        page, "Ranks", frame, "rank", caption, partial(figures.ranks, table, metric=metric.name),
+        page, "Ranks", page.ranks, "rank", caption, partial(figures.ranks, table, metric=metric.name),
         others=with_note(tables, note),
     )  # fmt: skip
-
-
-def _no_ranks(page: PageScores, metric: Metric) -> str:
-    """Return why models have no ranks by a metric; nothing where they have some."""
-    if len(page.table.models) < 2:
-        return "need two models"
-    if metric.statistic not in STATISTICS:
-        return f"{metric.label} depends on all models' results"
-    if metric.higher_is_better is None:
-        return f"neither higher nor lower values of {metric.label} are better"
-    if why := page.chosen.lacks_weight(page.table, metric.name):
-        return f"{metric.label} is {why}"
-    return "a rank has no BCa interval" if page.chosen.interval == "bca" else ""
 
 
 def _comparisons(page: PageScores) -> Section:
@@ -104,7 +88,13 @@ def _comparisons(page: PageScores) -> Section:
     if why := page.chosen.lacks_weight(table, metric.name):
         return Section("Comparisons", left_out=f"{metric.label} is {why}")
     if parts := comparison_parts(page, metric.name):
-        return Section("Comparisons", parts)
+        matrices = [
+            Markup(part)
+            for condition in table.conditions
+            if len(rows_under(page.standing, condition)) > 1
+            for part in pairs_of_page(page, condition)
+        ]
+        return Section("Comparisons", [*matrices, Folded("All pairs, with their numbers", parts)])
     where = "the scores have one model"
     if len(table.models) > 1:
         where = f"no {table.provenance.condition} has two models"
@@ -153,7 +143,7 @@ def _conditions(page: PageScores) -> Section | None:
         rows = frame.filter(*pair).drop_nulls("difference")
         name = table.provenance.condition
         caption = f"{name[:1].upper()}{name[1:]} {condition} minus {reference}; blue: greater, orange: smaller."
-        parts.append(Figure(figures.condition_differences(table, rows), caption))
+        parts.append(Figure(condition_cells(table, rows, numbers=page.numbers), caption))
     if not parts:
         needed = f"needs {in_words(table, entry.rows_need)}"
         return Section(title, left_out=needed if frame.is_empty() else "no difference can be shown")
@@ -187,7 +177,7 @@ def _win_rates(page: PageScores) -> Section:
     )
     return drawn_section(
         page, entry.title, page.analysis("win_rates", [metric.name]), "rate", caption,
-        partial(figures.win_rates, table, metric=metric.name), rows_need=entry.rows_need,
+        partial(win_rate_cells, table, metric=metric.name, numbers=page.numbers), rows_need=entry.rows_need,
     )  # fmt: skip
 
 
@@ -238,7 +228,7 @@ def _correlation(page: PageScores) -> Section:
         f"n = {' to '.join(map(str, dict.fromkeys((*models[:1], *models[-1:]))))} models."
     )
     return drawn_section(
-        page, entry.title, frame, "rho", caption, partial(figures.metric_correlation, table),
+        page, entry.title, frame, "rho", caption, partial(correlation_cells, table),
         rows_need=entry.rows_need,
     )  # fmt: skip
 
@@ -248,7 +238,9 @@ def _subgroups(page: PageScores) -> Section | None:
         # Traits of a benchmark's units are a matter of its own sections, which have its data.
         own = page.table.provenance.benchmark is not None
         return None if own else Section("Subgroups", left_out="the table has no column of traits")
-    return subgroup_section(page.table, page.table.traits, small_cells=page.small_cells, **page.options)
+    return subgroup_section(
+        page.table, page.table.traits, small_cells=page.small_cells, numbers=page.numbers, **page.options
+    )
 
 
 def _difficulty(page: PageScores) -> Section:

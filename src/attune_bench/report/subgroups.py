@@ -1,12 +1,15 @@
 """The section of subgroups: the primary metric in each stratum of traits, and how it differs from the rest."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.report.columns import (
     Column,
+    Figure,
+    Folded,
     Part,
     Section,
     Table,
@@ -15,6 +18,8 @@ from attune_bench.report.columns import (
     text_column,
     with_note,
 )
+from attune_bench.report.heatmaps import Numbers, subgroup_cells
+from attune_bench.report.section_parts import figures_of
 from attune_bench.report.suppression import conceal_strata, hidden_strata, hides
 from attune_bench.report.tables import (
     difference_columns,
@@ -27,7 +32,7 @@ from attune_bench.report.tables import (
 )
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.intervals import too_few
-from attune_bench.stats.options import AnalysisOptions, SamplingKeywords
+from attune_bench.stats.options import ALPHA, AnalysisOptions, SamplingKeywords
 from attune_bench.stats.subgroups import overlap, subgroups
 from attune_bench.stats.traits import strata_and_known, unit_traits
 from attune_data.query import Queryable
@@ -58,6 +63,7 @@ def subgroup_section(
     data: Queryable | None = None,
     title: str = "Subgroups",
     small_cells: bool = False,
+    numbers: Numbers | None = None,
     **options: Unpack[SamplingKeywords],
 ) -> Section:
     """Return the section of the primary metric by traits, each stratum set against its complement.
@@ -74,6 +80,8 @@ def subgroup_section(
         Heading.
     small_cells : bool
         Whether to show values that rest on few people, or would give such values away.
+    numbers : mapping, optional
+        As for `attune_bench.report.drawing.numbered`.
     **options
         ``resamples``, ``seed``, ``level``, ``unit``, ``weight``, ``interval``; see
         `attune_bench.stats.options.AnalysisOptions`.
@@ -90,6 +98,7 @@ def subgroup_section(
         )
     parts: list[Part] = []
     tables: list[Table] = []
+    figures: list[Figure] = []
     given: dict[str, tuple[Strata, list[str]]] = {}
     for trait in traits:
         every, known = strata_and_known(source, trait)
@@ -103,19 +112,27 @@ def subgroup_section(
     hidden = hidden_strata(table, table.primary, given) if hides(table, small_cells=small_cells) else {}
     for trait, (of_trait, known) in given.items():
         frame = subgroups(table, of_trait, known=known, compare=True, metrics=[table.primary], **options)
-        tables.append(_table(table, trait, conceal_strata(table, trait, frame, hidden), overlap(of_trait)))
+        shown = conceal_strata(table, trait, frame, hidden)
+        tables.append(_table(table, trait, shown, overlap(of_trait), numbers))
+        caption = (
+            f"{label(table.metrics[table.primary])} by {trait.replace('_', ' ')}. Blue: better than in the other "
+            f"{table.provenance.unit}s, orange: worse; *: Holm p below {ALPHA:g}."
+        )
+        figures += figures_of(table, shown, "value", caption, partial(subgroup_cells, table, numbers=numbers))
     notes = subgroup_notes(table, compared=True, options=AnalysisOptions(**options))
     if hidden:
         few = too_few(table)
         notes.append(f"Values of {few} are not shown, nor others from which they would follow by subtraction.")
     if data is not None and (lacking := lacking_units(table, data)):
         notes.append(lacking)
-    return Section(title, [*with_note(tables, " ".join(notes)), *parts])
+    return Section(
+        title, [*figures, Folded("Subgroups with their numbers", with_note(tables, " ".join(notes))), *parts]
+    )
 
 
-def _table(table: ScoreTable, trait: str, frame: pl.DataFrame, overlapping: int) -> Table:
+def _table(table: ScoreTable, trait: str, frame: pl.DataFrame, overlapping: int, numbers: Numbers | None) -> Table:
     """Return the strata of a trait, in each the models from the best of all units."""
-    order = {group: place for place, group in enumerate(sorted_groups(table))}
+    order = numbers or {group: place for place, group in enumerate(sorted_groups(table))}
     strata = {name: place for place, name in enumerate(frame["stratum"].unique(maintain_order=True))}
     rows = [{**row, "name": group_name(table, row["model"], row["condition"])} for row in frame.iter_rows(named=True)]
     rows.sort(key=lambda row: (strata[row["stratum"]], order[row["model"], row["condition"]]))

@@ -22,7 +22,7 @@ from attune_data.text import listed
 from attune_metrics.stats.tiers import tier_spans
 from attune_metrics.stats.tiers import tiers as tiers_of
 
-__all__ = ["Tiers", "tiers"]
+__all__ = ["Tiers", "in_tiers", "tiers"]
 
 _MOST_NAMED = 3
 
@@ -79,23 +79,58 @@ def tiers(table: ScoreTable, **options: Unpack[SamplingKeywords]) -> Tiers:
     """
     ranks = rank(table, metrics=[table.primary], **options)
     pairs = compare_all(table, enough=True, metrics=[table.primary], **options)
+    return Tiers(in_tiers(table, ranks, pairs), pairs)
+
+
+def in_tiers(table: ScoreTable, ranks: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
+    """Return ranked models in their tiers, where they are ranked and compared already.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        The scores.
+    ranks : polars.DataFrame
+        A row a model and condition, of each condition the best first, with the columns ``condition, model, rank``; a
+        model without a rank is in no tier.
+    pairs : polars.DataFrame
+        Of the primary metric, as from `attune_bench.stats.comparison.compare_all`.
+
+    Returns
+    -------
+    polars.DataFrame
+        `ranks`, then ``tier, tier_first, tier_last``, as in `Tiers.models`.
+
+    Warns
+    -----
+    UserWarning
+        As `tiers`.
+
+    Examples
+    --------
+    >>> from attune_bench import score
+    >>> from attune_data import load, load_runs
+    >>> scores = score(load("demo"), load_runs("demo"))
+    >>> ranks = rank(scores, resamples=200).select("condition", "model", "rank")
+    >>> pairs = compare_all(scores, metrics=[scores.primary], resamples=200)
+    >>> in_tiers(scores, ranks, pairs)["tier"].to_list()
+    [1, 2]
+    """
     sign = 1 if table.metric(table.primary).higher_is_better else -1
     parts, against, without = [], [], []
     for condition in table.conditions:
-        models = ranks.filter(pl.col("condition").eq_missing(condition), pl.col("rank").is_not_null())[
-            "model"
-        ].to_list()
+        here = pl.col("condition").eq_missing(pl.lit(condition))
+        models = ranks.filter(here, pl.col("rank").is_not_null())["model"].to_list()
         place = {model: position for position, model in enumerate(models)}
         apart = np.zeros((len(models), len(models)), dtype=np.bool_)
-        here = pairs.filter(pl.col("condition").eq_missing(condition), pl.col("model_a", "model_b").is_in(models))
-        told = here.filter("significant").select("model_a", "model_b", "difference")
+        compared = pairs.filter(here, pl.col("model_a", "model_b").is_in(models))
+        told = compared.filter("significant").select("model_a", "model_b", "difference")
         for one, other, difference in told.iter_rows():
             better, worse = (one, other) if sign * difference > 0 else (other, one)
             if place[better] < place[worse]:
                 apart[place[better], place[worse]] = apart[place[worse], place[better]] = True
             else:
                 against.append(f"{better} below {worse}")
-        without += [f"{one} and {other}" for one, other in here.filter(n=0).select("model_a", "model_b").iter_rows()]
+        without += [f"{a} and {b}" for a, b in compared.filter(n=0).select("model_a", "model_b").iter_rows()]
         spans = tier_spans(apart)
         frame = {
             "condition": [condition] * len(models),
@@ -110,7 +145,7 @@ def tiers(table: ScoreTable, **options: Unpack[SamplingKeywords]) -> Tiers:
         parts.append(pl.DataFrame(frame, schema=schema))
     _warn(against, without, table.provenance.unit)
     keys = ["condition", "model"]
-    return Tiers(ranks.join(pl.concat(parts), on=keys, how="left", nulls_equal=True, maintain_order="left"), pairs)
+    return ranks.join(pl.concat(parts), on=keys, how="left", nulls_equal=True, maintain_order="left")
 
 
 def _warn(against: Sequence[str], without: Sequence[str], unit: str) -> None:
@@ -119,10 +154,10 @@ def _warn(against: Sequence[str], without: Sequence[str], unit: str) -> None:
         warnings.warn(
             f"ranked below a model that is worse on the {unit}s that both have: {listed(against, _MOST_NAMED)}; each "
             "model is ranked by all of its own, and no tier parts such two",
-            stacklevel=3,
+            stacklevel=4,
         )
     if without:
         warnings.warn(
             f"no {unit} in common: {listed(without, _MOST_NAMED)}; the ranks of such two do not say which is better",
-            stacklevel=3,
+            stacklevel=4,
         )

@@ -17,9 +17,10 @@ from pages import Tags, headings, tables, text_of
 
 from attune_bench import Scores
 from attune_bench.leaderboard.boards import make_boards
-from attune_bench.leaderboard.content import TIERS, leaderboard_content
+from attune_bench.leaderboard.content import leaderboard_content
 from attune_bench.leaderboard.entries import Entry
 from attune_bench.leaderboard.page import leaderboard_page
+from attune_bench.report.standing import TIERS
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +112,7 @@ def test_controls_wait_for_the_script_and_offer_what_there_is(page: str) -> None
 def test_the_matrix_says_which_pairs_are_told_apart() -> None:
     # As in the tests of tiers: a is told apart from b, c from neither.
     page = page_of(scores_of({"b": [1.0] * 10, "a": [2.0] * 10, "c": [2.0] * 5 + [1.0] * 5}))
-    ranking, matrix, *_ = tables(page)
+    ranking, [matrix] = tables(page)[0], tables(page, figures=True)
     assert [row[2] for row in ranking[1:]] == ["1", "1 not apart: 1\u20132", "2 not apart: 1\u20132"]
     assert matrix == [
         ["", "1", "2", "3"],
@@ -126,7 +127,7 @@ def test_where_lower_is_better_the_lower_row_is_better() -> None:
     cost = replace(values.metrics["hit"], higher_is_better=False)
     page = page_of(Scores(values.values, values.units, {"hit": cost}, values.provenance))
     assert "Ranked by Hits, lower is better" in text_of(page)
-    assert tables(page)[1][1:] == [["1 low", "", "+"], ["2 high", "\u2212", ""]]
+    assert tables(page, figures=True)[0][1:] == [["1 low", "", "+"], ["2 high", "\u2212", ""]]
 
 
 def test_people_are_marked() -> None:

@@ -16,7 +16,8 @@ from attune_bench.benchmarks.attunebench.table import METRICS, provenance_of
 from attune_bench.benchmarks.eibench import figures as eibench_figures
 from attune_bench.report import figures
 from attune_bench.report.columns import Figure
-from attune_bench.report.drawing import short_names, svg
+from attune_bench.report.drawing import svg
+from attune_bench.report.fitting import short_names
 from attune_bench.report.page import figure_element
 from attune_bench.score_table import Provenance, ScoreTable
 from attune_data.text import width
@@ -114,6 +115,13 @@ DRAWN: dict[str, tuple[Callable[[], Any], list[str]]] = {
     ),
     "profile": (
         lambda: figures.profile(TABLE, SUMMARY, "a"),
+        [
+            "a, Pairwise accuracy: 0.600 [0.500, 0.700], n = 20 (12 participants)",
+            "b, Pairwise accuracy: 0.400 [0.350, 0.450], n = 20 (12 participants)",
+        ],
+    ),
+    "profiles": (
+        lambda: figures.profiles(TABLE, SUMMARY, metrics=["avg_pairwise_accuracy"]),
         [
             "a, Pairwise accuracy: 0.600 [0.500, 0.700], n = 20 (12 participants)",
             "b, Pairwise accuracy: 0.400 [0.350, 0.450], n = 20 (12 participants)",
@@ -222,7 +230,11 @@ def test_every_mark_says_its_numbers(name: str) -> None:
 
 
 def test_every_figure_is_tested() -> None:
-    drawn = {*figures.__all__, *attune_figures.__all__, *eibench_figures.__all__} - {"profiled", "save"}
+    drawn = {*figures.__all__, *attune_figures.__all__, *eibench_figures.__all__} - {
+        "profiled",
+        "question_cells",
+        "save",
+    }
     assert drawn == set(DRAWN)
 
 

@@ -68,7 +68,7 @@ def test_tables_mark_people(call: Call, scores: Scores, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     assert call("report", "--scores", path, "--html", page, *QUICK)[0] == 0
     text = page.read_text(encoding="utf-8")
-    assert "<bdi>human/ann</bdi> <small>(person)</small>" in text
+    assert "<bdi>human/<wbr>ann</bdi> <small>(person)</small>" in text
     assert said in text
 
 

@@ -12,6 +12,7 @@ from attune_bench.report.drawing import (
     SKY,
     STEP,
     WIDTH,
+    Cells,
     altair,
     axis,
     best_first,
@@ -24,6 +25,7 @@ from attune_bench.report.drawing import (
     metric_in,
     named,
     names,
+    numbered,
     rows_of,
     scaled,
     shown,
@@ -31,6 +33,7 @@ from attune_bench.report.drawing import (
     styled,
     unique,
 )
+from attune_bench.report.heatmaps import Numbers
 from attune_bench.report.tables import label
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.options import FEW, MIN_CLUSTERS
@@ -40,7 +43,7 @@ from attune_data.text import wrapped
 if TYPE_CHECKING:
     from attune_bench.report.drawing import Chart
 
-__all__ = ["diagnosis_groups", "perspective_gap", "question_agreement", "turn_drift"]
+__all__ = ["diagnosis_groups", "perspective_gap", "question_agreement", "question_cells", "turn_drift"]
 
 _QUESTION_WIDTH, _LINE = 60, 19
 """How wide the text of a question is beside its row, in columns, and how high each of its two lines is, in pixels."""
@@ -249,6 +252,18 @@ def question_agreement(
     >>> type(question_agreement(given, found, "binary_om")).__name__
     'LayerChart'
     """
+    return heatmap(question_cells(table, agreement, task, condition=condition))
+
+
+def question_cells(
+    table: ScoreTable,
+    agreement: pl.DataFrame,
+    task: str,
+    *,
+    condition: str | None = None,
+    numbers: Numbers | None = None,
+) -> Cells:
+    """Return what `question_agreement` draws; `numbers` is as for `attune_bench.report.drawing.numbered`."""
     rows = [row for row in rows_of(agreement, "agreement", condition=condition) if row["task"] == task]
     if not rows:
         tasks = ", ".join(sorted(agreement["task"].unique()))
@@ -264,6 +279,8 @@ def question_agreement(
             f"{row['model']}, {question}: {shown(row, 'agreement', RATIO)}, {row['answers']} answers, "
             f"{sizes(table, row)}. {text}"
         ).rstrip(". ")
-    rows = named(rows, "model")
-    axes = ("model", sorted(unique(rows, "model"))), ("question", unique(rows, "question"))
-    return heatmap(rows, "agreement", *axes, middle=0.5, reach=0.5, step=2 * _LINE)
+    models = numbered(table, rows, "model", numbers=numbers)
+    return Cells(
+        rows=rows, value="agreement", x=("model", [*models]), y=("question", unique(rows, "question")), middle=0.5,
+        reach=0.5, step=2 * _LINE, numbers=models,
+    )  # fmt: skip

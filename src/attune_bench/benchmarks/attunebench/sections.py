@@ -129,7 +129,9 @@ def _drift(page: PageScores, metric: str) -> Section:
 def _subgroups(page: PageScores, data: Collection[Conversation] | None) -> Section:
     if data is None:
         return Section("Subgroups", left_out="need the conversations (--data)")
-    return subgroup_section(page.table, _TRAITS, data=data, small_cells=page.small_cells, **page.options)
+    return subgroup_section(
+        page.table, _TRAITS, data=data, small_cells=page.small_cells, numbers=page.numbers, **page.options
+    )
 
 
 def _diagnoses(page: PageScores, data: Collection[Conversation] | None) -> Section:
@@ -197,7 +199,7 @@ def _drawn_questions(page: PageScores, frame: pl.DataFrame) -> list[Section]:
             frame.filter(task=task),
             "agreement",
             "Share of turns on which a model answers as the participant.",
-            partial(figures.question_agreement, page.table, task=task),
+            partial(figures.question_cells, page.table, task=task, numbers=page.numbers),
             rows_need=entry.rows_need,
         )
         for task, what in _TASKS.items()

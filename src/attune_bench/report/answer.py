@@ -1,0 +1,263 @@
+"""What a page answers first: who leads by the primary metric, who is not told apart, what a good score is."""
+
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from typing import Any
+
+import polars as pl
+
+from attune_bench.group_settings import kind_of_group
+from attune_bench.report.columns import interval, number
+from attune_bench.report.section_parts import PageScores
+from attune_bench.report.standing import Verdicts, called, rows_under, verdicts
+from attune_bench.report.tables import label
+from attune_bench.report.words import drawn, under_condition
+from attune_bench.score_table import ScoreTable
+from attune_bench.stats.chance import chance_of_units
+from attune_bench.stats.comparability import differences
+from attune_data.text import plural
+from attune_metrics.metric import Metric
+from attune_metrics.stats.statistics import STATISTICS
+
+__all__ = ["chance_sentence", "chances", "good_score", "leader_sentence", "other_sentences"]
+
+_MOST_NAMED = 4
+_MOST_BELOW = 2
+_MOST_METRICS = 4
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+def chances(page: PageScores, condition: str | None) -> dict[str, float]:
+    """Return what random answers score on average, by metric, as far as it is known and may be shown."""
+    found = page.conceal(chance_of_units(page.table)).drop_nulls("chance")
+    return {row["metric"]: row["chance"] for row in rows_under(found, condition)}
+
+
+def leader_sentence(page: PageScores, condition: str | None) -> str:
+    """Say who leads under one condition, who is not told apart from it and who is below."""
+    table = page.table
+    metric = table.metric(table.primary)
+    rows = [row for row in rows_under(page.standing, condition) if row["value"] is not None]
+    if not rows:
+        return f"No model has a value of {metric.label}{_under(table, condition)} that can be shown."
+    if metric.higher_is_better is None:
+        return (
+            f"No model leads: neither higher nor lower values of {metric.label} are better. They go from "
+            f"{_ends(rows, metric)}."
+        )
+    models = _of_models(rows)
+    leader, *others = models
+    name, value = called(leader["model"]), f"{_estimate(leader, metric)} in {metric.label}{_under(table, condition)}"
+    if table.provenance.mixed and differences(table):
+        return (
+            f"{name} has the best value, {value}, but the runs differ in what changes an answer, so no model can be "
+            "said to lead."
+        )
+    if not others:
+        alone = "the only model here" if len(rows) == 1 and not page.hidden else "the only model that can be ranked"
+        return f"{name} scores {value}; it is {alone}."
+    best = [row["model"] for row in models if row["value"] == leader["value"]]
+    if metric.statistic not in STATISTICS or page.pairs.is_empty():
+        why = f"{metric.label} depends on all models' results" if metric.statistic not in STATISTICS else "not compared"
+        return f"{_listed(best)} {_have(best)} the best value, {value}; {why}, so no test tells models apart."
+    found = _against(page, leader["model"], [row["model"] for row in others], condition)
+    if len(best) > 1:
+        return f"{_listed(best)} share the best value, {value}; {_verdicts(found, page, f'{name} is ')}."
+    begin = f"{name} leads with {value}" if found.worse else f"{name} has the best value, {value}"
+    return f"{begin}; {_verdicts(found, page)}."
+
+
+def _verdicts(found: Verdicts, page: PageScores, begin: str = "") -> str:
+    """Say of the others how they are told apart from the leader."""
+    table = page.table
+    unclear, others = len(found.same) + len(found.unknown), sum(map(len, found[:4]))
+    if found.powerless and unclear == others:
+        return f"there are too few {drawn(table, page.chosen)}s to tell any two models apart"
+    if len(found.worse) == others:
+        return "the other model is below" if others == 1 else f"all {others} others are below"
+    said = []
+    if found.same:
+        every = "the other model" if others == 1 else f"any of the {others} others"
+        said.append(f"{begin}not told apart from {every if len(found.same) == others else _listed(found.same)}")
+    if len(found.worse) > _MOST_BELOW:
+        which = "others" if unclear + len(found.worse) == others else "more"
+        said.append(f"{len(found.worse)} {which} are below")
+    elif found.worse:
+        said.append(f"{_listed(found.worse)} {_be(found.worse)} below")
+    if found.better:
+        said.append(f"{_listed(found.better)} {_be(found.better)} better on the {table.provenance.unit}s of both")
+    if found.unknown:
+        said.append(f"{_listed(found.unknown)} {_be(found.unknown)} not compared with {'it' if not begin else 'these'}")
+    return "; ".join(said)
+
+
+def other_sentences(page: PageScores, condition: str | None) -> list[str]:
+    """Say where people and baselines stand against the model that leads, where some are among models."""
+    table = page.table
+    metric = table.metric(table.primary)
+    rows = [row for row in rows_under(page.standing, condition) if row["value"] is not None]
+    models = _of_models(rows)
+    others = [row for row in rows if row not in models]
+    if not others or metric.higher_is_better is None or (table.provenance.mixed and differences(table)):
+        return []
+    leader = models[0]
+    found = _against(page, leader["model"], [row["model"] for row in others], condition)
+    sign = 1 if metric.higher_is_better else -1
+    said = []
+    for row in others:
+        value = f"{called(row['model'])} scores {_estimate(row, metric)}"
+        if row["model"] in found.worse:
+            said.append(f"{value}, below {leader['model']}.")
+        elif row["model"] in found.better:
+            place = "above" if sign * (row["value"] - leader["value"]) > 0 else "better on what both answered than"
+            said.append(f"{value}, {place} {leader['model']}.")
+        elif row["model"] in found.same:
+            said.append(f"{value}, not told apart from {leader['model']}.")
+        else:
+            said.append(f"{value}, and is not compared with {leader['model']}.")
+    return said[:_MOST_NAMED]
+
+
+def chance_sentence(page: PageScores, condition: str | None) -> str:
+    """Say by how much the leader beats random answers, and which models do not."""
+    table = page.table
+    metric, known = table.metric(table.primary), chances(page, condition)
+    rows = [row for row in rows_under(page.standing, condition) if row["value"] is not None]
+    if not rows:
+        return ""
+    leader = _of_models(rows)[0]
+    if metric.name in known and metric.higher_is_better is not None:
+        return _beaten(metric, known[metric.name], _of_models(rows))
+    values = {
+        row["metric"]: row["value"]
+        for row in rows_under(page.summary, condition)
+        if row["model"] == leader["model"] and row["value"] is not None
+    }
+    metrics = [
+        table.metric(name)
+        for name in table.headline
+        if name in known and name in values and table.metric(name).higher_is_better is not None
+    ]
+    unknown = f"What random answers score in {metric.label} is not known"
+    if not metrics:
+        return f"{unknown}."
+    ahead = {one: (1 if one.higher_is_better else -1) * (values[one.name] - known[one.name]) for one in metrics}
+    beaten = [one for one in metrics if ahead[one] > 0]
+    others = [f"not in {label(one)}" for one in metrics if ahead[one] <= 0]
+    if not beaten:
+        return (
+            f"{called(leader['model'])} does not beat random answers in any metric where theirs are known. {unknown}."
+        )
+    said = [
+        f"by {number(ahead[one], one)} in {one.label} ({number(values[one.name], one)} against "
+        f"{number(known[one.name], one)})"
+        for one in beaten[:_MOST_METRICS]
+    ]
+    more = [f"in {plural(len(beaten) - len(said), 'more metric')}"] if len(beaten) > len(said) else []
+    return f"{called(leader['model'])} beats random answers {_joined([*said, *more, *others])}. {unknown}."
+
+
+def _beaten(metric: Metric, expected: float, models: Rows) -> str:
+    sign = 1 if metric.higher_is_better else -1
+    leader = models[0]
+    ahead = sign * (leader["value"] - expected)
+    begin = f"Random answers score {number(expected, metric)}: {called(leader['model'])} is "
+    begin += (
+        f"{'better' if ahead > 0 else 'worse'} by {number(abs(ahead), metric)}"
+        if number(leader["value"], metric) != number(expected, metric)
+        else "no better"
+    )
+    near = [
+        row["model"]
+        for row in models
+        if (row["value"] if row["low"] is None else row["low" if sign > 0 else "high"]) * sign <= expected * sign
+    ]
+    without = [row["model"] for row in models if row["low"] is None]
+    if without:
+        return f"{begin}." if not near else f"{begin}; not clearly better: {_listed(near)}."
+    if not near:
+        every = "its interval is" if len(models) == 1 else f"the intervals of all {len(models)} are"
+        return f"{begin}, and {every} better than that."
+    if len(near) == len(models):
+        return f"{begin}, but no model's interval is better than that." if len(models) > 1 else (
+            f"{begin}, but its interval reaches that."
+        )  # fmt: skip
+    return f"{begin}; the {'interval' if len(near) == 1 else 'intervals'} of {_listed(near)} reach{_es(near)} that."
+
+
+def good_score(page: PageScores, condition: str | None) -> list[tuple[str, str]]:
+    """Return what tells a good score from a poor one: (term, value) of direction, range, and what is seen."""
+    table = page.table
+    metric = table.metric(table.primary)
+    better = {True: "higher", False: "lower", None: "neither higher nor lower"}[metric.higher_is_better]
+    rows = [row for row in rows_under(page.standing, condition) if row["value"] is not None]
+    models = _of_models(rows)
+    found = [("better", better), ("possible", _possible(metric))]
+    if len(models) > 1:
+        found.append(("seen here", _ends(models, metric)))
+    random = chances(page, condition).get(metric.name)
+    found.append(("random answers", "not known" if random is None else number(random, metric)))
+    found += [
+        (kind_of_group(row["model"]) + " " + row["model"].partition("/")[2], number(row["value"], metric))
+        for row in rows
+        if kind_of_group(row["model"]) != "model" and row not in models
+    ][:_MOST_NAMED]
+    return found
+
+
+def _possible(metric: Metric) -> str:
+    low, high = (f"{end * metric.scale:g}" if isfinite(end) else None for end in (metric.low, metric.high))
+    if low is None and high is None:
+        return "any number"
+    return f"{low} to {high}" if low and high else f"{low} or more" if low else f"{high} or less"
+
+
+def _of_models(rows: Rows) -> list[Mapping[str, Any]]:
+    """Return the rows of models; all, where none is a model's."""
+    return [row for row in rows if kind_of_group(row["model"]) == "model"] or list(rows)
+
+
+def _against(page: PageScores, leader: str, others: Sequence[str], condition: str | None) -> Verdicts:
+    pairs = page.pairs
+    if not pairs.is_empty():
+        pairs = pairs.filter(pl.col("condition").eq_missing(pl.lit(condition)))
+    sign = -1 if page.table.metric(page.table.primary).higher_is_better is False else 1
+    return verdicts(leader, others, pairs, sign)
+
+
+def _estimate(row: Mapping[str, Any], metric: Metric) -> str:
+    return f"{number(row['value'], metric)} {interval(row['low'], row['high'], metric)}".rstrip()
+
+
+def _ends(rows: Rows, metric: Metric) -> str:
+    values = [row["value"] for row in rows]
+    return f"{number(min(values), metric)} to {number(max(values), metric)}"
+
+
+def _under(table: ScoreTable, condition: str | None) -> str:
+    return under_condition(table, condition) if len(table.conditions) > 1 else ""
+
+
+def _listed(models: Sequence[str]) -> str:
+    """Return names as a sentence has them, those beyond a few as their number."""
+    names = [called(model) for model in models]
+    if len(names) > _MOST_NAMED + 1:
+        names = [*names[:_MOST_NAMED], f"{len(names) - _MOST_NAMED} more"]
+    return _joined(names)
+
+
+def _joined(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _be(models: Sequence[str]) -> str:
+    return "is" if len(models) == 1 else "are"
+
+
+def _have(models: Sequence[str]) -> str:
+    return "has" if len(models) == 1 else "have"
+
+
+def _es(models: Sequence[str]) -> str:
+    return "es" if len(models) == 1 else ""

@@ -1,0 +1,100 @@
+"""Figures of a given width: names cut to fit their axis, panels as wide as the space beside it."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from os.path import commonprefix
+from typing import Any
+
+from attune_data.text import shortened, width
+
+__all__ = ["fitted", "short_names"]
+
+_NARROW = 600
+_NARROW_NAMES = 18
+_LETTER = 7.2  # pixels of a letter of an axis, on average
+
+Specification = dict[str, Any]
+
+
+def short_names(texts: Iterable[str], most: int = 34) -> dict[str, str]:
+    """Return by name what an axis says: names beyond `most` columns without their middle, or the start that they share.
+
+    Examples
+    --------
+    >>> short_names(["lab/short", "lab/a-rather-long-name-of-a-model-with-thinking-2026"])["lab/short"]
+    'lab/short'
+    >>> short_names(["lab/a-rather-long-name-of-a-model-with-thinking-2026"]).popitem()[1]
+    'lab/a-rather-long...-thinking-2026'
+    """
+    given = list(dict.fromkeys(texts))
+    shared = len(commonprefix([text for text in given if width(text) > most]))  # noqa: RUF071 - of characters
+
+    def middle(text: str) -> str:
+        end = text
+        while width(end) > most // 2 - 3:
+            end = end[1:]
+        return shortened(text, most - width(end)) + end
+
+    def start(text: str) -> str:
+        return shortened(f"...{text[shared:]}", most)
+
+    found: dict[str, str] = {}
+    for cut in (middle, start):
+        found = {text: cut(text) if width(text) > most else text for text in given}
+        if len(set(found.values())) == len(given):
+            return found
+    return {text: f"{place}. {found[text]}" for place, text in enumerate(given, start=1)}
+
+
+def fitted(specification: Specification, total: int) -> Specification:
+    """Return a specification of Vega-Lite that is drawn in a width; where it is narrow, with shorter names.
+
+    Examples
+    --------
+    >>> fitted({"mark": "point", "width": 300}, 1000)["width"]
+    1000
+    """
+    made = specification
+    if total < _NARROW:
+        made = _with_short_names(made)
+        for legend in _all(made, "legend"):
+            legend["direction"] = "vertical"
+    names = [name for axis in _name_axes(made) for name in axis["scale"]["domain"]]
+    beside = 24 + max((_LETTER * width(name) for name in names), default=24.0)
+    if panels := made.get("hconcat"):
+        space = total - beside - 24 * len(panels)
+        whole = sum(panel["width"] for panel in panels)
+        return {**made, "hconcat": [{**panel, "width": panel["width"] * space / whole} for panel in panels]}
+    if "facet" in made:
+        columns = min(made.get("columns", 1), total // 300) or 1
+        of_columns = {"columns": columns} if "columns" in made else {}
+        return {**made, **of_columns, "spec": {**made["spec"], "width": (total - beside - 16) / columns - 24}}
+    return {**made, "width": total, "autosize": {"type": "fit-x", "contains": "padding"}}
+
+
+def _with_short_names(specification: Specification) -> Specification:
+    """Return a specification whose vertical axes have short names, which the rows of its data have too."""
+    short: dict[str, Mapping[str, str]] = {}
+    for axis in _name_axes(specification):
+        short.setdefault(axis["field"], short_names(axis["scale"]["domain"], _NARROW_NAMES))
+        axis["scale"]["domain"] = [short[axis["field"]].get(name, name) for name in axis["scale"]["domain"]]
+    datasets = {
+        name: [row | {key: of[row[key]] for key, of in short.items() if row.get(key) in of} for row in rows]
+        for name, rows in specification.get("datasets", {}).items()
+    }
+    return {**specification, "datasets": datasets}
+
+
+def _all(inside: Any, key: str) -> Iterator[dict[str, Any]]:
+    """Yield every mapping that a specification has by a key."""
+    for name, part in inside.items() if isinstance(inside, dict) else enumerate(inside):
+        if name == key and isinstance(part, dict):
+            yield part
+        if isinstance(part, dict | list) and name != "datasets":
+            yield from _all(part, key)
+
+
+def _name_axes(specification: Specification) -> list[dict[str, Any]]:
+    """Return the vertical axes of names, as `attune_bench.report.drawing.names` makes them."""
+    return [
+        axis for axis in _all(specification, "y") if axis.get("type") == "nominal" and "domain" in axis.get("scale", {})
+    ]

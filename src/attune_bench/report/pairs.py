@@ -1,0 +1,96 @@
+"""Every model against every other, as a matrix: of a report, and of a leaderboard."""
+
+from collections.abc import Mapping, Sequence
+
+from attune_bench.report.columns import interval, number, p_value
+from attune_bench.report.page import element, scrolled
+from attune_bench.report.section_parts import PageScores
+from attune_bench.report.standing import rows_under
+from attune_bench.report.tables import label
+from attune_bench.report.words import under_condition
+from attune_bench.stats.options import ALPHA
+from attune_data.display.html import Html
+from attune_data.text import plural, printable
+
+__all__ = ["pairs_matrix", "pairs_of_page"]
+
+_LARGE = 40  # models; the cells of their matrix are small
+_SIGNS = {1: ("better", "+"), -1: ("worse", "\u2212"), 0: ("same", "\u00b7"), None: ("none", "?")}
+
+
+def pairs_matrix(
+    models: Sequence[tuple[int, str]],
+    signs: Mapping[tuple[str, str], int | None],
+    called: str,
+    said: Mapping[tuple[str, str], str] | None = None,
+) -> Html:
+    """Return every model against every other: told apart and better, or worse, or not told apart.
+
+    Parameters
+    ----------
+    models : sequence of (int, str)
+        From the best, with their numbers.
+    signs : mapping
+        By two models, whether the first is better (1), worse (-1) or not told apart (0); None or nothing where there is
+        no comparison.
+    called : str
+        What the matrix is of.
+    said : mapping, optional
+        By two models, what the pointer reads.
+    """
+    heads = [
+        element("th", str(place), scope="col", title=printable(model), data_model=printable(model))
+        for place, model in models
+    ]
+    rows = []
+    for place, model in models:
+        cells = [element("th", f"{place} ", element("bdi", model), scope="row", title=printable(model))]
+        for _, other in models:
+            kind, shown = ("self", "") if other == model else _SIGNS[signs.get((model, other))]
+            title = {"title": said[model, other]} if said and (model, other) in said else {}
+            of_model = {"data_model": printable(other)} if said else {}
+            cells.append(element("td", shown, class_=kind, **title, **of_model))
+        rows.append(element("tr", *cells, data_model=printable(model)))
+    kind = "pairs large" if len(models) > _LARGE else "pairs"
+    top = element("thead", element("tr", element("td", ""), *heads))
+    return scrolled(element("table", top, element("tbody", *rows), class_=kind), called)
+
+
+def pairs_of_page(page: PageScores, condition: str | None) -> list[Html]:
+    """Return the matrix of the primary metric under one condition, and how it is read."""
+    table = page.table
+    metric = table.metric(table.primary)
+    models = [(page.numbers[row["model"], condition], row["model"]) for row in rows_under(page.standing, condition)]
+    pairs = rows_under(page.pairs, condition)
+    signs: dict[tuple[str, str], int | None] = {}
+    said: dict[tuple[str, str], str] = {}
+    better = -1 if metric.higher_is_better is False else 1
+    for row in pairs:
+        a, b = row["model_a"], row["model_b"]
+        sign = None if row["significant"] is None else 0
+        if row["significant"]:
+            sign = better if row["difference"] > 0 else -better
+        for one, other, side in ((a, b, 1), (b, a, -1)):
+            signs[one, other] = None if sign is None else side * sign
+            if row["difference"] is not None:
+                low, high = row["low"], row["high"]
+                if side == -1 and low is not None:
+                    low, high = -high, -low
+                difference = number(side * row["difference"] + 0.0, metric, signed=True)
+                within = interval(low, high, metric, signed=True)
+                said[one, other] = f"{one} minus {other}: {difference} {within}, Holm p {p_value(row['p_holm'])}"
+    under = under_condition(table, condition) if len(table.conditions) > 1 else ""
+    caption = f"Which models are told apart by {label(metric)}{under}"
+    if len(models) > _LARGE:
+        said = {}
+    higher = "has higher values" if metric.higher_is_better is None else "is better"
+    lower = "has lower values" if metric.higher_is_better is None else "is worse"
+    family = sum(row["p"] is not None for row in pairs)
+    note = (
+        f"A row against a column: + the row {higher}, \u2212 it {lower}, \u00b7 the two are not told apart "
+        f"(Holm-corrected p of {ALPHA:g} or more, over {plural(family, 'pair')}), ? there is no comparison, or none "
+        "that may be shown. Columns are numbered as rows are."
+    )
+    return [
+        element("h3", caption), pairs_matrix(models, signs, caption, said), element("p", note, class_="quiet")
+    ]  # fmt: skip
