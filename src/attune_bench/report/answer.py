@@ -1,6 +1,7 @@
 """What a page answers first: who leads by the primary metric, who is not told apart, what a good score is."""
 
 from collections.abc import Mapping, Sequence
+from html import escape
 from math import isfinite
 from typing import Any
 
@@ -8,6 +9,7 @@ import polars as pl
 
 from attune_bench.group_settings import kind_of_group
 from attune_bench.report.columns import interval, number
+from attune_bench.report.page import breakable, element
 from attune_bench.report.section_parts import PageScores
 from attune_bench.report.standing import Verdicts, called, rows_under, verdicts
 from attune_bench.report.tables import label
@@ -15,11 +17,12 @@ from attune_bench.report.words import drawn, under_condition
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.chance import chance_of_units
 from attune_bench.stats.comparability import differences
-from attune_data.text import plural
+from attune_data.display.html import Html
+from attune_data.text import plural, printable
 from attune_metrics.metric import Metric
 from attune_metrics.stats.statistics import STATISTICS
 
-__all__ = ["chance_sentence", "chances", "good_score", "leader_sentence", "other_sentences"]
+__all__ = ["chance_sentence", "chances", "good_score", "leader_sentence", "other_sentences", "sentence"]
 
 _MOST_NAMED = 4
 _MOST_BELOW = 2
@@ -48,7 +51,7 @@ def leader_sentence(page: PageScores, condition: str | None) -> str:
         )
     models = _of_models(rows)
     leader, *others = models
-    name, value = called(leader["model"]), f"{_estimate(leader, metric)} in {metric.label}{_under(table, condition)}"
+    name, value = _called(leader["model"]), f"{_estimate(leader, metric)} in {metric.label}{_under(table, condition)}"
     if table.provenance.mixed and differences(table):
         return (
             f"{name} has the best value, {value}, but the runs differ in what changes an answer, so no model can be "
@@ -75,7 +78,8 @@ def _verdicts(found: Verdicts, page: PageScores, begin: str = "") -> str:
     if found.powerless and unclear == others:
         return f"there are too few {drawn(table, page.chosen)}s to tell any two models apart"
     if len(found.worse) == others:
-        return "the other model is below" if others == 1 else f"all {others} others are below"
+        below = {1: "the other model is below", 2: "both others are below"}
+        return below.get(others, f"all {others} others are below")
     said = []
     if found.same:
         every = "the other model" if others == 1 else f"any of the {others} others"
@@ -104,18 +108,20 @@ def other_sentences(page: PageScores, condition: str | None) -> list[str]:
     leader = models[0]
     found = _against(page, leader["model"], [row["model"] for row in others], condition)
     sign = 1 if metric.higher_is_better else -1
+    subject = _subject(rows)
+    it = "it" if subject == "It" else subject
     said = []
     for row in others:
-        value = f"{called(row['model'])} scores {_estimate(row, metric)}"
+        value = f"{_called(row['model'])} scores {_estimate(row, metric)}"
         if row["model"] in found.worse:
-            said.append(f"{value}, below {leader['model']}.")
+            said.append(f"{value}, below {it}.")
         elif row["model"] in found.better:
             place = "above" if sign * (row["value"] - leader["value"]) > 0 else "better on what both answered than"
-            said.append(f"{value}, {place} {leader['model']}.")
+            said.append(f"{value}, {place} {it}.")
         elif row["model"] in found.same:
-            said.append(f"{value}, not told apart from {leader['model']}.")
+            said.append(f"{value}, not told apart from {it}.")
         else:
-            said.append(f"{value}, and is not compared with {leader['model']}.")
+            said.append(f"{value}, and is not compared with {it}.")
     return said[:_MOST_NAMED]
 
 
@@ -139,30 +145,34 @@ def chance_sentence(page: PageScores, condition: str | None) -> str:
         for name in table.headline
         if name in known and name in values and table.metric(name).higher_is_better is not None
     ]
-    unknown = f"What random answers score in {metric.label} is not known"
+    unknown = f"What random answers score on average in {metric.label} is not known"
     if not metrics:
         return f"{unknown}."
     ahead = {one: (1 if one.higher_is_better else -1) * (values[one.name] - known[one.name]) for one in metrics}
     beaten = [one for one in metrics if ahead[one] > 0]
     others = [f"not in {label(one)}" for one in metrics if ahead[one] <= 0]
     if not beaten:
-        return (
-            f"{called(leader['model'])} does not beat random answers in any metric where theirs are known. {unknown}."
-        )
+        return f"{_subject(rows)} beats random answers in no metric where theirs are known. {unknown}."
     said = [
         f"by {number(ahead[one], one)} in {one.label} ({number(values[one.name], one)} against "
         f"{number(known[one.name], one)})"
         for one in beaten[:_MOST_METRICS]
     ]
     more = [f"in {plural(len(beaten) - len(said), 'more metric')}"] if len(beaten) > len(said) else []
-    return f"{called(leader['model'])} beats random answers {_joined([*said, *more, *others])}. {unknown}."
+    return f"{_subject(rows)} beats random answers {_joined([*said, *more, *others])}. {unknown}."
+
+
+def _subject(rows: Rows) -> str:
+    """Return how a sentence after the first one calls the best model: by its name where several share its value."""
+    leader, *others = _of_models(rows)
+    return _called(leader["model"]) if any(row["value"] == leader["value"] for row in others) else "It"
 
 
 def _beaten(metric: Metric, expected: float, models: Rows) -> str:
     sign = 1 if metric.higher_is_better else -1
     leader = models[0]
     ahead = sign * (leader["value"] - expected)
-    begin = f"Random answers score {number(expected, metric)}: {called(leader['model'])} is "
+    begin = f"Random answers score {number(expected, metric)} on average: {_called(leader['model'])} is "
     begin += (
         f"{'better' if ahead > 0 else 'worse'} by {number(abs(ahead), metric)}"
         if number(leader["value"], metric) != number(expected, metric)
@@ -197,11 +207,11 @@ def good_score(page: PageScores, condition: str | None) -> list[tuple[str, str]]
     if len(models) > 1:
         found.append(("seen here", _ends(models, metric)))
     random = chances(page, condition).get(metric.name)
-    found.append(("random answers", "not known" if random is None else number(random, metric)))
+    found.append(("random answers, on average", "not known" if random is None else number(random, metric)))
     found += [
         (kind_of_group(row["model"]) + " " + row["model"].partition("/")[2], number(row["value"], metric))
         for row in rows
-        if kind_of_group(row["model"]) != "model" and row not in models
+        if kind_of_group(row["model"]) != "model"
     ][:_MOST_NAMED]
     return found
 
@@ -235,13 +245,31 @@ def _ends(rows: Rows, metric: Metric) -> str:
     return f"{number(min(values), metric)} to {number(max(values), metric)}"
 
 
+_BEGIN, _END = "\ue000", "\ue001"  # of a name in a sentence; not of any script
+
+
+def _called(model: str) -> str:
+    """Return a name as a sentence has it: between marks, and with what it is of."""
+    plain = printable(model).replace(_BEGIN, "\ufffd").replace(_END, "\ufffd")
+    return f"{_BEGIN}{plain}{_END}{called(model).removeprefix(model)}"
+
+
+def sentence(text: str) -> Html:
+    """Return a sentence of this module as markup, in which the names of models stand out."""
+    found = []
+    for piece in text.split(_BEGIN):
+        name, marked, rest = piece.partition(_END)
+        found += [element("strong", breakable(name)), escape(printable(rest))] if marked else [escape(printable(name))]
+    return Html("".join(found))
+
+
 def _under(table: ScoreTable, condition: str | None) -> str:
     return under_condition(table, condition) if len(table.conditions) > 1 else ""
 
 
 def _listed(models: Sequence[str]) -> str:
     """Return names as a sentence has them, those beyond a few as their number."""
-    names = [called(model) for model in models]
+    names = [_called(model) for model in models]
     if len(names) > _MOST_NAMED + 1:
         names = [*names[:_MOST_NAMED], f"{len(names) - _MOST_NAMED} more"]
     return _joined(names)

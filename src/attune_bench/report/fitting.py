@@ -1,6 +1,7 @@
 """Figures of a given width: names cut to fit their axis, panels as wide as the space beside it."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from copy import deepcopy
 from os.path import commonprefix
 from typing import Any
 
@@ -53,9 +54,9 @@ def fitted(specification: Specification, total: int) -> Specification:
     >>> fitted({"mark": "point", "width": 300}, 1000)["width"]
     1000
     """
-    made = specification
+    made = deepcopy(specification)
     if total < _NARROW:
-        made = _with_short_names(made)
+        _shorten_names(made)
         for legend in _all(made, "legend"):
             legend["direction"] = "vertical"
     names = [name for axis in _name_axes(made) for name in axis["scale"]["domain"]]
@@ -71,17 +72,16 @@ def fitted(specification: Specification, total: int) -> Specification:
     return {**made, "width": total, "autosize": {"type": "fit-x", "contains": "padding"}}
 
 
-def _with_short_names(specification: Specification) -> Specification:
-    """Return a specification whose vertical axes have short names, which the rows of its data have too."""
+def _shorten_names(specification: Specification) -> None:
+    """Shorten the names of the vertical axes, and in the data."""
     short: dict[str, Mapping[str, str]] = {}
     for axis in _name_axes(specification):
         short.setdefault(axis["field"], short_names(axis["scale"]["domain"], _NARROW_NAMES))
         axis["scale"]["domain"] = [short[axis["field"]].get(name, name) for name in axis["scale"]["domain"]]
-    datasets = {
-        name: [row | {key: of[row[key]] for key, of in short.items() if row.get(key) in of} for row in rows]
-        for name, rows in specification.get("datasets", {}).items()
-    }
-    return {**specification, "datasets": datasets}
+    for given in _all(specification, "data"):
+        given["values"] = [
+            row | {key: of[row[key]] for key, of in short.items() if row.get(key) in of} for row in given["values"]
+        ]
 
 
 def _all(inside: Any, key: str) -> Iterator[dict[str, Any]]:
@@ -89,7 +89,7 @@ def _all(inside: Any, key: str) -> Iterator[dict[str, Any]]:
     for name, part in inside.items() if isinstance(inside, dict) else enumerate(inside):
         if name == key and isinstance(part, dict):
             yield part
-        if isinstance(part, dict | list) and name != "datasets":
+        if isinstance(part, dict | list) and name != "values":
             yield from _all(part, key)
 
 

@@ -150,7 +150,7 @@ def html_report(
     if left_out:
         shown.append(Section("Not in this report", [tuple(left_out)]))
     notice = f"Models {why} are not shown; the end of the page names them." if few else ""
-    return page(_title(table), [*_top(table, notice), answer], shown, models=table.models)
+    return page(_title(table), _top(table, notice), shown, answer=answer, models=table.models)
 
 
 def _labels_of(

@@ -113,7 +113,7 @@ def _parts(parts: Sequence[Part], models: Collection[str]) -> list[Html]:
 
 def _part(part: Part, models: Collection[str]) -> Html:
     if isinstance(part, Table):
-        return table_element(part)
+        return table_element(part, models)
     if isinstance(part, Figure):
         return figure_element(part, models)
     if isinstance(part, Folded):
@@ -136,10 +136,11 @@ def scrolled(inside: Html, called: str) -> Html:
     return element("div", inside, class_="scroll", tabindex="0", role="region", aria_label=called)
 
 
-def table_element(table: Table) -> Html:
+def table_element(table: Table, models: Collection[str] = ()) -> Html:
     """Return a table under its heading, which scrolls within itself where it is too wide; below it its notes.
 
-    Its rows are those of the table as text, cell by cell; a row's ``reason`` is a note that the row refers to.
+    Its rows are those of the table as text, cell by cell; a row's ``reason`` is a note that the row refers to. A row of
+    one of the `models`, or of two, says so to the script.
 
     Examples
     --------
@@ -165,7 +166,7 @@ def table_element(table: Table) -> Html:
         for head, text in zip(heads, is_text, strict=True)
     ]
     body = [
-        element("tr", *map(_cell, cells, is_text), **_of_models(row))
+        element("tr", *map(_cell, cells, is_text), **_of_models(row, models))
         for cells, row in zip(rows, table.rows, strict=True)
     ]
     kind = {"class_": "sortable"} if len(rows) > 1 else {}
@@ -178,11 +179,11 @@ def table_element(table: Table) -> Html:
     )
 
 
-def _of_models(row: Row) -> dict[str, str]:
+def _of_models(row: Row, models: Collection[str]) -> dict[str, str]:
     """Return the attributes by which the script knows of which model, or which two, a row is."""
     names = (row.get("model", row.get("model_a")), row.get("model_b"))
     return {
-        key: printable(name) for key, name in zip(("data_model", "data_other"), names, strict=True) if name is not None
+        key: printable(name) for key, name in zip(("data_model", "data_other"), names, strict=True) if name in models
     }
 
 
@@ -282,24 +283,43 @@ def _drawing(svg: str, caption: str, models: Collection[str], kind: str = "") ->
     return Html(ElementTree.tostring(root, encoding="unicode"))
 
 
-def page(title: str, top: Iterable[Html], sections: Sequence[Section], *, models: Collection[str] = ()) -> str:
-    """Return the whole page of a report; nothing on it may be fetched, and no script but its own may run."""
+def page(
+    title: str, top: Iterable[Html], sections: Sequence[Section], *, answer: Html, models: Collection[str] = ()
+) -> str:
+    """Return the whole page of a report; nothing on it may be fetched, and no script but its own may run.
+
+    Parameters
+    ----------
+    title : str
+        Its heading.
+    top : iterable of Html
+        What is said of all numbers.
+    sections : sequence of Section
+        Its sections, which the contents list.
+    answer : Html
+        What it says first.
+    models : collection of str
+        The models that it is about.
+    """
     addresses = _addresses(section.title for section in sections)
     contents = [
         element("li", element("a", section.title, href=f"#{address}"))
         for section, address in zip(sections, addresses, strict=True)
     ]
+    folded_contents = element("details", element("summary", "Contents"), element("ul", *contents))
+    bar = [element("nav", folded_contents, class_="contents", aria_label="Contents")]
+    bar += [_CONTROLS] if len(models) > 1 else []
     body = [
         element("h1", title),
         *top,
-        element("nav", element("ul", *contents), class_="contents", aria_label="Contents"),
-        *([_CONTROLS] if len(models) > 1 else []),
+        element("div", *bar, class_="tools"),
+        answer,
         *(
             section_element(section, name=address, models=models)
             for section, address in zip(sections, addresses, strict=True)
         ),
     ]
-    return document(title, body, style=f"{_asset('report.css')}{_asset('transcripts.css')}", script=_asset("report.js"))
+    return document(title, body, style=_asset("report.css"), script=_asset("report.js"))
 
 
 _CONTROLS = Html(
@@ -331,7 +351,7 @@ def document(title: str, body: Iterable[Html], *, style: str = "", script: str =
         '<meta charset="utf-8">\n<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         f'<link rel="icon" href="data:,">\n{element("title", title)}\n'
-        f"<style>{_STYLE}{_asset('page.css')}{style}</style>"
+        f"<style>{_STYLE}{_asset('page.css')}{_asset('transcripts.css')}{style}</style>"
     )
     content = "\n".join(body)
     return (

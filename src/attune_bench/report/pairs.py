@@ -2,19 +2,23 @@
 
 from collections.abc import Mapping, Sequence
 
-from attune_bench.report.columns import interval, number, p_value
+import polars as pl
+
+from attune_bench.report.columns import Folded, Markup, Part, interval, number, p_value, with_note
 from attune_bench.report.page import element, scrolled
 from attune_bench.report.section_parts import PageScores
 from attune_bench.report.standing import rows_under
-from attune_bench.report.tables import label
+from attune_bench.report.tables import comparison_note, comparison_tables, label
 from attune_bench.report.words import under_condition
+from attune_bench.stats.comparison import enough_exchanges
 from attune_bench.stats.options import ALPHA
 from attune_data.display.html import Html
 from attune_data.text import plural, printable
 
-__all__ = ["pairs_matrix", "pairs_of_page"]
+__all__ = ["comparison_parts", "pairs_matrix"]
 
 _LARGE = 40  # models; the cells of their matrix are small
+_NAMED = 12  # models, whose names each cell says; of more, they are in the heads alone
 _SIGNS = {1: ("better", "+"), -1: ("worse", "\u2212"), 0: ("same", "\u00b7"), None: ("none", "?")}
 
 
@@ -56,12 +60,26 @@ def pairs_matrix(
     return scrolled(element("table", top, element("tbody", *rows), class_=kind), called)
 
 
-def pairs_of_page(page: PageScores, condition: str | None) -> list[Html]:
-    """Return the matrix of the primary metric under one condition, and how it is read."""
+def comparison_parts(page: PageScores, name: str) -> list[Part]:
+    """Return the comparisons of every two models of a metric, as matrices and, folded, as tables; none of one model."""
     table = page.table
-    metric = table.metric(table.primary)
+    is_primary = name == table.primary
+    frame = page.pairs if is_primary else page.compared(name)
+    if frame.is_empty():
+        return []
+    matrices = [part for condition in table.conditions for part in _of_condition(page, name, frame, condition)]
+    note = comparison_note(table, page.chosen, margin=is_primary and page.margin is not None)
+    return [*matrices, Folded("All pairs, with their numbers", with_note(comparison_tables(table, frame), note))]
+
+
+def _of_condition(page: PageScores, name: str, frame: pl.DataFrame, condition: str | None) -> list[Markup]:
+    """Return the matrix of a metric under one condition, and how it is read."""
+    table = page.table
+    metric = table.metric(name)
     models = [(page.numbers[row["model"], condition], row["model"]) for row in rows_under(page.standing, condition)]
-    pairs = rows_under(page.pairs, condition)
+    pairs = rows_under(frame, condition)
+    if not pairs:
+        return []
     signs: dict[tuple[str, str], int | None] = {}
     said: dict[tuple[str, str], str] = {}
     better = -1 if metric.higher_is_better is False else 1
@@ -78,7 +96,8 @@ def pairs_of_page(page: PageScores, condition: str | None) -> list[Html]:
                     low, high = -high, -low
                 difference = number(side * row["difference"] + 0.0, metric, signed=True)
                 within = interval(low, high, metric, signed=True)
-                said[one, other] = f"{one} minus {other}: {difference} {within}, Holm p {p_value(row['p_holm'])}"
+                names = f"{one} minus {other}: " if len(models) <= _NAMED else ""
+                said[one, other] = f"{names}{difference} {within}, Holm p {p_value(row['p_holm'])}"
     under = under_condition(table, condition) if len(table.conditions) > 1 else ""
     caption = f"Which models are told apart by {label(metric)}{under}"
     if len(models) > _LARGE:
@@ -86,11 +105,13 @@ def pairs_of_page(page: PageScores, condition: str | None) -> list[Html]:
     higher = "has higher values" if metric.higher_is_better is None else "is better"
     lower = "has lower values" if metric.higher_is_better is None else "is worse"
     family = sum(row["p"] is not None for row in pairs)
+    exchanges = enough_exchanges(max(frame["condition"].value_counts()["count"]), page.chosen.resamples)
     note = (
         f"A row against a column: + the row {higher}, \u2212 it {lower}, \u00b7 the two are not told apart "
-        f"(Holm-corrected p of {ALPHA:g} or more, over {plural(family, 'pair')}), ? there is no comparison, or none "
-        "that may be shown. Columns are numbered as rows are."
+        f"(Holm-corrected p of {ALPHA:g} or more, over {plural(family, 'pair')}, with at most {exchanges:,} random "
+        "exchanges), ? there is no comparison, or none that may be shown. Columns are numbered as rows are."
     )
     return [
-        element("h3", caption), pairs_matrix(models, signs, caption, said), element("p", note, class_="quiet")
+        Markup(element("h3", caption)), Markup(pairs_matrix(models, signs, caption, said)),
+        Markup(element("p", note, class_="quiet")),
     ]  # fmt: skip

@@ -1,13 +1,11 @@
 """The top of a page: the sentences that answer, what a good score is, and the ranking in its tiers."""
 
-import re
 from collections.abc import Mapping, Sequence
-from html import escape
 from itertools import groupby
 from math import isfinite
 from typing import Any
 
-from attune_bench.report.answer import chance_sentence, chances, good_score, leader_sentence, other_sentences
+from attune_bench.report.answer import chance_sentence, chances, good_score, leader_sentence, other_sentences, sentence
 from attune_bench.report.columns import interval, number
 from attune_bench.report.page import breakable, element
 from attune_bench.report.section_parts import PageScores
@@ -37,23 +35,14 @@ def answer_element(page: PageScores) -> Html:
         ]
         first, *others = [sentence for sentence in sentences if sentence]
         terms = [element("div", element("dt", term), element("dd", said)) for term, said in good_score(page, condition)]
-        parts = [element("p", _strong(first, table.models), class_="lead")]
-        parts += [element("p", _strong(" ".join(others), table.models))] if others else []
+        parts = [element("p", sentence(first), class_="lead")]
+        parts += [element("p", sentence(" ".join(others)))] if others else []
         parts.append(element("dl", *terms, class_="good"))
         rows = [row for row in rows_under(page.standing, condition) if row["value"] is not None]
         if rows:
             parts.append(_ranking(page, condition, rows))
         blocks.append(element("div", *parts, class_="answer"))
     return Html("".join(blocks))
-
-
-def _strong(said: str, models: Sequence[str]) -> Html:
-    """Return a sentence in which the names of models stand out."""
-    names = sorted(map(printable, models), key=len, reverse=True)
-    pieces = re.split(f"({'|'.join(map(re.escape, names))})", printable(said))
-    return Html(
-        "".join(element("strong", breakable(one)) if one in names else escape(printable(one)) for one in pieces)
-    )
 
 
 def _ranking(page: PageScores, condition: str | None, rows: Rows) -> Html:
@@ -95,7 +84,7 @@ def _row(
     value, within = number(row["value"], metric), interval(row["low"], row["high"], metric)
     near = []
     if row["tier"] is not None and row["tier_first"] != row["tier_last"]:
-        near = [element("small", f"not told apart: tiers {row['tier_first']} to {row['tier_last']}")]
+        near = [element("small", f"not told apart: tiers {row['tier_first']}\u2013{row['tier_last']}")]
     kind = called(row["model"]).removeprefix(row["model"])
     marks = [Html(" "), element("small", kind.strip())] if kind else []
     why = [Html(" "), element("small", row["reason"])] if row["low"] is None and row["reason"] else []

@@ -10,10 +10,9 @@ import polars as pl
 from attune_bench.analyses import Analysis
 from attune_bench.report import figures
 from attune_bench.report.analysis import only_reason
-from attune_bench.report.columns import Figure, Part, Section, with_note
+from attune_bench.report.columns import Figure, Part, Section
 from attune_bench.report.standing import numbers, standing
 from attune_bench.report.suppression import conceal, hides
-from attune_bench.report.tables import comparison_note, comparison_tables
 from attune_bench.report.words import in_words
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.comparison import compare_all
@@ -27,7 +26,7 @@ from attune_metrics.stats.statistics import STATISTICS
 if TYPE_CHECKING:
     from attune_bench.report.drawing import Cells, Chart
 
-__all__ = ["PageScores", "comparison_parts", "drawn_section", "figures_of"]
+__all__ = ["PageScores", "drawn_section", "figures_of"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,11 +108,15 @@ class PageScores:
 
     @cached_property
     def pairs(self) -> pl.DataFrame:
-        """The comparisons of every two models by the primary metric, without what must not be shown."""
+        """The comparisons by the primary metric, as `compared` gives them."""
         table = self.table
         if table.metric(table.primary).statistic not in STATISTICS or self.chosen.lacks_weight(table, table.primary):
             return pl.DataFrame()
-        found = compare_all(table, enough=True, **self.options, metrics=[table.primary], margin=self.margin)
+        return self.compared(table.primary, margin=self.margin)
+
+    def compared(self, metric: str, *, margin: float | None = None) -> pl.DataFrame:
+        """Return the comparisons of every two models by a metric, without what must not be shown."""
+        found = compare_all(self.table, enough=True, **self.options, metrics=[metric], margin=margin)
         return self.conceal(found)
 
     @cached_property
@@ -196,14 +199,3 @@ def drawn_section(
     few = hides(page.table, small_cells=page.small_cells) and not frame[value].is_null().all()
     why = too_few(page.table) if few else only_reason(frame, value)
     return Section(title, left_out=why or "no value is defined")
-
-
-def comparison_parts(page: PageScores, metric: str) -> list[Part]:
-    """Return the tables of the comparisons of every two models of a metric; none where no two can be compared."""
-    is_primary = metric == page.table.primary
-    margin = page.margin if is_primary else None
-    frame = page.pairs if is_primary else page.conceal(compare_all(page.table, **page.options, metrics=[metric]))
-    if frame.is_empty():
-        return []
-    note = comparison_note(page.table, page.chosen, margin=margin is not None)
-    return [*with_note(comparison_tables(page.table, frame), note)]

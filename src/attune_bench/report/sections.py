@@ -10,14 +10,13 @@ import polars as pl
 
 from attune_bench.report import figures
 from attune_bench.report.analysis import analysis_note, analysis_tables, only_reason
-from attune_bench.report.columns import Figure, Folded, Markup, Part, Section, Table, with_note
+from attune_bench.report.columns import Figure, Part, Section, Table, with_note
 from attune_bench.report.heatmaps import condition_cells, correlation_cells, profile_cells, win_rate_cells
 from attune_bench.report.judged import judged_note, judged_tables, judged_warnings
 from attune_bench.report.outcomes import calls_table, failure_tables
-from attune_bench.report.pairs import pairs_of_page
+from attune_bench.report.pairs import comparison_parts
 from attune_bench.report.provenance import chance_notes, people_notes, settings_notes
-from attune_bench.report.section_parts import PageScores, comparison_parts, drawn_section
-from attune_bench.report.standing import rows_under
+from attune_bench.report.section_parts import PageScores, drawn_section
 from attune_bench.report.subgroups import subgroup_section
 from attune_bench.report.suppression import conceal_rated, hides
 from attune_bench.report.tables import board, label, rank_tables
@@ -46,7 +45,9 @@ def _scores(page: PageScores) -> Section:
     of_board = board(table, page.summary, table.headline, page.chosen)
     random = chance_notes(table, page.conceal(chance_of_units(table)))
     notes = (*of_board.notes, *random, *table.provenance.notes, *people_notes(table), *settings_notes(table))
-    of_board = replace(of_board, title="", notes=notes)
+    # Where a hidden value stands would tell of it.
+    rows = sorted(of_board.rows, key=lambda row: page.numbers[row["model"], row["condition"]])
+    of_board = replace(of_board, title="", rows=rows, notes=notes)
     return Section("Scores", [of_board])
 
 
@@ -88,13 +89,7 @@ def _comparisons(page: PageScores) -> Section:
     if why := page.chosen.lacks_weight(table, metric.name):
         return Section("Comparisons", left_out=f"{metric.label} is {why}")
     if parts := comparison_parts(page, metric.name):
-        matrices = [
-            Markup(part)
-            for condition in table.conditions
-            if len(rows_under(page.standing, condition)) > 1
-            for part in pairs_of_page(page, condition)
-        ]
-        return Section("Comparisons", [*matrices, Folded("All pairs, with their numbers", parts)])
+        return Section("Comparisons", parts)
     where = "the scores have one model"
     if len(table.models) > 1:
         where = f"no {table.provenance.condition} has two models"

@@ -93,6 +93,8 @@ def board(table: ScoreTable, summary: pl.DataFrame, metrics: Sequence[str], opti
         rows.append(
             {
                 "name": group_name(table, model, condition),
+                "model": model,
+                "condition": condition,
                 "metrics": dict(zip(metrics, own, strict=True)),
                 "n": own[0]["n"],
                 "clusters": own[0]["clusters"],

@@ -1,6 +1,7 @@
 """Pages of HTML in a browser: no errors, no request, sorting, and nothing wider than a small screen."""
 
 import random
+import subprocess
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -111,7 +112,8 @@ def test_opens_without_an_error_and_asks_for_nothing_else(
 
 def column(browser: Any, number: int) -> list[str]:
     return browser.execute_script(  # type: ignore[no-any-return]
-        "return [...document.querySelector('table').tBodies[0].rows].map(row => row.cells[arguments[0]].innerText)",
+        "const [body] = document.querySelector('table.sortable').tBodies;"
+        "return [...body.rows].map(row => row.cells[arguments[0]].innerText)",
         number,
     )
 
@@ -121,7 +123,7 @@ def test_sorting(open_browser: Callable[..., Any], server: tuple[str, list[str]]
 
     browser = open_browser()
     browser.get(server[0])
-    model, number, *_ = browser.find_elements(By.CSS_SELECTOR, "table:first-of-type thead button")
+    model, number, *_ = browser.find_elements(By.CSS_SELECTOR, "#scores table.sortable thead button")
     number.click()
     first = [float(text.split()[0]) for text in column(browser, 1)]
     assert first == sorted(first, reverse=True)
@@ -130,7 +132,7 @@ def test_sorting(open_browser: Callable[..., Any], server: tuple[str, list[str]]
     model.click()
     names = column(browser, 0)
     assert names == page.models
-    heads = browser.find_elements(By.CSS_SELECTOR, "table:first-of-type thead th[aria-sort]")
+    heads = browser.find_elements(By.CSS_SELECTOR, "#scores table.sortable thead th[aria-sort]")
     assert [head.get_attribute("aria-sort") for head in heads[:1]] == ["ascending"]
 
 
@@ -185,3 +187,137 @@ def test_opens_from_a_file(open_browser: Callable[..., Any], page: Shown, tmp_pa
     browser.get(target.as_uri())
     assert browser.title == page.title
     assert browser.get_log("browser") == []
+
+
+@pytest.fixture(scope="module")
+def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return the script of axe-core, which finds what people with disabilities cannot use."""
+    folder = tmp_path_factory.mktemp("axe")
+    command = ["npm", "install", "--silent", "--no-fund", "--no-audit", "axe-core@4"]
+    subprocess.run(command, check=True, cwd=folder, capture_output=True)
+    return (folder / "node_modules" / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (400, "dark")])
+def test_axe_finds_no_serious_violation(
+    open_browser: Callable[..., Any], server: tuple[str, list[str]], axe: str, width: int, scheme: str
+) -> None:
+    browser = open_browser(width)
+    media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+    browser.get(server[0])
+    browser.set_script_timeout(120)
+    # The policy of the page lets no script but its own run; the browser's own tools may.
+    browser.execute_cdp_cmd("Runtime.evaluate", {"expression": axe})
+    found = browser.execute_async_script(
+        "const done = arguments[0]; axe.run(document).then(result => done(result.violations.map("
+        "one => [one.impact, one.id, one.nodes.slice(0, 3).map(node => node.html)])))"
+    )
+    assert [one for one in found if one[0] in {"serious", "critical"}] == []
+
+
+def test_figures_fit_a_narrow_screen(open_browser: Callable[..., Any], server: tuple[str, list[str]]) -> None:
+    browser = open_browser(400)
+    browser.get(server[0])
+    marks = (
+        "return [...document.querySelectorAll('figure > svg, svg.interval')].filter(one => one.checkVisibility())"
+        ".flatMap(one => [...one.querySelectorAll('path, circle, text')].map(mark => mark.getBoundingClientRect()))"
+        ".filter(box => box.width > 0 && (box.left < 0 || box.right > 400)).length"
+    )
+    assert browser.execute_script(marks) == 0
+    small = (
+        "return [...document.querySelectorAll('figure > svg')].filter(one => one.checkVisibility()).map(one => "
+        "14 * one.getBoundingClientRect().width / one.viewBox.baseVal.width)"
+    )
+    sizes = browser.execute_script(small)
+    assert sizes
+    assert min(sizes) > 12
+
+
+def test_a_table_shows_that_it_scrolls(open_browser: Callable[..., Any], server: tuple[str, list[str]]) -> None:
+    browser = open_browser(400)
+    browser.get(server[0])
+    wrong = (
+        "return [...document.querySelectorAll('.scroll')].filter(one => one.checkVisibility() && "
+        "(one.scrollWidth > one.clientWidth + 2) !== one.classList.contains('more')).length"
+    )
+    assert browser.execute_script(wrong) == 0
+    assert browser.execute_script("return document.querySelectorAll('.scroll.more').length") > 0
+    browser.execute_script("for (const one of document.querySelectorAll('.scroll')) one.scrollLeft = 10000")
+    browser.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
+    assert browser.execute_script("return document.querySelectorAll('.scroll.more').length") == 0
+
+
+def test_a_name_is_searched(open_browser: Callable[..., Any], server: tuple[str, list[str]], page: Shown) -> None:
+    from selenium.webdriver.common.by import By
+
+    browser = open_browser()
+    browser.get(server[0])
+    wanted = page.models[-1]
+    browser.find_element(By.CSS_SELECTOR, "#controls input").send_keys(wanted[:40].upper())
+    shown = "return [...document.querySelectorAll('[data-model]')].filter(one => !one.hidden && one.checkVisibility && "
+    shown += (
+        "one.namespaceURI.endsWith('html') && one.checkVisibility()).map(one => [one.dataset.model, one.dataset.other])"
+    )
+    names = {name for names in browser.execute_script(shown) for name in names if name is not None}
+    others = browser.execute_script(
+        "return document.querySelectorAll('table.ranking tr[data-model]:not([hidden])').length"
+    )
+    assert wanted in names
+    assert others == 1
+    assert f"1 of {len(page.models)}" in browser.find_element(By.CSS_SELECTOR, "#controls output").text
+
+
+def test_a_model_is_highlighted_by_the_keyboard(
+    open_browser: Callable[..., Any], server: tuple[str, list[str]]
+) -> None:
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
+
+    browser = open_browser()
+    browser.get(server[0])
+    seen = []
+    for _ in range(6):
+        browser.switch_to.active_element.send_keys(Keys.TAB)
+        active = browser.switch_to.active_element
+        seen.append(active.get_attribute("class") or active.tag_name)
+        outline = browser.execute_script("return getComputedStyle(document.activeElement).outlineStyle")
+        assert outline != "none", seen
+        if seen[-1] == "name":
+            break
+    assert seen == ["summary", "input", "button", "name"]
+    browser.switch_to.active_element.send_keys(Keys.ENTER)
+    model = browser.switch_to.active_element.text
+    lit = browser.execute_script("return [...document.querySelectorAll('.lit')].map(one => one.dataset.model)")
+    assert len(lit) > 3
+    assert browser.switch_to.active_element.get_attribute("aria-pressed") == "true"
+    assert any(model == name for name in lit)
+    browser.switch_to.active_element.send_keys(Keys.ENTER)
+    assert browser.find_elements(By.CSS_SELECTOR, ".lit") == []
+
+
+def test_sections_close_and_their_addresses_open_them(
+    open_browser: Callable[..., Any], server: tuple[str, list[str]]
+) -> None:
+    from selenium.webdriver.common.by import By
+
+    browser = open_browser()
+    browser.get(server[0])
+    browser.find_element(By.CSS_SELECTOR, "#controls button").click()
+    assert browser.find_elements(By.CSS_SELECTOR, "details.part[open]") == []
+    browser.find_element(By.CSS_SELECTOR, "nav summary").click()
+    browser.find_element(By.CSS_SELECTOR, "nav a[href='#methods']").click()
+    browser.execute_async_script("setTimeout(arguments[0], 50)")
+    assert len(browser.find_elements(By.CSS_SELECTOR, "details.part[open]")) == 1
+    assert browser.find_element(By.CSS_SELECTOR, "#methods p").is_displayed()
+
+
+def test_print_shows_what_is_closed(open_browser: Callable[..., Any], server: tuple[str, list[str]]) -> None:
+    for script in (True, False):
+        browser = open_browser(script=script)
+        browser.get(server[0])
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+        folded = browser.find_elements("css selector", "details.fold table")
+        assert folded
+        assert all(one.size["height"] > 0 for one in folded)
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})

@@ -203,9 +203,9 @@ def shown_tables(scores: ScoreTable, monkeypatch: pytest.MonkeyPatch, **given: o
     found: list[Table] = []
     element = page.table_element
 
-    def recorded(table: Table) -> str:
+    def recorded(table: Table, models: Sequence[str]) -> str:
         found.append(table)
-        return element(table)
+        return element(table, models)
 
     monkeypatch.setattr(page, "table_element", recorded)
     return html.html_report(scores, **given), found  # type: ignore[arg-type]  # whatever a page takes

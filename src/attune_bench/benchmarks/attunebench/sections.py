@@ -11,7 +11,8 @@ from attune_bench.benchmarks.attunebench.analyses.groups import ANY
 from attune_bench.report.analysis import analysis_note, analysis_tables
 from attune_bench.report.columns import Section, Table, with_note
 from attune_bench.report.figures import scores as scores_figure
-from attune_bench.report.section_parts import PageScores, comparison_parts, drawn_section
+from attune_bench.report.pairs import comparison_parts
+from attune_bench.report.section_parts import PageScores, drawn_section
 from attune_bench.report.subgroups import lacking_units, subgroup_section
 from attune_bench.report.suppression import hidden_strata, hides, withheld
 from attune_bench.report.tables import label
@@ -198,7 +199,7 @@ def _drawn_questions(page: PageScores, frame: pl.DataFrame) -> list[Section]:
             f"{entry.title}: {what}",
             frame.filter(task=task),
             "agreement",
-            "Share of turns on which a model answers as the participant.",
+            f"Share of turns on which a model answers as the participant: {what}.",
             partial(figures.question_cells, page.table, task=task, numbers=page.numbers),
             rows_need=entry.rows_need,
         )
