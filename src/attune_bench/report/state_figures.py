@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from attune_bench.report.drawing import INK, MUTED, ORANGE, SKY, Rows, altair, data, hover, short_names, styled
+from attune_bench.report.drawing import INK, MUTED, ORANGE, SKY, Rows, altair, data, hover, styled
+from attune_bench.report.fitting import short_names
 from attune_data.text import printable
 
 if TYPE_CHECKING:
