@@ -334,9 +334,8 @@ def test_scores_without_rows_are_refused(make_scores: Callable[..., Scores]) -> 
 
 
 def test_what_a_page_takes_is_refused_for_a_text(scores: Scores) -> None:
-    with pytest.raises(
-        ValueError, match="small_cells, margin, labels and label_metric are for format='html'; 'json' takes none"
-    ):
+    taken = "data, results, small_cells, margin, labels, label_metric and transcripts"
+    with pytest.raises(ValueError, match=f"{taken} are for format='html'; 'json' takes none"):
         scores.report(format="json", small_cells=True)
 
 
