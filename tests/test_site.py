@@ -15,7 +15,7 @@ from typing import Any
 
 import click
 import pytest
-from browsers import browsers
+from browsers import axe_script, browsers, choose_scheme, serious_violations
 from environments import new_environment
 
 from attune_bench import score
@@ -175,12 +175,7 @@ def test_search_finds_a_method(browser: Open, site: Path, address: str, by: str)
 
 @pytest.fixture(scope="module")
 def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return the script of axe-core, a checker of accessibility."""
-    folder = tmp_path_factory.mktemp("axe")
-    subprocess.run(["npm", "pack", "--silent", "axe-core@4"], cwd=folder, check=True, capture_output=True)  # noqa: S607
-    [packed] = folder.glob("*.tgz")
-    shutil.unpack_archive(packed, folder, filter="data")
-    return (folder / "package" / "axe.min.js").read_text(encoding="utf-8")
+    return axe_script(tmp_path_factory.mktemp("axe"))
 
 
 @pytest.mark.slow
@@ -188,13 +183,9 @@ def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_page_is_accessible(browser: Open, axe: str, address: str, page: str, scheme: str) -> None:
     opened = browser()
-    media = [{"name": "prefers-color-scheme", "value": scheme}]
-    opened.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": media})
+    choose_scheme(opened, scheme)
     opened.get(f"{address}/{page}.html")
-    opened.execute_script(axe)
-    found = opened.execute_async_script("axe.run({resultTypes: ['violations']}).then(arguments[0])")
-    serious = [one for one in found["violations"] if one["impact"] in {"serious", "critical"}]
-    assert [(one["id"], [node["html"][:200] for node in one["nodes"][:5]]) for one in serious] == []
+    assert serious_violations(opened, axe) == []
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 
@@ -29,6 +30,31 @@ def browsers() -> Iterator[Callable[..., Any]]:
     yield start
     for browser in opened.values():
         browser.quit()
+
+
+def choose_scheme(browser: Any, scheme: str) -> None:
+    """Let pages be shown in the light or the dark."""
+    media = [{"name": "prefers-color-scheme", "value": scheme}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": media})
+
+
+def axe_script(folder: Path) -> str:
+    """Return the script of axe-core, a checker of accessibility, which is fetched into a folder."""
+    subprocess.run(["npm", "pack", "--silent", "axe-core@4"], cwd=folder, check=True, capture_output=True)  # noqa: S607
+    [packed] = folder.glob("*.tgz")
+    shutil.unpack_archive(packed, folder, filter="data")
+    return (folder / "package" / "axe.min.js").read_text(encoding="utf-8")
+
+
+def serious_violations(browser: Any, axe: str) -> list[Any]:
+    """Return what axe-core finds serious or critical on the page that is open: the rule and the first elements."""
+    browser.set_script_timeout(120)
+    # Of the browser and not of the page, whose policy allows no other script than its own.
+    browser.execute_cdp_cmd("Runtime.evaluate", {"expression": axe})
+    found = browser.execute_async_script("axe.run({resultTypes: ['violations']}).then(arguments[0])")
+    assert found["passes"]
+    serious = [one for one in found["violations"] if one["impact"] in {"serious", "critical"}]
+    return [(one["id"], [node["html"][:200] for node in one["nodes"][:5]]) for one in serious]
 
 
 def _browser(script: bool) -> Any:
