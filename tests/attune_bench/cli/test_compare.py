@@ -78,7 +78,7 @@ def test_two_models_in_markdown(call: Call, make_scores: Make, tmp_path: Path) -
     status, out, _ = call("compare", "--scores", tmp_path / "scores.json", *arguments, *QUICK)
     assert status == 0
     # Equal runs: no difference, for certain.
-    assert "| x\\|y | \ufffd[31mred | +0.00 [+0.00, +0.00] | 1.0000 | 1.0000 | 1.0000 | no | 6 | - |" in out
+    assert "| x\\|y | \ufffd[31mred | +0.00 [+0.00, +0.00] | 1.0000 | 1.0000 | no | 6 | 1.0000 | - |" in out
     assert "\x1b" not in out
     assert out.rstrip("\n").endswith("|seed:0`")
     each = ("--model", "x|y", "--model", "\x1b[31mred", "--format", "markdown")
