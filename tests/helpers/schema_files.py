@@ -42,7 +42,7 @@ To get the tables: `conversations.to_csv("folder")` or `to_pandas()` for records
 ([loading](loading.md#tables-to-take-away)), `--format csv` for commands, `scores.to_csv("scores.csv")` for the value
 of every unit, `attune-bench export` for all of a file of scores ([other formats](exchange.md)). The meaning of
 questions and options is in the codebook (`codebook/attunebench.toml`), of cut-offs and bands on
-[instruments](instruments.md)."""
+[instruments](instruments.md); [metrics](metrics/index.md) have pages with formulas and examples."""
 
 
 def contents() -> dict[str, str]:
