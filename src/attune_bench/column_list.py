@@ -1,10 +1,11 @@
 """Every column of every table and frame of the library, to be looked up: what `attune-bench columns` prints.
 
-Those of records come from `attune_data`, those of analyses from `attune_bench.glossary` and the analyses themselves.
+Those of records come from `attune_data`, those of analyses from `attune_bench.frames` and the analyses themselves.
 """
 
 import re
 from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 from math import isfinite
 from textwrap import fill
 from typing import Any, NamedTuple
@@ -13,7 +14,8 @@ import polars as pl
 
 from attune_bench.analyses import ANALYSES
 from attune_bench.benchmarks import BENCHMARKS
-from attune_bench.glossary import FRAMES, FrameColumn
+from attune_bench.frames import FRAMES
+from attune_bench.glossary import FrameColumn
 from attune_data.frames import Frames
 from attune_data.kind import Kind
 from attune_data.kinds import KINDS
@@ -97,7 +99,7 @@ def listed_tables(name: str | None = None) -> list[ListedTable]:
     >>> listed_tables("mood_tags")[0].columns[3].range
     '1 to 7'
     """
-    known = [(table, {table.name, *names}) for table, names in _all()]
+    known = [(table, [table.name, *names]) for table, names in _all()]
     if name is None:
         return [table for table, _ in known]
     if found := [table for table, names in known if name in names]:
@@ -106,9 +108,11 @@ def listed_tables(name: str | None = None) -> list[ListedTable]:
         table._replace(columns=[column]) for table, _ in known for column in table.columns if column.column == name
     ]
     if not parts:
-        of_columns = {column.column for table, _ in known for column in table.columns}
-        every = sorted(of_columns.union(*(names for _, names in known)))
-        raise ValueError(f"no table or column {name!r}; {meant(name, every)}")
+        names = list(dict.fromkeys(one for _, own in known for one in own))
+        every = [*names, *dict.fromkeys(column.column for table, _ in known for column in table.columns)]
+        raise ValueError(
+            f"no table or column {name!r:.60}; {meant(name, every if get_close_matches(name, every, n=1) else names)}"
+        )
     return parts
 
 
@@ -225,7 +229,7 @@ def columns_text(tables: Sequence[ListedTable]) -> str:
     """Return the columns of tables as text of 100 columns of characters."""
     blocks = []
     for table in tables:
-        blocks.append(_filled(f"{table.name}: {table.row} {table.origin}", ""))
+        blocks.append(f"{_filled(f'{table.name}: {table.origin}', '')}\n{_filled(table.row, '')}")
         for column in table.columns:
             lines = [_filled(", ".join(_facts(column)), "  "), _filled(column.meaning, "    ")]
             if column.source:

@@ -248,26 +248,21 @@ class Scores(ScoreTable):
         resolve(own.write)(self, path)
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write the value of every unit to a CSV file, for R, a spreadsheet or a statistics program.
+        """Write the value of every unit to a CSV file, and what its metrics are to a TOML file of the same name.
 
-        A row is a model, condition, unit and metric: ``model, condition, unit, cluster``, the traits of units,
-        ``repeat`` where models were asked several times, ``metric, value``. An undefined value is an empty cell. A TOML
-        file of the same name beside it has the label, range and direction of every metric. `from_table`, and every
-        command that takes ``--scores``, reads both and gives equal results for these metrics. Left out are metrics of
-        pooled counts, which have no value for a unit, the settings of runs, and what random answers score: `write`
-        keeps all.
+        A row is a model, condition, unit and metric; see `attune_bench.long_table.long_table` for the columns. What
+        `from_table`, and every command that takes ``--scores``, reads back gives equal results. Left out are metrics
+        of pooled counts, settings of runs, and what random answers score: `write` keeps all.
 
         Parameters
         ----------
         path : str or path-like
-            A name that ends in ``.csv``, in a folder that exists. Files of that name appear whole; older ones give way.
+            Ending in ``.csv``. Files of that name are replaced, each whole.
 
         Raises
         ------
-        ValueError
-            Where the name ends otherwise, or no metric has a value for each unit.
-        OSError
-            Where a file cannot be written.
+        ValueError, OSError
+            Where the name ends otherwise, no metric has a value for each unit, or a file cannot be written.
 
         Examples
         --------

@@ -204,7 +204,9 @@ def test_columns_are_listed_and_looked_up(call: Call) -> None:
     assert "Further analyses: metric_correlation," in out
     status, out, err = call("columns", "compare")
     assert (status, err) == (0, "")
-    assert out.startswith("comparisons: One row for each pair of models,")
+    assert out.startswith(
+        "comparisons: compare, scores.compare(), scores.compare_all()\nOne row for each pair of models,"
+    )
     assert "  p_holm: number, 0 to 1\n    p-value with Holm's correction" in out
 
 

@@ -17,7 +17,11 @@ from attune_bench.adapters.flat import flat_tables
 from attune_bench.analyses import ANALYSES, Analysis
 from attune_bench.benchmarks import BENCHMARKS
 from attune_bench.column_list import column_frame, columns_text, listed_tables
-from attune_bench.glossary import FRAMES, FrameColumn, columns
+from attune_bench.frames import FRAMES
+from attune_bench.glossary import FrameColumn, columns
+from attune_bench.leaderboard.boards import make_boards
+from attune_bench.leaderboard.content import leaderboard_content
+from attune_bench.leaderboard.entries import Entry
 from attune_bench.report.tables import model_frame
 from attune_bench.stats.chance import chance_of_units
 from attune_bench.stats.comparison import compare_by
@@ -93,7 +97,9 @@ def frames(scores: Scores) -> dict[str, list[pl.DataFrame]]:
     }
 
 
-@pytest.mark.parametrize("name", [name for name in FRAMES if name not in {"file of scores", "models in JSON"}])
+@pytest.mark.parametrize(
+    "name", [name for name in FRAMES if name not in {"file of scores", "models in JSON", "leaderboard"}]
+)
 def test_every_column_of_a_frame_has_a_meaning(name: str, frames: dict[str, list[pl.DataFrame]]) -> None:
     said, optional = FRAMES[name].columns, FRAMES[name].optional
     for found in frames[name]:
@@ -118,6 +124,17 @@ def test_every_column_of_a_file_of_scores_has_a_meaning(name: str, tmp_path: Pat
             known = names.get(column.removesuffix("_n"), column)
             known = f"{known}_n" if column.removesuffix("_n") in names and column not in names else known
             assert known in said or any(re.fullmatch(pattern, column) for pattern in patterns), column
+
+
+def test_every_key_of_a_leaderboard_has_a_meaning(scores: Scores) -> None:
+    [board] = leaderboard_content(make_boards([Entry("demo", scores)]), **QUICK)["boards"]
+    types = {str: "text", int: "whole number", float: "number", dict: "object"}
+    for row in board["conditions"][0]["models"]:
+        said = FRAMES["leaderboard"].columns
+        assert [*row] == [*said]
+        assert {name: types[type(value)] for name, value in row.items() if value is not None}.items() <= {
+            name: column.type for name, column in said.items()
+        }.items()
 
 
 def run(analysis: Analysis, made: Scores, data: Any, results: Any) -> pl.DataFrame:
