@@ -167,7 +167,7 @@ def _of_kind(kind: Kind[Any, Any]) -> Iterator[ListedTable]:
         for name, schema in frames.schemas().items():
             meanings = frames.meanings()[name]
             columns = [_of_records(column, dtype, meanings[column]) for column, dtype in schema.items()]
-            row = (getattr(frames, name).__doc__ or "").partition("\n")[0]
+            row = (getattr(frames, name).__doc__ or "").partition("\n")[0].replace("``", "`")
             yield ListedTable(chapter, name, origin.format(name), row, columns)
 
 
@@ -262,8 +262,12 @@ def columns_markdown(tables: Sequence[ListedTable]) -> str:
         said = {column.column: column.meaning for column in first.columns} if first is not table else {}
         own = [column for column in table.columns if said.get(column.column) != column.meaning]
         joined = said.keys() <= {column.column for column in table.columns} and len(own) < len(table.columns)
-        also = f" The other columns are those of {first.origin}." if joined else ""
-        blocks += [f"### {title}", f"{table.row} {table.origin}{also}", _grid(own if joined else table.columns)]
+        also = f" The other columns are those of {first.origin}; here most may be missing." if joined else ""
+        blocks += [
+            f"### {title}",
+            f"{table.row} Found in {table.origin}.{also}",
+            _grid(own if joined else table.columns),
+        ]
     return "\n\n".join(blocks)
 
 

@@ -54,8 +54,11 @@ _COMMON: Mapping[str, FrameColumn] = {
         "What the unit belongs to with others, such as the participant of several conversations; empty where each unit "
         "stands alone."
     ),
-    "stratum": text("The part of the units: a value of the trait. `overall` is all units."),
-    "value": FrameColumn("The value, in the unit of the metric; empty where it is not defined."),
+    "stratum": text("The part of the units: a value of the trait; of comparisons also `overall`, all units."),
+    "value": FrameColumn(
+        "The value, in the unit of the metric; reports may print a multiple, such as percent. Empty where it is not "
+        "defined."
+    ),
     "low": FrameColumn("Lower end of the interval, by default of 95%; empty where there is none."),
     "high": FrameColumn("Upper end of the interval; empty where there is none."),
     "n": whole("How many units the value rests on."),
