@@ -11,6 +11,7 @@ __all__ = ["fitted", "short_names"]
 
 _NARROW = 600
 _NARROW_NAMES = 18
+_NARROW_TICKS = 3
 _LETTER = 7.2  # pixels of a letter of an axis, on average
 
 Specification = dict[str, Any]
@@ -58,9 +59,15 @@ def fitted(specification: Specification, total: int) -> Specification:
     if total < _NARROW:
         _shorten_names(made)
         for legend in _all(made, "legend"):
-            legend["direction"] = "vertical"
+            legend |= {"direction": "vertical", "columns": 1}
+        for axis in _all(made, "axis"):
+            if "tickCount" in axis:
+                axis["tickCount"] = min(axis["tickCount"], _NARROW_TICKS)
     names = [name for axis in _name_axes(made) for name in axis["scale"]["domain"]]
     beside = 24 + max((_LETTER * width(name) for name in names), default=24.0)
+    if "hconcat" in made and not names:
+        # Panels of their own axes go below each other where they do not fit beside each other.
+        return made if total >= _NARROW else {"vconcat" if key == "hconcat" else key: made[key] for key in made}
     if panels := made.get("hconcat"):
         space = total - beside - 24 * len(panels)
         whole = sum(panel["width"] for panel in panels)

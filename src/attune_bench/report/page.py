@@ -57,6 +57,7 @@ _STYLE = f"""
 }}
 """
 _NARROW, _WIDE = 360, 1000
+_GROWTH = 1.3
 
 
 @cache
@@ -246,17 +247,14 @@ def figure_element(figure: Figure, models: Collection[str] = ()) -> Html:
     """
     if isinstance(figure.chart, drawing.Cells):
         return cells_element(figure.chart, figure.caption)
-    if figure.is_small:
-        drawn = [scrolled(_drawing(drawing.svg(figure.chart), figure.caption, models), figure.caption)]
-    else:
-        drawn = [
-            _drawing(drawing.svg(figure.chart, total), figure.caption, models, kind)
-            for kind, total in (("wide", _WIDE), ("narrow", _NARROW))
-        ]
+    drawn = [
+        _drawing(drawing.svg(figure.chart, total), figure.caption, models, kind)
+        for kind, total in (("wide", None if figure.is_small else _WIDE), ("narrow", _NARROW))
+    ]
     return element("figure", *drawn, element("figcaption", figure.caption))
 
 
-def _drawing(svg: str, caption: str, models: Collection[str], kind: str = "") -> Html:
+def _drawing(svg: str, caption: str, models: Collection[str], kind: str) -> Html:
     name = "http://www.w3.org/2000/svg"
     ElementTree.register_namespace("", name)
     root = ElementTree.fromstring(svg)  # noqa: S314 - drawn here
@@ -276,10 +274,10 @@ def _drawing(svg: str, caption: str, models: Collection[str], kind: str = "") ->
             mark.attrib.pop(attribute, None)
     root.set("role", "img")
     root.set("aria-label", printable(caption))
-    if kind:
-        root.set("class", kind)
-        for side in ("width", "height"):
-            root.attrib.pop(side, None)
+    root.set("class", kind)
+    # Letters grow with the figure.
+    root.set("style", f"max-width: {_GROWTH * float(root.attrib.pop('width')):.0f}px")
+    del root.attrib["height"]
     return Html(ElementTree.tostring(root, encoding="unicode"))
 
 

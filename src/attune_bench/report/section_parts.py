@@ -128,9 +128,20 @@ class PageScores:
         """Return a frame without what must not be shown."""
         return conceal(self.table, frame, small_cells=self.small_cells)
 
+    def in_order(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return the frame of an analysis with the models of each condition from the best."""
+        if not {"model", "condition"} <= set(frame.columns):
+            return frame
+        conditions = {condition: place for place, condition in enumerate(self.table.conditions)}
+        groups = frame.select("model", "condition").rows()
+        places = [(conditions[condition], self.numbers[model, condition]) for model, condition in groups]
+        order = sorted(range(len(places)), key=places.__getitem__)
+        return frame[order]
+
     def analysis(self, name: str, metrics: Sequence[str]) -> pl.DataFrame:
-        """Return what an analysis gives of some metrics, without what must not be shown."""
-        return self.conceal(self.analyses[name].function(self.table, **self.options, metrics=list(metrics)))
+        """Return what an analysis gives of some metrics, the best models first, without what must not be shown."""
+        made = self.analyses[name].function(self.table, **self.options, metrics=list(metrics))
+        return self.in_order(self.conceal(made))
 
     def metrics_of(self, name: str, default: Sequence[str]) -> list[str]:
         """Return the metrics that an analysis is about: its own, as far as the scores have them, else the default."""

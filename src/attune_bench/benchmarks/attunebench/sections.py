@@ -96,7 +96,7 @@ def _pairwise(page: PageScores) -> Section:
 
 def _gap(page: PageScores) -> Section:
     entry = ANALYSES["perspective_gap"]
-    frame = page.conceal(entry.function(page.table, **page.options))
+    frame = page.in_order(page.conceal(entry.function(page.table, **page.options)))
     return drawn_section(
         page,
         entry.title,

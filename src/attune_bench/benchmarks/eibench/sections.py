@@ -6,11 +6,12 @@ import polars as pl
 
 from attune_bench.benchmarks.eibench.figures import trajectories
 from attune_bench.benchmarks.eibench.states import mean_states
-from attune_bench.report.columns import Figure, Part, Section, Table, text_column, with_note
+from attune_bench.report.columns import Figure, Folded, Part, Section, Table, text_column, with_note
 from attune_bench.report.section_parts import PageScores
-from attune_bench.report.tables import comparison_note, comparison_tables, sorted_groups
+from attune_bench.report.tables import comparison_note, comparison_tables, significant_words, sorted_groups
+from attune_bench.report.words import under_condition
 from attune_bench.score_table import ScoreTable
-from attune_bench.stats.comparison import compare_by
+from attune_bench.stats.comparison import compare_by, count_significant
 from attune_data.collection import Collection
 from attune_data.eibench.scenario import Episode, Scenario
 from attune_data.eibench.scenes import scenes
@@ -59,8 +60,13 @@ def _comparisons(page: PageScores) -> Section:
     if "scene" not in scores.traits or len(scores.models) < 2:
         return Section(title, left_out="need two models, and the scenes of the scenarios")
     frame = compare_by(scores, "scene", metrics=[scores.primary], **page.options)
-    tables = comparison_tables(scores, frame.filter(pl.col("stratum") != "overall"))
-    return Section(title, with_note(tables, comparison_note(scores, page.chosen)))
+    frame = frame.filter(pl.col("stratum") != "overall")
+    counts = tuple(
+        f"{count['stratum']}{under_condition(scores, count['condition'])}: {significant_words(count)}."
+        for count in count_significant(frame).iter_rows(named=True)
+    )
+    tables = with_note(comparison_tables(scores, frame), comparison_note(scores, page.chosen))
+    return Section(title, [counts, Folded("All pairs, with their numbers", tables)])
 
 
 def _trajectories(page: PageScores, data: Collection[Scenario] | None, results: Sequence[Episode] | None) -> Section:
