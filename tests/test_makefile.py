@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(not MAKE, reason="make is not installed")
     ],
     ids=["Python 3.10", "without venv", "without ensurepip"],
 )
-@pytest.mark.parametrize("target", ["demo", "test", "lint"])
+@pytest.mark.parametrize("target", ["demo", "docs", "test", "lint"])
 def test_a_machine_without_what_is_needed_gets_one_line(target: str, lack: str, said: str, tmp_path: Path) -> None:
     python = tmp_path / "python"
     # It runs code, told of what the machine lacks, and nothing else: -m venv would leave the file "began".
