@@ -69,9 +69,9 @@ def test_the_numbers_are_those_of_debias() -> None:
     assert [row[:4] for row in models[1:]] == expected
     [pair] = scores.debias_pairs(labels, **QUICK).iter_rows(named=True)
     assert differences[3][:4] == [
-        "a", "b", "corrected", f"{pair['corrected']:+.3f} [{pair['low']:+.3f}, {pair['high']:+.3f}]",
+        "b", "a", "corrected", f"{pair['corrected']:+.3f} [{pair['low']:+.3f}, {pair['high']:+.3f}]",
     ]  # fmt: skip
-    assert tests[1][:3] == ["a", "b", f"{pair['p']:.4f}"]
+    assert tests[1][:3] == ["b", "a", f"{pair['p']:.4f}"]
     differ = int(pair["significant"])
     assert f"A minus B corrected: pairs that differ {differ} of 1 (Holm p < 0.05, family of 1)" in text_of(found)
     assert "Every other section has the judge's scores as they are, uncorrected." in text_of(found)
