@@ -205,9 +205,9 @@ def grid(
     Examples
     --------
     >>> print(grid(["model", "value"], [["a model of\na long name", "0.5"]]))
-    model         value
-    -------------------
-    a model of      0.5
+    model        value
+    ------------------
+    a model of     0.5
     a long name
     """
     rows = [[cell.split("\n") for cell in cells] for cells in (head, *body)]
