@@ -72,7 +72,7 @@ def names_of(file: Path) -> list[str]:
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the site, built with the extra alone from copies of what it is built of; a warning fails the build."""
     folder = tmp_path_factory.mktemp("site")
-    for name in ("docs", "src", "website"):
+    for name in ("codebook", "docs", "src", "website"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "zensical.toml", folder)
     python = new_environment(folder / "environment", "docs") / "python"
