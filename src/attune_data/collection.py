@@ -18,7 +18,7 @@ from attune_data.kind import Kind
 from attune_data.matching import Traits, count_people
 from attune_data.query import Queryable, either
 from attune_data.record import same_content
-from attune_data.text import plural
+from attune_data.text import listed, plural
 
 if TYPE_CHECKING:
     import polars as pl
@@ -35,6 +35,7 @@ class _Writable(Protocol):
 T = TypeVar("T", bound=_Writable)
 F = TypeVar("F", bound=Frames)
 M = TypeVar("M")
+_NAMED = 3
 
 
 class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
@@ -67,6 +68,8 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
     >>> len(conversations), len(conversations.issues)
     (40, 0)
     >>> conversations[conversations[3].id] is conversations[3]
+    True
+    >>> conversations["4efd4f90"] is conversations[0]
     True
     """
 
@@ -104,16 +107,54 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
     @overload
     def __getitem__(self, key: slice) -> Self: ...
     def __getitem__(self, key: int | str | slice) -> T | Self:
-        """Return the record at a position or with an id, or a collection of a slice, which keeps all issues."""
+        """Return the record at a position or with an id, or a collection of a slice, which keeps all issues.
+
+        An id may be shortened to a beginning that no other id has.
+        """
         if isinstance(key, slice):
             return self._part(self._records[key], self._filters)
-        if isinstance(key, str):
-            if key in self._by_id:
-                return self._by_id[key]
-            near = get_close_matches(key, self._by_id, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else f" among {len(self)} records"
-            raise KeyError(f"no record with id {key!r}{hint}")
-        return self._records[key]
+        if not isinstance(key, str):
+            return self._records[key]
+        if (name := self._whole_id(key)) is None:
+            raise KeyError(f"no record with id {key!r}{self._near(key)}")
+        return self._by_id[name]
+
+    @overload
+    def get(self, key: str, default: None = None) -> T | None: ...
+    @overload
+    def get(self, key: str, default: M) -> T | M: ...
+    def get(self, key: str, default: object = None) -> object:
+        """Return the record with an id, or with the only id that begins so; `default` where there is none.
+
+        Raises
+        ------
+        KeyError
+            Where several ids begin so.
+
+        Examples
+        --------
+        >>> from attune_data import load
+        >>> demo = load("demo")
+        >>> demo.get("4efd4f90") is demo[0], demo.get("nobody")
+        (True, None)
+        """
+        name = self._whole_id(key)
+        return default if name is None else self._by_id[name]
+
+    def _whole_id(self, key: str) -> str | None:
+        """Return an id, or the only one that begins so; None where there is none."""
+        if key in self._by_id:
+            return key
+        begun = [name for name in self._by_id if name.startswith(key)] if key else []
+        if len(begun) > 1:
+            raise KeyError(f"{len(begun)} ids begin with {key!r}: {listed(begun, _NAMED)}; give more of one")
+        return begun[0] if begun else None
+
+    def _near(self, key: str) -> str:
+        """Return the question whether one of the ids is meant whose beginnings are near a text."""
+        begun = {name[: max(len(key), 1)]: name for name in reversed(self._by_id)}
+        near = [repr(begun[one]) for one in get_close_matches(key, begun, n=3)]
+        return f"; did you mean {' or '.join(near)}?" if near else f" among {len(self)} records"
 
     def __len__(self) -> int:
         return len(self._records)
@@ -122,7 +163,7 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
         return iter(self._records)
 
     def __contains__(self, item: object) -> bool:
-        """Tell whether a record, or a record with this id, is in the collection."""
+        """Tell whether a record, or a record with this whole id, is in the collection."""
         return item in self._by_id if isinstance(item, str) else item in self._records
 
     @cached_property
@@ -261,7 +302,7 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
         return f"<Collection of {self._summary()}{filters}>"
 
     def _repr_html_(self) -> str:
-        return collection_html(self._records, self.kind.overview, self._summary(), self.asked)
+        return collection_html(self._records, self.kind.shown, self._summary(), self.asked)
 
 
 def record_kind(model: type[T], **about: Any) -> Kind[Any, Collection[T]]:

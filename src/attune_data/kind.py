@@ -5,14 +5,17 @@ in the same way and passed to `attune_data.load_records`. What a kind does not s
 its records: its table, how older spellings are read, its counts.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from operator import attrgetter
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
-from attune_data.columns import choices_of
+from attune_data.columns import choices_of, column_paths
 from attune_data.description import description, grouped
+from attune_data.display.beside import Beside
+from attune_data.display.fields import fields_text
 from attune_data.fixes import Findings, Fix
 from attune_data.frames import Frames
 from attune_data.io.documents import FILES
@@ -20,7 +23,6 @@ from attune_data.issues import LEFT_OUT, Issue, Severity, shown
 from attune_data.model_fixes import fix_of
 from attune_data.record import Record, same_content
 from attune_data.record_table import record_builder, record_table
-from attune_data.text import wrapped
 
 if TYPE_CHECKING:
     import polars as pl
@@ -90,8 +92,9 @@ def _id(record: Any) -> Any:
     return record.id
 
 
-def _lines(record: Record, columns: int) -> str:
-    return "\n".join(wrapped(record.to_json(indent=2).decode(), columns))
+def _text_at(get: Callable[[Any], Any], record: Any) -> str:
+    value = get(record)
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else "" if value is None else str(value)
 
 
 def _count(collection: Any) -> dict[str, Any]:
@@ -164,9 +167,17 @@ class Kind(Generic[R, C]):
     request : str, optional
         What the authors ask of whoever has the data, for the card of a published data set.
     overview : mapping
-        The columns that a collection's HTML shows, from heading to the text of a record.
+        The columns that a list of records shows, from heading to the text of a record; by default the id and the
+        columns of the table that say more than it.
     transcript : callable
-        From a record and a number of columns to its text.
+        From a record and a number of columns to its text; by default its fields.
+    of : callable, optional
+        The id of the record that a record is about, for what models made of others.
+    beside : callable, optional
+        From a record and what models made of it to its parts, with each answer beside the one that counts; by default
+        the texts of all of them stand below each other.
+    reference : str
+        Whose the answers that count are.
     messages : callable, optional
         From a record to the `Messages` of its dialogue, where records have one.
     describe : callable
@@ -207,8 +218,11 @@ class Kind(Generic[R, C]):
     cluster: str | None = None
     codebook_files: Mapping[str, Any] = field(default_factory=dict)
     request: str | None = None
-    overview: Mapping[str, Callable[[R], str]] = field(default_factory=lambda: {"id": _id})
-    transcript: Callable[[R, int], str] = _lines
+    overview: Mapping[str, Callable[[R], str]] = field(default_factory=dict)
+    transcript: Callable[[R, int], str] = fields_text
+    of: Callable[[R], str] | None = None
+    beside: Callable[[R, Sequence[Any]], Iterable[Beside]] | None = None
+    reference: str = "reference"
     messages: Callable[[R], Messages] | None = None
     describe: Callable[[Any], dict[str, Any]] = _count
     documents: "Callable[[], SearchStrategy[dict[str, Any]]] | str | None" = None
@@ -229,6 +243,15 @@ class Kind(Generic[R, C]):
         for name, default in defaults.items():
             if not getattr(self, name):
                 object.__setattr__(self, name, default())
+
+    @cached_property
+    def shown(self) -> Mapping[str, Callable[[R], str]]:
+        """The columns that a list of records shows: `overview`, by default the id and those of the table."""
+        paths = column_paths(self.model)
+        others = {
+            name: partial(_text_at, attrgetter(path)) for name, path in paths.items() if name not in ("id", "synthetic")
+        }
+        return self.overview or {"id": lambda record: str(_id(record)), **others}
 
     def reads(self, document: Mapping[str, Any]) -> bool:
         """Tell whether a document may be a record of this kind, or have many."""

@@ -234,8 +234,12 @@ def ruled(heading: str, columns: int) -> str:
     return f"{heading} {'-' * (columns - width(heading) - 1)}"
 
 
-def labelled(rows: Iterable[tuple[str, str]], columns: int, *, hanging: Collection[str] = ()) -> list[str]:
+def labelled(
+    rows: Iterable[tuple[str, str]], columns: int, *, hanging: Collection[str] = (), label: int = _LABEL
+) -> list[str]:
     """Return rows of a label and a wrapped value beside it; an empty value leaves the row out.
+
+    `label` is how wide the labels are; one that is wider stands above its value.
 
     Examples
     --------
@@ -243,12 +247,16 @@ def labelled(rows: Iterable[tuple[str, str]], columns: int, *, hanging: Collecti
     ['  topic         one two', '                three']
     """
     found: list[str] = []
-    for label, value in rows:
+    for name, value in rows:
         if not value.strip():
             continue
-        for number, line in enumerate(wrapped(value, columns - _LABEL - 2, hang=2 * (label in hanging))):
-            start = "" if number else label
-            found.append(f"  {start}{' ' * (_LABEL - width(start))}{line}".rstrip())
+        first = name
+        if width(name) >= label:
+            found += [f"  {line}" for line in wrapped(name, columns - 2)]
+            first = ""
+        for number, line in enumerate(wrapped(value, columns - label - 2, hang=2 * (name in hanging))):
+            start = "" if number else first
+            found.append(f"  {start}{' ' * (label - width(start))}{line}".rstrip())
     return found
 
 

@@ -49,6 +49,23 @@ def test_records_are_found_by_id(records: list[Conversation]) -> None:
     assert [item for item in outside if item in collection] == []
 
 
+def test_an_id_may_be_shortened(records: list[Conversation]) -> None:
+    collection = Conversations([*records, record("vases"), record("vault")])
+    assert collection["k"] is records[0]
+    assert collection["vase"] is records[1]
+    assert collection.get("vaul") is collection[4]
+    assert (collection.get("q"), collection.get("", "none")) == (None, "none")
+    begun: object = "vaul"
+    assert begun not in collection
+    for take in (collection.get, collection.__getitem__):
+        with pytest.raises(KeyError, match="3 ids begin with 'va': vase, vases, vault; give more of one"):
+            take("va")
+    with pytest.raises(KeyError, match="no record with id 'vautl'; did you mean 'vault'"):
+        collection["vautl"]
+    with pytest.raises(KeyError, match="did you mean 'vases' or 'vase'"):
+        collection["vasess"]
+
+
 @pytest.mark.parametrize(("wrong", "hint"), [("vasse", "did you mean 'vase'"), ("qqqq", "among 3 records")])
 def test_unknown_id_names_the_nearest(wrong: str, hint: str, records: list[Conversation]) -> None:
     with pytest.raises(KeyError, match=hint):

@@ -79,7 +79,7 @@ def test_kinds_are_told_apart() -> None:
 def test_an_entry_is_complete(kind: Kind[Any, Any]) -> None:
     assert kind.keys
     assert kind.columns
-    assert kind.overview
+    assert "id" in kind.shown or kind.overview
     assert (ROOT / "docs" / str(kind.docs)).is_file()
     assert callable(loader_of(kind))
     assert issubclass(kind.collection, Collection)  # type: ignore[arg-type]  # a class, as every entry's is
@@ -134,8 +134,29 @@ def test_a_record_is_shown_and_a_collection_described(kind: Kind[Any, Any], writ
     assert description_text(counts).startswith(f"3 {kind.plural}")
     assert max(map(len, description_text(counts).splitlines())) <= 100
     assert kind.plural in repr(loaded)
-    assert all(heading in loaded._repr_html_() for heading in kind.overview)
+    assert all(heading in loaded._repr_html_() for heading in [*kind.shown][:7])
     assert description_text(describe(loaded[:0])).startswith(f"0 {kind.plural}")
+
+
+@every_kind
+def test_results_are_shown_with_the_record_that_they_are_of(kind: Kind[Any, Any]) -> None:
+    results = load_records("demo", kind)
+    of = kind.of
+    if of is None:
+        return
+    whose = next(other for other in KINDS if of(results[0]) in load_records("demo", other))
+    record = load_records("demo", whose)[of(results[0])]
+    text = show(record, results, columns=80)
+    own = [result for result in results if of(result) == record.id]
+    assert len(own) > 1
+    assert text.startswith(show(record, columns=80).partition("\n")[0])
+    assert all(result.id.removeprefix(f"{record.id}/") in text for result in own)
+    assert all(character.isprintable() or character == "\n" for character in text)
+    assert max(map(len, text.splitlines())) <= 80
+    with pytest.raises(ValueError, match=f"none of {len(results) - len(own)} {kind.plural} is of"):
+        show(record, [result for result in results if result not in own])
+    with pytest.raises(ValueError, match="do not say which"):
+        show(record, [record])
 
 
 TALKS: Mapping[str, tuple[Json, list[tuple[str, str]]]] = {
@@ -457,7 +478,7 @@ def test_a_kind_of_ones_own(tmp_path: Path) -> None:
     ]
     assert repr(posts[1:]) == "<Collection of 1 post, 2 errors>"
     assert describe(posts)["posts"] == 2
-    assert POST.transcript(posts[0], 40) == '{\n  "post_id": "a",\n  "text": "Hello."\n}'
+    assert POST.transcript(posts[0], 40) == "Post a\n  post_id  a\n  text     Hello."
     posts.to_jsonl(tmp_path / "again.jsonl")
     assert list(load_records(tmp_path / "again.jsonl", POST)) == list(posts)
     assert [post.id for post in posts | posts[:1]] == ["a", "b"]

@@ -1,6 +1,7 @@
 """The commands about records: `show`, `describe`, `validate`, `schema`, `columns`."""
 
 import json
+import shlex
 import sys
 from dataclasses import asdict
 from functools import reduce
@@ -13,13 +14,15 @@ from attune_bench.benchmarks import benchmark_named
 from attune_bench.benchmarks.base import Benchmark
 from attune_bench.cli.options import benchmark_option, format_option, results_option, verb
 from attune_bench.cli.output import UserError, emit, mistakes, say
-from attune_bench.cli.reading import benchmarks_by_kind, kind_of, kind_of_source, load_all, validate_command
+from attune_bench.cli.reading import benchmarks_by_kind, kind_of, kind_of_source, load_all
 from attune_bench.column_list import column_frame, columns_markdown, columns_text, listed_tables, tables_text
 from attune_bench.progress import progress
 from attune_bench.scoring import score
 from attune_data.description import describe as count
 from attune_data.description import description_text
+from attune_data.display.collection import collection_text
 from attune_data.display.issues import IssueReport
+from attune_data.display.transcript import with_results
 from attune_data.escaping import to_csv
 from attune_data.issues import count_severities
 from attune_data.kind import Kind
@@ -30,28 +33,65 @@ from attune_data.text import columns_of_terminal, has_colours, plural
 __all__ = ["columns", "describe", "schema", "show", "validate"]
 
 _benchmark = benchmark_option("A benchmark, or module:NAME; by default the content tells.")
+_kind = click.option(
+    "--kind",
+    type=click.Choice(TABLE_SCHEMA_KINDS),
+    help="What the records are, where the content does not tell, as of demo.",
+)
 _format = format_option("table", "json")
 
 
 @verb()
 @click.argument("source")
-@click.argument("id")
+@click.argument("id", required=False)
+@results_option("Show beside the record what models made of it, from these results")
 @_benchmark
-def show(source: str, id: str, benchmark: str | None) -> None:  # noqa: A002
+@_kind
+def show(source: str, id: str | None, results: tuple[str, ...], benchmark: str | None, kind: str | None) -> None:  # noqa: A002
     """Print one record of SOURCE: a conversation with its annotations, a scenario, a run, an episode, a dialogue.
 
     SOURCE is a folder, a file, an archive, hf://owner/name, or demo; ID is the id of the record, or the beginning of it
-    that no other id has.
+    that no other id has. Without ID, the ids are listed, a line each.
     """
-    records = _load(source, kind_of_source(source, benchmark))
-    begun = [record.id for record in records if record.id.startswith(id)]
-    if len(begun) > 1 and id not in begun:
-        raise UserError(f"{len(begun)} ids begin with {id!r}, for instance {begun[0]!r} and {begun[1]!r}")
+    of = kind_of_source(source, benchmark, kind)
+    records, columns = _load(source, of), columns_of_terminal()
+    if not records:
+        raise UserError(_nothing_usable(of, source, benchmark, kind))
+    listing = _call("show", source, benchmark, kind)
+    if id is None:
+        if results:
+            raise UserError(f"--results needs the ID of one {of.noun}; {listing} lists them")
+        emit(collection_text(records, of.shown, columns))
+        return
     try:
-        record = records[begun[0] if len(begun) == 1 else id]
+        record = records[id]
     except KeyError as error:
-        raise UserError(f"{error.args[0]}; see: {validate_command([source], forced=benchmark)}") from None
-    emit(records.kind.transcript(record, columns_of_terminal()))
+        raise UserError(f"{error.args[0]}; all of them: {listing}") from None
+    if not results:
+        emit(of.transcript(record, columns))
+        return
+    made = _results(of, results, benchmark)
+    with mistakes():
+        emit(with_results(of, record, made.kind, made, columns))
+
+
+def _results(kind: Kind[Any, Any], sources: tuple[str, ...], benchmark: str | None) -> Any:
+    """Return the results of models on records of a kind."""
+    made = kind_of(_benchmark_of(kind, benchmark).results)
+    with progress() as phase:
+        return load_all(made, sources, phase(f"reading {made.plural}", None))
+
+
+def _call(command: str, source: str, benchmark: str | None, kind: str | None) -> str:
+    """Return a command about a source, which says what the content alone may not tell."""
+    options = [
+        word for name, value in (("--benchmark", benchmark), ("--kind", kind)) if value for word in (name, value)
+    ]
+    return shlex.join(["attune-bench", command, source, *options])
+
+
+def _nothing_usable(of: Kind[Any, Any], source: str, benchmark: str | None, kind: str | None) -> str:
+    return f"no usable {of.noun} in {source}; see: {_call('validate', source, benchmark, kind)}"
 
 
 def _load(source: str, kind: Kind[Any, Any]) -> Any:
@@ -62,16 +102,17 @@ def _load(source: str, kind: Kind[Any, Any]) -> Any:
 @verb()
 @click.argument("source")
 @_benchmark
+@_kind
 @_format
-def describe(source: str, benchmark: str | None, format: str) -> None:  # noqa: A002
+def describe(source: str, benchmark: str | None, kind: str | None, format: str) -> None:  # noqa: A002
     """Count the records of SOURCE by trait, their turns, annotations and issues.
 
     SOURCE is a folder, a file, an archive, hf://owner/name, or demo.
     """
-    kind = kind_of_source(source, benchmark)
-    records = _load(source, kind)
+    of = kind_of_source(source, benchmark, kind)
+    records = _load(source, of)
     if not records:
-        raise UserError(f"no usable {kind.noun} in {source}; see: {validate_command([source], forced=benchmark)}")
+        raise UserError(_nothing_usable(of, source, benchmark, kind))
     counts = count(records)
     emit(json.dumps(counts, indent=2) if format == "json" else description_text(counts, columns_of_terminal()))
 
@@ -80,12 +121,14 @@ def describe(source: str, benchmark: str | None, format: str) -> None:  # noqa: 
 @click.argument("sources", metavar="SOURCE", nargs=-1, required=True)
 @results_option("Check these results of models too, and whether each has its record")
 @_benchmark
+@_kind
 @click.option("--strict", is_flag=True, help="Exit with 1 on warnings too.")
 @_format
 def validate(
     sources: tuple[str, ...],
     results: tuple[str, ...],
     benchmark: str | None,
+    kind: str | None,
     strict: bool,
     format: str,  # noqa: A002
 ) -> int:
@@ -94,18 +137,15 @@ def validate(
     SOURCE is a folder, a file, an archive, hf://owner/name, or demo. Exits with 1 where a record had to be left out.
     With --format json, every note is listed too.
     """
-    kind = kind_of_source(sources[0], benchmark)
-    loaded = [reduce(or_, (_load(source, kind) for source in sources))]
+    of = kind_of_source(sources[0], benchmark, kind)
+    loaded = [reduce(or_, (_load(source, of) for source in sources))]
     found = list(loaded[0].found)
     if results:
-        of = _benchmark_of(kind, benchmark)
-        made = kind_of(of.results)
-        with progress() as phase:
-            loaded.append(load_all(made, results, phase(f"reading {made.plural}", None)))
+        loaded.append(_results(of, results, benchmark))
         found += loaded[1].found
         if all(loaded):
             with mistakes():
-                found += score(*loaded, benchmark=of).provenance.issues
+                found += score(*loaded, benchmark=_benchmark_of(of, benchmark)).provenance.issues
     severities = count_severities(found)
     if format == "json":
         counts = {records.kind.plural: len(records) for records in loaded}

@@ -16,6 +16,7 @@ from attune_bench.scores import Scores
 from attune_data.collection import Collection
 from attune_data.issues import Issue, SourceError
 from attune_data.kind import Kind
+from attune_data.kinds import KINDS
 from attune_data.loading import load_records, recognise
 from attune_data.references import resolve
 from attune_metrics.errors import MetricInputError
@@ -42,8 +43,8 @@ def kind_of(reference: Any) -> Kind[Any, Any]:
     return found
 
 
-def kind_of_source(source: str, name: str | None) -> Kind[Any, Any]:
-    """Return the kind of the records in a source: one of a benchmark that is named, else any.
+def kind_of_source(source: str, name: str | None, noun: str | None = None) -> Kind[Any, Any]:
+    """Return the kind of the records in a source: that of a noun, else one of a benchmark that is named, else any.
 
     Raises
     ------
@@ -54,6 +55,10 @@ def kind_of_source(source: str, name: str | None) -> Kind[Any, Any]:
         raise UserError(
             f"{source} is no file of records; if it is one of scores, attune-bench report --scores {source} reads it"
         )
+    if noun is not None:
+        if name is not None:
+            raise UserError("--kind says what the records are, so leave --benchmark out")
+        return next(kind for kind in KINDS if kind.noun == noun)
     if name is None:
         return recognise(source)
     with mistakes():

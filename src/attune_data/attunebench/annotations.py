@@ -8,11 +8,13 @@ from attune_data.attunebench.diagnoses import diagnosis_groups
 from attune_data.attunebench.parts import (
     BinaryJudgement,
     ConversationData,
+    ConversationWideQuestions,
     MoodShiftTag,
     PairwiseComparison,
     Panas,
     Turn,
 )
+from attune_data.attunebench.run import PredictedConversationWide
 
 __all__ = [
     "JUDGED",
@@ -160,9 +162,8 @@ def _change(before: int | None, after: int | None) -> str:
     return "->".join("-" if value is None else str(value) for value in (before, after))
 
 
-def answers_given(conversation: ConversationData) -> Iterator[tuple[str, str]]:
+def answers_given(wide: ConversationWideQuestions | PredictedConversationWide) -> Iterator[tuple[str, str]]:
     """Yield each answer about the whole conversation, after its question in short."""
-    wide = conversation.conversation_wide_questions
     branches = wide.four_branch_scores
     given = {name: getattr(branches, name) for name in type(branches).model_fields}
     answers = {

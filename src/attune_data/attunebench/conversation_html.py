@@ -70,7 +70,7 @@ def _asked(shown: str, name: str, answer: str = "") -> Html:
 
 
 def _after(conversation: ConversationData) -> Iterator[Html]:
-    answers = [[question, answer] for question, answer in said.answers_given(conversation)]
+    answers = [[question, answer] for question, answer in said.answers_given(conversation.conversation_wide_questions)]
     affects = list(said.affects(conversation))
     if answers or affects:
         yield tag("h5", "The conversation as a whole")

@@ -6,6 +6,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from attune_data.attunebench.annotations import topic
+from attune_data.attunebench.beside import conversation_beside
 from attune_data.attunebench.conversation import Conversation
 from attune_data.attunebench.description import describe_conversations, describe_runs
 from attune_data.attunebench.diagnoses import Diagnoses
@@ -164,12 +165,15 @@ CONVERSATION: Kind[Conversation, Conversations] = Kind(
     request=_REQUEST,
     overview={
         "id": lambda conversation: conversation.id,
+        "participant": lambda conversation: conversation.participant_id or "",
         "topic": topic,
-        "model": lambda conversation: conversation.metadata.model or "",
         "turns": lambda conversation: str(len(conversation.turns)),
+        "model": lambda conversation: conversation.metadata.model or "",
         "diagnoses": lambda conversation: ", ".join(conversation.participant_profile.demographics.diagnoses),
     },
     transcript=transcript,
+    beside=conversation_beside,
+    reference="participant",
     messages=_messages,
     describe=describe_conversations,
     documents="attune_data.attunebench.strategies:conversation_documents",
@@ -205,6 +209,7 @@ RUN: Kind[Run, Runs] = Kind(
         "turns": lambda run: str(len(run.turns)),
     },
     transcript=run_transcript,
+    of=lambda run: run.conversation_id,
     describe=describe_runs,
     documents="attune_data.attunebench.strategies:run_documents",
     synthetic="attune_data.attunebench.synthetic.generator:runs",

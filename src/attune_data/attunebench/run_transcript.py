@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from attune_data.attunebench.annotations import felt
+from attune_data.attunebench.annotations import answers_given, felt
 from attune_data.attunebench.run import ANSWER_FIELDS, PostConversation, Run, RunTurn
 from attune_data.text import labelled, ruled, wrapped
 
@@ -74,12 +74,7 @@ def _answers(answers: dict[str, str | None]) -> str:
 
 def _after(post: PostConversation) -> Iterator[tuple[str, str]]:
     wide, panas = post.predicted_conversation_wide, post.predicted_post_panas
-    branches = {name: getattr(wide.four_branch_scores, name) for name in type(wide.four_branch_scores).model_fields}
-    yield "looking for", "; ".join(wide.q1_looking_for)
-    yield "clarity", wide.q2_emotion_clarity or ""
-    yield "model fit", wide.q3_model_fit or ""
-    yield "felt off", "; ".join(wide.q3_follow_up_what_felt_off)
-    yield "branches", ", ".join(f"{name} {score}" for name, score in branches.items() if score is not None)
+    yield from answers_given(wide)
     for sign in ("positive", "negative"):
         total = getattr(panas, f"total_{sign}_affect")
         yield f"PANAS {sign[:3]}.", "" if total is None else f"total {total}"

@@ -85,7 +85,7 @@ def _listed(judgements: Iterable[BinaryJudgement]) -> str:
 
 
 def _after(conversation: ConversationData, columns: int) -> Iterator[list[str]]:
-    answers = labelled(said.answers_given(conversation), columns)
+    answers = labelled(said.answers_given(conversation.conversation_wide_questions), columns)
     if answers:
         yield answers
     rows = [

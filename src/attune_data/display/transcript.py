@@ -1,33 +1,71 @@
-"""One record of any kind as text."""
+"""One record of any kind as text, alone or with what models made of it."""
 
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from attune_data.display.beside import beside_text
+from attune_data.kind import Kind
 from attune_data.kinds import kind_of
 from attune_data.record import Record
-from attune_data.text import columns_of_terminal
+from attune_data.text import columns_of_terminal, plural, ruled
 
-__all__ = ["show"]
+__all__ = ["show", "with_results"]
 
 
-def show(record: Record, *, columns: int | None = None) -> str:
+def show(record: Record, results: Iterable[Record] = (), *, columns: int | None = None) -> str:
     """Return one record as text that is safe to print: who said what, and what was noted about it.
 
     Parameters
     ----------
-    record : Conversation, Run, Scenario, Episode or SageDialogue
+    record : Conversation, Run, Scenario, Episode or any other
         What to show.
+    results : iterable of record, optional
+        What models made of it, such as `Runs`: each prediction beside what the participant annotated, each episode
+        below its scenario. Those of other records are passed over.
     columns : int, optional
         How wide the text may be; by default as wide as the terminal, 100 at most.
 
     Raises
     ------
     TypeError
-        Where the record is of no kind of the library.
+        Where a record is of no kind of the library.
+    ValueError
+        Where `results` are given, and none is of the record.
 
     Examples
     --------
-    >>> from attune_data import load_scenarios
-    >>> print(show(load_scenarios("demo")[0], columns=60).partition("  anger")[0].rstrip())
+    >>> from attune_data import load_episodes, load_scenarios
+    >>> scenario = load_scenarios("demo")[0]
+    >>> print(show(scenario, columns=60).partition("  anger")[0].rstrip())
     Scenario demo_support_01 (synthetic)
       title         After the night shift
       scene         support
+    >>> "Episode demo_support_01/synthetic/attentive" in show(scenario, load_episodes("demo"), columns=80)
+    True
     """
-    return kind_of(record).transcript(record, columns_of_terminal() if columns is None else columns)
+    kind, wide = kind_of(record), columns_of_terminal() if columns is None else columns
+    given = list(results)
+    return with_results(kind, record, kind_of(given[0]), given, wide) if given else kind.transcript(record, wide)
+
+
+def with_results(kind: Kind[Any, Any], record: Any, made: Kind[Any, Any], results: Sequence[Any], columns: int) -> str:
+    """Return a record as text with what models made of it, which is of the kind `made`.
+
+    Raises
+    ------
+    ValueError
+        Where no result is of the record.
+    """
+    of = made.of
+    if of is None:
+        raise ValueError(f"{made.plural} do not say which {kind.noun} they are of; Kind(of=...) of theirs would")
+    own = [one for one in results if isinstance(one, made.model) and of(one) == record.id]
+    if not own:
+        raise ValueError(f"none of {plural(len(results), made.noun, made.plural)} is of the {kind.noun} {record.id!r}")
+    text = kind.transcript(record, columns)
+    if kind.beside is None:
+        below = (f"{ruled(made.noun.upper(), columns)}\n\n{made.transcript(one, columns)}" for one in own)
+        return "\n\n".join([text, *below])
+    names = [one.id.removeprefix(f"{record.id}/") for one in own]
+    head = text.partition("\n\n")[0]
+    return beside_text(head, [*kind.beside(record, own)], kind.reference, names, columns)

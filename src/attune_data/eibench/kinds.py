@@ -162,6 +162,7 @@ EPISODE: Kind[Episode, Episodes] = Kind(
         "outcome": lambda episode: episode.outcome or "",
     },
     transcript=episode_transcript,
+    of=lambda episode: episode.scenario_id,
     messages=_messages,
     describe=describe_episodes,
     documents="attune_data.eibench.strategies:episode_documents",

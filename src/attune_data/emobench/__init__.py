@@ -155,5 +155,6 @@ PREDICTION = record_kind(
     keys=frozenset(("answers",)),
     docs="emobench.md",
     check=_check_prediction,
+    of=lambda prediction: prediction.item,
     demo="emobench/demo_predictions.jsonl",
 )

@@ -149,5 +149,6 @@ ANSWER = record_kind(
     check=_check_answer,
     key=lambda answer: (answer.question, answer.model, answer.repeat),
     identity="question, model and repeat",
+    of=lambda answer: answer.question,
     demo="eqbench/demo_answers.jsonl",
 )

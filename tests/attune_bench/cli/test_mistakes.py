@@ -38,10 +38,21 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "validate-unknown-benchmark": (("validate", "data", "--benchmark", "eibenhc"), "did you mean 'eibench'?"),
     "validate-no-module": (("validate", "data", "--benchmark", "no_such_module:X"), "no module 'no_such_module'"),
     # show, describe, schema.
-    "show-without-an-id": (("show", "demo"), "Missing argument 'ID'. See: attune-bench show --help"),
+    "show-results-of-no-id": (
+        ("show", "demo", "--results", "demo"),
+        "--results needs the ID of one conversation; attune-bench show demo lists them",
+    ),
+    "show-two-ways-to-say-what-it-is": (
+        ("show", "demo", "--kind", "run", "--benchmark", "sage"),
+        "leave --benchmark out",
+    ),
+    "show-no-results-of-it": (
+        ("show", "data", "c1", "--results", "demo"),
+        "none of 80 runs is of the conversation 'c1'",
+    ),
     "show-missing": (("show", "date", "c1"), "no such file or folder: date"),
     "show-another-id": (("show", "data", "c1x"), "no record with id 'c1x'; did you mean 'c1'"),
-    "show-begun-twice": (("show", "data", "c"), "2 ids begin with 'c', for instance 'c1' and 'c2'"),
+    "show-begun-twice": (("show", "data", "c"), "2 ids begin with 'c': c1, c2; give more of one"),
     "show-nothing-usable": (
         ("show", "bad", "c1"),
         "bad is of no known kind: x.json: not JSON at column 2: Expecting property name",

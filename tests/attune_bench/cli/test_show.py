@@ -2,14 +2,30 @@
 
 import csv
 import json
+import re
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
-from commands import Call, Scored, Scorings, Spawn, too_wide
+from commands import Call, Scored, Scorings, Spawn, bend, too_wide
 from jsonschema import Draft202012Validator
 
-from attune_data import describe, description_text, json_schema, load, load_episodes, load_sage, load_scenarios
+from attune_bench import BENCHMARKS, Benchmark
+from attune_data import (
+    Kind,
+    describe,
+    description_text,
+    json_schema,
+    load,
+    load_episodes,
+    load_records,
+    load_sage,
+    load_scenarios,
+    show,
+)
+from attune_data.kinds import KINDS
+from attune_data.references import resolve
 from attune_data.schemas import SCHEMA_KINDS, TABLE_SCHEMA_KINDS, table_schema
 
 Files = tuple[Path, Path]
@@ -29,6 +45,62 @@ def test_show_prints_the_transcript(call: Call, files: Files, monkeypatch: pytes
 def test_show_takes_the_beginning_of_an_id(call: Call) -> None:
     name = load("demo")[0].id
     assert call("show", "demo", name[:8]) == call("show", "demo", name)
+
+
+def test_without_an_id_the_records_are_listed(call: Call, files: Files) -> None:
+    status, out, err = call("show", files[0])
+    assert (status, err) == (0, "")
+    assert [line.split()[:2] for line in out.splitlines()] == [["id", "participant"], ["c1", "P1"], ["c2", "P1"]]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.noun)
+def test_every_kind_by_its_name(call: Call, kind: Kind[Any, Any]) -> None:
+    records = load_records("demo", kind)
+    status, out, err = call("show", "demo", "--kind", kind.noun)
+    assert (status, err, too_wide(out)) == (0, "", [])
+    assert [line.split()[0] for line in out.splitlines()] == ["id", *(record.id for record in records)]
+    assert call("show", "demo", records[1].id, "--kind", kind.noun) == (0, f"{show(records[1])}\n", "")
+    assert call("describe", "demo", "--kind", kind.noun)[1].startswith(f"{len(records)} {kind.plural}, ")
+    assert call("validate", "demo", "--kind", kind.noun)[1].startswith(f"{len(records)} {kind.plural} loaded; 0 errors")
+
+
+@pytest.mark.parametrize("benchmark", [one for one in BENCHMARKS if one.data], ids=lambda one: one.name)
+def test_results_beside_the_record(call: Call, benchmark: Benchmark) -> None:
+    data, results = (load_records("demo", resolve(side)) for side in (benchmark.data, benchmark.results))
+    of = ("--benchmark", benchmark.name)
+    status, out, err = call("show", "demo", data[0].id, "--results", "demo", *of)
+    assert (status, err, out) == (0, "", f"{show(data[0], results)}\n")
+
+
+def test_predictions_beside_annotations(call: Call, files: Files) -> None:
+    data, runs = files
+    bend(
+        runs / "c1_vendor_model_default.json",
+        turns=[
+            {
+                "turnNumber": 1,
+                "em_emotion_tags": [{"emotion": "Proud", "intensity": 6}],
+                "em_binary_om_assessment": {"B1": "no", "B7": "yes"},
+            }
+        ],
+    )
+    turn = {
+        "turnNumber": 1,
+        "moodShiftTags": [{"emotion": "Upset", "intensity": 2}],
+        "annotations": {
+            "binaryJudgements": [
+                {"questionId": "B1", "observedBehavior": "yes"},
+                {"questionId": "B7", "observedBehavior": "yes"},
+            ]
+        },
+    }
+    bend(data / "conversation_1.json", turns=[turn])
+    status, out, err = call("show", data, "c1", "--results", runs)
+    assert (status, err, too_wide(out)) == (0, "", [])
+    assert re.search(r"^  felt +participant: Upset 2\n +1: Proud 6$", out, re.MULTILINE)
+    assert re.search(r"^B1 .* yes +no\*$", out, re.MULTILINE)
+    assert re.search(r"^B7 .* yes +yes$", out, re.MULTILINE)
+    assert re.search(r"^  1 +vendor/model/default\n  \* +differs from participant$", out, re.MULTILINE)
 
 
 def test_a_whole_id_counts_though_others_begin_with_it(call: Call, tmp_path: Path) -> None:
