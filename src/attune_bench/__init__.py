@@ -8,13 +8,25 @@ TYPE_CHECKING = False  # That of typing, whose import would be most of the time 
 if TYPE_CHECKING:
     from typing import Any
 
+    from attune_bench import figures
     from attune_bench.benchmarks import BENCHMARKS, benchmark_named
     from attune_bench.benchmarks.base import Benchmark, Choice, Option
     from attune_bench.random_answers import chance
     from attune_bench.scores import Scores
     from attune_bench.scoring import score
 
-__all__ = ["BENCHMARKS", "Benchmark", "Choice", "Option", "Scores", "__version__", "benchmark_named", "chance", "score"]
+__all__ = [
+    "BENCHMARKS",
+    "Benchmark",
+    "Choice",
+    "Option",
+    "Scores",
+    "__version__",
+    "benchmark_named",
+    "chance",
+    "figures",
+    "score",
+]
 
 _HOMES = {
     "BENCHMARKS": "attune_bench.benchmarks",
@@ -30,6 +42,8 @@ _HOMES = {
 
 def __getattr__(name: str) -> "Any":
     """Import a public name when it is first used."""
+    if name == "figures":
+        return import_module("attune_bench.figures")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found = globals()[name] = getattr(import_module(_HOMES[name]), name)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import polars as pl
 from typing_extensions import Unpack
 
+from attune_bench import figures
 from attune_bench.benchmarks import BENCHMARKS, benchmark_in_use
 from attune_bench.long_table import long_table, write_long_table
 from attune_bench.report.render import Format, render
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from attune_bench.adapters.samples import SampleTable
+    from attune_bench.report.drawing import Chart
     from attune_bench.report.transcript_folder import TranscriptFolder
 
 __all__ = ["ReportFormat", "Scores"]
@@ -410,6 +412,17 @@ class Scores(ScoreTable):
                 f"{format!r} takes none"
             )
         return render(report_document(self, format=format, **options), format=format)
+
+    def plot(
+        self,
+        metric: str | None = None,
+        *,
+        condition: str | None = None,
+        levels: Mapping[str, float] | None = None,
+        **options: Unpack[SamplingKeywords],
+    ) -> "Chart":
+        """Draw a metric of every model with its interval; see `attune_bench.figures.scores`."""
+        return figures.scores(self, metric, condition=condition, levels=levels, **options)
 
     def allow_mixed(self) -> Self:
         """Return the scores to be compared although their runs differ; see `attune_bench.stats.comparability`."""

@@ -1,6 +1,6 @@
-"""Figures of any scores: a function each, from the frame of an analysis to an altair chart that can be changed further.
+"""How pages draw scores: a function each, from the frame of an analysis to an altair chart.
 
-`attune_bench.report.drawing` says what they have in common.
+`attune_bench.figures` has them for scores alone. `attune_bench.report.drawing` says what they have in common.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,0 +1,123 @@
+"""`attune_bench.figures`: each function does the analysis that it draws, and draws scores alone."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import attune_bench
+from attune_bench import Scores, analyses, figures
+from attune_bench.report import figures as drawn
+from attune_data import load
+from attune_metrics.errors import MetricInputError
+
+OPTIONS: dict[str, Any] = {"resamples": 99, "seed": 3, "level": 0.9}
+METRICS = ("hit", "miss")
+
+
+@pytest.fixture(scope="module")
+def scores() -> Scores:
+    """Return scores of six models on 12 units under two conditions."""
+    rows = [
+        {
+            "model": f"m{model}",
+            "condition": condition,
+            "unit": f"u{unit}",
+            "cluster": f"c{unit // 2}",
+            "metric": metric,
+            "value": ((unit * 7 + model * 5 + len(condition) + place * 3) % 11) / 10,
+        }
+        for model in range(6)
+        for condition in ("plain", "reasoning")
+        for unit in range(12)
+        for place, metric in enumerate(METRICS)
+    ]
+    return Scores.from_table(pl.DataFrame(rows), metrics={name: {"low": 0, "high": 1} for name in METRICS})
+
+
+DRAWN: dict[str, tuple[Callable[[Scores], Any], Callable[[Scores], Any]]] = {
+    "scores": (
+        lambda held: figures.scores(held, "miss", condition="plain", levels={"people": 0.9}, **OPTIONS),
+        lambda held: drawn.scores(
+            held, held.summary(metrics=["miss"], **OPTIONS), condition="plain", levels={"people": 0.9}
+        ),
+    ),
+    "plot": (
+        lambda held: held.plot(condition="reasoning", **OPTIONS),
+        lambda held: drawn.scores(held, held.summary(metrics=["hit"], **OPTIONS), condition="reasoning"),
+    ),
+    "ranks": (
+        lambda held: figures.ranks(held, condition="plain", **OPTIONS),
+        lambda held: drawn.ranks(held, held.rank(metrics=["hit"], **OPTIONS), condition="plain"),
+    ),
+    "profile": (
+        lambda held: figures.profile(held, "m2", condition="plain", **OPTIONS),
+        lambda held: drawn.profile(held, held.summary(**OPTIONS), "m2", condition="plain"),
+    ),
+    "unit_difficulty": (
+        lambda held: figures.unit_difficulty(held, "miss", condition="plain"),
+        lambda held: drawn.unit_difficulty(held, analyses.unit_difficulty(held, metrics=["miss"]), condition="plain"),
+    ),
+    "win_rates": (
+        lambda held: figures.win_rates(held, condition="plain", **OPTIONS),
+        lambda held: drawn.win_rates(held, analyses.win_rates(held, metrics=["hit"], **OPTIONS), condition="plain"),
+    ),
+    "metric_correlation": (
+        lambda held: figures.metric_correlation(held, condition="plain", metrics=METRICS, **OPTIONS),
+        lambda held: drawn.metric_correlation(
+            held, analyses.metric_correlation(held, metrics=METRICS, **OPTIONS), condition="plain"
+        ),
+    ),
+    "condition_differences": (
+        lambda held: figures.condition_differences(held, metrics=["hit"], **OPTIONS),
+        lambda held: drawn.condition_differences(
+            held, analyses.condition_differences(held, metrics=["hit"], **OPTIONS)
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_a_figure_is_that_of_its_analysis(name: str, scores: Scores) -> None:
+    own, of_frame = DRAWN[name]
+    assert own(scores).to_dict() == of_frame(scores).to_dict()
+
+
+def test_every_figure_is_tried() -> None:
+    assert {*DRAWN, "save"} == {*figures.__all__, "plot"}
+    assert attune_bench.figures is figures
+
+
+@pytest.mark.parametrize("name", sorted({*figures.__all__} - {"save"}))
+@pytest.mark.parametrize(
+    ("given", "hint"),
+    [
+        (pl.DataFrame({"model": ["m"]}), r"not DataFrame: Scores.from_table\(frame\)"),
+        ("scores.parquet", r"not str: Scores.read\(path\)"),
+        (Path("scores.parquet"), r"not PosixPath: Scores.read\(path\)"),
+        (load("demo")[:1], r"not Conversations: score\(data, results\)"),
+        (None, "not NoneType"),
+    ],
+)
+def test_what_is_not_scores_is_one_error(name: str, given: Any, hint: str) -> None:
+    more = ["m"] if name == "profile" else []
+    with pytest.raises(TypeError, match=f"figures draw Scores, {hint}"):
+        getattr(figures, name)(given, *more)
+
+
+def test_mistakes(scores: Scores) -> None:
+    with pytest.raises(MetricInputError, match="no metric 'hitt'; did you mean 'hit'"):
+        scores.plot("hitt")
+    with pytest.raises(ValueError, match=r"the conditions are 'plain', 'reasoning'; choose one with condition=..."):
+        scores.plot(resamples=99)
+    with pytest.raises(MetricInputError, match="no option 'resample'; did you mean 'resamples'"):
+        scores.plot(condition="plain", resample=9)  # type: ignore[call-arg]  # the mistake
+
+
+def test_without_the_extra_it_says_what_to_install(scores: Scores, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "altair", None)
+    with pytest.raises(ImportError, match=r"pip install 'attune-bench\[plots\]'"):
+        scores.plot(condition="plain", resamples=99)
