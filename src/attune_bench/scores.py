@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -13,6 +14,7 @@ from typing_extensions import Unpack
 from attune_bench import figures
 from attune_bench.benchmarks import BENCHMARKS, benchmark_in_use
 from attune_bench.long_table import long_table, write_long_table
+from attune_bench.report.notebook import scores_html
 from attune_bench.report.render import Format, render
 from attune_bench.report.text import report_document
 from attune_bench.score_files import is_score_file, read_score_file, write_score_file
@@ -423,6 +425,13 @@ class Scores(ScoreTable):
     ) -> "Chart":
         """Draw a metric of every model with its interval; see `attune_bench.figures.scores`."""
         return figures.scores(self, metric, condition=condition, levels=levels, **options)
+
+    def _repr_html_(self) -> str:
+        return self._html
+
+    @cached_property
+    def _html(self) -> str:
+        return scores_html(self)
 
     def allow_mixed(self) -> Self:
         """Return the scores to be compared although their runs differ; see `attune_bench.stats.comparability`."""

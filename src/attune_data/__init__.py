@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from attune_data.attunebench.kinds import Conversations, Runs
     from attune_data.attunebench.loading import load, load_runs, load_tables
     from attune_data.attunebench.parts import Turn
-    from attune_data.attunebench.run import Run, RunTurn
+    from attune_data.attunebench.run import Run
     from attune_data.attunebench.run_list import RunList
+    from attune_data.attunebench.run_parts import RunTurn
     from attune_data.attunebench.run_tables import RunTables
     from attune_data.attunebench.tables import Tables
     from attune_data.attunebench.vocabulary import Codebook
@@ -101,7 +102,8 @@ _NAMES = {
     "attunebench.kinds": "Conversations Runs",
     "attunebench.loading": "load load_runs load_tables",
     "attunebench.parts": "Turn",
-    "attunebench.run": "Run RunTurn",
+    "attunebench.run": "Run",
+    "attunebench.run_parts": "RunTurn",
     "attunebench.run_list": "RunList",
     "attunebench.run_tables": "RunTables",
     "attunebench.tables": "Tables",

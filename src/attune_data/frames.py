@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
 
+from attune_data.display.frames import frames_html
 from attune_data.export import Exportable
 from attune_data.io.files import check_input
 from attune_data.issues import LEFT_OUT, Issue, SourceError, shown
@@ -178,6 +179,9 @@ class Frames(Queryable, Exportable):
     def __repr__(self) -> str:
         filters = f"; {self.asked}" if self._filters else ""
         return f"<{type(self).__name__} of {self._summary()}{filters}>"
+
+    def _repr_html_(self) -> str:
+        return frames_html(dict(self._frames()), self._summary(), self.asked)
 
 
 def _read(folder: Path, name: str) -> "pl.DataFrame":

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Callable, Iterator
-from html.parser import HTMLParser
 from typing import Any
 
 import pytest
+from notebook_pages import Page
 from terminals import show_on_terminal
 
 from attune_data import Collection, Conversation, Conversations, Issue, Run, Runs, load
@@ -156,30 +156,6 @@ def test_showing_changes_nothing() -> None:
 # HTML.
 
 
-class _Page(HTMLParser):
-    """Collects the tags, the attributes and the text of a page, and whether tags are closed in order."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.attributes: set[str] = set()
-        self.open: list[str] = []
-        self.text = ""
-        self.feed(page)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.open.append(tag)
-        self.attributes |= {name for name, _ in attrs}
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.text += data if "style" not in self.open else ""
-
-
 CLOSED = {"observedBehavior", "preferredBehavior", "llmValue", "responseA", "responseB", "winner"}
 
 
@@ -203,7 +179,7 @@ def _evils(value: Any) -> Iterator[str]:
 
 
 def test_html_has_every_annotation() -> None:
-    page = _Page(_conversation()._repr_html_())
+    page = Page(_conversation()._repr_html_())
     assert page.open == []
     shown = " ".join(page.text.split())
     turn = RECORD["turns"][0]
@@ -216,7 +192,7 @@ def test_html_has_every_annotation() -> None:
 
 def test_texts_of_a_conversation_are_escaped() -> None:
     record = _evil(RECORD)
-    page = _Page(Conversation.model_validate(record)._repr_html_())
+    page = Page(Conversation.model_validate(record)._repr_html_())
     assert page.open == []
     assert "img" not in page.tags
     assert page.attributes == {"class", "dir"}
@@ -239,7 +215,7 @@ def test_texts_of_a_collection_are_escaped(what: str) -> None:
         "conversations": lambda: Conversations([Conversation.model_validate(_evil(RECORD))], [issue], filters=[EVIL]),
         "runs": lambda: Runs([Run(conversation_id=EVIL, em_model=EVIL, mode="default")], [issue], filters=[EVIL]),
     }
-    page = _Page(collections[what]()._repr_html_())
+    page = Page(collections[what]()._repr_html_())
     assert page.open == []
     assert "img" not in page.tags
     assert page.attributes == {"class", "dir"}
@@ -248,13 +224,13 @@ def test_texts_of_a_collection_are_escaped(what: str) -> None:
 
 def test_a_collection_shows_its_first_ten() -> None:
     demo = load("demo")
-    page = _Page(demo.where(category=["Family", "Health"])._repr_html_())
+    page = Page(demo.where(category=["Family", "Health"])._repr_html_())
     assert page.tags.count("tr") == 1 + 10
     assert "14 conversations, 8 participants, no issues" in page.text
     assert "category=Family or Health" in page.text
     assert "and 4 more" in page.text
-    assert "more" not in _Page(demo[:10]._repr_html_()).text
-    assert _Page(Conversations(())._repr_html_()).text.strip() == "0 conversations, no issues"
+    assert "more" not in Page(demo[:10]._repr_html_()).text
+    assert Page(Conversations(())._repr_html_()).text.strip() == "0 conversations, no issues"
 
 
 def test_pages_fetch_nothing_and_style_only_themselves() -> None:

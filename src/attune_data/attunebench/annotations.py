@@ -14,7 +14,7 @@ from attune_data.attunebench.parts import (
     Panas,
     Turn,
 )
-from attune_data.attunebench.run import PredictedConversationWide
+from attune_data.attunebench.run_parts import PredictedConversationWide
 
 __all__ = [
     "JUDGED",

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from attune_data.attunebench import annotations as said
 from attune_data.attunebench.parts import ConversationData, Turn
-from attune_data.attunebench.run import PostConversation, Run, RunTurn
+from attune_data.attunebench.run import Run
+from attune_data.attunebench.run_parts import PostConversation, RunTurn
 from attune_data.display.beside import Beside, Row
 
 __all__ = ["conversation_beside"]

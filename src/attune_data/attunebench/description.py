@@ -5,7 +5,8 @@ from typing import Any
 
 from attune_data.attunebench.conversation import Conversation
 from attune_data.attunebench.parts import FourBranchScores, Turn
-from attune_data.attunebench.run import ANSWER_FIELDS, Run, RunTurn
+from attune_data.attunebench.run import Run
+from attune_data.attunebench.run_parts import ANSWER_FIELDS, RunTurn
 from attune_data.collection import Collection
 from attune_data.description import description, grouped
 from attune_data.matching import count_people

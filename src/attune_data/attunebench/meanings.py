@@ -8,7 +8,8 @@ from attune_data.attunebench.parts import (
     PairwiseComparison,
     Turn,
 )
-from attune_data.attunebench.run import ANSWER_FIELDS, PostConversation, Run, RunTurn
+from attune_data.attunebench.run import Run
+from attune_data.attunebench.run_parts import ANSWER_FIELDS, PostConversation, RunTurn
 from attune_data.attunebench.traits import group_meanings, score_meanings
 from attune_data.meanings import Column, columns_of, nullable
 

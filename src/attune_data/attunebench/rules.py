@@ -13,12 +13,12 @@ from attune_data.attunebench.codebook import load_codebook
 from attune_data.attunebench.conversation import Conversation
 from attune_data.attunebench.instruments import instruments
 from attune_data.attunebench.parts import BinaryJudgement, ComputedScores, ConversationWideQuestions, MoodShiftTag, Turn
-from attune_data.attunebench.run import (
+from attune_data.attunebench.run import Run
+from attune_data.attunebench.run_parts import (
     ANSWER_FIELDS,
     JudgeScores,
     PredictedConversationWide,
     PredictedPanas,
-    Run,
     RunTurn,
 )
 from attune_data.fixes import Findings

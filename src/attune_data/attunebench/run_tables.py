@@ -16,7 +16,8 @@ from attune_data.attunebench.parts import (
     PairwiseComparison,
     Turn,
 )
-from attune_data.attunebench.run import ANSWER_FIELDS, PostConversation, Run, RunTurn
+from attune_data.attunebench.run import Run
+from attune_data.attunebench.run_parts import ANSWER_FIELDS, PostConversation, RunTurn
 from attune_data.attunebench.tables import Tables, build_table, table_schemas
 from attune_data.columns import Columns, dtypes_of, frame_of, spread, values_of
 from attune_data.frames import Schema

@@ -6,7 +6,8 @@ from typing import Any, get_args
 
 from attune_data.attunebench.conversation import Conversation
 from attune_data.attunebench.parts import ComputedScores, FourBranchScores
-from attune_data.attunebench.run import ANSWER_FIELDS, JudgeScores, Run
+from attune_data.attunebench.run import Run
+from attune_data.attunebench.run_parts import ANSWER_FIELDS, JudgeScores
 from attune_data.fixes import (
     Choose,
     Findings,

@@ -21,13 +21,13 @@ from attune_data.attunebench.parts import (
     ParticipantProfile,
     Turn,
 )
-from attune_data.attunebench.run import (
+from attune_data.attunebench.run import Run
+from attune_data.attunebench.run_parts import (
     ANSWER_FIELDS,
     JudgeScores,
     PostConversation,
     PredictedConversationWide,
     PredictedPanas,
-    Run,
     RunTurn,
 )
 from attune_data.record import Record

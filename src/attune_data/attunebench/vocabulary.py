@@ -4,6 +4,7 @@ from typing import Annotated, Literal, Self, get_args
 
 from pydantic import AfterValidator, Field, Strict, model_validator
 
+from attune_data.display.entries import entries_html
 from attune_data.entries import (
     ABSENT,
     NOT_IN_FILE,
@@ -96,6 +97,10 @@ def _by_lower_word(emotions: Named[Emotion]) -> Named[Emotion]:
     return Named(found)
 
 
+_PARTS = {"emotions": "emotions", "binary": "yes/no questions", "pairwise": "comparing questions"}
+_OTHERS = ("conversation_wide", "categories", "branches", "modes", "panas_strategies", "subsets")
+
+
 class Codebook(Entry):
     """The vocabulary of AttuneBench.
 
@@ -140,6 +145,16 @@ class Codebook(Entry):
         alias=NOT_IN_FILE,
         description="What a data set's own codebook lacks, or what was not understood in it.",
     )
+
+    def __repr__(self) -> str:
+        """Return one line; `model_dump` gives every entry."""
+        parts = [f"{len(getattr(self, name))} {noun}" for name, noun in _PARTS.items()]
+        return f"<Codebook of {', '.join(parts)}>"
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        return entries_html(repr(self)[1:-1], {name: getattr(self, name) for name in (*_PARTS, *_OTHERS)}, self.issues)
 
     @property
     def q1_options(self) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """HTML for notebooks: built of tags that escape what they are given, styled within itself, without any resource."""
 
+from collections.abc import Iterable, Sequence
 from html import escape
 
 from attune_data.text import lines
@@ -63,7 +64,7 @@ def details(summary: str, *children: str) -> Html:
     return tag("details", tag("summary", summary), *children)
 
 
-def table(rows: list[list[str]], *, head: list[str] | None = None) -> Html:
+def table(rows: Iterable[Sequence[str]], *, head: Sequence[str] | None = None) -> Html:
     """Return a table; without a head the first cell of each row is its name."""
     if head is None:
         named = [tag("tr", tag("th", name), *(tag("td", cell) for cell in cells)) for name, *cells in rows]

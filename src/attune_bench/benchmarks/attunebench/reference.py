@@ -7,7 +7,7 @@ from types import MappingProxyType
 from attune_data import Conversation, RunTurn, Turn
 from attune_data.attunebench.parts import ConversationWideQuestions, FourBranchScores
 from attune_data.attunebench.parts import Panas as PanasRecord
-from attune_data.attunebench.run import PredictedPanas
+from attune_data.attunebench.run_parts import PredictedPanas
 from attune_metrics.attunebench.binary import Answers, PreparedAnswers, hp_reference, om_reference, prepare_answers
 from attune_metrics.attunebench.emotion import PreparedTags, prepare_tags
 from attune_metrics.attunebench.holistic import BRANCHES

@@ -6,7 +6,7 @@ from random import Random
 from attune_bench.benchmarks.attunebench.model_view import Seen, SeenTurn, predicted_panas, see
 from attune_data import Codebook, Conversation, Run, Runs, RunTurn, load_codebook
 from attune_data.attunebench.parts import FourBranchScores, MoodShiftTag
-from attune_data.attunebench.run import Answers, PostConversation, PredictedConversationWide
+from attune_data.attunebench.run_parts import Answers, PostConversation, PredictedConversationWide
 
 __all__ = ["chance"]
 

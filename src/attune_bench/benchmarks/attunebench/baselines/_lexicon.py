@@ -10,7 +10,7 @@ from attune_bench.benchmarks.attunebench.baselines._questions import OBSERVED, E
 from attune_bench.benchmarks.attunebench.model_view import Pair, Seen, SeenTurn, predicted_panas, see
 from attune_data import Codebook, Conversation, Run, Runs, RunTurn, load_codebook
 from attune_data.attunebench.parts import FourBranchScores, MoodShiftTag
-from attune_data.attunebench.run import Answers, PostConversation, PredictedConversationWide
+from attune_data.attunebench.run_parts import Answers, PostConversation, PredictedConversationWide
 
 __all__ = ["lexicon"]
 

@@ -1,0 +1,86 @@
+"""What a notebook shows of runs, tables and the codebook: in brief, and every text escaped."""
+
+from typing import Any
+
+import pytest
+from notebook_pages import Page
+
+from attune_data import Run, load, load_codebook, load_runs, load_scenarios
+from attune_data.attunebench.vocabulary import Codebook
+from attune_data.display.entries import entries_html
+
+EVIL = '<img src=x onerror="alert(1)">'
+
+
+def test_a_run_in_brief() -> None:
+    run = Run.model_validate(
+        {
+            "conversationId": "c1",
+            "em_model": "vendor/model",
+            "turns": [
+                {
+                    "turnNumber": 1,
+                    "em_emotion_tags": [{"emotion": "Upset", "intensity": 6}],
+                    "em_drafted_response": "I see.\nTell me.",
+                    "em_binary_om_assessment": {"B1": "yes", "B7": "no", "B8": "yes", "B12": None},
+                    "em_pairwise_selections": {"0": "A"},
+                }
+            ],
+            "post_conversation": {"predicted_conversation_wide": {"q2_emotionClarity": "Implied or indirect"}},
+        }
+    )
+    page = Page(run._repr_html_())
+    assert page.open == []
+    for text in (
+        "Run c1/vendor/model/default",
+        "Turn 1",
+        "I see.\nTell me.",
+        "Upset 6",
+        "did: 2 yes, 1 no, 1 no answer",
+        "1 choice between two responses",
+        "Implied or indirect",
+    ):
+        assert text in page.text
+    assert "wanted:" not in page.text
+    assert "The conversation as a whole" not in Page(Run(conversation_id="c", em_model="m")._repr_html_()).text
+
+
+def test_texts_of_a_run_are_escaped() -> None:
+    turn = {"turnNumber": 1, "em_drafted_response": EVIL, "em_binary_om_assessment": {EVIL: "yes"}}
+    run = Run.model_validate({"conversationId": EVIL, "em_model": EVIL, "turns": [turn]})
+    page = Page(run._repr_html_())
+    assert (page.open, "img" in page.tags, page.attributes) == ([], False, {"class", "dir"})
+    assert page.text.count(EVIL) >= 5
+
+
+def test_tables_show_the_rows_and_columns_of_each() -> None:
+    conversations = load("demo").where(category="Family")
+    page = Page(conversations.tables._repr_html_())
+    assert page.open == []
+    assert "Asked for: category=Family" in page.text
+    for name, frame in conversations.tables._frames():
+        assert name in page.text
+        assert f"{frame.height:,}" in page.text
+        assert all(column in page.text for column in frame.columns)
+    assert "Tables of 80 runs, 24 participants" in Page(load_runs("demo").joined(load("demo"))._repr_html_()).text
+    assert "Tables of 16 scenarios" in Page(load_scenarios("demo").tables._repr_html_()).text
+
+
+def test_the_codebook() -> None:
+    book = load_codebook()
+    assert repr(book) == str(book) == "<Codebook of 20 emotions, 36 yes/no questions, 17 comparing questions>"
+    page = Page(book._repr_html_())
+    assert page.open == []
+    # Every table of it, with what each entry says.
+    shown = {name for name in Codebook.model_fields if name != "issues"}
+    assert all(f"{name.replace('_', ' ')}, {len(getattr(book, name))}" in page.text for name in shown)
+    assert book.binary["B7"].text in page.text
+    assert book.emotions["proud"].word in page.text
+    assert "... (200)" in page.text
+
+
+@pytest.mark.parametrize("entries", [{EVIL: "a"}, {"a": EVIL}, {"a": load_codebook().pairwise["PW1"]}])
+def test_entries_are_escaped(entries: dict[str, Any]) -> None:
+    page = Page(entries_html(EVIL, {EVIL: entries}, [EVIL]))
+    assert (page.open, "img" in page.tags, page.attributes) == ([], False, {"class", "dir"})
+    assert page.text.count(EVIL) >= 3
