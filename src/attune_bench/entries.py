@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from math import isinf
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -16,7 +16,7 @@ __all__ = ["entry_fields", "metric_entries"]
 class _Entry(BaseModel):
     """The fields of `attune_metrics.catalog.Metric` that a file can give."""
 
-    model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
+    model_config: ClassVar[ConfigDict] = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 
     label: str = Field("", min_length=1)
     short: str = ""

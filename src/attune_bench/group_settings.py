@@ -1,7 +1,7 @@
 """The settings of the runs of each model and condition, as their files record them."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -55,7 +55,7 @@ class GroupSettings(BaseModel):
     (0.0,)
     """
 
-    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, allow_inf_nan=False)
 
     model: str
     condition: str | None = None

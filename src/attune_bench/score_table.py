@@ -11,7 +11,7 @@ pooled counts; a unit without a value is null in all of them.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Self
+from typing import ClassVar, Self
 
 import polars as pl
 from pydantic import BaseModel, ConfigDict
@@ -95,7 +95,7 @@ class Provenance(BaseModel):
         Whether such models may be compared all the same, which every output says.
     """
 
-    model_config = ConfigDict(frozen=True, extra="allow")
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="allow")
 
     benchmark: str | None = None
     title: str = "Scores"

@@ -3,7 +3,7 @@
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import index
-from typing import Any, Self, SupportsIndex, overload
+from typing import Any, ClassVar, Self, SupportsIndex, overload
 
 import polars as pl
 from pydantic_core import from_json, to_json
@@ -66,4 +66,4 @@ class Texts(Sequence[Mapping[str, Any]]):
             return NotImplemented
         return list(self) == list(other)
 
-    __hash__ = None  # type: ignore[assignment]  # as of every sequence that compares its items
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]  # as of every sequence that compares its items

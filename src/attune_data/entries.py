@@ -5,7 +5,7 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, TypeVar, get_args
 
 from pydantic import (
     BaseModel,
@@ -124,7 +124,7 @@ def _with_names(needed: bool, table: Any) -> Any:
 class Entry(BaseModel):
     """What every table of a codebook is: frozen and strict, unknown keys refused."""
 
-    model_config = ConfigDict(
+    model_config: ClassVar[ConfigDict] = ConfigDict(
         frozen=True,
         strict=True,
         extra="forbid",

@@ -180,7 +180,7 @@ class LoadError(ValueError):
     """
 
     def __init__(self, issues: Iterable[Issue]) -> None:
-        self.issues = tuple(issues)
+        self.issues: tuple[Issue, ...] = tuple(issues)
         errors = [str(issue) for issue in self.issues if issue.severity == "error"]
         count = count_severities(self.issues)["error"]
         super().__init__("\n".join([f"{plural(count, 'error')} while loading:", *errors]))

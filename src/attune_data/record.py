@@ -49,7 +49,7 @@ class Record(BaseModel):
     empty one; ``to_json`` writes null for null and leaves out what was absent.
     """
 
-    model_config = ConfigDict(
+    model_config: ClassVar[ConfigDict] = ConfigDict(
         frozen=True,
         extra="allow",
         alias_generator=to_camel,
@@ -141,7 +141,7 @@ def same_content(first: Any, second: Any) -> bool:
 class SnakeCaseRecord(Record):
     """A record whose names in the file are in snake case."""
 
-    model_config = ConfigDict(alias_generator=None)
+    model_config: ClassVar[ConfigDict] = ConfigDict(alias_generator=None)
 
 
 class _NullText(str):

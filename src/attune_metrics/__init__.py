@@ -89,7 +89,7 @@ if TYPE_CHECKING:
     from attune_metrics.curves import emotion_curve_area, largest_drop, recovery_time, turns_to_target
     from attune_metrics.eibench import anchor_reward, anchor_score
     from attune_metrics.eqbench import eqbench_score
-    from attune_metrics.errors import MetricInputError, UndefinedMetricWarning
+    from attune_metrics.errors import MetricInputError, UndefinedMetricWarning, UnknownEmotionWarning
     from attune_metrics.metric import Metric
     from attune_metrics.sage import sage_failure, sage_success
 
@@ -98,6 +98,7 @@ __all__ = [
     "Metric",
     "MetricInputError",
     "UndefinedMetricWarning",
+    "UnknownEmotionWarning",
     "anchor_reward",
     "anchor_score",
     "binary_accuracy",

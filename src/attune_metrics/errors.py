@@ -1,6 +1,6 @@
 """What a metric says when it cannot give a number."""
 
-__all__ = ["MetricInputError", "UndefinedMetricWarning", "UnreliableIntervalWarning"]
+__all__ = ["MetricInputError", "UndefinedMetricWarning", "UnknownEmotionWarning", "UnreliableIntervalWarning"]
 
 
 class MetricInputError(ValueError):
@@ -9,6 +9,10 @@ class MetricInputError(ValueError):
 
 class UndefinedMetricWarning(UserWarning):
     """The metric has no value for this input and returned nan."""
+
+
+class UnknownEmotionWarning(UserWarning):
+    """A word was predicted that is no emotion of the benchmark nor one that the participant named: it can only lose."""
 
 
 class UnreliableIntervalWarning(UserWarning):

@@ -13,7 +13,7 @@ import json
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from math import isnan, nan
-from typing import Any
+from typing import Any, ClassVar
 
 import polars as pl
 from inspect_ai import Task  # type: ignore[import-not-found]  # it is an extra
@@ -72,7 +72,7 @@ _OF_CONNECTIONS = (
 class _Schema(JSONSchema):  # type: ignore[misc]  # The base class is of an extra.
     """A schema with every keyword; Inspect's own leaves out those that it does not know, such as maxItems."""
 
-    model_config = ConfigDict(extra="allow")
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="allow")
 
     items: "_Schema | None" = None
     properties: "dict[str, _Schema] | None" = None

@@ -1,7 +1,7 @@
 """The commands `batch export` and `batch import`: calls for a batch service, and results made of its answers."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import click
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -47,7 +47,7 @@ _SAID = 20  # lines that are errors
 class _Asked(BaseModel):
     """What calls were exported for, as the manifest keeps it; `paths` names the options that are paths."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True)
 
     benchmark: str
     provider: str

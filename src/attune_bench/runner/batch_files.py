@@ -10,7 +10,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import IO, Any, Literal, NamedTuple
+from typing import IO, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -36,7 +36,7 @@ _OWN = Endpoint("", "")
 class _File(BaseModel):
     """A file of calls: its name, its SHA-256, the provider and the model that it is for, its number of calls."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True)
 
     name: str
     provider: str
@@ -64,7 +64,7 @@ class Manifest(BaseModel):
         By ``custom_id``: the unit, the condition or None, and the id of the call.
     """
 
-    model_config = ConfigDict(frozen=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True)
 
     format: Literal[1] = 1
     library_version: str = __version__

@@ -8,7 +8,7 @@ import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import ConfigDict, Field, WithJsonSchema, model_validator
 
@@ -33,7 +33,7 @@ class CutOff(Entry):
     below 13
     """
 
-    model_config = ConfigDict(json_schema_extra={"minProperties": 1, "maxProperties": 1})
+    model_config: ClassVar[ConfigDict] = ConfigDict(json_schema_extra={"minProperties": 1, "maxProperties": 1})
 
     from_: Limit = Field(None, alias="from", description="The lowest score of a positive screen.")
     below: Limit = Field(None, description="The score below which a screen is positive.")

@@ -206,7 +206,7 @@ _PROFILE = record(
     }
 )
 
-fix_conversation = record(
+fix_conversation: Fix = record(
     {
         "conversationId": text,
         "metadata": record(dict.fromkeys(("model", "category", "subtopic", "text"), text)),
@@ -231,7 +231,7 @@ fix_conversation = record(
     }
 )
 
-fix_run = record(
+fix_run: Fix = record(
     {
         **dict.fromkeys(("conversationId", "source_file", "em_model", "run_timestamp"), text),
         "mode": closed(MODES, f"one of {', '.join(MODES)}", default="default"),

@@ -8,6 +8,7 @@ from attune_data.eibench.scenes import scenes
 from attune_data.fixes import (
     Choose,
     Findings,
+    Fix,
     Reversible,
     closed,
     each,
@@ -76,7 +77,7 @@ def _wrapped(value: Any, choose: Choose) -> Any:
     return choose([spelt, {"row_idx": 0, "row": spelt, "truncated_cells": []}])
 
 
-fix_scenario = Reversible(_fix_scenario, _wrapped)
+fix_scenario: Reversible = Reversible(_fix_scenario, _wrapped)
 """Fix a scenario, which may be wrapped, or have its start at an older place."""
 
 
@@ -132,7 +133,7 @@ _TEXTS = (
     *("simulator", "prompt_version", "config_hash", "scenario_hash"),
 )
 
-fix_episode = record(
+fix_episode: Fix = record(
     {
         **dict.fromkeys(_TEXTS, text),
         **dict.fromkeys(("n_rounds", "max_rounds"), number()),

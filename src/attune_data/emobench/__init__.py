@@ -3,7 +3,7 @@
 A question is asked in two languages; both records, in every order of their choices, are one scenario.
 """
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -30,7 +30,7 @@ class EmoBenchItem(SnakeCaseRecord):
     ('EA/1/en', {'answer': (('Go', 'Stay'), 'Go')})
     """
 
-    column_properties = ("task", "scenario_id")
+    column_properties: ClassVar[tuple[str, ...]] = ("task", "scenario_id")
 
     qid: str = Field(min_length=1, description="Number of the item in its task, the same in both languages.")
     language: Literal["en", "zh"] = Field(description="Language of the texts.")

@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from attune_data.fixes import Findings, closed, each, number, record, scored, text
+from attune_data.fixes import Findings, Fix, closed, each, number, record, scored, text
 from attune_data.sage.dialogue import SageDialogue, emotion_state
 from attune_data.states import check_change
 
@@ -12,7 +12,7 @@ _TEXTS = ("id", "model", "emo_state", "target", "player", "scene", "character", 
 _ROLES = {"user": "user", "assistant": "assistant"}
 _PLANNING = record({**dict.fromkeys(("activity", "TargetCompletion", "content", "analyse"), text), "change": number()})
 
-fix_dialogue = record(
+fix_dialogue: Fix = record(
     {
         **dict.fromkeys(_TEXTS, text),
         "emo_point": scored(0, 100),

@@ -21,10 +21,10 @@ Json = dict[str, Any]
 
 _MOST = 3
 
-texts = st.text(max_size=12)
+texts: st.SearchStrategy[str] = st.text(max_size=12)
 """Texts of any characters, which may be empty or blank."""
 
-filled = st.text(min_size=1, max_size=12).filter(lambda text: bool(text.strip()))
+filled: st.SearchStrategy[str] = st.text(min_size=1, max_size=12).filter(lambda text: bool(text.strip()))
 """Texts that are not blank."""
 
 jsons: st.SearchStrategy[Any] = st.recursive(

@@ -2,10 +2,11 @@
 
 Conventions
 -----------
-Answers are mappings from question id to ``yes``, ``no``, ``na`` or None. A question counts where its reference answer
-is yes or no. A prediction other than yes, a missing one included, is taken as no: it is a false negative where the
-reference says yes, and a true negative where it says no. So an empty prediction earns a true negative on every "no";
-read accuracy together with coverage. Counts add up: pool turns with ``sum(counts, BinaryCounts())``.
+Answers are mappings from question id to ``yes``, ``no``, ``na`` or None; True, False and numpy's are yes and no too. A
+question counts where its reference answer is yes or no. A prediction other than yes, a missing one included, is taken
+as no: it is a false negative where the reference says yes, and a true negative where it says no. So an empty
+prediction earns a true negative on every "no"; read accuracy together with coverage. Counts add up: pool turns with
+``sum(counts, BinaryCounts())``.
 
 Metrics
 -------
@@ -23,16 +24,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from math import sqrt
+from typing import TYPE_CHECKING
 
 from attune_metrics.attunebench._entries import TURN_BY_TURN, turn_entry, with_mean
 from attune_metrics.checks import check_mapping
 from attune_metrics.errors import MetricInputError
 from attune_metrics.metric import Metric
 
+if TYPE_CHECKING:
+    import numpy as np
+
 __all__ = [
     "METRICS",
     "Answers",
     "BinaryCounts",
+    "CheckedAnswers",
     "PreparedAnswers",
     "binary_accuracy",
     "binary_counts",
@@ -46,7 +52,11 @@ __all__ = [
     "prepare_answers",
 ]
 
-Answers = Mapping[str, str | None]
+Answers = Mapping[str, "str | bool | np.bool_ | None"]
+"""Question id to answer, as metrics take them."""
+
+CheckedAnswers = Mapping[str, str | None]
+"""Question id to answer, spelled ``yes``, ``no``, ``na`` or None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +159,7 @@ def hp_reference(preferred: str | None, observed: str | None) -> str | None:
     return observed if preferred is None else preferred
 
 
-def prepare_answers(reference: Answers) -> PreparedAnswers:
+def prepare_answers(reference: CheckedAnswers) -> PreparedAnswers:
     """Prepare reference answers, spelled ``yes``, ``no``, ``na`` or None, for `count_answers`; nothing is checked."""
     return PreparedAnswers(
         yes=tuple(question for question, answer in reference.items() if answer == "yes"),
@@ -158,7 +168,7 @@ def prepare_answers(reference: Answers) -> PreparedAnswers:
     )
 
 
-def count_answers(reference: PreparedAnswers, predicted: Answers) -> BinaryCounts:
+def count_answers(reference: PreparedAnswers, predicted: CheckedAnswers) -> BinaryCounts:
     """Count as `binary_counts` does, without checks; answers are spelled ``yes``, ``no``, ``na`` or None."""
     tp = list(map(predicted.get, reference.yes)).count("yes")
     fp = list(map(predicted.get, reference.no)).count("yes")
@@ -166,13 +176,15 @@ def count_answers(reference: PreparedAnswers, predicted: Answers) -> BinaryCount
 
 
 def check_answers(answers: object, side: str) -> dict[str, str | None]:
-    """Return answers in lower case, or raise."""
-    known = {}
+    """Return answers in lower case, true and false as yes and no, or raise."""
+    known: dict[str, str | None] = {}
     for question, answer in check_mapping(answers, side, "question id -> yes, no, na or None").items():
         if not isinstance(question, str):
             raise MetricInputError(f"{side} question id {question!r} is not a text")
         spelled = answer.strip().lower() if isinstance(answer, str) else answer
-        if spelled not in ("yes", "no", "na", None):
+        if isinstance(answer, bool) or (getattr(answer, "dtype", None) == "bool" and not getattr(answer, "shape", ())):
+            spelled = "yes" if answer else "no"
+        if spelled is not None and (not isinstance(spelled, str) or spelled not in ("yes", "no", "na")):
             raise MetricInputError(f"{side} {question}: unknown answer {answer!r}; expected yes, no, na or None")
         known[question] = spelled
     return known
@@ -183,8 +195,9 @@ def binary_counts(reference: Answers, predicted: Answers) -> BinaryCounts:
 
     Parameters
     ----------
-    reference, predicted : mapping of str to {"yes", "no", "na", None}
-        Question id -> answer, any letter case. Predictions for questions without a reference answer are ignored.
+    reference, predicted : mapping of str to {"yes", "no", "na", None} or bool
+        Question id -> answer, any letter case; True is yes, False no. Predictions for questions without a reference
+        answer are ignored.
 
     Returns
     -------
@@ -200,6 +213,8 @@ def binary_counts(reference: Answers, predicted: Answers) -> BinaryCounts:
     --------
     >>> binary_counts({"B1": "yes", "B2": "no", "B3": "na"}, {"B1": "yes", "B2": "na", "B3": "yes"})
     BinaryCounts(tp=1, tn=1, fp=0, fn=0)
+    >>> binary_counts({"B1": True, "B2": False}, {"B1": "yes", "B2": True})
+    BinaryCounts(tp=1, tn=0, fp=1, fn=0)
     """
     truth = prepare_answers(check_answers(reference, "reference"))
     return count_answers(truth, check_answers(predicted, "predicted"))

@@ -4,8 +4,9 @@ Conventions
 -----------
 A turn carries a list of tags, empty for a neutral or stable turn. A tag is a word, or a pair of a word and an
 intensity from 1 to 7 (None if not given). Words are compared trimmed and in lower case. Any word may be tagged; one
-outside the twenty PANAS words takes part in the set metrics and is similar to nothing, itself included. Where a word
-is tagged twice, the valence-arousal scores use both tags, the set metrics use the last tag's intensity, even None.
+outside the twenty PANAS words takes part in the set metrics and is similar to nothing, itself included; one that a
+model predicts and the participant did not tag can only lose, which is an `UnknownEmotionWarning`. Where a word is
+tagged twice, the valence-arousal scores use both tags, the set metrics use the last tag's intensity, even None.
 
 Metrics
 -------
@@ -21,7 +22,9 @@ References
 .. [3] Kuhn (1955), The Hungarian method for the assignment problem, Nav. Res. Logist. Q. 2, 83-97.
 """
 
+import warnings
 from collections.abc import Sequence
+from difflib import get_close_matches
 from functools import partial
 from math import isnan
 
@@ -29,7 +32,7 @@ from attune_metrics.attunebench._affect import NEGATIVE_AFFECT, POSITIVE_AFFECT,
 from attune_metrics.attunebench._emotion_score import SIMILARITY, EmotionScores, PreparedTags, prepare_tags, score_tags
 from attune_metrics.attunebench._entries import turn_entry, with_mean
 from attune_metrics.checks import check_list, check_number, defined, warn_undefined
-from attune_metrics.errors import MetricInputError
+from attune_metrics.errors import MetricInputError, UnknownEmotionWarning
 from attune_metrics.metric import Metric, mean_over_turns
 
 __all__ = [
@@ -55,6 +58,7 @@ __all__ = [
 ]
 
 Tag = str | tuple[str, float | None]
+_WORDS = (*POSITIVE_AFFECT, *NEGATIVE_AFFECT)
 _NO_SHARED_INTENSITY = "no shared emotion has an intensity on both sides"
 
 
@@ -101,7 +105,13 @@ def _check_tag(tag: object, side: str) -> tuple[str, float | None]:
 
 
 def _score(reference: Sequence[Tag], predicted: Sequence[Tag]) -> EmotionScores:
-    return score_tags(_check_tags(reference, "reference"), _check_tags(predicted, "predicted"))
+    truth, guess = _check_tags(reference, "reference"), _check_tags(predicted, "predicted")
+    for word in sorted({*guess.words}.difference(truth.words, VALENCE_AROUSAL)):
+        near = get_close_matches(word, VALENCE_AROUSAL, n=1)
+        expected = f"the nearest in spelling is {near[0].title()!r}" if near else f"they are {', '.join(_WORDS)}"
+        message = f"{word!r} was predicted and can only lose: it is none of the twenty emotions; {expected}"
+        warnings.warn(message, UnknownEmotionWarning, stacklevel=3)
+    return score_tags(truth, guess)
 
 
 def emotion_scores(reference: Sequence[Tag], predicted: Sequence[Tag]) -> EmotionScores:
@@ -126,6 +136,8 @@ def emotion_scores(reference: Sequence[Tag], predicted: Sequence[Tag]) -> Emotio
     -----
     UndefinedMetricWarning
         If ``intensity_mae`` is nan.
+    UnknownEmotionWarning
+        If a predicted word is none of the twenty and not among the reference's, so that it can only lose.
 
     Examples
     --------

@@ -25,7 +25,7 @@ from math import inf, nan
 from sys import intern
 
 from attune_metrics.attunebench._entries import turn_entry, with_mean
-from attune_metrics.attunebench.binary import Answers, PreparedAnswers, check_answers, prepare_answers
+from attune_metrics.attunebench.binary import Answers, CheckedAnswers, PreparedAnswers, check_answers, prepare_answers
 from attune_metrics.attunebench.tokens import jaccard, tokenize
 from attune_metrics.checks import check_mapping, check_number, check_text, defined
 from attune_metrics.errors import MetricInputError
@@ -329,7 +329,7 @@ def draft_judge_score(scores: Mapping[str, float | None]) -> float:
     return defined(score_draft_judge(scores), "draft_judge_score", "no dimension is rated")
 
 
-def score_draft_binary(reference: PreparedAnswers, predicted: Answers) -> float:
+def score_draft_binary(reference: PreparedAnswers, predicted: CheckedAnswers) -> float:
     """Score as `draft_binary_alignment` does, without checks and without warnings."""
     questions = len(reference.yes) + len(reference.no)
     if not predicted or not questions:

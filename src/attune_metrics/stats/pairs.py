@@ -87,6 +87,8 @@ class Pairs:
                     of_side.append(one_series)
                     masks.append(common)
                 sides[pair, side] = place
+        self.first: NDArray[np.intp]
+        self.second: NDArray[np.intp]
         self.first, self.second = np.ascontiguousarray(sides.T)
         totals, sums = [np.empty((0, terms.shape[1] + 1))], []
         for block in series_blocks(len(of_side), *terms.shape[1:]):
@@ -94,7 +96,7 @@ class Pairs:
             totals.append(exact_sums(part))
             sums.append(cluster_sums(part, index))
         self._totals = np.concatenate(totals)
-        self.sums = np.concatenate(sums, axis=1) if sums else cluster_sums(terms[:0], index)
+        self.sums: Floats = np.concatenate(sums, axis=1) if sums else cluster_sums(terms[:0], index)
 
     @cached_property
     def units(self) -> Floats:

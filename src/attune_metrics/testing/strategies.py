@@ -44,8 +44,8 @@ class Call:
     __slots__ = ("arguments", "options")
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
-        self.arguments = arguments
-        self.options = options
+        self.arguments: tuple[Any, ...] = arguments
+        self.options: dict[str, Any] = options
 
     def __repr__(self) -> str:
         return self.text("Call")

@@ -3,9 +3,18 @@
 from math import sqrt
 from typing import Any
 
+import numpy as np
 import pytest
 
-from attune_metrics import MetricInputError, binary_accuracy, binary_f1, binary_mcc, binary_precision, binary_recall
+from attune_metrics import (
+    MetricInputError,
+    binary_accuracy,
+    binary_f1,
+    binary_mcc,
+    binary_precision,
+    binary_recall,
+    draft_binary_alignment,
+)
 from attune_metrics.attunebench.binary import (
     BinaryCounts,
     binary_counts,
@@ -94,11 +103,28 @@ def test_prepared_truth_serves_many_predictions() -> None:
     assert count_answers(truth, {}) == BinaryCounts(fn=5, tn=3)
 
 
+def test_true_and_false_are_yes_and_no() -> None:
+    # Of B1 to B4 the reference says yes, no, yes, no; the prediction yes, yes, no, no: one of each cell.
+    words = {"B1": "yes", "B2": "yes", "B3": "no", "B4": "no"}, {"B1": "yes", "B2": "no", "B3": "yes", "B4": "no"}
+    spelt: list[tuple[Any, Any]] = [
+        (True, False),
+        (np.True_, np.False_),
+        (np.array(True), np.array(False)),
+        ("YES", "no "),
+    ]
+    for yes, no in spelt:
+        predicted, reference = ({q: yes if answer == "yes" else no for q, answer in side.items()} for side in words)
+        assert binary_counts(reference, predicted) == BinaryCounts(tp=1, tn=1, fp=1, fn=1)
+        assert draft_binary_alignment(reference, predicted) == draft_binary_alignment(words[1], words[0])
+    with pytest.raises(MetricInputError, match="predicted B1: unknown answer array"):
+        binary_counts({"B1": True}, {"B1": np.array([True, False])})  # type: ignore[dict-item]  # the mistake
+
+
 @pytest.mark.parametrize(
     ("answers", "message"),
     [
         ({"B1": "maybe"}, "predicted B1: unknown answer 'maybe'; expected yes, no, na or None"),
-        ({"B1": True}, "predicted B1: unknown answer True"),
+        ({"B1": 1}, "predicted B1: unknown answer 1"),
         ({"B1": ""}, "predicted B1: unknown answer ''"),
         ({1: "yes"}, "predicted question id 1 is not a text"),
         (["yes"], r"predicted is \['yes'\] \(list\); expected a mapping question id"),

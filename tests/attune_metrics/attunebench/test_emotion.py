@@ -1,5 +1,7 @@
 """Emotion tags. Expected values are derived by hand in the comments."""
 
+import re
+import warnings
 from itertools import permutations
 from math import isnan, sqrt
 from typing import Any
@@ -12,6 +14,7 @@ from scipy.optimize import linear_sum_assignment
 from attune_metrics import (
     MetricInputError,
     UndefinedMetricWarning,
+    UnknownEmotionWarning,
     emotion_f1,
     emotion_f1_intensity,
     emotion_hit_rate,
@@ -200,3 +203,23 @@ def test_similarity_lies_in_the_unit_square() -> None:
 def test_similarities_add_up_alike_on_every_python(shares: list[float]) -> None:
     values = [[share if row == column else 0.0 for column in range(5)] for row, share in enumerate(shares)]
     assert _best_assignment(values) == 0.6  # one after the other, as sum adds before Python 3.12: 0.6000000000000001
+
+
+@pytest.mark.parametrize(
+    ("reference", "predicted", "words"),
+    [
+        (["Upset"], ["Upsett"], ["'upsett' was predicted and can only lose: .*; the nearest in spelling is 'Upset'"]),
+        (["Upset"], [("Sad", 3), "sad", "Proud"], ["'sad' was predicted .*; the nearest in spelling is 'Scared'$"]),
+        ([], ["Joy", "Awe"], ["'awe' .*; they are Proud, Alert, .*, Hostile$", "'joy' "]),
+        (["Sad"], ["sad"], []),  # the set metrics count it
+        (["Sad"], ["Upset"], []),  # the reference's words are the participant's
+        (["Upset"], [" PROUD"], []),
+    ],
+)
+def test_a_word_that_can_only_lose_warns(reference: list[Any], predicted: list[Any], words: list[str]) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        emotion_f1(reference, predicted)
+    assert [one.category for one in caught] == [UnknownEmotionWarning] * len(words)
+    assert all(re.search(pattern, str(one.message)) for pattern, one in zip(words, caught, strict=True))
+    assert all(one.filename == __file__ for one in caught)

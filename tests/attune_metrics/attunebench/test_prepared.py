@@ -53,6 +53,7 @@ def same(one: Any, other: Any) -> bool:
     return repr(one) == repr(other)  # nan is equal to nan
 
 
+@pytest.mark.filterwarnings("ignore::attune_metrics.errors.UnknownEmotionWarning")
 @given(tags, tags)
 @quick
 def test_emotion(reference: Any, predicted: Any) -> None:

@@ -7,7 +7,7 @@ from typing_extensions import TypedDict
 from attune_bench.benchmarks.attunebench.reference import BINARY_TASKS, Truth
 from attune_bench.benchmarks.attunebench.values import Count
 from attune_data import Run, RunTurn
-from attune_metrics.attunebench.binary import Answers, PreparedAnswers
+from attune_metrics.attunebench.binary import CheckedAnswers, PreparedAnswers
 from attune_metrics.attunebench.panas import PreparedPanas
 
 __all__ = ["OUTCOMES", "TASKS", "CallCounts", "Coverage", "count_calls", "count_predictions"]
@@ -62,7 +62,7 @@ def _panas_coverage(truth: PreparedPanas, form: PreparedPanas) -> tuple[int, int
     return sum(there), len(there)
 
 
-def _answered(answers: Answers, reference: PreparedAnswers) -> int:
+def _answered(answers: CheckedAnswers, reference: PreparedAnswers) -> int:
     return sum(
         len(questions) - list(map(answers.get, questions)).count(None) for questions in (reference.yes, reference.no)
     )

@@ -8,7 +8,13 @@ from attune_data import Conversation, RunTurn, Turn
 from attune_data.attunebench.parts import ConversationWideQuestions, FourBranchScores
 from attune_data.attunebench.parts import Panas as PanasRecord
 from attune_data.attunebench.run_parts import PredictedPanas
-from attune_metrics.attunebench.binary import Answers, PreparedAnswers, hp_reference, om_reference, prepare_answers
+from attune_metrics.attunebench.binary import (
+    CheckedAnswers,
+    PreparedAnswers,
+    hp_reference,
+    om_reference,
+    prepare_answers,
+)
 from attune_metrics.attunebench.emotion import PreparedTags, prepare_tags
 from attune_metrics.attunebench.holistic import BRANCHES
 from attune_metrics.attunebench.pairwise import Comparison, PreparedComparisons, prepare_comparisons
@@ -30,7 +36,7 @@ class TurnTruth:
     responses: PreparedResponses
 
 
-BINARY_TASKS: Mapping[str, Callable[[TurnTruth, RunTurn], tuple[PreparedAnswers, Answers]]] = MappingProxyType(
+BINARY_TASKS: Mapping[str, Callable[[TurnTruth, RunTurn], tuple[PreparedAnswers, CheckedAnswers]]] = MappingProxyType(
     {
         "binary_om": lambda truth, turn: (truth.observed, turn.em_binary_om_assessment),
         "binary_human": lambda truth, turn: (truth.preferred, turn.em_binary_human_prediction),

@@ -20,7 +20,7 @@ from attune_bench.report.transcript_parts import (
 from attune_data import Conversation, Run, RunTurn, Turn
 from attune_data.attunebench import annotations as said
 from attune_data.attunebench.parts import BinaryJudgement
-from attune_data.attunebench.run import PostConversation
+from attune_data.attunebench.run_parts import PostConversation
 from attune_data.display.html import Html, tag
 from attune_metrics.attunebench.binary import hp_reference, om_reference
 

@@ -2,6 +2,7 @@
 
 import functools
 import math
+import random
 import tomllib
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
@@ -84,9 +85,9 @@ class Writer:
         self.arc = arc
         self.effects = effects
         self.seed = seed
-        self.source = random_source(seed, "conversation", index)
-        self.label_noise = effects.label_noise + effects.label_noise_diagnosed * participant.diagnosed
-        self.binary = tuple(load_codebook().binary)
+        self.source: random.Random = random_source(seed, "conversation", index)
+        self.label_noise: float = effects.label_noise + effects.label_noise_diagnosed * participant.diagnosed
+        self.binary: tuple[str, ...] = tuple(load_codebook().binary)
 
     def conversation(self, bounds: tuple[int, int] | None) -> Conversation:
         """Write the conversation; `bounds` are the fewest and the most turns."""
