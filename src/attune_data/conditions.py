@@ -6,7 +6,7 @@ each is compared with what is allowed, and polars gets the text that is put toge
 """
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from attune_data.panics import panics_as_errors
@@ -15,7 +15,7 @@ from attune_data.text import meant
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["FUNCTIONS", "sql_condition"]
+__all__ = ["FUNCTIONS", "no_column", "sql_condition"]
 
 FUNCTIONS = tuple(
     """
@@ -45,7 +45,7 @@ _TOKEN = re.compile(
 _QUOTES = "text is in single quotes, the name of a column in double quotes"
 
 
-def sql_condition(text: str, columns: Collection[str]) -> "pl.Expr":
+def sql_condition(text: str, columns: Collection[str], asked: Mapping[str, str] | None = None) -> "pl.Expr":
     """Return the polars expression of an SQL condition that reads columns and nothing else.
 
     Parameters
@@ -56,6 +56,8 @@ def sql_condition(text: str, columns: Collection[str]) -> "pl.Expr":
         parentheses within each other. Text is in single quotes, the name of a column may be in double quotes.
     columns : collection of str
         The columns that it may name.
+    asked : mapping of str to str, optional
+        Names that are no columns but asked for otherwise, with the column that they are read from, for errors.
 
     Raises
     ------
@@ -75,7 +77,7 @@ def sql_condition(text: str, columns: Collection[str]) -> "pl.Expr":
 
     if len(text) > _LONGEST:
         raise ValueError(f"the condition has {len(text):,} characters; expected {_LONGEST:,} at most")
-    checked = " ".join(_checked(_tokens(text), columns))
+    checked = " ".join(_checked(_tokens(text), columns, asked or {}))
     try:
         with panics_as_errors():
             return pl.sql_expr(checked)
@@ -108,7 +110,14 @@ def _tokens(text: str) -> list[tuple[str, str]]:
     return tokens
 
 
-def _checked(tokens: Sequence[tuple[str, str]], columns: Collection[str]) -> Iterator[str]:
+def no_column(name: str, columns: Collection[str], asked: Mapping[str, str]) -> str:
+    """Return the message about a name that is no column."""
+    if name in asked:
+        return f"{name!r} is asked for with where({name}=...); a condition reads columns: this one's is {asked[name]!r}"
+    return f"no trait {name!r}; {meant(name, columns)}"
+
+
+def _checked(tokens: Sequence[tuple[str, str]], columns: Collection[str], asked: Mapping[str, str]) -> Iterator[str]:
     """Yield the tokens; a column is in quotes, so that none is taken for a word of SQL."""
     before = ""
     for place, (kind, word) in enumerate(tokens):
@@ -116,7 +125,7 @@ def _checked(tokens: Sequence[tuple[str, str]], columns: Collection[str]) -> Ite
         if kind == "quoted":
             name = word[1:-1].replace('""', '"')
             if name not in columns:
-                raise ValueError(f"no trait {name!r}; {meant(name, columns)} ({_QUOTES})")
+                raise ValueError(f"{no_column(name, columns, asked)} ({_QUOTES})")
             if after.startswith("("):
                 raise ValueError(f"the condition calls {word}; the name of a function is without quotes")
             yield word
@@ -129,16 +138,16 @@ def _checked(tokens: Sequence[tuple[str, str]], columns: Collection[str]) -> Ite
                 raise ValueError(f"the condition calls {word}() with nothing in its parentheses")
             yield word
         else:
-            _check_column(word, columns)
+            _check_column(word, columns, asked)
             yield f'"{word}"'
         before = word.lower()
 
 
-def _check_column(name: str, columns: Collection[str]) -> None:
+def _check_column(name: str, columns: Collection[str], asked: Mapping[str, str]) -> None:
     if name in columns:
         return
     if name.lower() in _OF_QUERIES:
         raise ValueError(
             f"the condition has {name!r}; it reads columns of its own table only, and no other table or file"
         )
-    raise ValueError(f"no trait {name!r}; {meant(name, columns)}")
+    raise ValueError(no_column(name, columns, asked))

@@ -109,7 +109,9 @@ class Traits:
             Where there is none of this name; says the nearest.
         """
         if name not in self.special and name not in self.frame.columns:
-            raise ValueError(f"no trait {name!r}; {meant(name, self.names)}")
+            held = holders(self, name)
+            hint = f"it is a value of {' and of '.join(held)}" if held else meant(name, self.names)
+            raise ValueError(f"no trait {name!r}; {hint}")
         return self.special.get(name) or Trait(name)
 
     def is_numeric(self, trait: Trait) -> bool:
@@ -164,9 +166,24 @@ def matching(traits: Traits, origin: Traits, name: str, match: Match) -> list[in
                 named = {str(_key(spelling)): spelling for spelling in known.values()}
                 near = get_close_matches(str(_key(value)), named, n=1)
                 hint = f"did you mean {named[near[0]]!r}?" if near else f"expected one of {_spellings(known.values())}"
+                if held := holders(origin, value):
+                    hint = f"it is a value of {' and of '.join(held)}"
                 raise ValueError(f"no {traits.unit.noun} has {name} {value!r}; {hint}")
     outside = trait.is_group and match.how == "none"
     return [row for row, given in enumerate(answers) if match.fits(wanted, given) and (given or not outside)]
+
+
+def holders(traits: Traits, value: Value) -> list[str]:
+    """Return the first two traits that have a text among their values."""
+    if not isinstance(value, str) or (key := text_key(value)) is None:
+        return []
+    found: dict[str, str] = {}
+    for name in (*traits.special, *traits.frame.columns):
+        trait = traits.trait(name)
+        held = (key in map(_compared, trait.values)) or any(key in given for given in _column(traits, trait.column))
+        if held:
+            found.setdefault(trait.column, name)
+    return list(found.values())[:2]
 
 
 def _no_number(traits: Traits, name: str, value: Value) -> str:

@@ -16,12 +16,12 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, Self
 
 from attune_data.bins import Bins
-from attune_data.conditions import sql_condition
+from attune_data.conditions import no_column, sql_condition
 from attune_data.display.issues import IssueReport
 from attune_data.issues import Issue, issues_frame
 from attune_data.matching import Match, Traits, Value, matching, shares, strata
 from attune_data.panics import panics_as_errors
-from attune_data.text import meant, plural, printable
+from attune_data.text import plural, printable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -206,12 +206,13 @@ class Queryable(ABC):
 
         table = self._table()
         traits = table.frame
-        expression = sql_condition(condition, traits.columns) if isinstance(condition, str) else condition
+        asked = {name: trait.column for name, trait in table.special.items()}
+        expression = sql_condition(condition, traits.columns, asked) if isinstance(condition, str) else condition
         if not isinstance(expression, pl.Expr):
             raise TypeError(f"a condition is a polars expression or an SQL text, not {type(condition).__name__}")
         for name in expression.meta.root_names():
             if name not in traits.columns:
-                raise ValueError(f"no trait {name!r}; {meant(name, traits.columns)}")
+                raise ValueError(no_column(name, traits.columns, asked))
         try:
             # Unlike select, this refuses an answer of another length; unlike filter, it gives positions.
             with panics_as_errors():

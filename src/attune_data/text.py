@@ -171,15 +171,20 @@ def listed(names: Sequence[str], most: int = 8) -> str:
 
 
 def meant(name: str, known: Collection[str]) -> str:
-    """Return the question whether the nearest name is meant, or the first of those known where none is near.
+    """Return the question whether the nearest name is meant, or one of which it is a word, else the first known.
 
     Examples
     --------
     >>> meant("categroy", ["category", "gender"]), meant("x", ["category", "gender"])
     ("did you mean 'category'?", 'expected one of category, gender')
+    >>> meant("age", ["country", "age_range"])
+    "did you mean 'age_range'?"
     """
     near = get_close_matches(name, known, n=1)
-    return f"did you mean {near[0]!r}?" if near else f"expected one of {listed([*known], 12) or 'none'}"
+    near = near or [one for one in known if name.casefold() in one.casefold().split("_")][:2]
+    if near:
+        return f"did you mean {' or '.join(map(repr, near))}?"
+    return f"expected one of {listed([*known], 12) or 'none'}"
 
 
 def grid(

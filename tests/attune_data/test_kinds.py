@@ -139,6 +139,25 @@ def test_a_record_is_shown_and_a_collection_described(kind: Kind[Any, Any], writ
 
 
 @every_kind
+def test_demo_means_the_same_everywhere(kind: Kind[Any, Any]) -> None:
+    demo = load_records("demo", kind)
+    tables = load_tables("demo", kind.tables)
+    assert type(tables) is type(demo.tables)
+    for (name, frame), (again, own) in zip(tables._frames(), demo.tables._frames(), strict=True):
+        assert name == again
+        assert_frame_equal(frame, own)
+
+
+@every_kind
+def test_what_is_counted_is_asked_for_by_the_same_name(kind: Kind[Any, Any]) -> None:
+    demo = load_records("demo", kind)
+    for trait, counted in describe(demo)["traits"].items():
+        assert {name: len(part) for name, part in demo.stratify(trait).items()} == {
+            name: sizes[kind.plural] for name, sizes in counted.items()
+        }
+
+
+@every_kind
 def test_results_are_shown_with_the_record_that_they_are_of(kind: Kind[Any, Any]) -> None:
     results = load_records("demo", kind)
     of = kind.of
@@ -381,10 +400,8 @@ def test_joined_tables_come_back(tmp_path: Path) -> None:
         assert_frame_equal(again.pairwise, joined.pairwise)
     with pytest.raises(SourceError, match=r"has the tables of RunTables: load_tables\(folder, RunTables\)"):
         load_tables(tmp_path / "out", attune_data.EpisodeTables)
-    with pytest.raises(
-        SourceError, match="demo is not a folder with the tables of EpisodeTables, as to_parquet writes"
-    ):
-        load_tables("demo", attune_data.EpisodeTables)
+    with pytest.raises(SourceError, match="demo is not a folder with the tables of RunTables, as to_parquet writes"):
+        load_tables("demo", attune_data.RunTables)
 
 
 @every_kind

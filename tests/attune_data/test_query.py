@@ -180,6 +180,10 @@ def test_every_frame_of_a_part_is_that_of_its_records(records: Records, group: s
     [
         ({"categroy": "Family"}, "no trait 'categroy'; did you mean 'category'"),
         ({"zzz": 1}, "no trait 'zzz'; expected one of conversation_id, om_model"),
+        ({"age": 30}, "no trait 'age'; did you mean 'age_range'?"),
+        ({"id": "c1"}, "no trait 'id'; did you mean 'conversation_id' or 'participant_id'?"),
+        ({"adhd": True}, "no trait 'adhd'; it is a value of diagnosis"),
+        ({"topic": "family"}, "no conversation has topic 'family'; it is a value of category"),
         ({"category": "Famly"}, "no conversation has category 'Famly'; did you mean 'Family'"),
         ({"category": ["Family", "qqq"]}, "no conversation has category 'qqq'; expected one of Family, Health"),
         ({"category": none_of("Famly")}, "did you mean 'Family'"),
@@ -198,6 +202,11 @@ def test_other_wrong_requests_say_what_is_wrong() -> None:
     demo = load("demo")
     with pytest.raises(ValueError, match="no trait 'who5'; did you mean 'who_5'"):
         demo.filter("who5 > 3")
+    for condition in ("diagnosis = 'ADHD'", "\"diagnosis\" = 'ADHD'", pl.col("diagnosis") == "ADHD"):
+        with pytest.raises(
+            ValueError, match=r"'diagnosis' is asked for with where\(diagnosis=...\); .* 'diagnosis_groups'"
+        ):
+            demo.filter(condition)
     with pytest.raises(ValueError, match="not an SQL expression: 'who_5 ===> 3'"):
         demo.filter("who_5 ===> 3")
     with pytest.raises(ValueError, match="no trait 'contry'; did you mean 'country'"):

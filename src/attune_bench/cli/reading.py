@@ -94,6 +94,8 @@ def read_scores(path: Path) -> Scores:
     UserError
         Where it has none; of records the text says so.
     """
+    if path == Path("demo") and not path.exists():
+        raise UserError("demo has records, no scores; first: attune-bench score --results demo --data demo")
     try:
         return Scores.read(path)
     except (SourceError, MetricInputError) as error:

@@ -53,7 +53,7 @@ def score(
     **given: Any,
 ) -> None:
     """Score results against the data they are of, and write the scores to a file."""
-    chosen = benchmark_of(benchmark, results[0], "results")
+    chosen = _benchmark(benchmark, results[0], data)
     options = own_options(ctx, chosen, given)
     if jobs is not None and chosen.streaming is None:
         raise UserError(f"{chosen.title} is scored in one process; leave out --jobs")
@@ -109,6 +109,13 @@ def score(
         emit(f"{counts} in the files; see: {validate_command(*beside, benchmark=chosen, forced=benchmark)}")
     forced = () if benchmark is None or chosen in BENCHMARKS else ("--benchmark", benchmark)
     emit(f"next: {shlex.join(('attune-bench', 'report', '--scores', str(target), *forced))}")
+
+
+def _benchmark(name: str | None, results: str, data: str | None) -> Benchmark:
+    """Return the benchmark that is named, else that of the results; of demo, that of the data."""
+    if data is not None and results == "demo" != data:
+        return benchmark_of(name, data, "data")
+    return benchmark_of(name, results, "results")
 
 
 def _check_target(target: Path, benchmark: Benchmark) -> None:

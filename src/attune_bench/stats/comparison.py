@@ -23,7 +23,7 @@ from attune_bench.stats.paired import SAME, TESTED, family_of_pairs, paired, tes
 from attune_bench.stats.remarks import OneWarning
 from attune_bench.stats.series import Draws, ScoreSeries
 from attune_bench.stats.summary import sorted_groups
-from attune_bench.stats.traits import strata_of, unit_traits
+from attune_bench.stats.traits import asked, strata_of
 from attune_data.query import Queryable
 from attune_data.text import meant
 from attune_metrics.errors import MetricInputError
@@ -192,7 +192,7 @@ def compare_by(
     """
     chosen, margin = _split(options)
     pairs = _all_pairs(table, chosen) if models is None else _pairs_of(table, *models)
-    strata = strata_of(unit_traits(table) if data is None else data, trait)
+    strata = strata_of(asked(table, data), trait)
     parts, warning = [], OneWarning()
     for name, units in {"overall": None, **strata}.items():
         part = table if units is None else table.keep(units=units)

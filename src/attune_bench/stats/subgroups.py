@@ -29,7 +29,7 @@ from attune_bench.stats.options import ALPHA, FEW, MIN_CLUSTERS, AnalysisKeyword
 from attune_bench.stats.remarks import warn_out_of_reach
 from attune_bench.stats.series import Draws, Mask, ScoreSeries
 from attune_bench.stats.summary import intervals_of
-from attune_bench.stats.traits import strata_and_known, unit_traits
+from attune_bench.stats.traits import asked, strata_and_known
 from attune_bench.undefined import null
 from attune_data.query import Queryable
 from attune_data.text import plural
@@ -106,7 +106,7 @@ def by(
     >>> found.select("stratum", "n", "clusters", "mark").rows()[0]
     ('AnxDep', 10, 6, 'few')
     """
-    source = unit_traits(table) if data is None else data
+    source = asked(table, data)
     strata, known = strata_and_known(source, trait)
     return subgroups(table, strata, known=known, compare=compare, **options)
 

@@ -12,7 +12,7 @@ from attune_data.meanings import Column
 from attune_data.query import Queryable
 from attune_data.traits import Unit
 
-__all__ = ["UnitTraits", "strata_and_known", "strata_of", "unit_traits"]
+__all__ = ["UnitTraits", "asked", "strata_and_known", "strata_of", "unit_traits"]
 
 _UNKNOWN = ("no answer", "unknown")
 
@@ -42,6 +42,21 @@ class UnitTraits(Frames):
 def unit_traits(table: ScoreTable) -> UnitTraits:
     """Return the traits that the scores have of their units."""
     return UnitTraits(partial(_units, table.units.select(*UNIT_KEYS, *table.traits)))
+
+
+def asked(table: ScoreTable, data: Queryable | None) -> Queryable:
+    """Return what is asked for traits: the data, or without them the traits that the scores have.
+
+    Raises
+    ------
+    ValueError
+        Where there are neither.
+    """
+    if data is None and not table.traits:
+        raise ValueError(
+            f"these scores have no traits of their {table.provenance.unit}s; give what was scored against: data=..."
+        )
+    return unit_traits(table) if data is None else data
 
 
 def _units(frame: pl.DataFrame, _: str) -> pl.DataFrame:

@@ -122,7 +122,7 @@ def load_tables(source: Source, frames: type[Frames] | None = None, *, chunk: in
     ----------
     source : str, path-like or datasets.Dataset
         A folder that ``to_parquet`` wrote: its tables, each read when first asked for. Else conversations, as for
-        `load`: the result equals ``load(source).tables``.
+        `load`: the result equals ``load(source).tables``. ``"demo"`` has the tables of every kind.
     frames : type, optional
         Which tables such a folder has: `Tables`, `RunList`, `RunTables`, `ScenarioTables`, `EpisodeTables` or
         `SageTables`, or the ``tables`` of a kind; by default `Tables`.
@@ -158,6 +158,9 @@ def load_tables(source: Source, frames: type[Frames] | None = None, *, chunk: in
         if written is not None:
             raise SourceError(f"{folder} has the tables of {written.__name__}: load_tables(folder, {_name(written)})")
     if not issubclass(Tables, wanted):
+        kind = next((kind for kind in KINDS if kind.tables is wanted), None)
+        if source == "demo" and kind is not None:
+            return load_records("demo", kind).tables
         raise SourceError(f"{source} is not a folder with the tables of {wanted.__name__}, as to_parquet writes them")
     return _built(source, chunk)
 

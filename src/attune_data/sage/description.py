@@ -20,7 +20,7 @@ def describe_dialogues(dialogues: Collection[SageDialogue]) -> dict[str, Any]:
         traits={
             "model": grouped(dialogues, lambda dialogue: dialogue.model),
             "outcome": grouped(dialogues, lambda dialogue: dialogue.outcome, ("success", "neither", "failure")),
-            "final state": grouped(dialogues, lambda dialogue: dialogue.emo_state, _STATES),
+            "emo_state": grouped(dialogues, lambda dialogue: dialogue.emo_state, _STATES),
         },
         counts={
             "replies of the model": lambda dialogue: sum(line.role == "assistant" for line in dialogue.history),

@@ -13,7 +13,7 @@ from attune_bench import Scores
 from attune_bench.benchmarks.attunebench.baselines import BASELINES
 from attune_bench.benchmarks.attunebench.detail import records_of
 from attune_bench.benchmarks.eibench.summary import model_summary
-from attune_data import load_sage
+from attune_data import load_episodes, load_sage, load_scenarios
 
 Files = tuple[Path, Path]
 
@@ -205,3 +205,18 @@ def test_scores_written_among_the_results_are_no_error_the_next_time(
     assert status == 0
     assert "not-a-record" in out
     assert "a file of scores, not a run; attune-bench report --scores reads it; passed over" in " ".join(out.split())
+
+
+def test_demo_is_that_of_the_other_source(call: Call, tmp_path: Path) -> None:
+    scenarios = tmp_path / "scenarios.jsonl"
+    load_scenarios("demo").to_jsonl(scenarios)
+    demo_episodes = tmp_path / "episodes.jsonl"
+    load_episodes("demo").to_jsonl(demo_episodes)
+    for results, data in (("demo", str(scenarios)), (str(demo_episodes), "demo")):
+        status, out, err = call("score", "--results", results, "--data", data, "-o", tmp_path / "scores.parquet")
+        assert (status, err) == (0, "")
+        assert " episodes of " in out
+    assert Scores.read(tmp_path / "scores.parquet").provenance.benchmark == "eibench"
+    status, _, err = call("report", "--scores", "demo")
+    assert (status, err.count("\n")) == (2, 1)
+    assert "demo has records, no scores; first: attune-bench score --results demo --data demo" in err

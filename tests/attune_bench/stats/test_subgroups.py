@@ -197,6 +197,8 @@ def test_data_of_another_set(of_one: Build, talks: Callable[..., Collection[Conv
         subgroups(of_one([1, 2]), {"s": ["x"]}, known=["x", "y"])
     with pytest.raises(ValueError, match="no trait 'diagnosys'; did you mean 'diagnosis'"):
         of_one([1]).by("diagnosys", data=talks([[]]))
+    with pytest.raises(ValueError, match="no traits of their conversations; give what was scored against: data="):
+        of_one([1]).by("diagnosis")
 
 
 def test_order_never_shows(
