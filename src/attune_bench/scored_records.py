@@ -62,7 +62,7 @@ class ScoredRecords:
     def __init__(
         self, table: ScoreTable, *, results: Sequence[Any], data: Sequence[Any] | None = None, use: str
     ) -> None:
-        self.benchmark = _benchmark(table, data, use)
+        self.benchmark: Benchmark = _benchmark(table, data, use)
         self.made: Kind[Any, Any] = resolve(self.benchmark.results)
         self.given: Kind[Any, Any] | None = resolve(self.benchmark.data)
         self.units: Mapping[str, Any] = {record.id: record for record in data or ()}

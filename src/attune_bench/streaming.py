@@ -114,7 +114,7 @@ class PartScorer:
         streaming = _streaming(benchmark)
         self.kind: Kind[Any, Any] = resolve(benchmark.results)
         self._data = data
-        self.scorer = resolve(streaming.scorer)(data, **options)
+        self.scorer: Any = resolve(streaming.scorer)(data, **options)
         self._kept, self._join = resolve(streaming.kept_result), streaming.join
 
     def __call__(self, found: tuple[int, list[Document]]) -> tuple[int, Part]:

@@ -48,7 +48,7 @@ class _Process:
     words = ""
 
 
-process = _Process()
+process: _Process = _Process()
 
 
 def prepare_process() -> None:

@@ -50,7 +50,7 @@ class Budget:
         if limit is not None and not 0 < limit < math.inf:
             raise PriceError(f"the limit of the cost is {limit}; expected a positive number of US dollars")
         self.limit = limit
-        self.spent = spent
+        self.spent: float = spent
         self._prices = prices or {}
         self._record = record
         self._reserved = 0.0

@@ -71,7 +71,7 @@ class Cache:
             try:
                 self._end = self._read()
                 os.ftruncate(self._file, self._end)
-                self.unsettled = max(math.fsum(self._reserved), 0.0)
+                self.unsettled: float = max(math.fsum(self._reserved), 0.0)
             except BaseException:
                 os.close(self._file)
                 raise

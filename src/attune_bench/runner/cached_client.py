@@ -54,7 +54,7 @@ class CachedCalls(ABC):
         self.stopped: str | None = None
         self.disk_error: CacheError | OSError | None = None
         self.schema_refusal: SchemaRefusedError | None = None
-        self.of_schemas = Meter(0, 0)
+        self.of_schemas: Meter = Meter(0, 0)
         self._providers = providers
         self._cache = cache
         self._meter = meter
@@ -112,6 +112,8 @@ class CachedClient(CachedCalls):
     cache, meter
         As of `CachedCalls`.
     """
+
+    schema_refusal: SchemaRefusedError | None
 
     def __init__(self, clients: Mapping[Role, Client], cache: Cache, meter: Meter) -> None:
         super().__init__({role: client.endpoint.provider for role, client in clients.items()}, cache, meter)

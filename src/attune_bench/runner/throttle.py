@@ -61,7 +61,7 @@ class Throttle:
     """
 
     def __init__(self, most: int) -> None:
-        self.places = float(most)
+        self.places: float = float(most)
         self._most = most
         self._under_way = 0
         self._queue: deque[asyncio.Future[None]] = deque()

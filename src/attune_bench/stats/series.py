@@ -58,7 +58,7 @@ class ScoreSeries:
 
     def __init__(self, table: ScoreTable) -> None:
         self.table = table
-        self.groups = table.groups
+        self.groups: tuple[tuple[str, str | None], ...] = table.groups
         units = table.units.sort("unit")
         self.units: tuple[str, ...] = tuple(units["unit"])
         self.labels: tuple[Label, ...] = tuple(
@@ -207,11 +207,11 @@ class Draws:
         held = series.table.provenance
         if options.weighs_clusters(series.table) and not weighted:
             raise MetricInputError(f"this counts each {held.unit} once, not each {held.cluster}; leave out weight")
-        self.drawn = held.cluster if options.draws_clusters(series.table) else held.unit
+        self.drawn: str = held.cluster if options.draws_clusters(series.table) else held.unit
         self._labels = cluster_index(series.clusters(options))
         self._options = options
         self._drawn: dict[bytes, Resamples] = {}
-        self.warning = OneWarning()
+        self.warning: OneWarning = OneWarning()
 
     def labels(self, mask: Mask) -> NDArray[np.intp]:
         """Return the clusters of the units of a mask (units,), numbered in the order of their labels."""

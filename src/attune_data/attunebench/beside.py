@@ -12,11 +12,16 @@ __all__ = ["conversation_beside"]
 
 _NOTHING = RunTurn(turn_number=0)
 _BINARY = (
-    ("did the response do it", "observed_behavior", "em_binary_om_assessment"),
-    ("would the participant have wanted it", "preferred_behavior", "em_binary_human_prediction"),
-    ("did it, asked in the participant's words", "observed_behavior", "em_binary_om_assessment_hp"),
-    ("wanted, asked in the participant's words", "preferred_behavior", "em_binary_human_prediction_hp"),
+    ("did the response do it", ("observed_behavior", "llm_value"), "em_binary_om_assessment"),
+    ("would the participant have wanted it", ("preferred_behavior", "observed_behavior"), "em_binary_human_prediction"),
+    ("did it, asked in the participant's words", ("observed_behavior", "llm_value"), "em_binary_om_assessment_hp"),
+    (
+        "wanted, asked in the participant's words",
+        ("preferred_behavior", "observed_behavior"),
+        "em_binary_human_prediction_hp",
+    ),
 )
+"""What is asked, the fields of which the first that has an answer counts, and the field of the predictions."""
 
 
 def conversation_beside(conversation: ConversationData, runs: Sequence[Run]) -> Iterator[Beside]:
@@ -61,9 +66,9 @@ def _binary(turn: Turn, predicted: Sequence[RunTurn]) -> Iterator[Row]:
             continue
         yield heading, ()
         for question in dict.fromkeys([*judgements, *(name for one in answers for name in one)]):
-            given = getattr(judgements[question], own) if question in judgements else ""
+            given = next(filter(None, (getattr(judgements.get(question), name, None) for name in own)), "")
             text = f"{question}  {said.question_text(question)}"
-            yield text, [given or "", *(one.get(question) for one in answers)]
+            yield text, [given, *(one.get(question) for one in answers)]
 
 
 def _chosen(turn: Turn, predicted: Sequence[RunTurn]) -> Iterator[Row]:

@@ -78,7 +78,7 @@ class Connections:
 
     def __init__(self) -> None:
         self._sockets: list[socket.socket] = []
-        self.are_ended = False
+        self.are_ended: bool = False
 
     def note(self, event: str, info: dict[str, Any]) -> None:
         """Take note of a connection when it is made."""

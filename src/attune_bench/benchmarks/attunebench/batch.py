@@ -1,6 +1,6 @@
 """Scoring some runs at a time against prepared conversations; what is kept of a run is small."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
@@ -11,7 +11,13 @@ from attune_bench.benchmarks.attunebench.conversation_score import ConversationS
 from attune_bench.benchmarks.attunebench.expected import expected_scores
 from attune_bench.benchmarks.attunebench.reference import Truth, prepare_truth
 from attune_bench.benchmarks.attunebench.run_settings import settings_of_run
-from attune_bench.benchmarks.attunebench.similarity import Scored, Similarity, add_similarities, other_similarity
+from attune_bench.benchmarks.attunebench.similarity import (
+    OtherSimilarity,
+    Scored,
+    Similarity,
+    add_similarities,
+    other_similarity,
+)
 from attune_bench.benchmarks.attunebench.terms import columns_of
 from attune_bench.fingerprint import digest
 from attune_data import Conversation, Run
@@ -81,12 +87,12 @@ class RunScorer:
         protocol: str | Protocol = DOCUMENTED,
         similarity: str | Similarity = "jaccard",
     ) -> None:
-        self.protocol = get_protocol(protocol)
-        self.similarity = other_similarity(similarity)
+        self.protocol: Protocol = get_protocol(protocol)
+        self.similarity: OtherSimilarity | None = other_similarity(similarity)
         self.conversations = conversations
         # Where the conversations are in memory, so may be what is prepared of them.
         self._truth = lru_cache(None if isinstance(conversations, dict) else _PREPARED)(self._prepare)
-        self.about = cache(self._about)
+        self.about: Callable[[str], ScoredConversation] = cache(self._about)
 
     def _prepare(self, conversation_id: str) -> Truth:
         return prepare_truth(self.conversations[conversation_id], self.protocol)

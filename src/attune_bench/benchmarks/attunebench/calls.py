@@ -26,13 +26,13 @@ class ConversationCalls:
     def __init__(self, conversation: Conversation, settings: AttuneBenchSettings) -> None:
         seen = see(conversation)
         codebook = settings.codebook
-        self.id = seen.id
+        self.id: str = seen.id
         self.settings = settings
-        self.turns = seen.turns
-        self.pre_items = seen.pre_items
+        self.turns: tuple[SeenTurn, ...] = seen.turns
+        self.pre_items: Mapping[str, int] = seen.pre_items
         totals = panas_totals(Panas(seen.pre_items, *seen.pre_totals))
-        self.pre_totals = {name: getattr(totals, affect) for affect, name in schemas.TOTALS.items()}
-        self.words = ", ".join(emotion.word for emotion in codebook.emotions.values())
+        self.pre_totals: dict[str, Any] = {name: getattr(totals, affect) for affect, name in schemas.TOTALS.items()}
+        self.words: str = ", ".join(emotion.word for emotion in codebook.emotions.values())
         profile = _filled(json.loads(conversation.participant_profile.to_json())) if settings.omniscient else {}
         self._profile = json.dumps(profile, ensure_ascii=False, indent=2)
         self._fence = Fence.around(self.id, [self._profile, *self._texts()])

@@ -42,7 +42,7 @@ class Tally(Findings):
 
     def __init__(self) -> None:
         super().__init__("")
-        self.dropped = 0
+        self.dropped: int = 0
 
     def add(self, path: str, rule: str, *rest: object) -> None:  # noqa: ARG002 - a report of which the number is kept
         """Count a value that was no answer."""

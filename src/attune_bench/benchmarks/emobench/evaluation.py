@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import prod
 from random import Random
 from statistics import fmean
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import polars as pl
 from typing_extensions import Unpack
@@ -45,7 +45,7 @@ class EmoBenchSettings(ModelSettings):
     samples_per_order: int = 5
     shuffle: int = 0
 
-    bundled = ("attune_bench.benchmarks.emobench", "emobench-v1")
+    bundled: ClassVar[tuple[str, str]] = ("attune_bench.benchmarks.emobench", "emobench-v1")
 
     def __post_init__(self) -> None:
         ModelSettings.__post_init__(self)
