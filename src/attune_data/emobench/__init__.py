@@ -77,8 +77,7 @@ class EmoBenchItem(SnakeCaseRecord):
     @property
     def fault(self) -> str:
         """Why the item can neither be asked nor scored; empty where it can."""
-        questions = self.questions.items()
-        wrong = [part for part, (choices, label) in questions if choices.count(label) != 1 or len(choices) > 7]
+        wrong = [part for part, (found, one) in self.questions.items() if found.count(one) != 1 or len(found) > 7]
         return f"not one right choice of A to G: {', '.join(wrong)}" if wrong else ""
 
 
