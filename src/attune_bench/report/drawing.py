@@ -24,7 +24,7 @@ from attune_bench.report.words import has_clusters
 from attune_bench.score_table import ScoreTable
 from attune_data.extras import require
 from attune_data.io.files import write_whole
-from attune_data.text import plural, printable
+from attune_data.text import plural, printable, wrapped
 from attune_metrics.metric import Metric
 
 if TYPE_CHECKING:
@@ -293,12 +293,18 @@ class Cells:
     numbers: Mapping[str, int] = field(default_factory=dict)
 
 
+_ROW_WIDTH = 60
+"""How wide the text of a row may be before it is cut into lines, in columns."""
+
+
 def heatmap(cells: Cells) -> "Chart":
     """Return cells as a chart."""
     alt = altair()
     side = 52
     given = [cells.x[0], cells.y[0]]
     short = short_names([name for name in (*cells.x[1], *cells.y[1]) if name in cells.numbers])
+    others = [name for name in cells.y[1] if name not in cells.numbers]
+    short |= {name: "\n".join(wrapped(name, _ROW_WIDTH)) for name in others}
     rows = [row | {key: short.get(row[key], row[key]) for key in given} for row in cells.rows]
     columns, lines = ([short.get(name, name) for name in order] for _, order in (cells.x, cells.y))
     horizontal = alt.X(

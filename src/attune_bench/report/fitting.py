@@ -65,9 +65,6 @@ def fitted(specification: Specification, total: int) -> Specification:
                 axis["tickCount"] = min(axis["tickCount"], _NARROW_TICKS)
     names = [name for axis in _name_axes(made) for name in axis["scale"]["domain"]]
     beside = 24 + max((_LETTER * width(name) for name in names), default=24.0)
-    if "hconcat" in made and not names:
-        # Panels of their own axes go below each other where they do not fit beside each other.
-        return made if total >= _NARROW else {"vconcat" if key == "hconcat" else key: made[key] for key in made}
     if panels := made.get("hconcat"):
         space = total - beside - 24 * len(panels)
         whole = sum(panel["width"] for panel in panels)

@@ -16,6 +16,7 @@ from attune_data.display.html import Html
 from attune_data.text import printable
 
 __all__ = [
+    "asset",
     "breakable",
     "cells_element",
     "document",
@@ -61,7 +62,8 @@ _GROWTH = 1.3
 
 
 @cache
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """Return a style sheet or script of pages."""
     return files("attune_bench.report").joinpath(name).read_text(encoding="utf-8")
 
 
@@ -317,7 +319,7 @@ def page(
             for section, address in zip(sections, addresses, strict=True)
         ),
     ]
-    return document(title, body, style=_asset("report.css"), script=_asset("report.js"))
+    return document(title, body, style=asset("report.css"), script=asset("report.js"))
 
 
 _CONTROLS = Html(
@@ -342,14 +344,14 @@ def document(title: str, body: Iterable[Html], *, style: str = "", script: str =
 
     Nothing on it may be fetched, and no other script may run.
     """
-    scripts = f"\n{_asset('page.js')}{script}"
+    scripts = f"\n{asset('page.js')}{script}"
     hashed = b64encode(sha256(scripts.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{hashed}'; img-src data:"
     head = (
         '<meta charset="utf-8">\n<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         f'<link rel="icon" href="data:,">\n{element("title", title)}\n'
-        f"<style>{_STYLE}{_asset('page.css')}{_asset('transcripts.css')}{style}</style>"
+        f"<style>{_STYLE}{asset('page.css')}{asset('transcripts.css')}{style}</style>"
     )
     content = "\n".join(body)
     return (

@@ -56,6 +56,10 @@
     const target = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
     const part = target && target.querySelector("details.part");
     if (part) part.open = true;
+    // What is folded around it, in browsers that do not open it themselves.
+    for (let one = target && target.parentElement; one; one = one.parentElement) {
+      if (one.tagName === "DETAILS" && !one.open) { one.open = true; target.scrollIntoView(); }
+    }
   };
   addEventListener("hashchange", reveal);
   reveal();

@@ -39,7 +39,7 @@ def state_paths(
 
     Returns
     -------
-    altair.HConcatChart
+    altair.FacetChart
 
     Raises
     ------
@@ -52,7 +52,7 @@ def state_paths(
     --------
     >>> chart = state_paths({"anger": {"m": [60, 50]}}, anchors={"anger": {"target": 20, "worst": None}}, last=8)
     >>> type(chart).__name__
-    'HConcatChart'
+    'FacetChart'
     """
     alt = altair()
     known = {axis: {name: path for name, path in of_axis.items() if any(s is not None for s in path)}
@@ -66,35 +66,40 @@ def state_paths(
     # Two models of one colour differ in shape.
     shapes = [_SHAPES[(place % len(_COLOURS) + place // len(_COLOURS)) % len(_SHAPES)] for place in range(len(domain))]
     legend = alt.Legend(title=None, orient="bottom", columns=_LEGEND_COLUMNS, labelLimit=320, symbolSize=80)
+    rows: Rows = [
+        {"axis": printable(axis), "name": short[printable(name)], "round": place, "state": state,
+         "text": f"{printable(name)}, round {place}: {printable(axis)} {state:g}"}
+        for axis, of_axis in known.items()
+        for name, path in of_axis.items()
+        for place, state in enumerate(path)
+        if state is not None
+    ]  # fmt: skip
+    rows += [
+        {"axis": printable(axis), "anchor": f"{name} {state:g}", "state": state}
+        for axis in known
+        for name, state in anchors.get(axis, {}).items()
+        if state is not None
+    ]
     x = alt.X("round:Q", title="round", scale=alt.Scale(domain=[0, last]), axis=alt.Axis(tickMinStep=1, grid=False))
+    y = alt.Y("state:Q", title=None, scale=alt.Scale(domain=[0, 100]), axis=alt.Axis(tickCount=5))
     colour = alt.Scale(domain=domain, range=colours)
-    panels = []
-    for axis, of_axis in known.items():
-        y = alt.Y("state:Q", title=printable(axis), scale=alt.Scale(domain=[0, 100]), axis=alt.Axis(tickCount=5))
-        rows: Rows = [
-            {"name": short[printable(name)], "round": place, "state": state,
-             "text": f"{printable(name)}, round {place}: {printable(axis)} {state:g}"}
-            for name, path in of_axis.items() for place, state in enumerate(path) if state is not None
-        ]  # fmt: skip
-        marked: Rows = [
-            {"state": state, "name": f"{name} {state:g}"}
-            for name, state in anchors.get(axis, {}).items()
-            if state is not None
-        ]
-        base, drawn = alt.Chart(data(marked)), alt.Chart(data(rows))
-        rules = base.mark_rule(color=MUTED, strokeDash=[4, 3], strokeWidth=1.5, aria=False).encode(y)
-        texts = base.mark_text(color=MUTED, fontSize=12, align="right", dy=-6, aria=False).encode(
-            y, x=alt.value(_PANEL), text="name:N"
-        )
-        lines = drawn.mark_line(strokeWidth=2, aria=False).encode(
-            x, y, stroke=alt.Stroke("name:N", scale=colour, legend=legend), order="round:Q"
-        )
-        points = drawn.mark_point(size=55, filled=True, opacity=1).encode(
-            x,
-            y,
-            fill=alt.Fill("name:N", scale=colour, legend=legend),
-            shape=alt.Shape("name:N", scale=alt.Scale(domain=domain, range=shapes), legend=legend),
-            **hover(),
-        )
-        panels.append(alt.layer(rules, lines, points, texts).properties(width=_PANEL, height=_HEIGHT))
-    return styled(alt.hconcat(*panels, spacing=24))
+    anchored = alt.Chart().transform_filter("isValid(datum.anchor)")
+    drawn = alt.Chart().transform_filter("isValid(datum.round)")
+    rules = anchored.mark_rule(color=MUTED, strokeDash=[4, 3], strokeWidth=1.5, aria=False).encode(y)
+    texts = anchored.mark_text(color=MUTED, fontSize=12, align="right", dy=-6, aria=False).encode(
+        y, x=alt.value("width"), text="anchor:N"
+    )
+    lines = drawn.mark_line(strokeWidth=2, aria=False).encode(
+        x, y, stroke=alt.Stroke("name:N", scale=colour, legend=legend), order="round:Q"
+    )
+    points = drawn.mark_point(size=55, filled=True, opacity=1).encode(
+        x,
+        y,
+        fill=alt.Fill("name:N", scale=colour, legend=legend),
+        shape=alt.Shape("name:N", scale=alt.Scale(domain=domain, range=shapes), legend=legend),
+        **hover(),
+    )
+    chart = alt.layer(rules, lines, points, texts, data=data(rows)).properties(width=_PANEL, height=_HEIGHT)
+    header = alt.Header(labelAnchor="start", labelFontWeight="bold", title=None)
+    panels = alt.Facet("axis:N", sort=list(map(printable, known)), header=header)
+    return styled(chart.facet(panels, columns=2, spacing=24))

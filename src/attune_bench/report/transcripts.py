@@ -19,7 +19,7 @@ import polars as pl
 
 from attune_bench.report.columns import Figure, Markup, Part, Section, number
 from attune_bench.report.field_view import FIELD_VIEW
-from attune_bench.report.page import document, element, figure_element
+from attune_bench.report.page import asset, document, element, figure_element
 from attune_bench.report.section_parts import PageScores
 from attune_bench.report.suppression import hides
 from attune_bench.report.tables import group_name, label, sorted_groups
@@ -191,7 +191,9 @@ def _units(
                 *_scores_of(table, pick.row),
                 *view.result(record, records.results[pick.row]),
             ]
-        content = Html("".join(figure_element(part) if isinstance(part, Figure) else part for part in parts))
+        content = Html(
+            "".join(figure_element(part, table.models) if isinstance(part, Figure) else part for part in parts)
+        )
         found.append(_Unit(f"{count:03}-{safe_name([name], name)}.html", name, "; ".join(said), content, anchors))
     return found
 
@@ -249,7 +251,7 @@ def _file(unit: _Unit, folder: TranscriptFolder) -> str:
     """Return a unit as a page of its own."""
     back = element("p", element("a", "Back to the report", href=quote(f"../{folder.page}")))
     body = [back, element("h1", unit.title), tag("p", unit.summary, kind="quiet")]
-    return document(unit.title, [*body, element("div", unit.content, class_="unit")])
+    return document(unit.title, [*body, element("div", unit.content, class_="unit")], style=asset("report.css"))
 
 
 def _terms(records: ScoredRecords, picks: Sequence[_Pick]) -> list[str]:

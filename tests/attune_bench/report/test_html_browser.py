@@ -1,7 +1,6 @@
 """Pages of HTML in a browser: no errors, no request, sorting, and nothing wider than a small screen."""
 
 import random
-import subprocess
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 import pytest
-from browsers import browsers
+from browsers import axe_script, browsers, choose_scheme, serious_violations
 from episodes import episodes_of
 
 from attune_bench import Scores, score
@@ -191,11 +190,7 @@ def test_opens_from_a_file(open_browser: Callable[..., Any], page: Shown, tmp_pa
 
 @pytest.fixture(scope="module")
 def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return the script of axe-core, which finds what people with disabilities cannot use."""
-    folder = tmp_path_factory.mktemp("axe")
-    command = ["npm", "install", "--silent", "--no-fund", "--no-audit", "axe-core@4"]
-    subprocess.run(command, check=True, cwd=folder, capture_output=True)
-    return (folder / "node_modules" / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
+    return axe_script(tmp_path_factory.mktemp("axe"))
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (400, "dark")])
@@ -203,17 +198,9 @@ def test_axe_finds_no_serious_violation(
     open_browser: Callable[..., Any], server: tuple[str, list[str]], axe: str, width: int, scheme: str
 ) -> None:
     browser = open_browser(width)
-    media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+    choose_scheme(browser, scheme)
     browser.get(server[0])
-    browser.set_script_timeout(120)
-    # The policy of the page lets no script but its own run; the browser's own tools may.
-    browser.execute_cdp_cmd("Runtime.evaluate", {"expression": axe})
-    found = browser.execute_async_script(
-        "const done = arguments[0]; axe.run(document).then(result => done(result.violations.map("
-        "one => [one.impact, one.id, one.nodes.slice(0, 3).map(node => node.html)])))"
-    )
-    assert [one for one in found if one[0] in {"serious", "critical"}] == []
+    assert serious_violations(browser, axe) == []
 
 
 def test_figures_fit_a_narrow_screen(open_browser: Callable[..., Any], server: tuple[str, list[str]]) -> None:

@@ -20,9 +20,7 @@ ANCHORS = {"anger": {"start": 60, "target": 20, "worst": None}}
 def looks(paths: Any) -> list[tuple[str, str]]:
     """Return colour and shape of each model, as the figure is asked to draw them."""
     [layer] = [
-        one
-        for one in state_paths(paths, anchors={}, last=8).to_dict()["hconcat"][0]["layer"]
-        if "shape" in one["encoding"]
+        one for one in state_paths(paths, anchors={}, last=8).to_dict()["spec"]["layer"] if "shape" in one["encoding"]
     ]
     return list(zip(*(layer["encoding"][name]["scale"]["range"] for name in ("fill", "shape")), strict=True))
 
@@ -75,8 +73,7 @@ def test_all_models_of_a_scenario_are_in_one_figure_with_its_anchors() -> None:
     # Rounds that no episode reached are there: the benchmark has 8 where a record does not say.
     [domain] = {
         tuple(layer["encoding"]["x"]["scale"]["domain"])
-        for panel in figure.chart.to_dict()["hconcat"]
-        for layer in panel["layer"]
+        for layer in figure.chart.to_dict()["spec"]["layer"]
         if "domain" in layer["encoding"].get("x", {}).get("scale", {})
     }
     assert domain == (0, 8)

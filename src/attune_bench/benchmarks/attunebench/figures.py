@@ -38,15 +38,14 @@ from attune_bench.report.tables import label
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.options import FEW, MIN_CLUSTERS
 from attune_data import load_codebook
-from attune_data.text import wrapped
 
 if TYPE_CHECKING:
     from attune_bench.report.drawing import Chart
 
 __all__ = ["diagnosis_groups", "perspective_gap", "question_agreement", "question_cells", "turn_drift"]
 
-_QUESTION_WIDTH, _LINE = 60, 19
-"""How wide the text of a question is beside its row, in columns, and how high each of its two lines is, in pixels."""
+_LINE = 19
+"""How high each of the two lines of a question is, in pixels."""
 _SIZES = {
     "": f"{FEW} participants or more",
     "few": f"fewer than {FEW} participants",
@@ -273,7 +272,7 @@ def question_cells(
         question = row["question"]
         # One that is not in the codebook has its id alone.
         text = asked[question].observer_text if question in asked else ""
-        row["question"] = "\n".join(wrapped(f"{question} {text}", _QUESTION_WIDTH))
+        row["question"] = f"{question} {text}".rstrip()
         row["shown"] = f"{row['agreement']:.2f}"
         row["text"] = (
             f"{row['model']}, {question}: {shown(row, 'agreement', RATIO)}, {row['answers']} answers, "
