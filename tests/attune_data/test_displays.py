@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from notebook_pages import Page
 
-from attune_data import Run, load, load_codebook, load_runs, load_scenarios
+from attune_data import Run, load, load_codebook, load_runs, load_scenarios, show
 from attune_data.attunebench.vocabulary import Codebook
 from attune_data.display.entries import entries_html
 
@@ -84,3 +84,21 @@ def test_entries_are_escaped(entries: dict[str, Any]) -> None:
     page = Page(entries_html(EVIL, {EVIL: entries}, [EVIL]))
     assert (page.open, "img" in page.tags, page.attributes) == ([], False, {"class", "dir"})
     assert page.text.count(EVIL) >= 3
+
+
+@pytest.mark.parametrize("columns", [40, 100])
+def test_answers_that_do_not_fit_beside_each_other_stand_by_answer(columns: int) -> None:
+    conversation = load("demo")[0]
+    (first, second) = (run for run in load_runs("demo") if run.conversation_id == conversation.id)
+    names = [f"m{place:02}" for place in range(20)]
+    runs = [
+        run.model_copy(update={"em_model": name}) for run, name in zip([first] * 10 + [second] * 10, names, strict=True)
+    ]
+    text = show(conversation, runs, columns=columns)
+    assert max(map(len, text.splitlines())) <= columns
+    assert all(f"  {place}  " in text for place in range(1, 21))
+    # Of B206 the participant and the second run say yes, the first says no.
+    asked = " ".join(text[text.index("B206 ") :].split()).partition("B11 ")[0]
+    assert asked.endswith(
+        "yes: participant, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20 no*: 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 "
+    )

@@ -99,8 +99,18 @@ def _rows(part: Beside, first: str, models: int, columns: int) -> Iterator[str]:
         yield from grid(["", *heads], rows).splitlines()
         return
     for question, answers in body:
-        said = "\n".join(f"{who}: {answer}" for who, answer in zip(heads, answers, strict=False) if answer)
-        yield from labelled([(question, said)], columns, hanging=(question,)) if said else [f"  {question}"]
+        said = "\n".join(_below(heads, answers, apart=part.stacked))
+        yield from labelled([(question, said)], columns, hanging=(question,)) if said else wrapped(question, columns)
+
+
+def _below(heads: Sequence[str], answers: Sequence[str], *, apart: bool) -> Iterator[str]:
+    """Yield a line for each who answered, or for each answer with who gave it."""
+    given = [(who, answer) for who, answer in zip(heads, answers, strict=False) if answer]
+    if apart:
+        yield from (f"{who}: {answer}" for who, answer in given)
+        return
+    for answer in dict.fromkeys(answer for _, answer in given):
+        yield f"{answer}: {', '.join(who for who, own in given if own == answer)}"
 
 
 def _marked(answers: Sequence[str | None], compared: bool) -> list[str]:
