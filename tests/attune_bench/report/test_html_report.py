@@ -118,6 +118,12 @@ def test_nothing_is_fetched(page: str, tags: Tags) -> None:
     assert sum(tag == "script" for tag, _ in tags.found) == 1
 
 
+def test_questions_are_named_with_their_texts(page: str) -> None:
+    said = text_of(section(page, "Agreement by question: what the original model did"))
+    assert "B1 Does the response acknowledge the emotion expressed in the HP's message? 0." in said
+    assert "\ufffd" not in page
+
+
 def test_every_element_is_closed(tags: Tags) -> None:
     assert tags.open == []
 
