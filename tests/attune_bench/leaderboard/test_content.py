@@ -59,8 +59,8 @@ def test_tiers_by_condition(two: dict[str, Any]) -> None:
         ]
         assert condition["family"] == 1
         [pair] = condition["pairs"]
-        assert (pair["model_a"], pair["model_b"], pair["significant"]) == ("bad", "good", True)
-        assert pair["difference"] == pytest.approx(-0.7, abs=0.1)
+        assert (pair["model_a"], pair["model_b"], pair["significant"]) == ("good", "bad", True)
+        assert pair["difference"] == pytest.approx(0.7, abs=0.1)
 
 
 def test_every_metric_of_every_model(two: dict[str, Any]) -> None:

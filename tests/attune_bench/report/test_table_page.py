@@ -149,7 +149,10 @@ def test_conditions_of_a_table() -> None:
     differences = section(page_text, "Differences between prompts")
     assert "Prompt zero-shot minus few-shot" in text_of(differences)
     [table] = tables(differences)
-    assert [row[0] for row in table[1:]] == ["alpha", "beta"]
+    # In the order of the ranking.
+    assert sorted(row[0] for row in table[1:]) == ["alpha", "beta"]
+    ranked = [row[0].removesuffix(" [zero-shot]") for row in tables(section(page_text, "Scores"))[0][1:]]
+    assert [row[0] for row in table[1:]] == [name for name in ranked if "[" not in name]
     assert "mode " not in text_of(differences)
 
 
