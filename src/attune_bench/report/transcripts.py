@@ -105,7 +105,8 @@ def transcript_section(
     metric = table.metric(table.primary)
     if metric.statistic not in PER_UNIT:
         return Section(_TITLE, left_out=f"{metric.label} has no value of each {table.provenance.unit}")
-    reasons = {row: _withheld(page, records, row) for row in table.values.select(KEYS).iter_rows()}
+    closed = {name: refusal(unit, needs_licence=True) for name, unit in records.units.items()}
+    reasons = {row: _withheld(page, records, row, closed) for row in table.values.select(KEYS).iter_rows()}
     picks = [one for group in sorted_groups(table, page.chosen) for one in _picks(table, metric, group, reasons)]
     withheld = _withheld_words(records, reasons)
     if not picks:
@@ -123,12 +124,14 @@ def transcript_section(
     return Section(_TITLE, [*shown, *_terms(records, picks)])
 
 
-def _withheld(page: PageScores, records: ScoredRecords, row: Row) -> str:
-    """Return why a result and what it was scored against are not shown; empty where they are."""
+def _withheld(page: PageScores, records: ScoredRecords, row: Row, closed: Mapping[str, str]) -> str:
+    """Return why a result and what it was scored against are not shown; empty where they are.
+
+    `closed` says by unit why its own texts may not be passed on.
+    """
     result, unit = records.results[row], records.units.get(row[2])
     # Results that hold all there is are data, whose licence has to be known.
-    why = refusal(result, needs_licence=unit is None) or ("" if unit is None else refusal(unit, needs_licence=True))
-    if why:
+    if why := refusal(result, needs_licence=unit is None) or closed.get(row[2], ""):
         return why
     if hides(page.table, small_cells=page.small_cells) and not is_generated(result if unit is None else unit):
         return f"a transcript shows a single {page.table.provenance.unit} of a person (--small-cells)"
