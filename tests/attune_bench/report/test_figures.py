@@ -431,3 +431,20 @@ def test_saves(ending: str, begins: bytes, tmp_path: Path) -> None:
 def test_a_name_without_a_format_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"'figure.gif' does not say its format; expected a name in .svg, .png"):
         figures.save(figures.scores(TABLE, SUMMARY), tmp_path / "figure.gif")
+
+
+def test_a_figure_fits_a_width_and_its_names_with_it() -> None:
+    long = [f"vendor-of-many/model-{i}-with-a-long-name" for i in range(3)]
+    figure = figures.scores(TABLE, frame(*(value(name, i / 10, 0.0, 1.0) for i, name in enumerate(long))))
+    for total in (360, 1000):
+        drawn = read(svg(figure, total))
+        assert float(drawn.get("width", "0")) == pytest.approx(total, abs=1)
+        # Each model has a row of its own, so the names of the data are those of the axis.
+        points = [mark for mark in drawn.iter() if mark.get("aria-roledescription") == "point"]
+        assert len({str(point.get("transform")).partition(",")[2] for point in points}) == 3
+        # What the pointer reads is the whole name.
+        assert {str(point.get("aria-label")).partition(":")[0] for point in points} == {*long}
+    narrow = [word for word in words(svg(figure, 360)) if "..." in word]
+    assert len(narrow) == 3
+    assert max(map(width, narrow)) <= 18
+    assert [word for word in words(svg(figure, 1000)) if word in set(short_names(long).values())]

@@ -193,7 +193,7 @@ def test_wrong_use() -> None:
         page_of(scores, None, label_metric="warm")
     with pytest.raises(MetricInputError, match="no metric 'warmth'; did you mean 'warm'"):
         page_of(scores, labels, label_metric="warmth")
-    with pytest.raises(ValueError, match="labels and label_metric are for format='html'; 'json' takes none"):
+    with pytest.raises(ValueError, match="label_metric and transcripts are for format='html'; 'json' takes none"):
         scores.report(format="json", labels=labels)
 
 
