@@ -27,9 +27,16 @@ for (const table of document.querySelectorAll("table.sortable")) {
     watch.observe(one);
   }
   let closed = [];
+  // A head with buttons is not repeated on the next sheet.
+  const buttons = [...document.querySelectorAll("table.sortable thead button")];
+  const heads = buttons.map(button => button.parentElement);
   addEventListener("beforeprint", () => {
+    buttons.forEach((button, place) => { button.remove(); heads[place].append(...button.childNodes); });
     closed = [...document.querySelectorAll("details:not([open])")];
     for (const one of closed) one.open = true;
   });
-  addEventListener("afterprint", () => { for (const one of closed) one.open = false; });
+  addEventListener("afterprint", () => {
+    buttons.forEach((button, place) => { button.append(...heads[place].childNodes); heads[place].append(button); });
+    for (const one of closed) one.open = false;
+  });
 }

@@ -308,3 +308,24 @@ def test_print_shows_what_is_closed(open_browser: Callable[..., Any], server: tu
         assert folded
         assert all(one.size["height"] > 0 for one in folded)
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+def test_heads_have_no_buttons_in_print_and_sort_after_it(
+    open_browser: Callable[..., Any], server: tuple[str, list[str]]
+) -> None:
+    # The browser repeats a head on the next sheet unless it has a button.
+    browser = open_browser()
+    browser.get(server[0])
+    count = "return document.querySelectorAll('thead button').length"
+    before = browser.execute_script(count)
+    texts = "return [...document.querySelectorAll('thead th')].map(one => one.textContent)"
+    heads = browser.execute_script(texts)
+    assert before > 0
+    browser.execute_script("dispatchEvent(new Event('beforeprint'))")
+    assert browser.execute_script(count) == 0
+    assert browser.execute_script(texts) == heads
+    browser.execute_script("dispatchEvent(new Event('afterprint'))")
+    assert browser.execute_script(count) == before
+    assert browser.execute_script(texts) == heads
+    browser.find_element("css selector", "#scores table.sortable thead th:nth-child(2) button").click()
+    assert browser.find_elements("css selector", "#scores th[aria-sort=descending]")
