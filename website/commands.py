@@ -22,14 +22,14 @@ def commands() -> str:
 
 
 def _sections(group: click.Group, called: str) -> list[str]:
-    context = click.Context(group, info_name=called)
     found = []
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
+    for name in group.list_commands(click.Context(group)):
+        command = group.get_command(click.Context(group), name)
+        if command is None:
+            continue
+        full = f"{called} {name}"
+        text = command.get_help(click.Context(command, info_name=full, terminal_width=_WIDTH))
+        found.append(f"## {full.removeprefix('attune-bench ')}\n\n```text\n{text}\n```")
         if isinstance(command, click.Group):
-            found += _sections(command, f"{called} {name}")
-        elif command is not None:
-            inner = click.Context(command, info_name=f"{called} {name}", terminal_width=_WIDTH)
-            title = f"{called} {name}".removeprefix("attune-bench ")
-            found.append(f"## {title}\n\n```text\n{command.get_help(inner)}\n```")
+            found += _sections(command, full)
     return found
