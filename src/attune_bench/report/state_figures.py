@@ -1,4 +1,4 @@
-"""The figure of how the state of a simulated person moves in the dialogues of several models on one scenario."""
+"""The figure of how the state of a simulated person moves in the dialogues of several models."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -31,7 +31,8 @@ def state_paths(
     Parameters
     ----------
     paths : mapping
-        By axis and model the states, 0 to 100: at the start, then after each round; None where none is known.
+        By axis, which titles its panel, and model the states, 0 to 100: at the start, then after each round; None where
+        none is known.
     anchors : mapping
         By axis what is drawn as a broken line: the state, 0 to 100, by its name.
     last : int
@@ -68,14 +69,14 @@ def state_paths(
     legend = alt.Legend(title=None, orient="bottom", columns=_LEGEND_COLUMNS, labelLimit=320, symbolSize=80)
     rows: Rows = [
         {"axis": printable(axis), "name": short[printable(name)], "round": place, "state": state,
-         "text": f"{printable(name)}, round {place}: {printable(axis)} {state:g}"}
+         "text": f"{printable(name)}, round {place}: {printable(axis)} {state:.4g}"}
         for axis, of_axis in known.items()
         for name, path in of_axis.items()
         for place, state in enumerate(path)
         if state is not None
     ]  # fmt: skip
     rows += [
-        {"axis": printable(axis), "anchor": f"{name} {state:g}", "state": state}
+        {"axis": printable(axis), "anchor": f"{name} {state:.4g}", "state": state}
         for axis in known
         for name, state in anchors.get(axis, {}).items()
         if state is not None

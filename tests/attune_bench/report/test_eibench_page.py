@@ -259,10 +259,17 @@ def test_nothing_from_data_is_markup_and_nothing_is_fetched(page: str) -> None:
     assert page.count("<script>") == 1
 
 
-def test_a_figure_for_each_model(page: str) -> None:
+def test_a_figure_of_all_models_and_one_of_each(page: str) -> None:
     drawn = section(page, "Trajectories")
     # Each is drawn for wide screens and for narrow ones.
-    assert drawn.count("<svg") == 2 * 3
+    assert drawn.count("<svg") == 2 * (1 + 3)
+    of_all = re.findall(
+        r"<title>([^<]*, round \d+: (?:Support|Defense|Repair|Charm): (?:anger|trust) [^<]*)</title>", drawn
+    )
+    assert 2 * 3 * 4 * 2 * 6 < len(of_all) <= 2 * 3 * 4 * 2 * 9
+    # The mean anchors of the four scenarios of support: (75 + 70 + 65 + 80) / 4, (35 + 35 + 25 + 35) / 4.
+    assert "start 72.5<" in drawn
+    assert "target 32.5<" in drawn
     # Nine rounds at most and the start, four scenes, two axes, three models; each mark says its numbers.
     marks = re.findall(r"<title>([^<]*round \d+: mean [^<]*)</title>", drawn)
     assert 2 * 3 * 4 * 2 * 6 < len(marks) <= 2 * 3 * 4 * 2 * 9

@@ -187,7 +187,7 @@ DRAWN: dict[str, tuple[Callable[[], Any], list[str]]] = {
         ],
     ),
     "trajectories": (
-        lambda: eibench_figures.trajectories(STATES, "a"),
+        lambda: eibench_figures.trajectories(STATES, "a", last=8),
         [
             "a, charm, round 0: mean anger 40.0 [38.0, 42.0], n = 6 scenarios",
             "a, charm, round 0: mean trust 25.5, n = 6 scenarios",

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pages import cells as cells_of
 from pages import headings, left_out, section, tables, text_of
 
 from attune_bench import Scores, score

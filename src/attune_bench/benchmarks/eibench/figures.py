@@ -16,7 +16,7 @@ __all__ = ["trajectories"]
 _LOOKS = {"anger": (ORANGE, "circle"), "trust": (SKY, "square")}
 
 
-def trajectories(states: pl.DataFrame, model: str) -> "Chart":
+def trajectories(states: pl.DataFrame, model: str, *, last: int) -> "Chart":
     """Draw the mean anger and trust after each round in the conversations of one model, a panel for each scene.
 
     A shaded band is the interval of the mean.
@@ -27,6 +27,8 @@ def trajectories(states: pl.DataFrame, model: str) -> "Chart":
         What `attune_bench.benchmarks.eibench.states.mean_states` gives.
     model : str
         One of its models.
+    last : int
+        The round that the panels go to: the last that a conversation may have.
 
     Returns
     -------
@@ -47,7 +49,7 @@ def trajectories(states: pl.DataFrame, model: str) -> "Chart":
     >>> history = [{"role": "aggressor", "content": "Well?"}, {"role": "defender", "content": "I see."}, said]
     >>> ends = {"final_anger": 70, "final_trust": 25, "history": history}
     >>> states = mean_states([Episode(profile_id="demo_support_01", model="m", **ends)], load_scenarios("demo"))
-    >>> type(trajectories(states, "m")).__name__
+    >>> type(trajectories(states, "m", last=8)).__name__
     'FacetChart'
     """
     alt = altair()
@@ -62,7 +64,6 @@ def trajectories(states: pl.DataFrame, model: str) -> "Chart":
     axes = list(_LOOKS)
     colours, shapes = ([_LOOKS[axis][part] for axis in axes] for part in (0, 1))
     legend = alt.Legend(title=None, orient="top", direction="horizontal", symbolSize=80, symbolOpacity=1)
-    last = max(row["round"] for row in rows)
     rounds = alt.Axis(tickMinStep=1, grid=False, labelFlush=False)
     x = alt.X("round:Q", title="round", scale=alt.Scale(domain=[0, last]), axis=rounds)
     y = alt.Y("mean:Q", title=None, scale=alt.Scale(domain=[0, 100]), axis=alt.Axis(tickCount=5))

@@ -1,13 +1,15 @@
 """The sections of a page that are this benchmark's own: its scenes, and how the person's state moves."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from attune_bench.benchmarks.eibench.figures import trajectories
-from attune_bench.benchmarks.eibench.states import mean_states
-from attune_bench.report.columns import Figure, Folded, Part, Section, Table, text_column, with_note
+from attune_bench.benchmarks.eibench.states import AXES, mean_states, named_anchors, round_limit
+from attune_bench.report.columns import Figure, Folded, Section, Table, text_column, with_note
 from attune_bench.report.section_parts import PageScores
+from attune_bench.report.state_figures import state_paths
 from attune_bench.report.tables import comparison_note, comparison_tables, significant_words, sorted_groups
 from attune_bench.report.words import under_condition
 from attune_bench.score_table import ScoreTable
@@ -15,6 +17,9 @@ from attune_bench.stats.comparison import compare_by, count_significant
 from attune_data.collection import Collection
 from attune_data.eibench.scenario import Episode, Scenario
 from attune_data.eibench.scenes import scenes
+
+if TYPE_CHECKING:
+    from attune_bench.report.drawing import Chart
 
 __all__ = ["sections"]
 
@@ -85,16 +90,32 @@ def _trajectories(page: PageScores, data: Collection[Scenario] | None, results: 
         level=options.level,
         interval=options.interval,
     )
-    found: list[Part] = [
-        Figure(trajectories(states, model), model, is_small=True)
-        for model, _ in sorted_groups(scores)
-        if not states.filter(model=model)["mean"].is_null().all()
-    ]
-    if not found:
+    last = max([round_limit(episodes), *states["round"]])
+    drawn = [model for model, _ in sorted_groups(scores) if states.filter(model=model)["mean"].count()]
+    if not drawn:
         return Section(title, left_out="no episode that did not fail says how the state moved")
     note = (
         "Mean anger (better lower) and trust (better higher) of the person after each round, 0 to 100; round 0 is the "
-        f"start. Bands are {100 * options.level:g}% intervals, where a scene has 5 scenarios or more. An episode that "
-        "has ended keeps its last state. Failed episodes are left out."
+        "start. An episode that has ended keeps its last state; a line stops where every episode of its scene has "
+        "ended. Failed episodes are left out."
     )
-    return Section(title, [note, *found])
+    caption = "Every model, by scene. Broken lines: the mean start, target and worst case of the scene's scenarios."
+    bands = f"Bands are {100 * options.level:g}% intervals, where a scene has 5 scenarios or more."
+    each = [Figure(trajectories(states, model, last=last), model, is_small=True) for model in drawn]
+    played = {episode.scenario_id for episode in episodes}
+    overlaid = _overlaid(states, drawn, [scenario for scenario in data if scenario.id in played], last)
+    return Section(title, [note, Figure(overlaid, caption), Folded("Each model, with intervals", [bands, *each])])
+
+
+def _overlaid(states: pl.DataFrame, models: Sequence[str], scenarios: Sequence[Scenario], last: int) -> "Chart":
+    """Draw the mean states of all models, a panel for each scene and axis, with the mean anchors of its scenarios."""
+    paths, anchors = {}, {}
+    for scene in scenes():
+        of_scene = [scenario for scenario in scenarios if scenario.scene == scene]
+        for axis in AXES if of_scene else ():
+            panel = f"{scenes()[scene].title}: {axis}"
+            rows = states.filter(scene=scene, axis=axis).sort("round")
+            paths[panel] = {model: rows.filter(model=model)["mean"].to_list() for model in models}
+            ends = pl.DataFrame([named_anchors(one, axis) for one in of_scene], infer_schema_length=None)
+            anchors[panel] = ends.mean().row(0, named=True)
+    return state_paths(paths, anchors=anchors, last=last)

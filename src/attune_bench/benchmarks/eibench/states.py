@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from attune_bench.benchmarks.eibench.scoring import check_episodes, failure_of
+from attune_bench.benchmarks.eibench.settings import MAX_ROUNDS
 from attune_bench.stats.options import MIN_CLUSTERS, AnalysisOptions
 from attune_bench.stats.remarks import OneWarning
 from attune_bench.undefined import null
@@ -16,9 +17,9 @@ from attune_data.eibench.tables import episode_builder
 from attune_metrics.stats.arrays import Floats
 from attune_metrics.stats.resampling import Method, bootstrap, draw_resamples
 
-__all__ = ["mean_states"]
+__all__ = ["AXES", "mean_states", "named_anchors", "round_limit"]
 
-_AXES = ("anger", "trust")
+AXES = ("anger", "trust")
 Path = list[list[float]]
 
 
@@ -86,7 +87,7 @@ def mean_states(
         )
         values = np.array([_mean_path(each, rounds) for _, each in sorted(found.items())])
         # Scenarios, rounds, axes, to one series for each axis and round.
-        series = values.transpose(2, 1, 0).reshape(len(_AXES) * rounds, len(found))
+        series = values.transpose(2, 1, 0).reshape(len(AXES) * rounds, len(found))
         draws = draw_resamples(sorted(found), n_resamples=chosen.resamples, seed=chosen.seed)
         with warning.of_all():
             states = bootstrap(series, draws, method=chosen.interval, level=chosen.level)
@@ -98,7 +99,7 @@ def mean_states(
                 (
                     model,
                     scene,
-                    _AXES[axis],
+                    AXES[axis],
                     number,
                     null(state.estimate),
                     low,
@@ -115,6 +116,26 @@ def mean_states(
         "reason": pl.String,
     }
     return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def round_limit(episodes: Iterable[Episode]) -> int:
+    """Return the last round that any of these episodes, at least one, could have had.
+
+    Examples
+    --------
+    >>> round_limit([Episode(profile_id="demo_support_01", model="m", max_rounds=10)])
+    10
+    """
+    return max(episode.max_rounds or MAX_ROUNDS for episode in episodes)
+
+
+def named_anchors(scenario: Scenario, axis: str) -> dict[str, float | None]:
+    """Return start, target and worst case of an axis of a scenario; None for what the record lacks."""
+    return {
+        "start": getattr(scenario.initial_calibration, f"initial_{axis}"),
+        "target": getattr(scenario.rub_goals, f"target_{axis}"),
+        "worst": getattr(scenario.worst_case, f"worst_{axis}"),
+    }
 
 
 def _mean_path(paths: list[Path], rounds: int) -> Floats:
@@ -139,7 +160,7 @@ def _paths(episodes: list[Episode], scenarios: list[Scenario]) -> dict[tuple[str
         orient="row",
     )
     turns = episode_builder(episodes, scenarios)("turns").join(good, on=keys, how="inner").sort(*keys, "turn_number")
-    moments = [[f"{axis}_{moment}" for axis in _AXES] for moment in ("before", "after")]
+    moments = [[f"{axis}_{moment}" for axis in AXES] for moment in ("before", "after")]
     found: dict[tuple[str, Any], dict[str, list[Path]]] = {}
     for (model, scenario, _), rows in turns.group_by(keys, maintain_order=True):
         path: Path = []

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 
 from attune_bench.benchmarks.eibench.scoring import failure_of
-from attune_bench.benchmarks.eibench.settings import MAX_ROUNDS
+from attune_bench.benchmarks.eibench.states import AXES, named_anchors, round_limit
 from attune_bench.report.columns import Figure
 from attune_bench.report.state_figures import state_paths
 from attune_bench.report.transcript_parts import TranscriptView, facts, folded, message, quiet
@@ -15,8 +15,6 @@ from attune_data.eibench.tables import episode_builder
 
 __all__ = ["VIEW"]
 
-_AXES = ("anger", "trust")
-
 
 def _scenario(scenario: Scenario, episodes: Mapping[str, Episode]) -> Iterator[Html | Figure]:
     scene = scenes()[scenario.scene]
@@ -24,7 +22,7 @@ def _scenario(scenario: Scenario, episodes: Mapping[str, Episode]) -> Iterator[H
         [
             ("title", scenario.title or ""),
             ("scene", f"{scene.title}: {scene.person}; the model is {scene.model}"),
-            *((axis, f"{getattr(scene, axis)}. {_anchor_words(scenario, axis)}") for axis in _AXES),
+            *((axis, f"{getattr(scene, axis)}. {_anchor_words(scenario, axis)}") for axis in AXES),
             ("goal", scenario.goal_one_liner or ""),
             ("success", "\n".join(scenario.success_criteria)),
             ("avoid", "\n".join(scenario.must_avoid)),
@@ -37,38 +35,28 @@ def _scenario(scenario: Scenario, episodes: Mapping[str, Episode]) -> Iterator[H
     paths = {name: _path(episode, scenario) for name, episode in episodes.items()}
     if any(state is not None for path in paths.values() for step in path for state in step):
         longest = max(len(path) for path in paths.values()) - 1
-        limits = [episode.max_rounds or MAX_ROUNDS for episode in episodes.values()]
         of_axes = {
             axis: {name: [step[place] for step in path] for name, path in paths.items()}
-            for place, axis in enumerate(_AXES)
+            for place, axis in enumerate(AXES)
         }
-        anchors = {axis: _anchors(scenario, axis) for axis in _AXES}
+        anchors = {axis: named_anchors(scenario, axis) for axis in AXES}
         yield Figure(
-            state_paths(of_axes, anchors=anchors, last=max(longest, *limits)),
+            state_paths(of_axes, anchors=anchors, last=max(longest, round_limit(episodes.values()))),
             "Anger (better lower) and trust (better higher) of the person after each round, 0 to 100, under every "
             "model. Broken lines: the start, the target and the worst case of the scenario. A line that stops before "
             "the last round is an episode that ended there.",
         )
 
 
-def _anchors(scenario: Scenario, axis: str) -> dict[str, float | None]:
-    start, target, worst = scenario.initial_calibration, scenario.rub_goals, scenario.worst_case
-    return {
-        "start": getattr(start, f"initial_{axis}"),
-        "target": getattr(target, f"target_{axis}"),
-        "worst": getattr(worst, f"worst_{axis}"),
-    }
-
-
 def _anchor_words(scenario: Scenario, axis: str) -> str:
-    told = [f"{name} {state:g}" for name, state in _anchors(scenario, axis).items() if state is not None]
+    told = [f"{name} {state:g}" for name, state in named_anchors(scenario, axis).items() if state is not None]
     return ", ".join(told).capitalize()
 
 
 def _path(episode: Episode, scenario: Scenario) -> list[tuple[float | None, ...]]:
     """Return anger and trust at the start, then after each round."""
     turns = episode_builder([episode], [scenario])("turns").sort("turn_number")
-    before, after = (turns.select(f"{axis}_{moment}" for axis in _AXES).rows() for moment in ("before", "after"))
+    before, after = (turns.select(f"{axis}_{moment}" for axis in AXES).rows() for moment in ("before", "after"))
     return [*before[:1], *after]
 
 
@@ -84,9 +72,9 @@ def _episode(scenario: Scenario, episode: Episode) -> Iterator[Html]:
     if not episode.history:
         yield quiet("The episode has no message.")
     path = _path(episode, scenario)
-    before = dict(zip(_AXES, path[0], strict=True)) if path else {}
+    before = dict(zip(AXES, path[0], strict=True)) if path else {}
     for place, line in enumerate(episode.history):
-        state = {} if line.meta is None else {axis: getattr(line.meta, axis) for axis in _AXES}
+        state = {} if line.meta is None else {axis: getattr(line.meta, axis) for axis in AXES}
         # What the person opens with changes nothing.
         yield _message(line, before if place else {}, state)
         before |= {axis: value for axis, value in state.items() if value is not None}

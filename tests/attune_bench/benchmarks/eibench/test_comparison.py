@@ -77,15 +77,16 @@ HALF = [
 @pytest.mark.parametrize(
     ("treatment", "difference", "n"),
     [
-        ("exclude", 1 / 4, 2),  # in common s2 and s3: 0.5 and 0
-        ("start", -1 / 6, 3),  # s1 too: 0 - 1
-        ("worst", -1 / 2, 3),  # s1: -1 - 1
+        # b minus a, as b has the higher mean over what it played, by every treatment.
+        ("exclude", -1 / 4, 2),  # in common s2 and s3: -0.5 and 0
+        ("start", 1 / 6, 3),  # s1 too: 1 - 0
+        ("worst", 1 / 2, 3),  # s1: 1 + 1
     ],
 )
 def test_pairs_are_the_scenarios_that_count_for_both(treatment: str, difference: float, n: int) -> None:
     scores = score(scenarios(["s1", "s2", "s3", "s4"]), HALF).variant(failed=treatment)
     [pair] = scores.compare_all(**QUICK).to_dicts()
-    assert (pair["model_a"], pair["n"]) == ("a", n)
+    assert (pair["model_a"], pair["n"]) == ("b", n)
     assert pair["difference"] == pytest.approx(difference, abs=1e-12)
     assert (pair["low"], pair["reason"]) == (None, "fewer than 5 scenarios")
 
@@ -93,7 +94,7 @@ def test_pairs_are_the_scenarios_that_count_for_both(treatment: str, difference:
 def test_a_model_of_which_nothing_counts_stands_last_without_a_number() -> None:
     scores = score(scenarios(SIX), [*played({"b": [-1.0] * 6}, SIX), *(failure(name, "0lost") for name in SIX)])
     [_, pair] = compare_by(scores, "scene", **QUICK).to_dicts()
-    assert (pair["stratum"], pair["model_a"], pair["model_b"]) == ("support", "0lost", "b")
+    assert (pair["stratum"], pair["model_a"], pair["model_b"]) == ("support", "b", "0lost")
     assert [pair[name] for name in ("difference", "p", "significant", "mde", "n")] == [None, None, None, None, 0]
     assert pair["reason"] == "no scenario has a value"
     assert sorted_groups(scores) == [("b", None), ("0lost", None)]
