@@ -18,6 +18,7 @@ from attune_data.text import plural, printable
 __all__ = ["comparison_parts", "pairs_matrix"]
 
 _LARGE = 40  # models; the cells of their matrix are small
+_TABLED = 300  # pairs, whose numbers a page lists; of more, they would be most of the page
 _NAMED = 12  # models, whose names each cell says; of more, they are in the heads alone
 _SIGNS = {1: ("better", "+"), -1: ("worse", "\u2212"), 0: ("same", "\u00b7"), None: ("none", "?")}
 
@@ -68,6 +69,12 @@ def comparison_parts(page: PageScores, name: str) -> list[Part]:
     if frame.is_empty():
         return []
     matrices = [part for condition in table.conditions for part in _of_condition(page, name, frame, condition)]
+    if frame.height > _TABLED:
+        command = element("code", f"attune-bench compare --metric {name} --format csv")
+        listed = element(
+            "p", f"The numbers of all {frame.height:,} pairs are what ", command, " prints.", class_="quiet"
+        )
+        return [*matrices, Markup(listed)]
     note = comparison_note(table, page.chosen, margin=is_primary and page.margin is not None)
     return [*matrices, Folded("All pairs, with their numbers", with_note(comparison_tables(table, frame), note))]
 

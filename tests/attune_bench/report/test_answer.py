@@ -214,3 +214,15 @@ def test_the_contents_lead_to_every_section() -> None:
         address = heading.lower().replace(" ", "-")
         assert f'<a href="#{address}">{heading}</a>' in links
         assert f'<section id="{address}">' in page
+
+
+def test_the_numbers_of_very_many_pairs_are_those_of_a_command() -> None:
+    def page_of(models: int) -> str:
+        values = {f"m{place:02}": [float(unit * place % 7) for unit in range(8)] for place in range(models)}
+        return scores_of(values).report(format="html", resamples=20)
+
+    # 25 models have 300 pairs, 26 have 325.
+    assert "All pairs, with their numbers" in page_of(25)
+    drawn = section(page_of(26), "Comparisons")
+    assert "All pairs" not in drawn
+    assert "The numbers of all 325 pairs are what <code>attune-bench compare --metric hit --format csv" in drawn

@@ -276,8 +276,8 @@ def question_cells(
         row["shown"] = f"{row['agreement']:.2f}"
         row["text"] = (
             f"{row['model']}, {question}: {shown(row, 'agreement', RATIO)}, {row['answers']} answers, "
-            f"{sizes(table, row)}. {text}"
-        ).rstrip(". ")
+            f"{sizes(table, row)}"
+        )
     models = numbered(table, rows, "model", numbers=numbers)
     return Cells(
         rows=rows, value="agreement", x=("model", [*models]), y=("question", unique(rows, "question")), middle=0.5,
