@@ -210,7 +210,7 @@ def test_equal_input_gives_equal_records(
         (["--format", "csv", "--dataset", "a/b"], "--dataset is for --format eee or hub"),
         (["--format", "csv", "--organization", "Lab"], "--organization is for --format eee"),
         (["--format", "csv", "--metric", "composit_score"], "did you mean 'composite_score'"),
-        (["--format", "csv", "--by", "age", "--data", "demo"], "no trait 'age'; expected one of"),
+        (["--format", "csv", "--by", "age", "--data", "demo"], "no trait 'age'; did you mean 'age_range'?"),
     ],
 )
 def test_mistakes(words: list[str], message: str, call: Call, scores: Scores, tmp_path: Path) -> None:

@@ -213,5 +213,5 @@ def test_iterators_are_read_once() -> None:
 
 def test_it_is_no_trait_of_units(scores: Scores) -> None:
     assert scores.traits == ()
-    with pytest.raises(ValueError, match=f"no trait 'chance.{PAIRWISE}'"):
+    with pytest.raises(ValueError, match="these scores have no traits of their conversations"):
         scores.by(f"chance.{PAIRWISE}", metrics=[COMPOSITE])

@@ -181,10 +181,7 @@ DRAWN: dict[str, tuple[Callable[[], Any], list[str]]] = {
     ),
     "question_agreement": (
         lambda: attune_figures.question_agreement(TABLE, QUESTIONS, "binary_om"),
-        [
-            "a, B1: 0.800 [0.700, 0.900], 40 answers, n = 20 (12 participants). Does the response acknowledge the "
-            "emotion expressed in the HP's message?"
-        ],
+        ["a, B1: 0.800 [0.700, 0.900], 40 answers, n = 20 (12 participants)"],
     ),
     "trajectories": (
         lambda: eibench_figures.trajectories(STATES, "a", last=8),

@@ -82,19 +82,19 @@ def test_the_best_stands_first_and_every_two_are_compared() -> None:
     scores = score(dialogues({"b": [50] * 6, "a": [50] * 6, "z": [60, 61, 62, 63, 64, 65]}))
     assert board(scores)["model"].to_list() == ["z", "a", "b"]
     assert sorted_groups(scores) == [("z", None), ("a", None), ("b", None)]
-    equal, above, _ = pairs = pairs_of(scores)
-    assert [(pair["model_a"], pair["model_b"]) for pair in pairs] == [("a", "b"), ("a", "z"), ("b", "z")]
+    above, _, equal = pairs = pairs_of(scores)
+    assert [(pair["model_a"], pair["model_b"]) for pair in pairs] == [("z", "a"), ("z", "b"), ("a", "b")]
     # Of the 64 exchanges of six differences of one sign, two are as large; Holm multiplies the smallest of three by 3.
     assert [above[name] for name in ("difference", "p", "p_holm", "significant", "n")] == [
-        -12.5,
+        12.5,
         1 / 32,
         3 / 32,
         False,
         6,
     ]
     assert [equal[name] for name in ("difference", "low", "high", "p", "mde")] == [0, 0, 0, 1, None]
-    [turned] = scores.compare("z", "a", metrics=["emo_point"], **FEW).to_dicts()
-    assert [turned[name] for name in ("difference", "p", "p_holm", "significant")] == [12.5, 1 / 32, 1 / 32, True]
+    [turned] = scores.compare("a", "z", metrics=["emo_point"], **FEW).to_dicts()
+    assert [turned[name] for name in ("difference", "p", "p_holm", "significant")] == [-12.5, 1 / 32, 1 / 32, True]
 
 
 def test_models_are_paired_on_the_scenarios_of_both() -> None:
