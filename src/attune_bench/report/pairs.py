@@ -1,6 +1,8 @@
 """Every model against every other, as a matrix: of a report, and of a leaderboard."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from math import comb
 
 import polars as pl
 
@@ -111,8 +113,9 @@ def _of_condition(page: PageScores, name: str, frame: pl.DataFrame, condition: s
         said = {}
     higher = "has higher values" if metric.higher_is_better is None else "is better"
     lower = "has lower values" if metric.higher_is_better is None else "is worse"
-    family = sum(row["p"] is not None for row in pairs)
-    exchanges = enough_exchanges(max(frame["condition"].value_counts()["count"]), page.chosen.resamples)
+    family = pairs[0]["family"]
+    largest = max(comb(count, 2) for count in Counter(condition for _, condition in table.groups).values())
+    exchanges = enough_exchanges(largest, page.chosen.resamples)
     note = (
         f"A row against a column: + the row {higher}, \u2212 it {lower}, \u00b7 the two are not told apart "
         f"(Holm-corrected p of {ALPHA:g} or more, over {plural(family, 'pair')}, with at most {exchanges:,} random "

@@ -115,9 +115,19 @@ class PageScores:
         return self.compared(table.primary, margin=self.margin)
 
     def compared(self, metric: str, *, margin: float | None = None) -> pl.DataFrame:
-        """Return the comparisons of every two models by a metric, without what must not be shown."""
+        """Return the comparisons of every two models by a metric, without what must not be shown.
+
+        The column ``family`` says over how many pairs Holm's method corrects: pairs that are not shown count too.
+        """
         found = compare_all(self.table, enough=True, **self.options, metrics=[metric], margin=margin)
-        return self.conceal(found)
+        families = found.select(pl.col("p").count().over("condition").alias("family")).to_series()
+        shown = self.conceal(found).with_columns(families)
+        # Which of two is named first, and in which row, would tell where a hidden model stands.
+        hidden = pl.DataFrame(self.hidden, schema={"model": pl.String, "condition": pl.String}, orient="row")
+        for side in ("model_a", "model_b"):
+            of_side = hidden.rename({"model": side})
+            shown = shown.join(of_side, on=[side, "condition"], how="anti", nulls_equal=True, maintain_order="left")
+        return shown
 
     @cached_property
     def standing(self) -> pl.DataFrame:

@@ -45,10 +45,12 @@ def _scores(page: PageScores) -> Section:
     of_board = board(table, page.summary, table.headline, page.chosen)
     random = chance_notes(table, page.conceal(chance_of_units(table)))
     notes = (*of_board.notes, *random, *table.provenance.notes, *people_notes(table), *settings_notes(table))
-    # Where a hidden value stands would tell of it.
-    rows = sorted(of_board.rows, key=lambda row: page.numbers[row["model"], row["condition"]])
-    of_board = replace(of_board, title="", rows=rows, notes=notes)
-    return Section("Scores", [of_board])
+    return Section("Scores", [_in_order(page, replace(of_board, title="", notes=notes))])
+
+
+def _in_order(page: PageScores, table: Table) -> Table:
+    """Return a table of models in the order of the page: where a hidden value stands would tell of it."""
+    return replace(table, rows=sorted(table.rows, key=lambda row: page.numbers[row["model"], row["condition"]]))
 
 
 def _profiles(page: PageScores) -> Section:
@@ -90,6 +92,8 @@ def _comparisons(page: PageScores) -> Section:
         return Section("Comparisons", left_out=f"{metric.label} is {why}")
     if parts := comparison_parts(page, metric.name):
         return Section("Comparisons", parts)
+    if page.hidden:
+        return Section("Comparisons", left_out=f"models of {too_few(table)} are not compared")
     where = "the scores have one model"
     if len(table.models) > 1:
         where = f"no {table.provenance.condition} has two models"
@@ -261,7 +265,7 @@ def _difficulty(page: PageScores) -> Section:
 
 def _failed(page: PageScores) -> Section | None:
     table = page.table
-    tables = failure_tables(table)
+    tables = [_in_order(page, one) for one in failure_tables(table)]
     if hides(table, small_cells=page.small_cells):
         # Two treatments of the few that failed differ by these few.
         tables = [one for one in tables if one.key == "failed"]
@@ -273,7 +277,7 @@ def _failed(page: PageScores) -> Section | None:
 
 
 def _calls(page: PageScores) -> Section | None:
-    tables: list[Table] = [replace(one, title="") for one in calls_table(page.table)]
+    tables: list[Table] = [_in_order(page, replace(one, title="")) for one in calls_table(page.table)]
     return Section("Calls", tables) if tables else None
 
 

@@ -109,14 +109,14 @@ def verdicts(leader: str, others: Sequence[str], pairs: pl.DataFrame, sign: int)
     others : sequence of str
         The others, in the order in which they are named.
     pairs : polars.DataFrame
-        The comparisons of one condition.
+        The comparisons of one condition, with the size of their ``family``.
     sign : int
         1 where higher values are better, -1 where lower ones are.
 
     Examples
     --------
     >>> rows = {"model_a": ["a", "a"], "model_b": ["b", "c"], "difference": [2.0, 1.0], "p": [0.01, 0.2],
-    ...         "p_min": [0.001, 0.001], "significant": [True, False]}
+    ...         "p_min": [0.001, 0.001], "significant": [True, False], "family": [2, 2]}
     >>> found = verdicts("a", ["b", "c", "d"], pl.DataFrame(rows), 1)
     >>> found.worse, found.same, found.unknown, found.powerless
     (['b'], ['c'], ['d'], False)
@@ -131,7 +131,7 @@ def verdicts(leader: str, others: Sequence[str], pairs: pl.DataFrame, sign: int)
         found[_verdict(known.get(other), sign)].append(other)
     if pairs.is_empty():
         return Verdicts(**found, powerless=False)
-    family, smallest = pairs["p"].count(), pairs["p_min"].min()
+    family, smallest = pairs["family"][0], pairs["p_min"].min()
     return Verdicts(**found, powerless=isinstance(smallest, float) and smallest * family >= ALPHA)
 
 

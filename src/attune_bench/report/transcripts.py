@@ -22,7 +22,7 @@ from attune_bench.report.field_view import FIELD_VIEW
 from attune_bench.report.page import asset, document, element, figure_element
 from attune_bench.report.section_parts import PageScores
 from attune_bench.report.suppression import hides
-from attune_bench.report.tables import group_name, label, sorted_groups
+from attune_bench.report.tables import group_name, label
 from attune_bench.report.transcript_folder import TranscriptFolder
 from attune_bench.report.transcript_parts import TranscriptView, quiet
 from attune_bench.runner.file_names import safe_name
@@ -107,7 +107,7 @@ def transcript_section(
         return Section(_TITLE, left_out=f"{metric.label} has no value of each {table.provenance.unit}")
     closed = {name: refusal(unit, needs_licence=True) for name, unit in records.units.items()}
     reasons = {row: _withheld(page, records, row, closed) for row in table.values.select(KEYS).iter_rows()}
-    picks = [one for group in sorted_groups(table, page.chosen) for one in _picks(table, metric, group, reasons)]
+    picks = [one for group in page.numbers for one in _picks(table, metric, group, reasons)]
     withheld = _withheld_words(records, reasons)
     if not picks:
         return Section(_TITLE, left_out="; ".join(withheld) or "no result has a value")
@@ -176,10 +176,9 @@ def _units(
 ) -> list[_Unit]:
     """Return the units of results that are shown, each once."""
     table, found = page.table, []
-    groups = sorted_groups(table, page.chosen)
     for count, name in enumerate(dict.fromkeys(pick.row[2] for pick in picks), start=1):
         record = records.units.get(name)
-        rows = [(*group, name) for group in groups if (*group, name) in shown]
+        rows = [(*group, name) for group in page.numbers if (*group, name) in shown]
         together = {group_name(table, row[0], row[1]): records.results[row] for row in rows}
         parts = [*view.unit(record, together)]
         said, anchors = [], {}

@@ -290,7 +290,7 @@ def count_significant(comparisons: pl.DataFrame) -> pl.DataFrame:
     Parameters
     ----------
     comparisons : polars.DataFrame
-        What `compare_all` gives.
+        What `compare_all` gives; where some of its pairs are left out, with the size of each one's ``family``.
 
     Returns
     -------
@@ -308,9 +308,10 @@ def count_significant(comparisons: pl.DataFrame) -> pl.DataFrame:
     """
     excludes = (pl.col("low") > 0) | (pl.col("high") < 0)
     keys = [name for name in ("stratum", "condition", "metric") if name in comparisons.columns]
+    family = pl.col("family").first() if "family" in comparisons.columns else pl.col("p").count()
     return comparisons.group_by(keys, maintain_order=True).agg(
         pl.len().cast(pl.Int64).alias("pairs"),
-        pl.col("p").count().cast(pl.Int64).alias("family"),
+        family.cast(pl.Int64).alias("family"),
         pl.col("significant").sum().cast(pl.Int64).alias("significant"),
         excludes.sum().cast(pl.Int64).alias("interval_excludes_0"),
     )

@@ -165,7 +165,25 @@ def test_a_hidden_value_is_in_no_sentence_no_rank_and_no_tier() -> None:
     assert matrix[-1] == ["4 few", "?", "?", "?", ""]
     assert [row[-1] for row in matrix[1:-1]] == ["?"] * 3
     assert "9.0" not in said
+    # Nor do tables of pairs; the correction is for all six pairs that were tested.
+    assert not [row for row in tables(section(page, "Comparisons"))[0] if "few" in row]
+    assert "over 6 pairs, with at most 2,000" in said
+    assert "pairs that differ 3 of 3 (Holm p < 0.05, family of 6)" in said
     assert [row[0] for row in tables(section(page, "Scores"))[0][1:]] == ["a", "b", "c", "few"]
+
+
+def test_counts_of_calls_do_not_tell_where_a_hidden_model_stands() -> None:
+    scores = scores_of({"few": [9.0] * 4 + [None] * 8, "a": [3.0] * 12, "b": [2.0] * 12})
+    counted = pl.lit(1).alias("calls.parsed"), pl.lit(1).alias("failed.error")
+    page = private(replace(scores, values=scores.values.with_columns(*counted))).report(format="html", resamples=50)
+    for title in ("Calls", "Failed units"):
+        assert [row[0] for row in tables(section(page, title))[0][1:]] == ["a", "b", "few"]
+
+
+def test_models_that_must_not_be_shown_are_why_there_is_no_comparison() -> None:
+    scores = private(scores_of({"few": [9.0] * 4 + [None] * 8, "a": [3.0] * 12}))
+    said = text_of(scores.report(format="html", resamples=50))
+    assert "Comparisons: models of fewer than 5 units are not compared" in said
 
 
 # The matrix.
@@ -194,6 +212,7 @@ def test_exchanges_are_enough_for_the_family() -> None:
 @pytest.mark.parametrize("significant", [True, False, None])
 def test_a_verdict(significant: bool | None) -> None:
     row = {"model_a": "x", "model_b": "y", "difference": -1.0, "p": 0.01, "p_min": 0.001, "significant": significant}
+    row["family"] = 1
     pairs = pl.DataFrame([row])
     expected = {True: "better", False: "same", None: "unknown"}[significant]
     found = verdicts("x", ["y"], pairs, 1)
