@@ -22,7 +22,15 @@ from attune_data.text import plural, printable
 from attune_metrics.metric import Metric
 from attune_metrics.stats.statistics import STATISTICS
 
-__all__ = ["chance_sentence", "chances", "good_score", "leader_sentence", "other_sentences", "sentence"]
+__all__ = [
+    "chance_sentence",
+    "chances",
+    "good_score",
+    "leader_sentence",
+    "other_sentences",
+    "sentence",
+    "without_value_sentence",
+]
 
 _MOST_NAMED = 4
 _MOST_BELOW = 2
@@ -41,13 +49,13 @@ def leader_sentence(page: PageScores, condition: str | None) -> str:
     """Say who leads under one condition, who is not told apart from it and who is below."""
     table = page.table
     metric = table.metric(table.primary)
-    rows = [row for row in rows_under(page.standing, condition) if row["value"] is not None]
+    rows = _with_value(page, condition)
     if not rows:
         return f"No model has a value of {metric.label}{_under(table, condition)} that can be shown."
     if metric.higher_is_better is None:
         return (
             f"No model leads: neither higher nor lower values of {metric.label} are better. They go from "
-            f"{_ends(rows, metric)}."
+            f"{_ends(_of_models(rows), metric)}."
         )
     models = _of_models(rows)
     leader, *others = models
@@ -58,7 +66,10 @@ def leader_sentence(page: PageScores, condition: str | None) -> str:
             "said to lead."
         )
     if not others:
-        alone = "the only model here" if len(rows) == 1 and not page.hidden else "the only model that can be ranked"
+        everyone = rows_under(page.standing, condition)
+        alone = (
+            "the only model here" if len(_of_models(everyone)) == 1 else "the only model with a value that can be shown"
+        )
         return f"{name} scores {value}; it is {alone}."
     best = [row["model"] for row in models if row["value"] == leader["value"]]
     if metric.statistic not in STATISTICS or page.pairs.is_empty():
@@ -76,7 +87,7 @@ def _verdicts(found: Verdicts, page: PageScores, begin: str = "") -> str:
     table = page.table
     unclear, others = len(found.same) + len(found.unknown), sum(map(len, found[:4]))
     if found.powerless and unclear == others:
-        return f"there are too few {drawn(table, page.chosen)}s to tell any two models apart"
+        return f"no two models differ on enough {drawn(table, page.chosen)}s to be told apart"
     if len(found.worse) == others:
         below = {1: "the other model is below", 2: "both others are below"}
         return below.get(others, f"all {others} others are below")
@@ -92,7 +103,10 @@ def _verdicts(found: Verdicts, page: PageScores, begin: str = "") -> str:
     if found.better:
         said.append(f"{_listed(found.better)} {_be(found.better)} better on the {table.provenance.unit}s of both")
     if found.unknown:
-        said.append(f"{_listed(found.unknown)} {_be(found.unknown)} not compared with {'it' if not begin else 'these'}")
+        listed = _listed(found.unknown)
+        said.append(
+            f"{begin}not compared with {listed}" if begin else f"{listed} {_be(found.unknown)} not compared with it"
+        )
     return "; ".join(said)
 
 
@@ -100,7 +114,7 @@ def other_sentences(page: PageScores, condition: str | None) -> list[str]:
     """Say where people and baselines stand against the model that leads, where some are among models."""
     table = page.table
     metric = table.metric(table.primary)
-    rows = [row for row in rows_under(page.standing, condition) if row["value"] is not None]
+    rows = _with_value(page, condition)
     models = _of_models(rows)
     others = [row for row in rows if row not in models]
     if not others or metric.higher_is_better is None or (table.provenance.mixed and differences(table)):
@@ -108,8 +122,7 @@ def other_sentences(page: PageScores, condition: str | None) -> list[str]:
     leader = models[0]
     found = _against(page, leader["model"], [row["model"] for row in others], condition)
     sign = 1 if metric.higher_is_better else -1
-    subject = _subject(rows)
-    it = "it" if subject == "It" else subject
+    it = _called(leader["model"]) if _share_the_lead(models) else "the best model" if len(models) > 1 else "the model"
     said = []
     for row in others:
         value = f"{_called(row['model'])} scores {_estimate(row, metric)}"
@@ -125,15 +138,27 @@ def other_sentences(page: PageScores, condition: str | None) -> list[str]:
     return said[:_MOST_NAMED]
 
 
+def without_value_sentence(page: PageScores, condition: str | None) -> str:
+    """Name what the other sentences leave out: models, people and baselines without a value that can be shown."""
+    found = rows_under(page.standing, condition)
+    without = [row["model"] for row in found if row["value"] is None]
+    if not without or len(without) == len(found):
+        return ""
+    return f"{_listed(without)} {_have(without)} no value that can be shown."
+
+
 def chance_sentence(page: PageScores, condition: str | None) -> str:
     """Say by how much the leader beats random answers, and which models do not."""
     table = page.table
     metric, known = table.metric(table.primary), chances(page, condition)
-    rows = [row for row in rows_under(page.standing, condition) if row["value"] is not None]
+    rows = _with_value(page, condition)
     if not rows:
         return ""
     leader = _of_models(rows)[0]
-    if metric.name in known and metric.higher_is_better is not None:
+    if metric.higher_is_better is None:
+        # Without a leader there is nobody to compare with them.
+        return f"Random answers score {number(known[metric.name], metric)} on average." if metric.name in known else ""
+    if metric.name in known:
         return _beaten(metric, known[metric.name], _of_models(rows))
     values = {
         row["metric"]: row["value"]
@@ -164,8 +189,12 @@ def chance_sentence(page: PageScores, condition: str | None) -> str:
 
 def _subject(rows: Rows) -> str:
     """Return how a sentence after the first one calls the best model: by its name where several share its value."""
-    leader, *others = _of_models(rows)
-    return _called(leader["model"]) if any(row["value"] == leader["value"] for row in others) else "It"
+    models = _of_models(rows)
+    return _called(models[0]["model"]) if _share_the_lead(models) else "It"
+
+
+def _share_the_lead(models: Rows) -> bool:
+    return len(models) > 1 and models[1]["value"] == models[0]["value"]
 
 
 def _beaten(metric: Metric, expected: float, models: Rows) -> str:
@@ -201,7 +230,9 @@ def good_score(page: PageScores, condition: str | None) -> list[tuple[str, str]]
     table = page.table
     metric = table.metric(table.primary)
     better = {True: "higher", False: "lower", None: "neither higher nor lower"}[metric.higher_is_better]
-    rows = [row for row in rows_under(page.standing, condition) if row["value"] is not None]
+    if better == "higher" and not _is_described(table):
+        better = "higher (taken to be: the table does not say)"
+    rows = _with_value(page, condition)
     models = _of_models(rows)
     found = [("better", better), ("possible", _possible(metric))]
     if len(models) > 1:
@@ -216,11 +247,21 @@ def good_score(page: PageScores, condition: str | None) -> list[tuple[str, str]]
     return found
 
 
+def _is_described(table: ScoreTable) -> bool:
+    """Tell whether anything is known of the primary metric of anybody's table beside its name."""
+    metric = table.metric(table.primary)
+    return table.provenance.benchmark is not None or metric != Metric(name=metric.name, label=metric.name)
+
+
 def _possible(metric: Metric) -> str:
     low, high = (f"{end * metric.scale:g}" if isfinite(end) else None for end in (metric.low, metric.high))
     if low is None and high is None:
         return "any number"
     return f"{low} to {high}" if low and high else f"{low} or more" if low else f"{high} or less"
+
+
+def _with_value(page: PageScores, condition: str | None) -> Rows:
+    return [row for row in rows_under(page.standing, condition) if row["value"] is not None]
 
 
 def _of_models(rows: Rows) -> list[Mapping[str, Any]]:

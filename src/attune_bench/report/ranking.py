@@ -5,7 +5,15 @@ from itertools import groupby
 from math import isfinite
 from typing import Any
 
-from attune_bench.report.answer import chance_sentence, chances, good_score, leader_sentence, other_sentences, sentence
+from attune_bench.report.answer import (
+    chance_sentence,
+    chances,
+    good_score,
+    leader_sentence,
+    other_sentences,
+    sentence,
+    without_value_sentence,
+)
 from attune_bench.report.columns import interval, number
 from attune_bench.report.page import breakable, element
 from attune_bench.report.section_parts import PageScores
@@ -32,6 +40,7 @@ def answer_element(page: PageScores) -> Html:
             leader_sentence(page, condition),
             chance_sentence(page, condition),
             *other_sentences(page, condition),
+            without_value_sentence(page, condition),
         ]
         first, *others = [sentence for sentence in sentences if sentence]
         terms = [element("div", element("dt", term), element("dd", said)) for term, said in good_score(page, condition)]

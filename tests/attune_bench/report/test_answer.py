@@ -60,7 +60,25 @@ def test_none_is_told_apart() -> None:
 def test_too_few_units_tell_nothing_apart() -> None:
     # Of 5 units no p-value is below 2 / 2^5.
     said = answer(scores_of({"a": [2.0] * 5, "b": [1.0] * 5}))
-    assert "a has the best value, 2.0 in Hits; there are too few units to tell any two models apart." in said
+    assert "a has the best value, 2.0 in Hits; no two models differ on enough units to be told apart." in said
+
+
+def test_many_units_on_which_models_do_not_differ() -> None:
+    said = answer(scores_of({"a": [1.0, 2.0] * 30, "b": [1.0, 2.0] * 30}))
+    assert "a and b share the best value, 1.5 in Hits; no two models differ on enough units to be told apart." in said
+
+
+def test_models_of_one_value_without_a_unit_in_common() -> None:
+    said = answer(scores_of({"a": [2.0] * 10 + [None] * 10, "b": [None] * 10 + [2.0] * 10}))
+    assert "a and b share the best value, 2.0 in Hits; a is not compared with b ." in said
+
+
+def test_a_model_without_a_value_is_named() -> None:
+    said = answer(scores_of({"a": [2.0] * 10, "b": [1.0] * 10, "c": [None] * 10}))
+    assert "; the other model is below." in said
+    assert "c has no value that can be shown." in said
+    alone = answer(scores_of({"a": [2.0] * 10, "c": [None] * 10}))
+    assert "a scores 2.0 in Hits; it is the only model with a value that can be shown." in alone
 
 
 def test_models_of_one_value_share_the_lead() -> None:
@@ -72,11 +90,26 @@ def test_one_model() -> None:
     said = answer(scores_of({"a": [1.0, 2.0] * 6}))
     assert "a scores 1.5 in Hits; it is the only model here." in said
     assert "seen here" not in said
+    beside_people = answer(scores_of({"a": [1.0, 2.0] * 6, "human/ann": [1.0] * 12, "baseline/prior": [0.0] * 12}))
+    assert "a scores 1.5 in Hits; it is the only model here." in beside_people
+
+
+def test_a_direction_that_nothing_states_is_not_stated_as_known() -> None:
+    rows = [(model, f"u{unit}", "seconds", 1.0) for model in "ab" for unit in range(8)]
+    table = pl.DataFrame(rows, schema=["model", "unit", "metric", "value"], orient="row")
+    taken = "better higher (taken to be: the table does not say)"
+    assert taken in answer(Scores.from_table(table))
+    assert taken not in answer(Scores.from_table(table, metrics={"seconds": {"low": 0}}))
 
 
 def test_a_metric_without_a_better_direction() -> None:
     said = answer(scores_of({"a": [1.0] * 8, "b": [2.0] * 8}, higher_is_better=None))
     assert "No model leads: neither higher nor lower values of Hits are better. They go from 1.0 to 2.0." in said
+    assert "andom answers score" not in said
+    with_people = scores_of({"a": [1.0] * 8, "b": [2.0] * 8, "human/ann": [9.0] * 8}, higher_is_better=None)
+    said = answer(with_chance(with_people, 3.0))
+    assert "They go from 1.0 to 2.0. Random answers score 3.0 on average." in said
+    assert "beats" not in said
 
 
 def test_where_lower_is_better() -> None:
@@ -101,7 +134,8 @@ def test_people_and_baselines_do_not_lead() -> None:
     values = {"human/ann": [4.0] * 10, "lab/m": [3.0] * 10, "lab/n": [2.0] * 10, "baseline/prior": [1.0] * 10}
     said = answer(scores_of(values))
     assert "lab/m leads with 3.0 in Hits; the other model is below." in said
-    assert "human/ann (person) scores 4.0, above it. baseline/prior (baseline) scores 1.0, below it." in said
+    assert "human/ann (person) scores 4.0, above the best model. baseline/prior (baseline) scores 1.0," in said
+    assert "scores 1.0, below the best model." in said
     assert "seen here 2.0 to 3.0" in said
     assert "person ann 4.0 baseline prior 1.0" in said
     alone = answer(scores_of({name: own for name, own in values.items() if not name.startswith("lab")}))
@@ -152,6 +186,7 @@ def test_a_hidden_value_is_in_no_sentence_no_rank_and_no_tier() -> None:
     page = private(scores).report(format="html", resamples=2000)
     said = text_of(page)
     assert "a leads with 3.0 in Hits; both others are below." in said
+    assert "few has no value that can be shown." in said
     assert "seen here 1.0 to 3.0" in said
     ranking = tables(page, figures=True)[0]
     assert [row[:2] for row in ranking[1:] if len(row) == 3] == [
