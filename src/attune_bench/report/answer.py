@@ -89,11 +89,11 @@ def _verdicts(found: Verdicts, page: PageScores, begin: str = "") -> str:
     if found.powerless and unclear == others:
         return f"no two models differ on enough {drawn(table, page.chosen)}s to be told apart"
     if len(found.worse) == others:
-        below = {1: "the other model is below", 2: "both others are below"}
+        below = {1: f"{_other(page)} is below", 2: "both others are below"}
         return below.get(others, f"all {others} others are below")
     said = []
     if found.same:
-        every = "the other model" if others == 1 else f"any of the {others} others"
+        every = _other(page) if others == 1 else f"any of the {others} others"
         said.append(f"{begin}not told apart from {every if len(found.same) == others else _listed(found.same)}")
     if len(found.worse) > _MOST_BELOW:
         which = "others" if unclear + len(found.worse) == others else "more"
@@ -108,6 +108,10 @@ def _verdicts(found: Verdicts, page: PageScores, begin: str = "") -> str:
             f"{begin}not compared with {listed}" if begin else f"{listed} {_be(found.unknown)} not compared with it"
         )
     return "; ".join(said)
+
+
+def _other(page: PageScores) -> str:
+    return "the other model" if any(kind_of_group(name) == "model" for name in page.table.models) else "the other one"
 
 
 def other_sentences(page: PageScores, condition: str | None) -> list[str]:

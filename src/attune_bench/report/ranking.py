@@ -59,7 +59,7 @@ def _ranking(page: PageScores, condition: str | None, rows: Rows) -> Html:
     table = page.table
     metric = table.metric(table.primary)
     random = chances(page, condition).get(metric.name)
-    low, high = _axis(rows, random)
+    low, high = _axis(rows, metric, random)
     under = under_condition(table, condition) if len(table.conditions) > 1 else ""
     has_tiers = any(row["tier"] is not None for row in rows)
     key = [] if random is None else [
@@ -117,13 +117,15 @@ def _row(
     )
 
 
-def _axis(rows: Rows, random: float | None) -> tuple[float, float]:
-    """Return between which values the bars are drawn."""
+def _axis(rows: Rows, metric: Metric, random: float | None) -> tuple[float, float]:
+    """Return between which values the bars are drawn, none of them beyond what is possible."""
     found = [row[end] for row in rows for end in ("value", "low", "high")] + [random]
     known = [value for value in found if value is not None and isfinite(value)]
     low, high = min(known, default=0.0), max(known, default=1.0)
-    width = (high - low) or abs(high) or 1.0
-    return low - _MARGIN * width, high + _MARGIN * width
+    margin = _MARGIN * ((high - low) or abs(high) or 1.0)
+    begin, end = max(low - margin, metric.low), min(high + margin, metric.high)
+    # All models may be at one end of what is possible.
+    return (begin, end) if begin < end else (low - margin, high + margin)
 
 
 def _bar(row: Mapping[str, Any], ends: tuple[float, float], random: float | None) -> Html:

@@ -139,7 +139,7 @@ def test_people_and_baselines_do_not_lead() -> None:
     assert "seen here 2.0 to 3.0" in said
     assert "person ann 4.0 baseline prior 1.0" in said
     alone = answer(scores_of({name: own for name, own in values.items() if not name.startswith("lab")}))
-    assert "human/ann (person) leads with 4.0 in Hits; the other model is below." in alone
+    assert "human/ann (person) leads with 4.0 in Hits; the other one is below." in alone
 
 
 def test_each_condition_has_its_answer() -> None:
@@ -170,6 +170,14 @@ def test_bca_has_no_ranks_but_an_answer() -> None:
     page = scores_of(values).report(format="html", resamples=2000, interval="bca")
     assert "a leads with" in text_of(page)
     assert [row[0] for row in tables(page, figures=True)[0][1:]] == ["Tier 1", "1", "Tier 2", "2"]
+
+
+def test_the_axis_of_the_ranking_has_no_impossible_value() -> None:
+    scores = scores_of({"a": [1.0, 0.5] * 6, "b": [0.0, 1.0] * 6}, low=0, high=1)
+    head = tables(scores.report(format="html", resamples=50), figures=True)[0][0]
+    assert re.findall(r"\d\.\d", head[2])[-1] == "1.0"
+    same = tables(scores_of({"a": [1.0] * 6, "b": [1.0] * 6}, low=0, high=1).report(format="html"), figures=True)[0][0]
+    assert re.findall(r"\d\.\d", same[2])[-1] == "1.0"
 
 
 # Few people.
