@@ -21,6 +21,7 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
+from itertools import chain
 from math import isinf
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -50,6 +51,7 @@ _ABOUT = (*_WORDS, "private", "synthetic")
 # Columns of scores, of their files and of reports, which a metric of the same name would take the place of.
 _TAKEN = frozenset((*KEYS, *UNIT_KEYS, "clusters", "detail", "n", "name", "reason", "signature"))
 _ROUNDING = 1e-9
+_CODE = r"^\s*[+-]?0\d"
 _ROW = "\0row"  # no column of a file has this name
 _TAKEN_STARTS = ("calls.", CHANCE, "coverage.", "failed.", "trait.", "variant.")
 
@@ -329,22 +331,47 @@ def _check_flat(target: Path) -> None:
 
 
 def _typed(table: pl.DataFrame, path: str | os.PathLike[str], names: Sequence[str]) -> pl.DataFrame:
-    """Return a table of text in which a trait is numbers where all its values are.
+    """Return a table of text in which a trait is numbers, or lists of texts, where all its values are.
 
-    The other columns stay text, so that the first value that is no number is found by its row.
+    The other columns stay text, so that the first value that is no number is found by its row. So does a trait with
+    codes such as 007, which as numbers would be others.
     """
     table = table.rename(from_csv_text)
     for column in table.columns:
         first, renamed, _ = column.partition("_duplicated_")
         if renamed and first in table.columns:
             raise MetricInputError(f"{path}: two columns are called {first!r}; rename one, or leave it out")
+        if column in (*names, "value"):
+            continue
+        if (lists := _lists(table[column])) is not None:
+            table = table.with_columns(lists)
+            continue
+        if table[column].str.contains(_CODE).any():
+            continue
         for dtype in (pl.Int64, pl.Float64):
-            if column not in (*names, "value") and table[column].dtype == pl.String:
+            if table[column].dtype == pl.String:
                 with suppress(pl.exceptions.InvalidOperationError):
                     table = table.with_columns(pl.col(column).cast(dtype))
     texts = [column for column in table.select(pl.col(pl.String)).columns if column != "value"]
     escaped = [column for column in texts if table[column].str.starts_with("'").any()]
     return table.with_columns(pl.col(escaped).map_elements(from_csv_text, return_dtype=pl.String))
+
+
+def _lists(cells: pl.Series) -> pl.Series | None:
+    """Return the lists of texts that all cells of a trait are as JSON, as `to_csv` writes them; None where one is not.
+
+    An empty cell is no list.
+    """
+    given = cells.drop_nulls()
+    if given.is_empty() or not given.str.starts_with("[").all():
+        return None
+    try:
+        found = [None if cell is None else json.loads(cell) for cell in cells]
+    except (ValueError, RecursionError):
+        return None
+    if any(not isinstance(one, str) for one in chain.from_iterable(one or () for one in found)):
+        return None
+    return pl.Series(cells.name, found, pl.List(pl.String))
 
 
 def read_description(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -145,7 +145,7 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
         """Return an id, or the only one that begins so; None where there is none."""
         if key in self._by_id:
             return key
-        begun = [name for name in self._by_id if name.startswith(key)] if key else []
+        begun = [name for name in self._by_id if name.startswith(key)] if key and isinstance(key, str) else []
         if len(begun) > 1:
             raise KeyError(f"{len(begun)} ids begin with {key!r}: {listed(begun, _NAMED)}; give more of one")
         return begun[0] if begun else None

@@ -193,7 +193,10 @@ def _no_number(traits: Traits, name: str, value: Value) -> str:
 
 
 def strata(traits: Traits, name: str, bins: Bins | None = None) -> dict[str, list[int]]:
-    """Return the positions of the rows with each value of a trait, by its first spelling; or in each bin."""
+    """Return the positions of the rows with each value of a trait, by its first spelling; or in each bin.
+
+    Yes and no are ``true`` and ``false``, as in CSV.
+    """
     import polars as pl
 
     trait = traits.trait(name)
@@ -204,7 +207,7 @@ def strata(traits: Traits, name: str, bins: Bins | None = None) -> dict[str, lis
     for row, given in enumerate(_column(traits, trait.column)):
         for key, spelling in (given or {NO_ANSWER: NO_ANSWER}).items():
             found.setdefault(key, []).append(row)
-            names.setdefault(key, str(spelling))
+            names.setdefault(key, str(spelling).lower() if isinstance(spelling, bool) else str(spelling))
     if trait.values:
         order: list[Key] = [*map(_compared, trait.values), NO_ANSWER]
         names |= {_compared(value): label for value, label in trait.labels.items()}

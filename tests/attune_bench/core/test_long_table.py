@@ -122,3 +122,28 @@ def test_what_cannot_be_written(repeated: Scores, tmp_path: Path) -> None:
     with pytest.raises(MetricInputError, match="none of the metrics has one value for each unit"):
         pooled.to_pandas()
     assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.parametrize(
+    ("values", "strata"),
+    [
+        ([True, False], ["false", "true"]),
+        (["true", "false"], ["false", "true"]),
+        (["01", "2"], ["01", "2"]),
+        ([1, 20], ["1", "20"]),
+        ([["a, b", "c"], ["c"]], ["a, b", "c"]),
+        ([["ADHD"], []], ["ADHD", "no answer"]),
+        (["[sic]", '["a", 1]'], ['["a", 1]', "[sic]"]),
+        (["-b", None], ["-b", "no answer"]),
+    ],
+)
+def test_traits_have_the_same_strata(values: list[Any], strata: list[str], tmp_path: Path) -> None:
+    rows = [
+        (model, f"q{unit}", "hit", (unit * 7 + place) % 5 / 4, values[unit % 2])
+        for place, model in enumerate("ab")
+        for unit in range(12)
+    ]
+    scores = Scores.from_table(pl.DataFrame(rows, schema=["model", "unit", "metric", "value", "trait"], orient="row"))
+    own = scores.by("trait", resamples=100)
+    assert own["stratum"].unique(maintain_order=True).to_list() == strata
+    assert_frame_equal(read_back(scores, tmp_path).by("trait", resamples=100), own)
