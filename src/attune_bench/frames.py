@@ -77,7 +77,7 @@ FRAMES: Mapping[str, Frame] = {
             f"trait stratum n clusters metric model condition value low high mark reason difference difference_low "
             f"difference_high {_TESTED} signature",
             trait=text("The trait whose values are the strata."),
-            difference="Stratum minus its complement, all other units.",
+            difference="Stratum minus its complement: all other units whose value of the trait is known.",
             difference_low="Lower end of the interval of the difference.",
             difference_high="Upper end of the interval of the difference.",
             p=share("p-value of the difference, by resampling the clusters of both sides."),

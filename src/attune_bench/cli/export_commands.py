@@ -82,9 +82,9 @@ def export(
 
     eee: a record of Every Eval Ever for each model, with intervals, subgroups, protocol and signature. hub: for each
     model the file .eval_results/BENCHMARK.yaml of its repository. csv and parquet: the summary, subgroups, the score of
-    every unit, which --scores reads, and what the metrics are. Values that rest on fewer than 5 people are left out.
-    --samples RESULTS adds to the records of eee a line for each metric and unit, with whole conversations and
-    annotations.
+    every unit, which --scores reads, and what the metrics are. Values that rest on fewer than 5 people are left out,
+    but for those of single units. --samples RESULTS adds to the records of eee a line for each metric and unit, with
+    whole conversations and annotations.
     """
     asked = {"organization": organization, "relationship": relationship, "dataset": dataset}
     for name, value in {**asked, "samples": samples or None, "licence": licence}.items():

@@ -1,7 +1,11 @@
-"""Scores as a notebook shows them: the board with intervals."""
+"""Scores as a notebook shows them: the board with intervals.
+
+A notebook is saved with what it showed, and is forwarded as a page is: it hides what a page hides.
+"""
 
 from attune_bench.report.columns import Cell
 from attune_bench.report.provenance import provenance_line, standing_notes
+from attune_bench.report.suppression import conceal
 from attune_bench.report.tables import board
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.options import AnalysisOptions
@@ -31,7 +35,7 @@ def scores_html(scores: ScoreTable) -> str:
     metrics = [name for name in scores.headline if scores.metric(name).statistic in STATISTICS][:_METRICS]
     metrics = metrics or [scores.primary]
     options = AnalysisOptions(resamples=10_000 if scores.values.height <= _MANY else 1_000)
-    found = summary(scores, metrics=metrics, resamples=options.resamples)
+    found = conceal(scores, summary(scores, metrics=metrics, resamples=options.resamples), small_cells=False)
     made = board(scores, found, metrics, options)
     rows = [[_cell(column.cell(row)) for column in made.columns] for row in made.rows]
     reasons = dict.fromkeys(row["reason"] for row in made.rows if row["reason"])

@@ -168,7 +168,9 @@ class ConversationWideQuestions(Record):
 class MoodShiftTag(Record):
     """One emotion the participant felt in a turn."""
 
-    emotion: str = Field(description="One of the 20 PANAS words, title case.")
+    emotion: str = Field(
+        description="One of the 20 PANAS words, in title case; loading reports any other word and keeps it."
+    )
     intensity: Rating | None = Field(None, description="Intensity, 1-7, or null where it was not given.")
 
 

@@ -1,5 +1,7 @@
 """What a notebook shows of scores: the board of the report, quickly, and every text escaped."""
 
+import re
+
 import polars as pl
 import pytest
 from notebook_pages import Page
@@ -11,13 +13,14 @@ from attune_data import load, load_runs
 EVIL = "<img src=x onerror=alert(1)>"
 
 
-def table(*models: str, units: int = 12) -> Scores:
+def table(*models: str, units: int = 12, private: bool = False) -> Scores:
     rows = [
         {"model": model, "unit": f"u{unit}", "metric": "hit", "value": ((unit * 7 + place) % 5) / 4}
         for place, model in enumerate(models)
         for unit in range(units)
     ]
-    return Scores.from_table(pl.DataFrame(rows), metrics={"hit": {"low": 0, "high": 1, "label": f"Hit {EVIL}"}})
+    metrics = {"hit": {"low": 0, "high": 1, "label": f"Hit {EVIL}"}}
+    return Scores.from_table(pl.DataFrame(rows), metrics=metrics, about={"private": private})
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +57,14 @@ def test_few_units_have_no_interval_and_say_why() -> None:
     text = Page(table("a", "b", units=3)._repr_html_()).text
     assert "fewer than 5" in text
     assert "[0" not in text
+
+
+@pytest.mark.parametrize(("units", "shown"), [(4, False), (5, True)])
+def test_values_of_few_people_are_not_shown(units: int, shown: bool) -> None:
+    text = Page(table("a", "b", units=units, private=True)._repr_html_()).text
+    assert bool(re.search(r"0\.\d{3}", text)) is shown
+    assert ("fewer than 5 units, not shown" in text) is not shown
+    assert re.search(r"0\.\d{3}", Page(table("a", "b", units=units)._repr_html_()).text)
 
 
 def test_many_models_are_cut() -> None:
