@@ -1,6 +1,7 @@
 """What loading gives: the good records, in order, and what was noticed about the rest."""
 
 import os
+import re
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
@@ -36,6 +37,8 @@ T = TypeVar("T", bound=_Writable)
 F = TypeVar("F", bound=Frames)
 M = TypeVar("M")
 _NAMED = 3
+_PART = re.compile(r"[^\W_]+|[\W_]+")
+_NUMBERED = re.compile(r"[^\W\d_]*\d+")
 
 
 class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
@@ -109,7 +112,7 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
     def __getitem__(self, key: int | str | slice) -> T | Self:
         """Return the record at a position or with an id, or a collection of a slice, which keeps all issues.
 
-        An id may be shortened to a beginning that no other id has.
+        An id may be shortened to a beginning that no other id has, but not within its number: ``S1`` is not ``S10``.
         """
         if isinstance(key, slice):
             return self._part(self._records[key], self._filters)
@@ -124,31 +127,25 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
     @overload
     def get(self, key: str, default: M) -> T | M: ...
     def get(self, key: str, default: object = None) -> object:
-        """Return the record with an id, or with the only id that begins so; `default` where there is none.
-
-        Raises
-        ------
-        KeyError
-            Where several ids begin so.
+        """Return the record with this whole id; `default` where there is none, so that records can be joined by it.
 
         Examples
         --------
         >>> from attune_data import load
         >>> demo = load("demo")
-        >>> demo.get("4efd4f90") is demo[0], demo.get("nobody")
-        (True, None)
+        >>> demo.get(demo[0].id) is demo[0], demo.get("nobody"), demo.get("4efd4f90")
+        (True, None, None)
         """
-        name = self._whole_id(key)
-        return default if name is None else self._by_id[name]
+        return self._by_id.get(key, default)
 
     def _whole_id(self, key: str) -> str | None:
         """Return an id, or the only one that begins so; None where there is none."""
         if key in self._by_id:
             return key
-        begun = [name for name in self._by_id if name.startswith(key)] if key and isinstance(key, str) else []
+        begun = [name for name in self._by_id if key and name.startswith(key)]
         if len(begun) > 1:
             raise KeyError(f"{len(begun)} ids begin with {key!r}: {listed(begun, _NAMED)}; give more of one")
-        return begun[0] if begun else None
+        return begun[0] if begun and not _within_number(key, begun[0]) else None
 
     def _near(self, key: str) -> str:
         """Return the question whether one of the ids is meant whose beginnings are near a text."""
@@ -303,6 +300,12 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
 
     def _repr_html_(self) -> str:
         return collection_html(self._records, self.kind.shown, self._summary(), self.asked)
+
+
+def _within_number(key: str, name: str) -> bool:
+    """Tell whether an id, shortened so, would end within a number, as S10 after S1; the parts of a UUID are none."""
+    around = next(part for part in _PART.finditer(name) if part.end() > len(key) - 1)
+    return around.end() > len(key) and _NUMBERED.fullmatch(around[0]) is not None and key[-1].isdigit()
 
 
 def record_kind(model: type[T], **about: Any) -> Kind[Any, Collection[T]]:

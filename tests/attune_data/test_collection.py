@@ -53,17 +53,38 @@ def test_an_id_may_be_shortened(records: list[Conversation]) -> None:
     collection = Conversations([*records, record("vases"), record("vault")])
     assert collection["k"] is records[0]
     assert collection["vase"] is records[1]
-    assert collection.get("vaul") is collection[4]
-    assert (collection.get("q"), collection.get("", "none")) == (None, "none")
-    begun: object = "vaul"
-    assert begun not in collection
-    for take in (collection.get, collection.__getitem__):
-        with pytest.raises(KeyError, match="3 ids begin with 'va': vase, vases, vault; give more of one"):
-            take("va")
+    assert collection["vaul"] is collection[4]
+    with pytest.raises(KeyError, match="3 ids begin with 'va': vase, vases, vault; give more of one"):
+        collection["va"]
+    with pytest.raises(KeyError, match="no record with id ''"):
+        collection[""]
     with pytest.raises(KeyError, match="no record with id 'vautl'; did you mean 'vault'"):
         collection["vautl"]
     with pytest.raises(KeyError, match="did you mean 'vases' or 'vase'"):
         collection["vasess"]
+
+
+def test_records_are_joined_by_whole_ids(records: list[Conversation]) -> None:
+    collection = Conversations(records)
+    begun: object = "vas"
+    assert begun not in collection
+    assert (collection.get("vase"), collection.get("vas"), collection.get("", "none")) == (records[1], None, "none")
+
+
+@pytest.mark.parametrize(("name", "short"), [("S10", "S1"), ("10", "1"), ("demo-12/x", "demo-1"), ("EU/12/en", "EU/1")])
+def test_an_id_is_not_shortened_within_its_number(name: str, short: str) -> None:
+    collection = Conversations([record(name), record("other")])
+    with pytest.raises(KeyError, match=f"no record with id '{short}'"):
+        collection[short]
+
+
+@pytest.mark.parametrize(
+    ("name", "short"),
+    [("S10", "S"), ("EU/12/en", "EU/12"), ("4efd4f90-903b", "4ef"), ("42b16c51-d8", "42b1"), ("a1b", "a1")],
+)
+def test_an_id_is_shortened_around_its_number(name: str, short: str) -> None:
+    collection = Conversations([record(name), record("other")])
+    assert collection[short] is collection[0]
 
 
 @pytest.mark.parametrize(("wrong", "hint"), [("vasse", "did you mean 'vase'"), ("qqqq", "among 3 records")])
