@@ -131,6 +131,8 @@ class Exportable(ABC):
         ------
         FileExistsError
             Where there is such a file, or such a folder with something in it.
+        ValueError
+            Where the name ends in ``.csv``, as that of one file.
 
         Examples
         --------
@@ -142,7 +144,10 @@ class Exportable(ABC):
         ...     print(Path(folder, "demo", "mood_tags.csv").read_text().partition(",")[0])
         conversation_id
         """
-        with whole_folder(Path(folder)) as written:
+        target = Path(folder)
+        if target.suffix.lower() == ".csv":
+            raise ValueError(f"to_csv writes a folder with a file for each table: give {target.name!r} without .csv")
+        with whole_folder(target) as written:
             for name, frame in self._tables():
                 write_whole(written / f"{name}.csv", [to_csv(frame).encode()])
 
@@ -191,6 +196,8 @@ def to_pandas(frame: "pl.DataFrame") -> "pd.DataFrame":
 
     Raises
     ------
+    TypeError
+        Where this is no frame of polars.
     ImportError
         Without pandas, which the extra ``pandas`` installs.
 
@@ -200,11 +207,20 @@ def to_pandas(frame: "pl.DataFrame") -> "pd.DataFrame":
     >>> to_pandas(pl.DataFrame({"n": [40, None], "value": [0.5, None]})).dtypes.astype(str).to_dict()
     {'n': 'Int64', 'value': 'float64'}
     """
+    _check_frame(frame)
     pandas = require("pandas", "pandas")
     columns = flat(frame).to_dict()
     return pandas.DataFrame(
         {name: pandas.Series(column.to_list(), dtype=_dtype(column)) for name, column in columns.items()}
     )
+
+
+def _check_frame(frame: object) -> None:
+    import polars as pl
+
+    if not isinstance(frame, pl.DataFrame):
+        hint = "; it has a method to_pandas()" if hasattr(frame, "to_pandas") else ""
+        raise TypeError(f"to_pandas takes one frame of polars, not {type(frame).__name__}{hint}")
 
 
 def _dtype(column: "pl.Series") -> Any:

@@ -139,3 +139,17 @@ def test_pandas_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_pyarrow_is_not_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert len(load("demo").to_pandas()["conversations"]) == 40
+
+
+def test_the_name_of_one_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"folder with a file for each table: give 'demo\.CSV' without \.csv"):
+        load("demo").to_csv(tmp_path / "demo.CSV")
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_only_a_frame_is_made_one_of_pandas() -> None:
+    records: Any = load("demo")
+    with pytest.raises(TypeError, match=r"not Conversations; it has a method to_pandas\(\)"):
+        to_pandas(records)
+    with pytest.raises(TypeError, match=r"not dict$"):
+        to_pandas(records.to_pandas())
