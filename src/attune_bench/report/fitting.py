@@ -5,7 +5,7 @@ from copy import deepcopy
 from os.path import commonprefix
 from typing import Any
 
-from attune_data.text import shortened, width
+from attune_data.text import cut_in_middle, shortened, width
 
 __all__ = ["fitted", "short_names"]
 
@@ -18,33 +18,30 @@ Specification = dict[str, Any]
 
 
 def short_names(texts: Iterable[str], most: int = 34) -> dict[str, str]:
-    """Return by name what an axis says: names beyond `most` columns without their middle, or the start that they share.
+    """Return by name what an axis says: names beyond `most` columns without their middle.
+
+    Names that are then alike are without the start that they share, and all are numbered where that does not help.
 
     Examples
     --------
     >>> short_names(["lab/short", "lab/a-rather-long-name-of-a-model-with-thinking-2026"])["lab/short"]
     'lab/short'
     >>> short_names(["lab/a-rather-long-name-of-a-model-with-thinking-2026"]).popitem()[1]
-    'lab/a-rather-long...-thinking-2026'
+    'lab/a-rather-lon...h-thinking-2026'
+    >>> [*short_names(f"lab/a-rather-long-name-of-{size}-with-thinking-2026" for size in ("big", "small")).values()]
+    ['...big-with-thinking-2026', '...small-with-thinking-2026']
     """
-    given = list(dict.fromkeys(texts))
-    shared = len(commonprefix([text for text in given if width(text) > most]))  # noqa: RUF071 - of characters
-
-    def middle(text: str) -> str:
-        end = text
-        while width(end) > most // 2 - 3:
-            end = end[1:]
-        return shortened(text, most - width(end)) + end
-
-    def start(text: str) -> str:
-        return shortened(f"...{text[shared:]}", most)
-
-    found: dict[str, str] = {}
-    for cut in (middle, start):
-        found = {text: cut(text) if width(text) > most else text for text in given}
-        if len(set(found.values())) == len(given):
-            return found
-    return {text: f"{place}. {found[text]}" for place, text in enumerate(given, start=1)}
+    found = {text: cut_in_middle(text, most) for text in texts}
+    alike: dict[str, list[str]] = {}
+    for text, cut in found.items():
+        alike.setdefault(cut, []).append(text)
+    for group in alike.values():
+        if len(group) > 1:
+            shared = len(commonprefix(group))  # noqa: RUF071 - of characters
+            found |= {text: shortened(f"...{text[shared:]}", most) for text in group}
+    if len(set(found.values())) == len(found):
+        return found
+    return {text: f"{place}. {cut}" for place, (text, cut) in enumerate(found.items(), start=1)}
 
 
 def fitted(specification: Specification, total: int) -> Specification:

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
-from textwrap import wrap
 
 from attune_bench.report.columns import PERSON, UNDEFINED, Cell, Row, Table
 from attune_data.text import WIDTH, Tone, cut_in_middle, grid, printable, toned, width, wrapped
@@ -95,7 +94,7 @@ def _mark(row: Row, reasons: Sequence[str]) -> str:
 
 def paragraph(text: str, columns: int, *, colours: bool = False) -> str:
     """Return text in lines that fit; words with a hyphen, such as names, are not cut."""
-    filled = "\n".join(wrap(text, columns, break_on_hyphens=False))
+    filled = "\n".join(wrapped(text, columns))
     begin, blank, rest = filled.partition(" ")
     return f"{toned(begin, _TONED.get(begin, '') if colours else '')}{blank}{rest}"
 
@@ -132,7 +131,8 @@ def laid_out(
 
 def _numbered(names: Iterable[str], numbers: Mapping[str, int]) -> dict[str, str]:
     """Return names with their numbers, in the order of these."""
-    known = {name: numbers.get(name.removesuffix(PERSON).rstrip()) for name in names}
+    given = {printable(name): number for name, number in numbers.items()}
+    known = {name: given.get(name.removesuffix(PERSON).rstrip()) for name in names}
     found = {name: number for name, number in known.items() if number is not None}
     after = count(1 + max(numbers.values(), default=0))
     found |= {name: next(after) for name, number in known.items() if number is None}

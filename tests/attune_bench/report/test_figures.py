@@ -318,7 +318,7 @@ def test_names_are_text() -> None:
 def test_long_names_lose_their_middle() -> None:
     wide = "深度求索模型编号一号的预览版深度求索模型编号一号的预览版"
     short = short_names(["short", "some-provider/a-model-with-a-long-name-2026-thinking-enabled", wide])
-    assert list(short.values())[:2] == ["short", "some-provider/a-m...inking-enabled"]
+    assert list(short.values())[:2] == ["short", "some-provider/a-...hinking-enabled"]
     assert all(width(text) <= 34 for text in short.values())
 
 
@@ -329,6 +329,9 @@ def test_long_names_stay_apart() -> None:
     drawing = svg(figures.scores(TABLE, frame(*(value(name, 0.5, 0.4, 0.6) for name in long))))
     assert {mark.partition(":")[0] for mark in marks(drawing)} == set(long)
     assert set(short_names(long).values()) <= set(words(drawing))
+    # A name from elsewhere changes nothing of theirs.
+    others = [*long, "short", "another-provider/whose-model-has-a-long-name-of-its-own"]
+    assert {name: cut for name, cut in short_names(others).items() if name in long} == short_names(long)
     # Neither start nor end tells these apart.
     alike = [f"{start}{'x' * 60}{i}{'y' * 60}" for start in "ab" for i in range(2)]
     assert [text[:2] for text in short_names(alike).values()] == ["1.", "2.", "3.", "4."]

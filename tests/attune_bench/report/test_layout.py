@@ -84,6 +84,21 @@ def test_names_have_one_number_everywhere(documents: dict[str, Document], column
             assert name.endswith(end)
 
 
+def test_names_that_could_drive_a_terminal_keep_their_number() -> None:
+    names = ["lab/\x1b[31mred\x1b[0m of a name that is long", "lab/\ta name that is quite as long"]
+    rows = [(name, f"q{unit}", "hits", 1 - place) for place, name in enumerate(names) for unit in range(6)]
+    frame = pl.DataFrame(rows, schema=["model", "unit", "metric", "value"], orient="row")
+    text = render(report_document(Scores.from_table(frame), resamples=50), columns=40)
+    assert re.findall(r"^\d\. lab/.", text, re.MULTILINE) == ["1. lab/\ufffd", "2. lab/\ufffd"] * 2
+
+
+def test_wide_characters_count_twice_in_a_title() -> None:
+    table = TextTable("accuracy, " + "模型" * 40, ["a", "b"], [["c", "d"]], [["", ""]], [], False, ["说明" * 40])
+    _, [blocks] = laid_out([table], 60, numbers={})
+    assert all(width(line) <= 60 for block in blocks for line in block.splitlines())
+    assert "".join(blocks).replace("\n", "").count("模型") == 40
+
+
 def test_names_are_whole_where_they_fit(documents: dict[str, Document]) -> None:
     for made in documents.values():
         text = render(made, columns=300)
