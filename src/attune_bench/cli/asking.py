@@ -129,7 +129,9 @@ def asking_options(function: F) -> F:
 @contextmanager
 def usage_errors() -> Iterator[None]:
     """Turn what the user can mend into one line; say when it is stopped by a signal."""
-    process.words = "attune-bench: stopped; the same command goes on from here\n"
+    # The terminal has put ^C behind the line of progress.
+    below = "\n" if sys.stderr.isatty() else ""
+    process.words = f"{below}attune-bench: stopped; the same command goes on from here\n"
     try:
         yield
         process.words = ""

@@ -1,12 +1,16 @@
 """SIGINT and SIGTERM at chosen moments: the process ends soon, with status 130, and says one line at most."""
 
 import signal
+import sys
 import time
 from pathlib import Path
 
 import pytest
 from interrupts import STOPPED, interrupt, recorded, start, start_run, until_prepared, until_says
 from model_server import ModelServer
+
+from attune_bench.cli.asking import usage_errors
+from attune_bench.cli.stopping import process as this_process
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 MANY = 5
@@ -46,6 +50,14 @@ def test_signals_while_a_server_says_nothing(number: int, tmp_path: Path) -> Non
     assert ended.seconds < SECONDS
     assert recorded(tmp_path, "attunebench") == 8
     assert list(tmp_path.glob("*.tmp")) == []
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_stop_is_said_below_the_line_of_progress(terminal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+    with usage_errors():
+        assert this_process.words.encode() == b"\n" * terminal + STOPPED
+    assert this_process.words == ""
 
 
 # The disk takes its time, or hangs, once the first response is there.
