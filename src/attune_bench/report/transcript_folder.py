@@ -71,10 +71,15 @@ class TranscriptFolder:
         target = parent / self.name
         # In a hidden name, and private; the folder itself has the usual permissions.
         with TemporaryDirectory(prefix=".attune-", suffix=".tmp", dir=parent) as outer:
-            made = Path(outer, "new")
+            made, old = Path(outer, "new"), Path(outer, "old")
             made.mkdir()
             for name, text in self.files.items():
                 (made / name).write_text(text, encoding="utf-8")
             if target.exists():
-                target.rename(Path(outer, "old"))
-            made.rename(target)
+                target.rename(old)
+            try:
+                made.rename(target)
+            except BaseException:
+                if old.exists():
+                    old.rename(target)
+                raise

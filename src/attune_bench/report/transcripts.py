@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
+from os import fsencode
 from typing import Any
 from urllib.parse import quote
 
@@ -228,7 +229,7 @@ def _index(
 
     def item(pick: _Pick) -> Html:
         unit, anchor = place[pick.row]
-        file = quote(f"{beside.name}/{unit.file}") if beside else ""
+        file = quote(fsencode(f"{beside.name}/{unit.file}")) if beside else ""
         link = element("a", element("bdi", unit.title), href=f"{file}#{anchor}")
         return element("li", f"{number(pick.value, metric)} ", link)
 
@@ -251,7 +252,7 @@ def _folded(unit: _Unit) -> Html:
 
 def _file(unit: _Unit, folder: TranscriptFolder) -> str:
     """Return a unit as a page of its own."""
-    back = element("p", element("a", "Back to the report", href=quote(f"../{folder.page}")))
+    back = element("p", element("a", "Back to the report", href=quote(fsencode(f"../{folder.page}"))))
     body = [back, element("h1", unit.title), tag("p", unit.summary, kind="quiet")]
     return document(unit.title, [*body, element("div", unit.content, class_="unit")], style=asset("report.css"))
 

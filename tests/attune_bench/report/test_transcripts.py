@@ -1,6 +1,7 @@
 """Transcripts on a page: which results are shown, what is withheld and why, and that texts stay texts."""
 
 import re
+from os import fsdecode
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -260,6 +261,15 @@ def test_what_is_too_large_goes_beside_the_page(demo: SimpleNamespace) -> None:
 
 
 @pytest.mark.usefixtures("no_room")
+def test_a_page_whose_name_is_no_text_has_links(demo: SimpleNamespace) -> None:
+    name = fsdecode(b"\xff")
+    folder = TranscriptFolder(name=f"{name}-transcripts", page=f"{name}.html")
+    markup = section_element(made(demo.scores, folder=folder, data=demo.data, results=demo.results))
+    assert 'href="%FF-transcripts/001-' in markup
+    assert 'href="../%FF.html"' in next(iter(folder.files.values()))
+
+
+@pytest.mark.usefixtures("no_room")
 def test_without_a_folder_everything_is_on_the_page(demo: SimpleNamespace, markup: str) -> None:
     assert section_element(made(demo.scores, data=demo.data, results=demo.results)) == markup
 
@@ -272,6 +282,27 @@ def test_a_folder_of_earlier_transcripts_gives_way(tmp_path: Path) -> None:
     (place / "002-b.html").write_text("old")
     folder.write(tmp_path)
     assert {path.name: path.read_text() for path in place.iterdir()} == {"001-a.html": "new"}
+    assert [path.name for path in tmp_path.iterdir()] == ["p-transcripts"]
+
+
+def test_earlier_transcripts_stay_where_the_new_cannot_take_their_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = TranscriptFolder(name="p-transcripts", page="p.html", files={"001-a.html": "new"})
+    place = tmp_path / "p-transcripts"
+    place.mkdir()
+    (place / "002-b.html").write_text("old")
+    rename = Path.rename
+
+    def interrupted(path: Path, target: Path) -> Path:
+        if path.name == "new":
+            raise KeyboardInterrupt
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        folder.write(tmp_path)
+    assert {path.name: path.read_text() for path in place.iterdir()} == {"002-b.html": "old"}
     assert [path.name for path in tmp_path.iterdir()] == ["p-transcripts"]
 
 
