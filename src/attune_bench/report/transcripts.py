@@ -159,12 +159,11 @@ def _picks(
         for unit, value in values
         if value is not None and isfinite(value) and not reasons[model, condition, unit]
     ]
-    ranked = [((model, condition, unit), sign * value) for value, unit in sorted(found)]
+    ranked = sorted(found)
     best = ranked[: min(_EACH, (len(ranked) + 1) // 2)]
-    worst = ranked[len(best) :][-_EACH:][::-1]
-    first, last = _ENDS[metric.higher_is_better is None]
-    yield from (_Pick(row, first, value) for row, value in best)
-    yield from (_Pick(row, last, value) for row, value in worst)
+    worst = sorted(ranked[len(best) :], key=lambda one: (-one[0], one[1]))[:_EACH]
+    for why, picked in zip(_ENDS[metric.higher_is_better is None], (best, worst), strict=True):
+        yield from (_Pick((model, condition, unit), why, sign * value) for value, unit in picked)
 
 
 def _units(
@@ -208,7 +207,12 @@ def _scores_of(table: ScoreTable, row: Row) -> list[Html]:
     [values] = table.values.filter(*is_row).to_dicts()
     metrics = [table.metric(name) for name in table.headline if name != table.primary]
     own = [(one, values[term_columns(one)[0]]) for one in metrics if one.statistic in PER_UNIT]
-    told = [f"{label(one)} {number(value, one)}" for one, value in own if value is not None]
+    lower = " (lower is better)"
+    told = [
+        f"{one.label} {number(value, one)}{lower if one.higher_is_better is False else ''}"
+        for one, value in own
+        if value is not None
+    ]
     return [quiet(f"{'; '.join(told)}.")] if told else []
 
 

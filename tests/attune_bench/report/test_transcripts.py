@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 from urllib.parse import unquote
 
+import polars as pl
 import pytest
 from pages import Tags, text_of
 
@@ -20,7 +21,7 @@ from attune_bench.report.transcript_folder import TranscriptFolder
 from attune_bench.report.transcript_parts import Compared, compared, counted
 from attune_bench.report.transcripts import transcript_section
 from attune_data import Conversation, Run, load, load_records, load_runs
-from attune_data.kinds import ANSWER, QUESTION
+from attune_data.kinds import ANSWER, ITEM, PREDICTION, QUESTION
 from attune_data.references import resolve
 from attune_metrics.errors import MetricInputError
 
@@ -71,6 +72,18 @@ def test_the_best_and_the_worst_of_each_model(demo: SimpleNamespace, markup: str
         expected = [[f"{value:.2f} {unit}" for value, unit in part] for part in (rows[-3:][::-1], rows[:3])]
         assert best.startswith(" ".join(expected[0]))
         assert worst.startswith(" ".join(expected[1]))
+
+
+def test_of_equal_results_the_first_by_name_are_shown() -> None:
+    items, predictions = load_records("demo", ITEM), load_records("demo", PREDICTION)
+    scores = score(items, predictions, benchmark="emobench")
+    text = text_of(section_element(made(scores, data=items, results=predictions)))
+    for model in scores.models:
+        rows = scores.values.filter(model=model).select(pl.col(scores.primary), "unit").rows()
+        lowest = sorted(rows)[:3]
+        assert [value for value, _ in lowest] != [value for value, _ in sorted(rows)[-3:]]
+        listed = " ".join(f"{100 * value:.1f} {unit}" for value, unit in lowest)
+        assert text.partition(f" {model} best ")[2].partition(" worst ")[2].startswith(listed)
 
 
 def test_few_results_are_shown_once(demo: SimpleNamespace) -> None:
