@@ -52,6 +52,7 @@ _ABOUT = (*_WORDS, "private", "synthetic")
 _TAKEN = frozenset((*KEYS, *UNIT_KEYS, "clusters", "detail", "n", "name", "reason", "signature"))
 _ROUNDING = 1e-9
 _CODE = r"^\s*[+-]?0\d"
+_WRITTEN = {"": None, "true": "1", "false": "0"}
 _ROW = "\0row"  # no column of a file has this name
 _TAKEN_STARTS = ("calls.", CHANCE, "coverage.", "failed.", "trait.", "variant.")
 
@@ -80,9 +81,9 @@ def table_parts(
     ----------
     frame : polars.DataFrame
         ``model, unit, metric, value``, optional ``condition, cluster, repeat``, and traits of units. ``value`` is a
-        number, or text that holds one; null, empty and nan are undefined. Blanks around names do not count, and an
-        empty condition or cluster is none. With ``repeat`` in every row, the values are the means of each unit over the
-        repeats in which the metric is defined.
+        number, true or false, or text that holds one; null, empty and nan are undefined. Blanks around names do not
+        count, and an empty condition or cluster is none. With ``repeat`` in every row, the values are the means of each
+        unit over the repeats in which the metric is defined.
     metrics : mapping of str to mapping or Metric, optional
         As for `attune_bench.entries.metric_entries`. A metric that is not named there is a mean, higher is better.
     about : mapping, optional
@@ -213,7 +214,7 @@ def _numbers(table: pl.DataFrame, name: str) -> pl.DataFrame:
     given = table["value"]
     if given.dtype == pl.String:
         text = given.str.strip_chars()
-        given = pl.Series("value", [None if value in ("", None) else value for value in text], pl.String)
+        given = pl.Series("value", [_WRITTEN.get((value or "").lower(), value) for value in text], pl.String)
     elif not (given.dtype.is_numeric() or given.dtype in (pl.Boolean, pl.Null)):
         raise MetricInputError(f"{name}: value is of type {given.dtype}; expected numbers")
     numbers = given.cast(pl.Float64, strict=False)

@@ -185,7 +185,8 @@ def check_answers(answers: object, side: str) -> dict[str, str | None]:
         if isinstance(answer, bool) or (getattr(answer, "dtype", None) == "bool" and not getattr(answer, "shape", ())):
             spelled = "yes" if answer else "no"
         if spelled is not None and (not isinstance(spelled, str) or spelled not in ("yes", "no", "na")):
-            raise MetricInputError(f"{side} {question}: unknown answer {answer!r}; expected yes, no, na or None")
+            expected = "expected yes, no, na, True, False or None"
+            raise MetricInputError(f"{side} {question}: unknown answer {answer!r}; {expected}")
         known[question] = spelled
     return known
 

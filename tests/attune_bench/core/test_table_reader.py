@@ -65,6 +65,8 @@ def test_nan_is_undefined_and_booleans_are_numbers() -> None:
     assert Scores.from_table(frame([("a", "q1", "hit", float("nan"))])).values["hit"].to_list() == [None]
     table = frame([("a", "q1", "hit", True), ("a", "q2", "hit", False)])
     assert Scores.from_table(table).values["hit"].to_list() == [1.0, 0.0]
+    written = frame([("a", "q1", "hit", "True"), ("a", "q2", "hit", " false "), ("a", "q3", "hit", "1")])
+    assert Scores.from_table(written).values["hit"].to_list() == [1.0, 0.0, 1.0]
 
 
 def test_models_and_units_that_are_numbers_are_names() -> None:

@@ -123,7 +123,7 @@ def test_true_and_false_are_yes_and_no() -> None:
 @pytest.mark.parametrize(
     ("answers", "message"),
     [
-        ({"B1": "maybe"}, "predicted B1: unknown answer 'maybe'; expected yes, no, na or None"),
+        ({"B1": "maybe"}, "predicted B1: unknown answer 'maybe'; expected yes, no, na, True, False or None"),
         ({"B1": 1}, "predicted B1: unknown answer 1"),
         ({"B1": ""}, "predicted B1: unknown answer ''"),
         ({1: "yes"}, "predicted question id 1 is not a text"),
