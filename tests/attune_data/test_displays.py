@@ -102,3 +102,9 @@ def test_answers_that_do_not_fit_beside_each_other_stand_by_answer(columns: int)
     assert asked.endswith(
         "yes: participant, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20 no*: 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 "
     )
+
+
+def test_a_result_alone_is_shown_as_in_a_list() -> None:
+    conversation = load("demo")[0]
+    run = load_runs("demo")[0]
+    assert show(conversation, run, columns=80) == show(conversation, [run], columns=80)

@@ -12,14 +12,14 @@ from attune_data.text import columns_of_terminal, plural, ruled
 __all__ = ["show", "with_results"]
 
 
-def show(record: Record, results: Iterable[Record] = (), *, columns: int | None = None) -> str:
+def show(record: Record, results: Record | Iterable[Record] = (), *, columns: int | None = None) -> str:
     """Return one record as text that is safe to print: who said what, and what was noted about it.
 
     Parameters
     ----------
     record : Conversation, Run, Scenario, Episode or any other
         What to show.
-    results : iterable of record, optional
+    results : record or iterable of record, optional
         What models made of it, such as `Runs`: each prediction beside what the participant annotated, each episode
         below its scenario. Those of other records are passed over.
     columns : int, optional
@@ -44,7 +44,7 @@ def show(record: Record, results: Iterable[Record] = (), *, columns: int | None 
     True
     """
     kind, wide = kind_of(record), columns_of_terminal() if columns is None else columns
-    given = list(results)
+    given = [results] if isinstance(results, Record) else list(results)
     return with_results(kind, record, kind_of(given[0]), given, wide) if given else kind.transcript(record, wide)
 
 
