@@ -124,6 +124,8 @@ def profile(
     """
     _check(scores)
     chosen = drawn.profiled(scores) if metrics is None else metrics
+    if metrics is None and not chosen:
+        raise ValueError("no metric is said to reach from 0 to 1, which a profile draws; give metrics=...")
     found = summary(scores, metrics=chosen, **options)
     return drawn.profile(scores, found, model, metrics=chosen, condition=condition)
 
@@ -173,7 +175,8 @@ def condition_differences(
     """Draw how far each metric of each model differs between two conditions.
 
     Parameters, results and errors are those of `scores`, but ``metrics``, by default those of the board, and
-    `reference`, the condition that the other is set against; needed where there are three or more.
+    `reference`, the condition that the other is set against, the models' reference condition or their first; needed
+    where models have several.
     """
     _check(scores)
     found = analyses.condition_differences(scores, **options)

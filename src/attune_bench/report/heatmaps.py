@@ -202,6 +202,9 @@ def condition_cells(
 ) -> Cells:
     """Return what `condition_differences` draws; `numbers` is as for `attune_bench.report.drawing.numbered`."""
     if reference is not None and "reference" in differences.columns:
+        known = differences["reference"].unique(maintain_order=True).to_list()
+        if reference not in known:
+            raise ValueError(f"nothing is set against {reference!r}; expected one of {', '.join(map(repr, known))}")
         differences = differences.filter(reference=reference)
     rows = rows_of(differences, "difference", condition=condition)
     references = unique(rows, "reference")

@@ -115,6 +115,11 @@ def test_mistakes(scores: Scores) -> None:
         scores.plot(resamples=99)
     with pytest.raises(MetricInputError, match="no option 'resample'; did you mean 'resamples'"):
         scores.plot(condition="plain", resample=9)  # type: ignore[call-arg]  # the mistake
+    with pytest.raises(ValueError, match=r"^nothing is set against 'reasoning'; expected one of 'plain'$"):
+        figures.condition_differences(scores, condition="plain", reference="reasoning", resamples=99)
+    plain = Scores.from_table(pl.DataFrame({"model": ["m"], "unit": ["u"], "metric": ["hit"], "value": [1.0]}))
+    with pytest.raises(ValueError, match=r"^no metric is said to reach from 0 to 1, which a profile draws"):
+        figures.profile(plain, "m")
 
 
 def test_without_the_extra_it_says_what_to_install(scores: Scores, monkeypatch: pytest.MonkeyPatch) -> None:
