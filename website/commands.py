@@ -28,7 +28,8 @@ def _sections(group: click.Group, called: str) -> list[str]:
         if command is None:
             continue
         full = f"{called} {name}"
-        text = command.get_help(click.Context(command, info_name=full, terminal_width=_WIDTH))
+        context = click.Context(command, info_name=full, terminal_width=_WIDTH, **app.context_settings)
+        text = command.get_help(context)
         found.append(f"## {full.removeprefix('attune-bench ')}\n\n```text\n{text}\n```")
         if isinstance(command, click.Group):
             found += _sections(command, full)
