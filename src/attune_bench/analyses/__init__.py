@@ -119,7 +119,8 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             function=variance_split,
             title="Variance between units and between models",
             note="Method of moments on the units that every model has; models are fixed. The residual holds both error "
-            "and what one unit adds for one model only: they cannot be told apart.",
+            "and what one unit adds for one model only: they cannot be told apart. A small variance may "
+            "come out below 0.",
             estimate="variance",
             row="a condition, metric and source of variance",
             columns=columns(
@@ -136,7 +137,7 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             function=repeat_variances,
             title="Variance between units and between repeats",
             note="Of each model. Interaction: what one unit adds in one repeat only, and error. The interval of "
-            "repeats supposes that what they add is normally distributed.",
+            "repeats supposes that what they add is normally distributed. A small variance may come out below 0.",
             rows_need="scores of a model that was asked several times",
             estimate="variance",
             by=("model",),

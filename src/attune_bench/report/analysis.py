@@ -108,7 +108,7 @@ def _columns(scores: ScoreTable, analysis: Analysis, frame: pl.DataFrame, headed
     def place(_: Row) -> Metric:
         return replace(_PLAIN, digits=1)
 
-    of = {"rate": share, "coverage": share, "strength": share, "rank": place, "variance": variance}
+    of = {"rank": place, "variance": variance} | dict.fromkeys(("rate", "coverage", "same", "strength"), share)
     names = frame.columns
     heads = {**_HEADS, **analysis.heads}
     # What one cell shows beside an estimate or a number of units.

@@ -117,16 +117,18 @@ def laid_out(
     colours : bool
         Whether for a terminal that shows colours.
     """
-    legend: list[str] = []
-    if any(_room(one, columns) is not None for one in tables):
+    rooms = [_room(one, columns) for one in tables]
+    legend = ""
+    if any(room is not None for room in rooms):
         numbered = _numbered({name: None for one in tables for name in one.all_names()}, numbers)
-        legend = [*numbered.values()]  # Whole, for copying.
         wide = [one.named(numbered) for one in tables]  # A number takes room too.
         rooms = [_room(one, columns) for one in wide]
-        room = min((one for one in rooms if one is not None), default=0)
-        short = {text: cut_in_middle(text, room) for text in numbered.values()}
-        tables = [one if own is None else one.named(short) for one, own in zip(wide, rooms, strict=True)]
-    return ["\n".join(legend)] if legend else [], [_blocks(one, columns, colours=colours) for one in tables]
+        # Perhaps so much that no cut helps any more.
+        if fitting := [room for room in rooms if room is not None]:
+            legend = "\n".join(numbered.values())  # Whole, for copying.
+            short = {text: cut_in_middle(text, min(fitting)) for text in numbered.values()}
+            tables = [one if room is None else one.named(short) for one, room in zip(wide, rooms, strict=True)]
+    return [legend] if legend else [], [_blocks(one, columns, colours=colours) for one in tables]
 
 
 def _numbered(names: Iterable[str], numbers: Mapping[str, int]) -> dict[str, str]:

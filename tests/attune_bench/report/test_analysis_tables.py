@@ -50,3 +50,11 @@ def test_tables_are_made_by_what_the_analysis_says(column: str) -> None:
     [together] = tables(frame)
     assert together.title == "Ours, condition plain"
     assert shown(together)[0] == [column, "gap"]
+
+
+def test_a_share_is_not_scaled_like_the_metric() -> None:
+    scores = scores_named("emobench")
+    frame = pl.DataFrame({"metric": [scores.primary], "value": [0.5], "same": [0.875], "coverage": [0.75]})
+    entry = Analysis(function=lambda _: frame, title="Ours", note="A note.")
+    [table] = analysis_tables(scores, "ours", entry, frame)
+    assert shown(table) == [["value", "same", "coverage"], ["50.0", "0.875", "0.750"]]

@@ -84,6 +84,16 @@ def test_names_have_one_number_everywhere(documents: dict[str, Document], column
             assert name.endswith(end)
 
 
+def test_names_have_no_numbers_where_these_leave_no_room_for_a_cut() -> None:
+    names = ["synthetic/attentive", "synthetic/hasty"]
+    rows = [[*names, "+66.7 [+57.0, +78.3]", "0.0312", "0.0312", "yes", "6", "0.0312", "-", "[1]"]]
+    head = ["A", "B", "A minus B", "p", "Holm p", "differ", "n", "p min", "mde", ""]
+    table = TextTable("", head, rows, [[""] * 10], [0, 1], heads_are_names=False, notes=[])
+    legend, [blocks] = laid_out([table], 100, numbers={})
+    assert legend == []
+    assert all(block.splitlines()[2].split()[:2] == names for block in blocks)
+
+
 def test_names_that_could_drive_a_terminal_keep_their_number() -> None:
     names = ["lab/\x1b[31mred\x1b[0m of a name that is long", "lab/\ta name that is quite as long"]
     rows = [(name, f"q{unit}", "hits", 1 - place) for place, name in enumerate(names) for unit in range(6)]
