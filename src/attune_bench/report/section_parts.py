@@ -78,6 +78,12 @@ class PageScores:
         return tuple(self.of_primary.filter(pl.col("n").is_null()).select("model", "condition").rows())
 
     @cached_property
+    def shown(self) -> ScoreTable:
+        """The scores without the models in `hidden`: the missing rank, or wins, would tell where these stand."""
+        others = [one for one in self.table.groups if one not in self.hidden]
+        return self.table.keep(groups=others) if 0 < len(others) < len(self.table.groups) else self.table
+
+    @cached_property
     def numbers(self) -> dict[tuple[str, str | None], int]:
         """The number of every model and condition, the best first."""
         return numbers(self.table, self.chosen, self.hidden)
@@ -99,12 +105,9 @@ class PageScores:
     @cached_property
     def ranks(self) -> pl.DataFrame | None:
         """The ranks by the primary metric of the models that may be shown; None where they have none."""
-        table = self.table
-        if self.no_ranks or len(self.hidden) == len(table.groups):
+        if self.no_ranks or len(self.hidden) == len(self.table.groups):
             return None
-        # The rank that is missing would tell where a hidden model stands.
-        shown = table.keep(groups=[one for one in table.groups if one not in self.hidden]) if self.hidden else table
-        return rank(shown, **self.options, metrics=[table.primary])
+        return rank(self.shown, **self.options, metrics=[self.table.primary])
 
     @cached_property
     def pairs(self) -> pl.DataFrame:
@@ -150,7 +153,7 @@ class PageScores:
 
     def analysis(self, name: str, metrics: Sequence[str]) -> pl.DataFrame:
         """Return what an analysis gives of some metrics, the best models first, without what must not be shown."""
-        made = self.analyses[name].function(self.table, **self.options, metrics=list(metrics))
+        made = self.analyses[name].function(self.shown, **self.options, metrics=list(metrics))
         return self.in_order(self.conceal(made))
 
     def metrics_of(self, name: str, default: Sequence[str]) -> list[str]:

@@ -215,6 +215,13 @@ def test_a_hidden_value_is_in_no_sentence_no_rank_and_no_tier() -> None:
     assert [row[0] for row in tables(section(page, "Scores"))[0][1:]] == ["a", "b", "c", "few"]
 
 
+def test_wins_over_a_hidden_model_are_not_counted() -> None:
+    scores = scores_of({"few": [9.0] * 4 + [None] * 8, "a": [3.0] * 12, "b": [2.0] * 12})
+    ratings = tables(section(private(scores).report(format="html", resamples=50), "Ratings"))[0]
+    # Wins, ties and losses of each against the other one, on 12 units.
+    assert [(row[0], *row[2:5]) for row in ratings[1:]] == [("a", "12", "0", "0"), ("b", "0", "0", "12")]
+
+
 def test_counts_of_calls_do_not_tell_where_a_hidden_model_stands() -> None:
     scores = scores_of({"few": [9.0] * 4 + [None] * 8, "a": [3.0] * 12, "b": [2.0] * 12})
     counted = pl.lit(1).alias("calls.parsed"), pl.lit(1).alias("failed.error")
