@@ -104,6 +104,8 @@ def write_page(path: Path, text: str, beside: "TranscriptFolder | None" = None) 
         say(f"{path.with_name(beside.name)}: {len(made)} transcripts, {_size(whole)}; pass it on with the page")
     else:
         say(f"{path}: {_size(len(text.encode()))}, self-contained, opens in any browser")
+        if beside and (earlier := path.with_name(beside.name)).exists():
+            say(f"{earlier}: transcripts of an earlier page, which this one does not need; remove them")
 
 
 def _size(size: int) -> str:

@@ -32,6 +32,11 @@ def test_the_command_writes_the_page_and_what_goes_beside_it(
     status, out, err = call(*given, *QUICK)
     assert (status, out) == (2, "")
     assert "has mine.txt, which is no transcript; move it, or choose another --html" in err
+    (beside / "mine.txt").unlink()
+    monkeypatch.undo()
+    status, out, err = call(*given, *QUICK)
+    assert (status, err) == (0, "")
+    assert f"{beside}: transcripts of an earlier page, which this one does not need; remove them\n" in out
 
 
 def test_the_command_says_what_transcripts_need(call: Call, tmp_path: Path, conversations: Scored) -> None:
