@@ -25,7 +25,7 @@ References
 import warnings
 from collections.abc import Sequence
 from difflib import get_close_matches
-from functools import partial
+from functools import lru_cache, partial
 from math import isnan
 
 from attune_metrics.attunebench._affect import NEGATIVE_AFFECT, POSITIVE_AFFECT, VALENCE_AROUSAL
@@ -59,6 +59,7 @@ __all__ = [
 
 Tag = str | tuple[str, float | None]
 _WORDS = (*POSITIVE_AFFECT, *NEGATIVE_AFFECT)
+_REMEMBERED = 1024  # words of models; the nearest of the twenty costs more than the score
 _NO_SHARED_INTENSITY = "no shared emotion has an intensity on both sides"
 
 
@@ -107,11 +108,15 @@ def _check_tag(tag: object, side: str) -> tuple[str, float | None]:
 def _score(reference: Sequence[Tag], predicted: Sequence[Tag]) -> EmotionScores:
     truth, guess = _check_tags(reference, "reference"), _check_tags(predicted, "predicted")
     for word in sorted({*guess.words}.difference(truth.words, VALENCE_AROUSAL)):
-        near = get_close_matches(word, VALENCE_AROUSAL, n=1)
-        expected = f"the nearest in spelling is {near[0].title()!r}" if near else f"they are {', '.join(_WORDS)}"
-        message = f"{word!r} was predicted and can only lose: it is none of the twenty emotions; {expected}"
-        warnings.warn(message, UnknownEmotionWarning, stacklevel=3)
+        warnings.warn(_unknown(word), UnknownEmotionWarning, stacklevel=3)
     return score_tags(truth, guess)
+
+
+@lru_cache(_REMEMBERED)
+def _unknown(word: str) -> str:
+    near = get_close_matches(word, VALENCE_AROUSAL, n=1)
+    expected = f"the nearest in spelling is {near[0].title()!r}" if near else f"they are {', '.join(_WORDS)}"
+    return f"{word!r} was predicted and can only lose: it is none of the twenty emotions; {expected}"
 
 
 def emotion_scores(reference: Sequence[Tag], predicted: Sequence[Tag]) -> EmotionScores:
