@@ -64,8 +64,8 @@ _COMMON: Mapping[str, FrameColumn] = {
     "n": whole("How many units the value rests on."),
     "clusters": whole("How many clusters, such as participants, these units come from."),
     "coverage": share(
-        "Share of the questions that the model answered; of a metric that asks none, the share of all units that have "
-        "a value. Empty where their number is not known."
+        "Share of the questions that the model answered, the least where a metric has several tasks; of a metric that "
+        "asks none, the share of all units that have a value. Empty where their number is not known."
     ),
     "excluded": whole("How many other units the model was run on that have no value."),
     "difference": FrameColumn("A minus B, in the unit of the metric, on the units of both."),
