@@ -32,11 +32,12 @@ How to read the tables:
 - **Type.** A *whole number* has no decimals, a *number* may have some. *true or false* are written so in CSV. A *list
   of texts* is a JSON list in CSV and pandas, such as `["ADHD", "Anxiety"]`.
 - **Range.** The lowest and the highest possible value, both included; for a score of an instrument, those of the
-  instrument. Loading reports a value outside it as an [issue](issues.md). The meaning names the unit of a number.
+  instrument. Loading reports a value outside it as an [issue](issues.md), but for recorded scores, which are computed
+  anew. The meaning names the unit of a number.
 - **May be missing.** An empty cell in CSV, null in Parquet, `<NA>` in pandas. Of an analysis, `reason` says why.
 - **Source.** The key in the record's JSON file, with points within nested objects, or where a row is a part of a
-  record, such as a turn or a tag, in that part; or what the value is computed of. Where it is empty, the column counts
-  or names the row.
+  record, such as a turn or a tag, in that part; or what the value is computed of. Where it is empty, the column counts,
+  names the row or follows from its other columns.
 - **Interval.** `low` and `high` enclose the value with 95% confidence, or as `--level` says ([how](intervals.md)).
 
 To get the tables: `conversations.to_csv("folder")` or `to_pandas()` for records

@@ -96,7 +96,7 @@ def run_columns() -> dict[str, dict[str, Column]]:
         "mood_tags": {"em_intensity": Column("Predicted intensity, 1-7.", low=1, high=7, source="em_emotion_tags")},
         "binary": {name: _one_answer(name) for name in ANSWER_FIELDS},
         "pairwise": {"em_winner": Column("Predicted choice.", source="em_pairwise_selections")},
-        "panas": {"em_rating": Column("Predicted rating, 1-7.", low=1, high=7)},
+        "panas": {"em_rating": Column("Predicted rating, 1-7.", low=1, high=7, source="predicted_post_panas.items")},
         "conversation_wide": {
             f"em_{name}": column._replace(description=f"Predicted. {column.description}")
             for name, column in post.items()

@@ -36,6 +36,7 @@ def episode_columns() -> dict[str, dict[str, Column]]:
             "outcome": Column(
                 "How the episode ended; unlike `ended_by`, it tells an empty reply from a stop of the simulator.",
                 null=True,
+                source="computed of ended_by, error and the last message",
             ),
             "n_turns": Column("Number of updates of the state."),
         },
@@ -43,9 +44,9 @@ def episode_columns() -> dict[str, dict[str, Column]]:
             **episode,
             **columns_of(State),
             "turn_number": Column("The update of the state, from 1."),
-            "model_reply": Column("What the model said.", null=True),
-            "person_reply": Column("What the person said to it."),
-            "parse_failed": Column("Whether the simulator's answer could not be read."),
+            "model_reply": Column("What the model said.", null=True, source="history, content"),
+            "person_reply": Column("What the person said to it.", source="history, content"),
+            "parse_failed": Column("Whether the simulator's answer could not be read.", source="parse_failed"),
             **step_meanings(("anger", "trust")),
         },
     }
