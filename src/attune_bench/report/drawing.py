@@ -151,10 +151,11 @@ def unique(rows: Rows, key: str) -> list[str]:
     return list(dict.fromkeys(row[key] for row in rows))
 
 
-def named(rows: Rows, *keys: str) -> Rows:
+def named(table: ScoreTable, rows: Rows, key: str) -> Rows:
     """Return rows with the names of models cut to what fits an axis."""
-    short = short_names(sorted({row[key] for row in rows for key in keys}))
-    return [row | {key: short[row[key]] for key in keys} for row in rows]
+    models = numbered(table, rows, key)
+    short = short_names(models, numbers=models)
+    return [row | {key: short[row[key]]} for row in rows]
 
 
 def labels(table: ScoreTable, metrics: Iterable[str]) -> dict[str, str]:
@@ -302,7 +303,7 @@ def heatmap(cells: Cells) -> "Chart":
     alt = altair()
     side = 52
     given = [cells.x[0], cells.y[0]]
-    short = short_names([name for name in (*cells.x[1], *cells.y[1]) if name in cells.numbers])
+    short = short_names([name for name in (*cells.x[1], *cells.y[1]) if name in cells.numbers], numbers=cells.numbers)
     others = [name for name in cells.y[1] if name not in cells.numbers]
     short |= {name: "\n".join(wrapped(name, _ROW_WIDTH)) for name in others}
     rows = [row | {key: short.get(row[key], row[key]) for key in given} for row in cells.rows]

@@ -105,7 +105,7 @@ def scores(
     rows = best_first(rows_of(summary, "value", condition=condition, metric=of.name), "value", of)
     for row in rows:
         row["text"] = f"{row['model']}: {shown(row, 'value', of)}, {sizes(table, row)}"
-    rows = scaled(named(rows, "model"), of, "value", "low", "high")
+    rows = scaled(named(table, rows, "model"), of, "value", "low", "high")
     layers = estimates(rows, axis("X", "value", label(of)), names("model", unique(rows, "model")))
     expected = _chance(table, summary, condition)
     drawn = {RANDOM_ANSWERS: expected[of.name]} if of.name in expected else {}
@@ -154,7 +154,7 @@ def ranks(
     for row in rows:
         ends = "" if row["low"] is None else f" [{row['low']:g}, {row['high']:g}]"
         row["text"] = f"{row['model']}: rank {row['rank']:g}{ends}, {number(row['value'], of)}, {sizes(table, row)}"
-    rows = named(rows, "model")
+    rows = named(table, rows, "model")
     last = max(len(rows), *(row["high"] or 1 for row in rows))
     whole = list(range(1, int(last) + 1))
     x = alt.X(

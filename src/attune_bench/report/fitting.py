@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
+from itertools import count
 from os.path import commonprefix
 from typing import Any
 
@@ -17,10 +18,11 @@ _LETTER = 7.2  # pixels of a letter of an axis, on average
 Specification = dict[str, Any]
 
 
-def short_names(texts: Iterable[str], most: int = 34) -> dict[str, str]:
+def short_names(texts: Iterable[str], most: int = 34, numbers: Mapping[str, int] | None = None) -> dict[str, str]:
     """Return by name what an axis says: names beyond `most` columns without their middle.
 
-    Names that are then alike are without the start that they share, and all are numbered where that does not help.
+    Names that are then alike are without the start that they share. Where that does not help all have a number, their
+    own in `numbers` or that of their place.
 
     Examples
     --------
@@ -31,6 +33,13 @@ def short_names(texts: Iterable[str], most: int = 34) -> dict[str, str]:
     >>> [*short_names(f"lab/a-rather-long-name-of-{size}-with-thinking-2026" for size in ("big", "small")).values()]
     ['...big-with-thinking-2026', '...small-with-thinking-2026']
     """
+    given = list(dict.fromkeys(texts))
+    places = numbers or {text: place for place, text in enumerate(given, start=1)}
+    return _cut_apart(given, most) or {text: f"{places[text]}. {cut_in_middle(text, most)}" for text in given}
+
+
+def _cut_apart(texts: Iterable[str], most: int) -> dict[str, str]:
+    """Return names cut so that they differ; none where they do not."""
     found = {text: cut_in_middle(text, most) for text in texts}
     alike: dict[str, list[str]] = {}
     for text, cut in found.items():
@@ -39,9 +48,7 @@ def short_names(texts: Iterable[str], most: int = 34) -> dict[str, str]:
         if len(group) > 1:
             shared = len(commonprefix(group))  # noqa: RUF071 - of characters
             found |= {text: shortened(f"...{text[shared:]}", most) for text in group}
-    if len(set(found.values())) == len(found):
-        return found
-    return {text: f"{place}. {cut}" for place, (text, cut) in enumerate(found.items(), start=1)}
+    return found if len(set(found.values())) == len(found) else {}
 
 
 def fitted(specification: Specification, total: int) -> Specification:
@@ -77,7 +84,10 @@ def _shorten_names(specification: Specification) -> None:
     """Shorten the names of the vertical axes, and in the data."""
     short: dict[str, Mapping[str, str]] = {}
     for axis in _name_axes(specification):
-        short.setdefault(axis["field"], short_names(axis["scale"]["domain"], _NARROW_NAMES))
+        domain = axis["scale"]["domain"]
+        # As wide as it takes for them to differ.
+        cut = (found for most in count(_NARROW_NAMES) if (found := _cut_apart(domain, most)))
+        short.setdefault(axis["field"], next(cut) if domain else {})
         axis["scale"]["domain"] = [short[axis["field"]].get(name, name) for name in axis["scale"]["domain"]]
     for given in _all(specification, "data"):
         given["values"] = [

@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 import polars as pl
 import pytest
 
+from attune_bench import Scores
 from attune_bench.benchmarks.attunebench import figures as attune_figures
 from attune_bench.benchmarks.attunebench.table import METRICS, provenance_of
 from attune_bench.benchmarks.eibench import figures as eibench_figures
@@ -335,6 +336,19 @@ def test_long_names_stay_apart() -> None:
     # Neither start nor end tells these apart.
     alike = [f"{start}{'x' * 60}{i}{'y' * 60}" for start in "ab" for i in range(2)]
     assert [text[:2] for text in short_names(alike).values()] == ["1.", "2.", "3.", "4."]
+
+
+def test_names_that_cannot_be_told_apart_have_the_numbers_of_the_report() -> None:
+    alike = [f"{start}{'x' * 60}{i}{'y' * 60}" for start in "ab" for i in range(2)]
+    rows = [(name, f"q{unit}", "hits", value) for name, value in zip(alike, (3, 1, 4, 2), strict=True)
+            for unit in range(6)]  # fmt: skip
+    table = Scores.from_table(pl.DataFrame(rows, schema=["model", "unit", "metric", "value"], orient="row"))
+    chart = figures.ranks(table, table.rank(resamples=20))
+    expected = [f"{place}. {start}" for place, start in enumerate("baba", start=1)]
+    for total in (1000, 400):
+        found = [word for word in words(svg(chart, total)) if "..." in word]
+        assert [word[:4] for word in found] == expected
+        assert len(set(found)) == 4
 
 
 def test_one_condition_is_drawn() -> None:

@@ -87,7 +87,7 @@ def perspective_gap(table: ScoreTable, gaps: pl.DataFrame, *, condition: str | N
             f"{row['model']}: OM {number(row['om'], RATIO)}, HP {number(row['hp'], RATIO)}, gap "
             f"{shown(row, 'gap', RATIO, signed=True)}, Holm p {p_value(row['p_holm'])}, {sizes(table, row)}"
         )
-    rows = named(rows, "model")
+    rows = named(table, rows, "model")
     kinds = {"om": "OM: what the model did", "hp": "HP: what was wanted"}
     chart = dumbbell(rows, kinds, names("model", unique(rows, "model")), "accuracy")
     return styled(chart.properties(width=WIDTH, height=STEP * len(rows)))
@@ -130,7 +130,7 @@ def turn_drift(
         thirds = ", ".join(f"{third} {number(row[third], of)}" for third in ("early", "middle", "late"))
         drifts = shown(row, "drift", of, signed=True)
         row["text"] = f"{row['model']}: {thirds}; drift {drifts}, Holm p {p_value(row['p_holm'])}, {sizes(table, row)}"
-    rows = scaled(named(rows, "model"), of, "early", "middle", "late", "drift", "low", "high")
+    rows = scaled(named(table, rows, "model"), of, "early", "middle", "late", "drift", "low", "high")
     y = names("model", unique(rows, "model"))
     kinds = {"early": "early third", "middle": "middle", "late": "late"}
     bare = y.copy()
@@ -188,7 +188,7 @@ def diagnosis_groups(
             f"{row['model']}, {row['group']}: {number(row['value_none'], of)} without a diagnosis; difference "
             f"{shown(row, 'difference', of, signed=True)}, Holm p {p_value(row['p_holm'])}, {sizes(table, row)}"
         )
-    rows = scaled(named(rows, "model"), of, "difference", "low", "high")
+    rows = scaled(named(table, rows, "model"), of, "difference", "low", "high")
     y = names("model", sorted(unique(rows, "model")))
     x = axis("X", "difference", f"{label(of)}: difference from no diagnosis")
     base = alt.Chart().encode(y)
