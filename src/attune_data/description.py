@@ -17,10 +17,8 @@ R = TypeVar("R")
 _LEAST_NAME = 12
 _TOLD = {"synthetic": "SYNTHETIC", "without_participant": "without a participant"}
 _SEVERITIES = ("error", "warning", "note")
-_FOOTNOTE = (
-    "With any: {records} that have at least one. Min, median, max: per record, those with none included. "
-    "One with several values of a trait counts in each."
-)
+_OF_PARTS = "With any: {records} that have at least one. Min, median, max: per record, those with none included."
+_OF_TRAITS = "One with several values of a trait counts in each."
 
 
 class Described(Protocol):
@@ -150,8 +148,10 @@ def description_text(counts: Mapping[str, Any], columns: int = WIDTH) -> str:
             [shortened(printable(name), room), *(f"{row[column]}" for column in row)] for name, row in values.items()
         ]
         blocks.append(grid([trait.replace("_", " "), *heads], rows))
-    if counts["counts"] or counts["traits"]:
-        blocks.append("\n".join(wrapped(_FOOTNOTE.format(records=names[0]), columns)))
+    notes = [_OF_PARTS.format(records=names[0])] if counts["counts"] else []
+    notes += [_OF_TRAITS] if counts["traits"] else []
+    if notes:
+        blocks.append("\n".join(wrapped(" ".join(notes), columns)))
     return "\n\n".join(blocks)
 
 

@@ -211,6 +211,16 @@ def test_describe(call: Call, files: Files) -> None:
     assert f"\n{'binary judgements':<20}  {12:>5}  {2:>8}  {6:>3}  {6:>6}  {6:>3}\n" in out
 
 
+def test_describe_explains_what_it_shows(call: Call) -> None:
+    of_parts, of_traits = "With any: ", "One with several values of a trait counts in each."
+    shown = {name: call("describe", "demo", "--benchmark", name)[1] for name in ("attunebench", "emobench", "eqbench")}
+    assert {name: (of_parts in text, of_traits in text) for name, text in shown.items()} == {
+        "attunebench": (True, True),
+        "emobench": (False, True),
+        "eqbench": (False, False),
+    }
+
+
 def test_describe_json(call: Call, files: Files) -> None:
     status, out, err = call("describe", files[0], "--format", "json")
     assert (status, err) == (0, "")
