@@ -222,21 +222,20 @@ def cells_element(cells: drawing.Cells, caption: str) -> Html:
     for name in cells.y[1]:
         numbered = [element("small", f"{cells.numbers[name]} ")] if name in cells.numbers else []
         head = element("th", *numbered, breakable(name), scope="row")
-        inside = [_coloured(cells, found.get((name, other)), other) for other in cells.x[1]]
+        inside = [_coloured(cells, found.get((name, other))) for other in cells.x[1]]
         rows.append(element("tr", head, *inside, **({"data_model": name} if name in cells.numbers else {})))
     top = element("thead", element("tr", element("td", ""), *heads))
     table = element("table", top, element("tbody", *rows), class_="cells")
     return element("figure", scrolled(table, caption), element("figcaption", caption))
 
 
-def _coloured(cells: drawing.Cells, row: Row | None, column: str) -> Html:
-    of_model = {"data_model": column} if column in cells.numbers else {}
+def _coloured(cells: drawing.Cells, row: Row | None) -> Html:
     if row is None:
-        return element("td", "", class_="none", **of_model)
+        return element("td", "", class_="none")
     far = 0.0 if row[cells.value] is None else (row[cells.value] - cells.middle) / cells.reach
     step = min(round(abs(far) * _STEPS), _STEPS)
     kind = {"class_": f"{'u' if far > 0 else 'd'}{step}"} if step else {}
-    return element("td", row["shown"], title=row["text"], **kind, **of_model)
+    return element("td", row["shown"], title=row["text"], **kind)
 
 
 _FEW_COLUMNS = 6

@@ -55,8 +55,7 @@ def pairs_matrix(
         for _, other in models:
             kind, shown = ("self", "") if other == model else _SIGNS[signs.get((model, other))]
             title = {"title": said[model, other]} if said and (model, other) in said else {}
-            of_model = {"data_model": printable(other)} if said else {}
-            cells.append(element("td", shown, class_=kind, **title, **of_model))
+            cells.append(element("td", shown, class_=kind, **title))
         rows.append(element("tr", *cells, data_model=printable(model)))
     kind = "pairs large" if len(models) > _LARGE else "pairs"
     top = element("thead", element("tr", element("td", ""), *heads))

@@ -1,6 +1,12 @@
 
 {
   const controls = document.getElementById("controls"), main = document.querySelector("main");
+  // A cell is of the model at the head of its column.
+  for (const table of document.querySelectorAll("table.cells, table.pairs")) {
+    const models = [...table.tHead.rows[0].cells].map(head => head.dataset.model);
+    for (const row of table.tBodies[0].rows)
+      models.forEach((model, place) => { if (model !== undefined) row.cells[place].dataset.model = model; });
+  }
   const named = [...document.querySelectorAll("[data-model]")];
   const of = one => [one.dataset.model, one.dataset.other].filter(name => name !== undefined);
   let chosen = "";
