@@ -30,9 +30,9 @@ def blocks_of(page: str, section: str = "") -> list[Block]:
     """Return the blocks of a page of docs, or of one of its sections."""
     text = (Path(__file__).parents[2] / "docs" / page).read_text(encoding="utf-8")
     if section:
-        _, found, text = text.partition(f"\n## {section}\n")
-        assert found, f"{page} has no section {section}"
-        text = text.partition("\n## ")[0]
+        heading = re.search(rf"^(##+) {re.escape(section)}\n", text, re.MULTILINE)
+        assert heading, f"{page} has no section {section}"
+        text = re.split(rf"^#{{2,{len(heading[1])}}} ", text[heading.end() :], maxsplit=1, flags=re.MULTILINE)[0]
     return [Block(*found) for found in BLOCK.findall(text)]
 
 
