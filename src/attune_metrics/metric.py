@@ -93,6 +93,11 @@ class Metric:
     smallest_difference: float | None = None
     smallest_difference_source: str = ""
 
+    @property
+    def sign(self) -> Literal[-1, 1]:
+        """-1 where lower values are better, else 1: what a value is multiplied by for the greatest to be the best."""
+        return -1 if self.higher_is_better is False else 1
+
     def __post_init__(self) -> None:
         stated = self.smallest_difference
         if stated is not None and not 0 < stated < inf:

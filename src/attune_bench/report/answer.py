@@ -2,20 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from html import escape
-from math import isfinite
 from typing import Any
-
-import polars as pl
 
 from attune_bench.group_settings import kind_of_group
 from attune_bench.report.columns import interval, number
 from attune_bench.report.page import breakable, element
 from attune_bench.report.section_parts import PageScores
-from attune_bench.report.standing import Verdicts, called, rows_under, verdicts
+from attune_bench.report.standing import Verdicts, called, rows_under, under, verdicts
 from attune_bench.report.tables import label
-from attune_bench.report.words import drawn, under_condition
+from attune_bench.report.words import drawn, range_words, under_condition
 from attune_bench.score_table import ScoreTable
-from attune_bench.stats.chance import chance_of_units
 from attune_bench.stats.comparability import differences
 from attune_data.display.html import Html
 from attune_data.text import plural, printable
@@ -41,8 +37,7 @@ Rows = Sequence[Mapping[str, Any]]
 
 def chances(page: PageScores, condition: str | None) -> dict[str, float]:
     """Return what random answers score on average, by metric, as far as it is known and may be shown."""
-    found = page.conceal(chance_of_units(page.table)).drop_nulls("chance")
-    return {row["metric"]: row["chance"] for row in rows_under(found, condition)}
+    return {row["metric"]: row["chance"] for row in rows_under(page.chance.drop_nulls("chance"), condition)}
 
 
 def leader_sentence(page: PageScores, condition: str | None) -> str:
@@ -125,7 +120,6 @@ def other_sentences(page: PageScores, condition: str | None) -> list[str]:
         return []
     leader = models[0]
     found = _against(page, leader["model"], [row["model"] for row in others], condition)
-    sign = 1 if metric.higher_is_better else -1
     it = _called(leader["model"]) if _share_the_lead(models) else "the best model" if len(models) > 1 else "the model"
     said = []
     for row in others:
@@ -133,7 +127,8 @@ def other_sentences(page: PageScores, condition: str | None) -> list[str]:
         if row["model"] in found.worse:
             said.append(f"{value}, below {it}.")
         elif row["model"] in found.better:
-            place = "above" if sign * (row["value"] - leader["value"]) > 0 else "better on what both answered than"
+            is_above = metric.sign * (row["value"] - leader["value"]) > 0
+            place = "above" if is_above else "better on what both answered than"
             said.append(f"{value}, {place} {it}.")
         elif row["model"] in found.same:
             said.append(f"{value}, not told apart from {it}.")
@@ -177,7 +172,7 @@ def chance_sentence(page: PageScores, condition: str | None) -> str:
     unknown = f"What random answers score on average in {metric.label} is not known"
     if not metrics:
         return f"{unknown}."
-    ahead = {one: (1 if one.higher_is_better else -1) * (values[one.name] - known[one.name]) for one in metrics}
+    ahead = {one: one.sign * (values[one.name] - known[one.name]) for one in metrics}
     beaten = [one for one in metrics if ahead[one] > 0]
     others = [f"not in {label(one)}" for one in metrics if ahead[one] <= 0]
     if not beaten:
@@ -202,7 +197,7 @@ def _share_the_lead(models: Rows) -> bool:
 
 
 def _beaten(metric: Metric, expected: float, models: Rows) -> str:
-    sign = 1 if metric.higher_is_better else -1
+    sign = metric.sign
     leader = models[0]
     ahead = sign * (leader["value"] - expected)
     begin = f"Random answers score {number(expected, metric)} on average: {_called(leader['model'])} is "
@@ -238,7 +233,7 @@ def good_score(page: PageScores, condition: str | None) -> list[tuple[str, str]]
         better = "higher (taken to be: the table does not say)"
     rows = _with_value(page, condition)
     models = _of_models(rows)
-    found = [("better", better), ("possible", _possible(metric))]
+    found = [("better", better), ("possible", range_words(metric) or "any number")]
     if len(models) > 1:
         found.append(("seen here", _ends(models, metric)))
     random = chances(page, condition).get(metric.name)
@@ -257,13 +252,6 @@ def _is_described(table: ScoreTable) -> bool:
     return table.provenance.benchmark is not None or metric != Metric(name=metric.name, label=metric.name)
 
 
-def _possible(metric: Metric) -> str:
-    low, high = (f"{end * metric.scale:g}" if isfinite(end) else None for end in (metric.low, metric.high))
-    if low is None and high is None:
-        return "any number"
-    return f"{low} to {high}" if low and high else f"{low} or more" if low else f"{high} or less"
-
-
 def _with_value(page: PageScores, condition: str | None) -> Rows:
     return [row for row in rows_under(page.standing, condition) if row["value"] is not None]
 
@@ -276,9 +264,8 @@ def _of_models(rows: Rows) -> list[Mapping[str, Any]]:
 def _against(page: PageScores, leader: str, others: Sequence[str], condition: str | None) -> Verdicts:
     pairs = page.pairs
     if not pairs.is_empty():
-        pairs = pairs.filter(pl.col("condition").eq_missing(pl.lit(condition)))
-    sign = -1 if page.table.metric(page.table.primary).higher_is_better is False else 1
-    return verdicts(leader, others, pairs, sign)
+        pairs = under(pairs, condition)
+    return verdicts(leader, others, pairs, page.table.metric(page.table.primary).sign)
 
 
 def _estimate(row: Mapping[str, Any], metric: Metric) -> str:

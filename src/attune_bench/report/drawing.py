@@ -137,8 +137,7 @@ def rows_of(frame: pl.DataFrame, value: str, *, condition: str | None = None, me
 
 def best_first(rows: Rows, key: str, metric: Metric) -> Rows:
     """Return rows, the best value first; the greatest where no direction is better."""
-    sign = 1 if metric.higher_is_better is False else -1
-    return sorted(rows, key=lambda row: (sign * row[key], row["model"]))
+    return sorted(rows, key=lambda row: (-metric.sign * row[key], row["model"]))
 
 
 def scaled(rows: Rows, metric: Metric, *keys: str) -> Rows:

@@ -361,7 +361,7 @@ def subgroup_cells(
     """
     rows = rows_of(strata, "value", condition=condition)
     of = table.metrics[rows[0]["metric"]]
-    sign = -1 if of.higher_is_better is False else 1
+    sign = of.sign
     for row in rows:
         apart = row["p_holm"] is not None and row["p_holm"] < ALPHA
         row["shown"] = f"{number(row['value'], of)}{'*' if apart else ''}"

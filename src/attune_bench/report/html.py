@@ -3,7 +3,6 @@
 import os
 import warnings
 from collections.abc import Sequence
-from math import isinf
 from typing import Any
 
 import polars as pl
@@ -23,7 +22,7 @@ from attune_bench.report.subgroups import lacking_units
 from attune_bench.report.suppression import few_groups, hides
 from attune_bench.report.transcript_folder import TranscriptFolder
 from attune_bench.report.transcripts import transcript_section
-from attune_bench.report.words import INTERVALS, drawn, has_clusters, weight_words
+from attune_bench.report.words import INTERVALS, drawn, has_clusters, range_words, weight_words
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.comparability import check_comparable, differences
 from attune_bench.stats.intervals import too_few
@@ -275,7 +274,7 @@ def _metrics(table: ScoreTable, options: AnalysisOptions) -> Table:
     rows = [
         {
             "label": metric.label,
-            "range": _range(metric),
+            "range": range_words(metric) or "unbounded",
             "better": better[metric.higher_is_better],
             "statistic": _statistic(table, metric, options),
             "source": metric.source or None,
@@ -283,13 +282,6 @@ def _metrics(table: ScoreTable, options: AnalysisOptions) -> Table:
         for metric in metrics
     ]
     return Table("metrics", "Metrics of the board", columns, rows)
-
-
-def _range(metric: Metric) -> str:
-    low, high = (end * metric.scale for end in (metric.low, metric.high))
-    if isinf(low) and isinf(high):
-        return "unbounded"
-    return f"{low:g} or more" if isinf(high) else f"{high:g} or less" if isinf(low) else f"{low:g} to {high:g}"
 
 
 def _statistic(table: ScoreTable, metric: Metric, options: AnalysisOptions) -> str:

@@ -90,7 +90,7 @@ def _of_condition(page: PageScores, name: str, frame: pl.DataFrame, condition: s
         return []
     signs: dict[tuple[str, str], int | None] = {}
     said: dict[tuple[str, str], str] = {}
-    better = -1 if metric.higher_is_better is False else 1
+    better = metric.sign
     for row in pairs:
         a, b = row["model_a"], row["model_b"]
         sign = None if row["significant"] is None else 0

@@ -11,10 +11,11 @@ from attune_bench.analyses import Analysis
 from attune_bench.report import figures
 from attune_bench.report.analysis import only_reason
 from attune_bench.report.columns import Figure, Part, Section
-from attune_bench.report.standing import numbers, standing
+from attune_bench.report.standing import numbers, standing, under
 from attune_bench.report.suppression import conceal, hides
 from attune_bench.report.words import in_words
 from attune_bench.score_table import ScoreTable
+from attune_bench.stats.chance import chance_of_units
 from attune_bench.stats.comparison import compare_all
 from attune_bench.stats.intervals import too_few
 from attune_bench.stats.labels import Labels
@@ -137,6 +138,11 @@ class PageScores:
         """Where every model stands: as `attune_bench.report.standing.standing` gives it."""
         return standing(self.table, self.of_primary, self.pairs, self.ranks, list(self.numbers))
 
+    @cached_property
+    def chance(self) -> pl.DataFrame:
+        """What random answers score: as `attune_bench.stats.chance.chance_of_units`, without what must not be shown."""
+        return self.conceal(chance_of_units(self.table))
+
     def conceal(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return a frame without what must not be shown."""
         return conceal(self.table, frame, small_cells=self.small_cells)
@@ -169,7 +175,7 @@ def figures_of(
     """Return a figure of each condition that has something to draw: `draw` is given its rows with a value."""
     found = []
     for condition in table.conditions:
-        rows = frame.filter(pl.col("condition").eq_missing(pl.lit(condition))).drop_nulls(value)
+        rows = under(frame, condition).drop_nulls(value)
         if not rows.is_empty():
             found.append(Figure(draw(rows), f"{caption}{_under(table, condition)}"))
     return found

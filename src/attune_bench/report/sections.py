@@ -21,7 +21,6 @@ from attune_bench.report.subgroups import subgroup_section
 from attune_bench.report.suppression import conceal_rated, hides
 from attune_bench.report.tables import board, label, rank_tables
 from attune_bench.report.words import counts_units, drawn, in_words, interval_words
-from attune_bench.stats.chance import chance_of_units
 from attune_bench.stats.debias import debias, debias_pairs
 from attune_bench.stats.intervals import too_few
 from attune_metrics.errors import UnreliableIntervalWarning
@@ -43,7 +42,7 @@ def general_sections(page: PageScores) -> list[Section]:
 def _scores(page: PageScores) -> Section:
     table = page.table
     of_board = board(table, page.summary, table.headline, page.chosen)
-    random = chance_notes(table, page.conceal(chance_of_units(table)))
+    random = chance_notes(table, page.chance)
     notes = (*of_board.notes, *random, *table.provenance.notes, *people_notes(table), *settings_notes(table))
     return Section("Scores", [_in_order(page, replace(of_board, title="", notes=notes))])
 

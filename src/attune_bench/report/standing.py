@@ -149,6 +149,11 @@ def called(model: str) -> str:
     return model if kind == "model" else f"{model} ({kind})"
 
 
+def under(frame: pl.DataFrame, condition: str | None) -> pl.DataFrame:
+    """Return the part of a frame of one condition."""
+    return frame.filter(pl.col("condition").eq_missing(pl.lit(condition)))
+
+
 def rows_under(frame: pl.DataFrame, condition: str | None) -> list[dict[str, Any]]:
     """Return the rows of one condition."""
-    return frame.filter(pl.col("condition").eq_missing(pl.lit(condition))).to_dicts()
+    return under(frame, condition).to_dicts()

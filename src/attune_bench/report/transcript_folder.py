@@ -3,7 +3,8 @@
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
+
+from attune_data.io.files import whole_folder
 
 __all__ = ["TranscriptFolder"]
 
@@ -25,6 +26,7 @@ class TranscriptFolder:
 
     Examples
     --------
+    >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as beside:
     ...     folder = TranscriptFolder(name="page-transcripts", page="page.html", files={"001-c1.html": ""})
     ...     folder.write(Path(beside))
@@ -68,18 +70,6 @@ class TranscriptFolder:
             Where the folder cannot be written.
         """
         self.check(parent)
-        target = parent / self.name
-        # In a hidden name, and private; the folder itself has the usual permissions.
-        with TemporaryDirectory(prefix=".attune-", suffix=".tmp", dir=parent) as outer:
-            made, old = Path(outer, "new"), Path(outer, "old")
-            made.mkdir()
+        with whole_folder(parent / self.name, replace=True) as made:
             for name, text in self.files.items():
                 (made / name).write_text(text, encoding="utf-8")
-            if target.exists():
-                target.rename(old)
-            try:
-                made.rename(target)
-            except BaseException:
-                if old.exists():
-                    old.rename(target)
-                raise

@@ -16,12 +16,11 @@ from os import fsencode
 from typing import Any
 from urllib.parse import quote
 
-import polars as pl
-
 from attune_bench.report.columns import Figure, Markup, Part, Section, number
 from attune_bench.report.field_view import FIELD_VIEW
 from attune_bench.report.page import asset, document, element, figure_element
 from attune_bench.report.section_parts import PageScores
+from attune_bench.report.standing import under
 from attune_bench.report.suppression import hides
 from attune_bench.report.tables import group_name, label
 from attune_bench.report.transcript_folder import TranscriptFolder
@@ -151,9 +150,9 @@ def _picks(
 ) -> Iterator[_Pick]:
     """Yield the best and the worst results of a model, of those that may be shown; none is both."""
     model, condition = group
-    rows = table.values.filter(pl.col("model") == model, pl.col("condition").eq_missing(pl.lit(condition)))
+    rows = under(table.values, condition).filter(model=model)
     values = rows.select("unit", term_columns(metric)[0]).rows()
-    sign = 1 if metric.higher_is_better is False else -1
+    sign = -metric.sign
     found = [
         (sign * value, unit)
         for unit, value in values
@@ -203,8 +202,7 @@ def _units(
 def _scores_of(table: ScoreTable, row: Row) -> list[Html]:
     """Return what else is scored of a result, of the metrics of the board that have a value of each unit."""
     model, condition, unit = row
-    is_row = pl.col("condition").eq_missing(pl.lit(condition)), pl.col("model") == model, pl.col("unit") == unit
-    [values] = table.values.filter(*is_row).to_dicts()
+    [values] = under(table.values, condition).filter(model=model, unit=unit).to_dicts()
     metrics = [table.metric(name) for name in table.headline if name != table.primary]
     own = [(one, values[term_columns(one)[0]]) for one in metrics if one.statistic in PER_UNIT]
     lower = " (lower is better)"

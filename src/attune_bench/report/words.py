@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Mapping
+from math import isinf
 
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.options import AnalysisOptions
 from attune_bench.stats.series import draws_poisson
+from attune_metrics.metric import Metric
 
 __all__ = [
     "INTERVALS",
@@ -15,6 +17,7 @@ __all__ = [
     "has_clusters",
     "in_words",
     "interval_words",
+    "range_words",
     "under_condition",
     "weight_words",
 ]
@@ -28,6 +31,20 @@ INTERVALS: Mapping[str, str] = {
 
 RANDOM_ANSWERS = "random answers on these data"
 """What reports call the mark at what random answers score on average."""
+
+
+def range_words(metric: Metric) -> str:
+    """Return the range of a metric as reports show its values; empty where it is unbounded.
+
+    Examples
+    --------
+    >>> range_words(Metric(name="share", label="Share", low=0, high=1, scale=100))
+    '0 to 100'
+    """
+    low, high = (end * metric.scale for end in (metric.low, metric.high))
+    if isinf(low) and isinf(high):
+        return ""
+    return f"{low:g} or more" if isinf(high) else f"{high:g} or less" if isinf(low) else f"{low:g} to {high:g}"
 
 
 def has_clusters(table: ScoreTable) -> bool:

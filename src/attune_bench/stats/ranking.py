@@ -41,7 +41,7 @@ def direction(metric: Metric) -> int:
     """
     if metric.higher_is_better is None:
         raise MetricInputError(f"{metric.name!r} cannot rank models: neither higher nor lower values of it are better")
-    return 1 if metric.higher_is_better else -1
+    return metric.sign
 
 
 def rank(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:

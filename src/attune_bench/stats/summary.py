@@ -190,7 +190,7 @@ def sorted_groups(table: ScoreTable, options: AnalysisOptions | None = None) -> 
     series = ScoreSeries(table)
     metric = table.metric(table.primary)
     values = dict(zip(series.groups, points(series, metric.name, options), strict=True))
-    sign = -1 if metric.higher_is_better is False else 1
+    sign = metric.sign
 
     def place(group: tuple[str, str | None]) -> tuple[bool, float, str, str]:
         value = values[group]

@@ -115,7 +115,7 @@ def in_tiers(table: ScoreTable, ranks: pl.DataFrame, pairs: pl.DataFrame) -> pl.
     >>> in_tiers(scores, ranks, pairs)["tier"].to_list()
     [1, 2]
     """
-    sign = 1 if table.metric(table.primary).higher_is_better else -1
+    sign = table.metric(table.primary).sign
     parts, against, without = [], [], []
     for condition in table.conditions:
         here = pl.col("condition").eq_missing(pl.lit(condition))

@@ -71,18 +71,20 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def whole_folder(path: Path) -> Iterator[Path]:
-    """Give a temporary folder to write into, then rename it; an empty folder there gives way.
+def whole_folder(path: Path, *, replace: bool = False) -> Iterator[Path]:
+    """Give a temporary folder to write into, then rename it; an empty folder there gives way, to `replace` any folder.
+
+    A folder that is replaced comes back where the new one cannot take its place.
 
     Raises
     ------
     FileExistsError
-        Where there is a file, or a folder with something in it.
+        Where there is a file, or a folder with something in it that is not to be replaced.
     FileNotFoundError
         Where the folder that it is to be in is not there.
     """
     path = path.resolve()
-    if path.exists() and not (path.is_dir() and not any(path.iterdir())):
+    if path.exists() and not (path.is_dir() and (replace or not any(path.iterdir()))):
         raise FileExistsError(f"{path} exists and is not an empty folder; remove it, or give another name")
     _check_parent(path)
     # The outer folder is hidden, as in write_whole, and private; the inner one has the usual permissions.
@@ -90,9 +92,18 @@ def whole_folder(path: Path) -> Iterator[Path]:
         inner = Path(outer, path.name)
         inner.mkdir()
         yield inner
+        old = Path(outer, f"{path.name}.old")
         with suppress(FileNotFoundError):  # Windows renames onto no folder.
-            path.rmdir()
-        inner.rename(path)
+            if replace:
+                path.rename(old)
+            else:
+                path.rmdir()
+        try:
+            inner.rename(path)
+        except BaseException:
+            if old.exists():
+                old.rename(path)
+            raise
 
 
 def _check_parent(path: Path) -> None:

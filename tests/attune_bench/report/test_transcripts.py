@@ -308,7 +308,7 @@ def test_earlier_transcripts_stay_where_the_new_cannot_take_their_place(
     rename = Path.rename
 
     def interrupted(path: Path, target: Path) -> Path:
-        if path.name == "new":
+        if path.name == place.name and path != place:  # the new one, where it was written
             raise KeyboardInterrupt
         return rename(path, target)
 
