@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
-from math import sqrt
+from math import nan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,7 +31,13 @@ from attune_metrics.stats.comparison import (
 from attune_metrics.stats.equivalence import equivalence_of_pairs, verdict
 from attune_metrics.stats.multiplicity import holm
 from attune_metrics.stats.pairs import Pairs
-from attune_metrics.stats.power import MDE_MIN_CLUSTERS, mde_factor, minimum_detectable_effect
+from attune_metrics.stats.power import (
+    MDE_MIN_CLUSTERS,
+    coefficient_of_variation,
+    jackknife_error,
+    mde_factor,
+    minimum_detectable_effect,
+)
 from attune_metrics.stats.resampling import Interval
 from attune_metrics.stats.statistics import mean_of_sums
 from attune_metrics.stats.sums import Statistic
@@ -123,7 +129,7 @@ def paired(
             if statistic is mean_of_sums:
                 effects = [_detectable(part[a, 0], part[b, 0], labels) for a, b in sides]
             else:
-                effects = [_detectable_of_counts(*one) for one in zip(intervals, distribution, strict=True)]
+                effects = _detectable_of_counts(pairs, statistic)
         if of_all is None:
             tests = permutation_test_of_pairs(
                 pairs, statistic=statistic, n_permutations=n_permutations, seed=options.seed
@@ -286,12 +292,15 @@ def _detectable(one: Floats, other: Floats, labels: NDArray[np.intp]) -> float |
         return null(minimum_detectable_effect(one, other, labels))
 
 
-def _detectable_of_counts(interval: Interval, distribution: Floats) -> float | None:
-    """Return the minimum detectable effect of scores of pooled counts, None where it is undefined.
+def _detectable_of_counts(pairs: Pairs, statistic: Statistic) -> list[float | None]:
+    """Return the minimum detectable effect of scores of pooled counts of each pair, None where it is undefined.
 
-    They have no units whose variance could be taken: the standard error is that of the bootstrap distribution.
+    So it is, too, where the statistic is undefined without one of the clusters.
     """
-    known, clusters = distribution[~np.isnan(distribution)], interval.clusters
-    # Resamples of few clusters vary too little, by the factor that a variance over n - 1 has.
-    error = float(np.std(known)) * sqrt(clusters / (clusters - 1)) if len(known) and clusters > 1 else 0.0
-    return null(mde_factor(clusters) * error) if error > 0 else None
+    moved = pairs.left_out(statistic) - pairs.differences(pairs.estimates(statistic))
+    found: list[float | None] = []
+    for units, own in zip(pairs.units.T, moved.T, strict=True):
+        error = jackknife_error(own[units > 0])
+        factor = mde_factor(int((units > 0).sum()), units_cv=coefficient_of_variation(units)) if error > 0 else nan
+        found.append(null(factor * error))
+    return found

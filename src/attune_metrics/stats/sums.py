@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
-from math import fsum, inf
+from math import fsum, inf, prod
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -155,12 +155,45 @@ def series_blocks(series: int, terms: int, units: int) -> Iterator[slice]:
 
 
 def products(weights: Weights, *parts: Floats) -> Iterator[tuple[slice, list[Floats]]]:
-    """Yield rows of `weights` and the weighted sums of each part (clusters, ...), block by block."""
+    """Yield rows of `weights` and the weighted sums of each part (clusters, ...), block by block.
+
+    Each sum is rounded once, so that it is the same whatever the order of addition, which a library of linear algebra
+    chooses by processor, threads and shape. A row of weights adds up to at most twice the number of clusters.
+    """
     source = weights.draw() if isinstance(weights, Streamed) else weights
+    split = [_split(part) for part in parts]
     for rows in row_blocks(*weights.shape):
         block = next(source) if isinstance(source, Iterator) else source[rows]
         numbers = block.astype(np.float64)
-        yield rows, [np.tensordot(numbers, part, axes=1) for part in parts]
+        sums = []
+        for part, (both, lower) in zip(parts, split, strict=True):
+            found = numbers @ both
+            size = both.shape[1] - len(lower)
+            found[:, lower] += found[:, size:]
+            sums.append(found[:, :size].reshape(len(found), *part.shape[1:]))
+        yield rows, sums
+
+
+def _split(part: Floats) -> tuple[Floats, NDArray[np.intp]]:
+    """Return columns (clusters, ...) rounded to what weighted sums of are exact, then the rest of those that have one.
+
+    A column is rounded to multiples of a power of two that is so coarse that no partial sum has more than 53 bits; the
+    rest, which is at most half of that power, likewise. Last the positions of the columns that have a rest.
+    """
+    columns = part.reshape(len(part), prod(part.shape[1:]))
+    most = int(2 * len(part)).bit_length()  # of a sum of weights, in bits
+    upper = _on_grid(columns, most)
+    rest = columns - upper
+    lower = np.flatnonzero(rest.any(axis=0))
+    return np.concatenate([upper, _on_grid(rest[:, lower], most)], axis=1), lower
+
+
+def _on_grid(columns: Floats, most: int) -> Floats:
+    """Round each column to 53 bits less `most` of its largest value."""
+    _, exponents = np.frexp(np.abs(columns).max(axis=0, initial=0))
+    shift = 53 - most - exponents
+    rounded: Floats = np.ldexp(np.rint(np.ldexp(columns, shift)), -shift)
+    return rounded
 
 
 def evaluate(statistic: Statistic, sums: Floats, n: Floats) -> Floats:

@@ -37,7 +37,7 @@ def test_values_are_by_model_condition_and_sorted_unit(scores_of: Build) -> None
     series = ScoreSeries(scores)
     assert series.groups == (("a", "default"), ("a", "verbose"), ("b", "default"))
     assert series.units == ("c1", "c2", "c3")
-    assert series.labels == (("p1", ""), ("p1", ""), ("", "c3"))
+    assert series.labels == (("P1", ""), ("P1", ""), ("", "c3"))
     np.testing.assert_array_equal(
         series.values("composite_score")[:, 0], [[nan, nan, 1.0], [nan, nan, nan], [nan, 3.0, nan]]
     )
@@ -124,17 +124,18 @@ def test_records_that_contradict_each_other(make_record: Callable[..., dict[str,
         MetricInputError, match="two records of conversation 'c1', model 'vendor/model', mode 'default'"
     ):
         of(make_record(conversationId="c1"), make_record(conversationId="c1"))
-    with pytest.raises(MetricInputError, match="by participant 'p1' in one record and by 'p2' in another"):
+    with pytest.raises(MetricInputError, match="by participant 'P1' in one record and by 'P2' in another"):
         of(make_record(participant_id="P1"), make_record(em_model="b", participant_id="P2"))
     # That a conversation is by P1 is known from one of its records.
     known = of(make_record(participant_id=None), make_record(em_model="b", participant_id="P1"))
-    assert ScoreSeries(known).labels == (("p1", ""),)
+    assert ScoreSeries(known).labels == (("P1", ""),)
 
 
 def test_one_participant_however_spelt_is_one_cluster(scores_of: Build) -> None:
     people = {"c1": "P1", "c2": "p1 ", "c3": "P2", "c4": " ", "c5": None}
     scores = scores_of({"a": {unit: {} for unit in people}}, people=people)
-    assert len(set(ScoreSeries(scores).labels)) == 4  # p1, p2, and two that name nobody
+    assert scores.units["cluster"].to_list() == ["P1", "P1", "P2", None, None]
+    assert len(set(ScoreSeries(scores).labels)) == 4  # P1, P2, and two that name nobody
     assert aggregates(scores)[0]["n_participants"] == 2
 
 

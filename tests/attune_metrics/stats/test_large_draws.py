@@ -1,6 +1,6 @@
 """Draws and comparisons of many clusters: the same numbers in blocks, on shared sides, and by Poisson draws."""
 
-from math import sqrt
+from math import fsum, sqrt
 from statistics import NormalDist
 from typing import Any
 
@@ -22,7 +22,7 @@ from attune_metrics.stats.comparison import (
 from attune_metrics.stats.pairs import Pairs
 from attune_metrics.stats.resampling import bootstrap, bootstrap_distribution, draw_resamples
 from attune_metrics.stats.statistics import STATISTICS
-from attune_metrics.stats.sums import Streamed
+from attune_metrics.stats.sums import Streamed, products
 
 POISSON = 5  # a limit that puts the few clusters of these tests above it
 
@@ -187,3 +187,19 @@ def test_a_statistic_that_is_no_ratio_is_refused_above_the_limit() -> None:
         bootstrap(values, resamples, statistic=lambda sums, _n: sums[..., 0])
     few = draw_resamples(range(9), n_resamples=20)
     assert bootstrap(np.arange(9.0), few, statistic=lambda sums, _n: sums[..., 0])[0].estimate == 36
+
+
+def test_weighted_sums_do_not_depend_on_the_order_of_addition() -> None:
+    generator = np.random.default_rng(5)
+    clusters = 37
+    part = generator.lognormal(sigma=2, size=(clusters, 3, 2)) * [1.0, 1e-9]
+    part[:, 2] = generator.integers(0, 6, size=(clusters, 2)) / 5
+    counts = np.array(draw_resamples(range(clusters), n_resamples=200, seed=2).counts)
+    order = generator.permutation(clusters)
+    [(_, [sums])] = products(counts, part)
+    [(_, [permuted])] = products(np.ascontiguousarray(counts[:, order]), np.ascontiguousarray(part[order]))
+    assert (sums == permuted).all()
+    for series in range(3):
+        for term in range(2):
+            exact = [fsum((row * part[:, series, term]).tolist()) for row in counts.astype(float)]
+            np.testing.assert_allclose(sums[:, series, term], exact, rtol=1e-14)
