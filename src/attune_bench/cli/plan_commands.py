@@ -34,7 +34,15 @@ _ASSUMED = {"power": 0.8, "alpha": 0.05, "sided": 2, "looks": 1}
 @click.option("--sd", type=float, help="Without a pilot: the standard deviation of a unit's score.")
 @click.option("--correlation", type=float, help="Without a pilot: of both models' scores on a unit; 0 is cautious.")
 @click.option("--icc", type=float, help="Without a pilot: how alike the differences of a participant are, 0 to 1.")
-@click.option("--units-per-participant", type=float, help="Without a pilot: how many units each has; by default 1.")
+@click.option(
+    "--units-per-participant", type=float, help="Without a pilot: how many units each has on average; by default 1."
+)
+@click.option(
+    "--units-cv",
+    type=float,
+    help="Without a pilot: standard deviation of the number of units of a participant, over its mean; by default 0, "
+    "equally many. Usual are 0.5 to 1.",
+)
 @click.option("--looks", type=int, default=1, show_default=True, help="How often the data are tested; once only.")
 @mixed_option
 @benchmark_option("module:NAME, where the scores are of a benchmark of your own.")
@@ -49,6 +57,7 @@ def plan(
     correlation: float | None,
     icc: float | None,
     units_per_participant: float | None,
+    units_cv: float | None,
     looks: int,
     format: Format,  # noqa: A002
     **given: Any,
@@ -58,9 +67,12 @@ def plan(
     From a pilot, --scores; or from assumptions, --sd, --correlation and --icc.
 
     JSON: under plan model_a, model_b, the condition, metric, difference, participants, units, sd, correlation, icc,
-    units_per_participant, n, clusters, mde, reason; the last four are of the pilot.
+    units_per_participant, units_cv, n, clusters, mde, reason; the last four are of the pilot.
     """
-    stated = {"--sd": sd, "--correlation": correlation, "--icc": icc, "--units-per-participant": units_per_participant}
+    stated = {
+        "--sd": sd, "--correlation": correlation, "--icc": icc, "--units-per-participant": units_per_participant,
+        "--units-cv": units_cv,
+    }  # fmt: skip
     if (difference is None) == (participants is None):
         raise UserError(
             "give one of --difference, to learn how many participants it needs, and --participants, to learn how small "
@@ -84,6 +96,9 @@ def plan(
     if sd is None or correlation is None or icc is None:
         raise UserError("how many? Name a pilot with --scores, or state --sd, --correlation and --icc")
     of_each = 1.0 if units_per_participant is None else units_per_participant
+    unequal = 0.0 if units_cv is None else units_cv
     with mistakes():
-        frame = plan_from_assumptions(sd=sd, correlation=correlation, icc=icc, units_per_participant=of_each, **asked)
+        frame = plan_from_assumptions(
+            sd=sd, correlation=correlation, icc=icc, units_per_participant=of_each, units_cv=unequal, **asked
+        )
     print_document(Document([assumed_table(frame)], notes=assumed_notes(), metadata=_ASSUMED), format)

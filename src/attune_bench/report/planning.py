@@ -50,7 +50,7 @@ def pilot_tables(table: ScoreTable, frame: pl.DataFrame) -> list[Table]:
 def assumed_table(frame: pl.DataFrame) -> Table:
     """Return the table of a plan from assumptions, as from `plan_from_assumptions`."""
     stated = [("sd", "sd"), ("r", "correlation"), ("ICC", "icc"), ("units of each", "units_per_participant")]
-    columns = [_plain(*one) for one in (*stated, ("difference", "difference"))]
+    columns = [_plain(*one) for one in (*stated, ("CV", "units_cv"), ("difference", "difference"))]
     return Table("plan", "Plan", [*columns, *_sizes("participant", "unit")], frame.to_dicts(), frame)
 
 
@@ -68,7 +68,8 @@ def _plain(head: str, key: str) -> Column:
 def pilot_notes(table: ScoreTable) -> list[str]:
     """Return the sentences below a plan from a pilot."""
     cluster, unit = drawn(table, AnalysisOptions()), table.provenance.unit
-    within, each = (f" ({cluster}s)", f", and have as many {unit}s each") if cluster != unit else ("", "")
+    each = f", and have as many {unit}s each, as unequally many" if cluster != unit else ""
+    within = f" ({cluster}s)" if cluster != unit else ""
     return [
         f"pilot: {unit}s that both models have{within}. mde of pilot: the smallest true difference that the pilot "
         f"would have found. {cluster}s: how many in all. {_TEST.format(cluster)}",
@@ -82,7 +83,7 @@ def assumed_notes() -> list[str]:
     return [
         f"participants: how many in all. {_TEST.format('participant')}",
         "Assumed: sd, the standard deviation of a unit's score; r, the correlation of both models' scores on a unit; "
-        "ICC, the share of the variance of the two models' difference that is between participants. Both models answer "
-        "the same units, and participants have equally many. With a lower r, a higher sd or a higher ICC more "
-        "participants are needed.",
+        "ICC, the share of the variance of the two models' difference that is between participants; CV, the standard "
+        "deviation of the number of units of a participant, over its mean: 0 if all have equally many. Both models "
+        "answer the same units. With a lower r, a higher sd, ICC or CV more participants are needed.",
     ]

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from math import ceil, isnan
 from typing import Any
 
+import numpy as np
 import polars as pl
 from typing_extensions import Unpack
 
@@ -16,6 +17,7 @@ from attune_bench.score_table import ScoreTable
 from attune_bench.stats.comparison import compare, compare_all
 from attune_bench.stats.margins import check_below_range
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
+from attune_bench.stats.series import Mask, ScoreSeries
 from attune_bench.undefined import null
 from attune_metrics.checks import check_whole
 from attune_metrics.errors import MetricInputError, UndefinedMetricWarning
@@ -26,8 +28,8 @@ from attune_metrics.stats.planning import (
     participants_needed,
     planned_effect,
 )
-from attune_metrics.stats.power import MDE_MIN_CLUSTERS, MOST_UNITS, check_difference
-from attune_metrics.stats.sums import ROUNDING
+from attune_metrics.stats.power import MDE_MIN_CLUSTERS, MOST_UNITS, check_difference, coefficient_of_variation
+from attune_metrics.stats.sums import ROUNDING, cluster_index
 
 __all__ = ["plan", "plan_from_assumptions"]
 
@@ -35,7 +37,7 @@ _SCHEMA: dict[str, Any] = {
     **dict.fromkeys(("model_a", "model_b", "condition", "metric"), pl.String),
     "difference": pl.Float64,
     **dict.fromkeys(("participants", "units"), pl.Int64),
-    **dict.fromkeys(("sd", "correlation", "icc", "units_per_participant"), pl.Float64),
+    **dict.fromkeys(("sd", "correlation", "icc", "units_per_participant", "units_cv"), pl.Float64),
     **dict.fromkeys(("n", "clusters"), pl.Int64),
     "mde": pl.Float64,
     "reason": pl.String,
@@ -75,8 +77,9 @@ def plan(
     -------
     polars.DataFrame
         ``model_a, model_b, condition, metric``; of the plan ``difference, participants, units``; ``sd, correlation,
-        icc``, which are null; of the pilot ``units_per_participant, n, clusters, mde``, the last three as from
-        `compare`; ``reason``, why nothing can be planned. New participants have as many units as those of the pilot.
+        icc``, which are null; of the pilot ``units_per_participant, units_cv`` (the coefficient of variation of the
+        number of units of a participant) and ``n, clusters, mde``, these three as from `compare`; ``reason``, why
+        nothing can be planned. New participants have as many units as those of the pilot, and as unequally many.
 
     Raises
     ------
@@ -98,8 +101,8 @@ def plan(
     >>> scores = score(load("demo"), load_runs("demo"))
     >>> found = plan(scores, difference=2, metrics=["composite_score"]).row(0, named=True)
     >>> found["clusters"], round(found["mde"], 2), found["participants"], found["units"]
-    (24, 3.78, 81, 135)
-    >>> round(plan(scores, participants=81, metrics=["composite_score"])["difference"].item(), 2)
+    (24, 3.87, 84, 140)
+    >>> round(plan(scores, participants=84, metrics=["composite_score"])["difference"].item(), 2)
     1.99
     """
     _check_asked(difference, participants)
@@ -108,26 +111,37 @@ def plan(
     pilot = compare_all(table, **options) if models is None else compare(table, *models, **options)
     draws_clusters = chosen.draws_clusters(table)
     called = table.provenance.cluster if draws_clusters else table.provenance.unit
+    series = ScoreSeries(table)
+    labels = cluster_index(series.clusters(chosen))
+    place = {group: place for place, group in enumerate(series.groups)}
+    # Where each participant counts once, the number of its units changes nothing.
+    metrics = [] if chosen.weighs_clusters(table) else pilot["metric"].unique().to_list()
+    present = {metric: _present(series, metric) for metric in metrics}
     rows = []
     for row in pilot.iter_rows(named=True):
         if difference is not None:
             check_below_range("difference", difference, table.metrics[row["metric"]])
         size = row["clusters"] if draws_clusters else row["n"]
         of_each = row["n"] / size if size else None
+        units_cv = 0.0
+        if size and row["metric"] in present:
+            both = [place[row[model], row["condition"]] for model in ("model_a", "model_b")]
+            compared = present[row["metric"]][both].all(axis=0)
+            units_cv = coefficient_of_variation(np.bincount(labels[compared]).astype(np.float64))
         found, needed, reason = difference, participants, None
         if row["mde"] is None or of_each is None:
             reason = row["reason"]
         elif difference is not None:
-            pilot_has = {"mde": row["mde"], "pilot_participants": size, "units_per_participant": of_each}
-            needed = int(participants_after_pilot(difference, **pilot_has))
+            pilot_has = {"mde": row["mde"], "pilot_participants": size, "units_cv": units_cv}
+            needed = int(participants_after_pilot(difference, **pilot_has, units_per_participant=of_each))
         elif participants is not None and participants >= MDE_MIN_CLUSTERS:
-            found = effect_after_pilot(participants, mde=row["mde"], pilot_participants=size)
+            found = effect_after_pilot(participants, mde=row["mde"], pilot_participants=size, units_cv=units_cv)
         else:
             reason = f"no difference is detectable with fewer than {MDE_MIN_CLUSTERS} {called}s"
         units = _units(needed, of_each)
         rows.append(
             (row["model_a"], row["model_b"], row["condition"], row["metric"], found, needed, units, None, None, None,
-             of_each, row["n"], row["clusters"], row["mde"], reason)
+             of_each, units_cv if size else None, row["n"], row["clusters"], row["mde"], reason)
         )  # fmt: skip
     return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
 
@@ -140,6 +154,7 @@ def plan_from_assumptions(
     correlation: float,
     icc: float,
     units_per_participant: float = 1,
+    units_cv: float = 0,
     looks: int = 1,
 ) -> pl.DataFrame:
     """Plan a comparison without a pilot.
@@ -148,7 +163,7 @@ def plan_from_assumptions(
     ----------
     difference, participants, looks
         As for `plan`.
-    sd, correlation, icc, units_per_participant
+    sd, correlation, icc, units_per_participant, units_cv
         As for `attune_metrics.stats.planning.planned_effect`.
 
     Returns
@@ -168,7 +183,10 @@ def plan_from_assumptions(
     (62, 248)
     """
     _check_asked(difference, participants)
-    stated = {"sd": sd, "correlation": correlation, "icc": icc, "units_per_participant": units_per_participant}
+    stated = {
+        "sd": sd, "correlation": correlation, "icc": icc, "units_per_participant": units_per_participant,
+        "units_cv": units_cv,
+    }  # fmt: skip
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UndefinedMetricWarning)
         if participants is not None:
@@ -180,6 +198,12 @@ def plan_from_assumptions(
     units = _units(participants, units_per_participant)
     row = (None, None, None, None, difference, participants, units, *stated.values(), None, None, None, reason)
     return pl.DataFrame([row], schema=_SCHEMA, orient="row")
+
+
+def _present(series: ScoreSeries, metric: str) -> Mask:
+    """Return whether each unit has a value of a metric (groups, units)."""
+    present: Mask = np.logical_and.reduce(~np.isnan(series.values(metric)), axis=1)
+    return present
 
 
 def _check_asked(difference: float | None, participants: int | None) -> None:

@@ -94,8 +94,8 @@ def repeat_variance(
 ) -> RepeatVariance:
     """Split the variance of one model's scores between units, repeats and the rest.
 
-    The parts are those of `attune_metrics.stats.variance_parts.crossed_variances`, with repeats as rows. The intervals
-    of unit and interaction are from resamples. That of `repeat` has the ends ``((R - 1) MSR / q - MSE) / n``, at least
+    The parts are those of `attune_metrics.stats.variance_parts.crossed_variances`, with repeats as rows, and so are the
+    intervals of unit and interaction. The interval of `repeat` has the ends ``((R - 1) MSR / q - MSE) / n``, at least
     0, with R repeats, n units, MSR and MSE the mean squares of repeats and residual, and q the quantiles of chi squared
     with R - 1 degrees of freedom at ``(1 + level) / 2`` and ``(1 - level) / 2`` [1]_: resamples of units say nothing of
     other repeats, and repeats are too few to be resampled.
@@ -107,7 +107,7 @@ def repeat_variance(
     resamples : Resamples
         Of the units.
     method, level
-        As for `attune_metrics.stats.resampling.bootstrap`, for unit and interaction.
+        As for `attune_metrics.stats.variance_parts.crossed_variances`.
 
     Returns
     -------
@@ -149,7 +149,7 @@ def repeat_variance(
     from scipy.special import chdtri
 
     error = interaction.estimate
-    between = (repeats - 1) * (n * repeat.estimate + error)
+    between = n * repeats * float(given[:, present].mean(axis=1).var())
     # chdtri takes the share above; the larger quantile gives the lower end.
     low, high = (
         max((between / float(chdtri(repeats - 1, share)) - error) / n, 0)

@@ -68,7 +68,7 @@ def test_few_are_marked_and_what_compare_warns_of_is_printed(call: Call, tmp_pat
 def test_from_assumptions(call: Call) -> None:
     status, out, err = call("plan", "--difference", "5", *STATED)
     assert (status, err, too_wide(out)) == (0, "", [])
-    assert "20  0.5  0.3              4           5            62    248" in out
+    assert "20  0.5  0.3              4   0           5            62    248" in out
     [row] = strict_json(call("plan", "--participants", "62", *STATED, "--format", "json")[1])["plan"]
     assert (row["participants"], row["units"], row["n"]) == (62, 248, None)
     assert 4.9 < row["difference"] <= 5

@@ -69,6 +69,25 @@ def test_as_many_as_the_pilot_show_its_own_effect() -> None:
             assert row["difference"] == pytest.approx(own["mde"], rel=1e-12)
 
 
+def test_a_plan_has_the_spread_of_the_pilots_sizes() -> None:
+    # Six participants have a unit each, two have five: mean 2, mean square 7, so that CV^2 is 7 / 4 - 1.
+    rows = [
+        (model, f"{person}-{unit}", str(person), "points", unit + sign * difference)
+        for person, difference in enumerate(DIFFERENCES)
+        for unit in range(5 if person in {1, 5} else 1)
+        for model, sign in (("a", 1.0), ("b", 0.0))
+    ]
+    frame = pl.DataFrame(rows, schema=["model", "unit", "cluster", "metric", "value"], orient="row")
+    scores = Scores.from_table(frame, about={"cluster": "participant"})
+    [row] = scores.plan(participants=40).to_dicts()
+    assert (row["units_per_participant"], row["units_cv"]) == (2, pytest.approx(sqrt(0.75), abs=1e-12))
+    shrunk = mde_factor(40, units_cv=sqrt(0.75)) / mde_factor(8, units_cv=sqrt(0.75)) * sqrt(8 / 40)
+    assert row["difference"] == pytest.approx(row["mde"] * shrunk, abs=1e-12)
+    # Where each participant counts once, or units are drawn, sizes change nothing.
+    assert scores.plan(participants=40, weight="participant")["units_cv"].item() == 0
+    assert scores.plan(participants=40, unit="unit")["units_cv"].item() == 0
+
+
 def test_units_may_be_drawn() -> None:
     # 16 units instead of 8 participants: standard error sqrt(8 / 15 / 16) = sqrt(1 / 30).
     [row] = pilot().plan(participants=64, unit="unit").to_dicts()

@@ -29,6 +29,22 @@ def test_by_hand() -> None:
     assert alone == pytest.approx(mde_factor(30) * sqrt(800 / 30), abs=1e-12)
 
 
+def test_unequal_participants_by_hand() -> None:
+    # (0.75^2 + 1) x 4 = 6.25; design effect 1 + 5.25 x 0.4 = 3.1; 400 x 3.1 / 4 = 310 (Eldridge, Ashby, Kerry 2006).
+    unequal = USUAL | {"icc": 0.4, "units_cv": 0.75}
+    expected = mde_factor(30, units_cv=0.75) * sqrt(310 / 30)
+    assert planned_effect(30, **unequal) == pytest.approx(expected, abs=1e-12)
+    # Independent units: only the effective number of participants is smaller.
+    independent = planned_effect(30, **USUAL | {"icc": 0, "units_cv": 0.75})
+    assert independent == pytest.approx(mde_factor(30, units_cv=0.75) * sqrt(100 / 30), abs=1e-12)
+    needed = int(participants_needed(5, **unequal))
+    assert needed > participants_needed(5, **unequal | {"units_cv": 0})
+    assert planned_effect(needed, **unequal) <= 5 < planned_effect(needed - 1, **unequal)
+    pilot: dict[str, Any] = {"mde": planned_effect(20, **unequal), "pilot_participants": 20, "units_cv": 0.75}
+    assert effect_after_pilot(50, **pilot) == pytest.approx(planned_effect(50, **unequal), rel=1e-12)
+    assert participants_after_pilot(5, **pilot, units_per_participant=4) == needed
+
+
 @pytest.mark.parametrize("difference", [0.5, 2, 5, 9])
 def test_the_number_needed_is_the_first_that_is_enough(difference: float) -> None:
     needed = int(participants_needed(difference, **USUAL))
@@ -85,6 +101,7 @@ def test_undefined() -> None:
         ("correlation", 1.2, "correlation 1.2 is outside -1-1"),
         ("icc", -0.1, "icc -0.1 is outside 0-1"),
         ("units_per_participant", 0.5, "units_per_participant 0.5 is outside 1-inf"),
+        ("units_cv", -0.5, "units_cv -0.5 is outside 0-inf"),
         ("looks", 0, "looks 0 is not a whole number from 1"),
         ("looks", 2, "rejects true hypotheses more often than alpha, and the library plans one look; collect"),
     ],

@@ -48,10 +48,49 @@ def test_detectable_difference() -> None:
     assert mde_factor(10**7) == pytest.approx(2.801585, abs=1e-5)
 
 
+def test_unequal_clusters_by_hand() -> None:
+    # Six clusters of one unit and one of two, with the sums 0, 2, 0, 2, 0, 2, 2: the mean is 8 / 8 = 1, and sums of
+    # deviations are -1, 1, -1, 1, -1, 1, 0. Left out, they move the mean by a seventh, but for the last.
+    b, clusters = np.zeros(8), [0, 1, 2, 3, 4, 5, 6, 6]
+    a = np.array([0.0, 2, 0, 2, 0, 2, 1, 1])
+    error = sqrt(6 / 7 * 6 * (1 / 7) ** 2)
+    # Sizes of mean 8 / 7 and mean square 10 / 7: an effective number of (8^2) / 10 = 6.4 clusters, so that it is 7.
+    assert minimum_detectable_effect(a, b, clusters) == pytest.approx(mde_factor(7) * error, abs=1e-12)
+    # 14 such clusters have an effective number of 12.8: Student's t with 11.8 degrees of freedom. The largest p-value
+    # below 0.05 of multiples of 1 / 2^13 is 409 / 8192.
+    twice = np.concatenate([clusters, np.array(clusters) + 7])
+    found = minimum_detectable_effect(np.tile(a, 2), np.zeros(16), twice)
+    factor = float(t.ppf(1 - 409 / 8192 / 2, 11.8) + t.ppf(0.8, 11.8))
+    assert found == pytest.approx(factor * sqrt(13 / 14 * 12 * (1 / 15) ** 2), abs=1e-12)
+
+
+def test_with_equal_clusters_the_effect_has_the_clustered_standard_error() -> None:
+    values, clusters = np.random.default_rng(0).normal(size=36), np.repeat(range(12), 3)
+    expected = mde_factor(12) * clustered_standard_error(values, clusters)
+    assert minimum_detectable_effect(values, np.zeros(36), clusters) == pytest.approx(expected, abs=1e-12)
+
+
+def test_one_large_cluster_does_not_hide_its_error() -> None:
+    # 23 clusters of 4 units, one of 39, whose levels differ: the clustered standard error is four fifths of the truth.
+    sizes = np.array([39, *[4] * 23])
+    clusters = np.repeat(range(24), sizes)
+    generator = np.random.default_rng(1)
+    values = generator.normal(size=(400, 24))[:, clusters] + generator.normal(size=(400, len(clusters)))
+    effects = [minimum_detectable_effect(one, np.zeros(len(one)), clusters) for one in values]
+    units_cv = float(sizes.std() / sizes.mean())
+    true = mde_factor(24, units_cv=units_cv) * sqrt(float((sizes**2 + sizes).sum())) / len(clusters)
+    assert sqrt(np.mean(np.square(effects))) == pytest.approx(true, rel=0.1)
+
+
 def test_the_factor_is_defined_from_seven_clusters_and_falls() -> None:
     assert all(isnan(mde_factor(clusters)) for clusters in range(MDE_MIN_CLUSTERS))
     factors = [mde_factor(clusters) for clusters in range(MDE_MIN_CLUSTERS, 300)]
     assert factors == sorted(factors, reverse=True)
+    # Of 24 clusters with a coefficient of variation of 1, 12 are effective: 11 degrees of freedom of any table.
+    assert mde_factor(24, units_cv=1) == pytest.approx(2.201 + 0.876, abs=2e-3)
+    assert mde_factor(24, units_cv=1e200) == pytest.approx(float(t.ppf(0.975, 6) + t.ppf(0.8, 6)), abs=1e-6)
+    with pytest.raises(MetricInputError, match="units_cv -1 is outside 0-inf"):
+        mde_factor(24, units_cv=-1)
     with pytest.raises(MetricInputError, match=r"clusters 7\.5 is not a whole number from 0"):
         mde_factor(7.5)  # type: ignore[arg-type]
 
