@@ -2,9 +2,8 @@
 
 Conventions
 -----------
-An answer is the place of a choice among those shown, from 0; -1 where it cannot be read; None where it is missing,
-which counts as a wrong answer of its own. A part is one question of an item: emotion and cause of EU, the answer of EA.
-The rule is that of the results of 2024: Sabour et al., EmoBench, ACL 2024 (arXiv:2402.12071), and its repository.
+An answer is the place of a choice among those shown, from 0; -1 where it cannot be read; None where it is missing. A
+part is one question of an item: emotion and cause of EU, the answer of EA. Sabour et al., ACL 2024 (arXiv:2402.12071).
 """
 
 from collections import Counter
@@ -21,15 +20,15 @@ __all__ = ["METRICS", "majority_accuracy"]
 def majority_accuracy(labels: Sequence[int], predictions: Sequence[Sequence[int | None]]) -> float:
     """Whether an item is answered right: 1 if the most frequent answer to each of its parts is the right one, else 0.
 
-    Of answers that are equally frequent the first counts, -1 only where there is no other. EmoBench's accuracy is the
-    mean over items, and over orders of their choices.
+    Of answers that are equally frequent the first counts, -1 only where there is no other, and None never: a missing
+    sample equals no other one. EmoBench's accuracy is the mean over items, and over orders of their choices.
 
     Parameters
     ----------
     labels : sequence of int
         For each part the place of the right choice, from 0.
     predictions : sequence of sequence of int or None
-        For each part the samples, one or more.
+        For each part the samples, one or more of them not None.
 
     Returns
     -------
@@ -39,7 +38,7 @@ def majority_accuracy(labels: Sequence[int], predictions: Sequence[Sequence[int 
     Raises
     ------
     MetricInputError
-        If labels and predictions have other parts or none, a label or an answer is no place, or there is no sample.
+        If labels and predictions have other parts or none, a label or an answer is no place, or a part has no sample.
 
     Examples
     --------
@@ -55,11 +54,12 @@ def majority_accuracy(labels: Sequence[int], predictions: Sequence[Sequence[int 
     return float(places == named)
 
 
-def _majority(samples: object) -> int | None:
+def _majority(samples: object) -> int:
     given = check_list(samples, "samples", "answers")
-    counts = Counter(None if one is None else check_whole(one, "answer", -1) for one in given)
+    counts = Counter(check_whole(one, "answer", -1) for one in given if one is not None)
     if not counts:
-        raise MetricInputError("samples is empty; expected one answer or more")
+        missing = f" but {len(given)} missing (None)" if given else ""
+        raise MetricInputError(f"samples has no answer{missing}; expected one or more, -1 for one that cannot be read")
     if len(counts) > 1:
         counts.pop(-1, None)
     return counts.most_common(1)[0][0]  # Equal counts keep the order of their first occurrence.

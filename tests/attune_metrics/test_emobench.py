@@ -21,7 +21,8 @@ PUBLISHED = Path(__file__).parents[1] / "golden" / "emobench"
         ([2, 0, 0, 2, 1], 2),  # two of each: the first that occurs
         ([0, 2, 2, 0, 1], 0),
         ([-1, -1, -1, -1, 3], 3),  # what cannot be read does not win
-        ([None, None, 3], None),  # a missing sample does
+        ([None, None, 3], 3),  # a missing sample never does: it equals no other
+        ([None, 2, None, 0, 0], 0),
         ([-1, None], None),
         ([3], 3),
     ],
@@ -45,7 +46,8 @@ def test_every_part_has_to_be_right() -> None:
     [
         ([0], [], "1 labels and samples of 0 parts"),
         ([], [], "0 labels and samples of 0 parts; expected as many, one or more"),
-        ([0], [[]], "samples is empty"),
+        ([0], [[]], "samples has no answer; expected one"),
+        ([0], [[None, None]], "samples has no answer but 2 missing"),
         ([-1], [[0]], "label"),
         ([0], [[-2]], "answer"),
         ([0], [["A"]], "answer"),
