@@ -31,19 +31,31 @@ from attune_metrics.eqbench import eqbench_score, score_run
 GOLDEN = Path(__file__).parents[1] / "tests" / "golden"
 DOCS = Path(__file__).parents[1] / "docs"
 TEMPLATE = Path(__file__).with_name("boards_page.md")
-# DeepSeek-V3 as the simulated person, arXiv:2505.02847; of 18 models, as published.
-SAGE_RANKS = {"gpt-4.1": 2, "claude3.7-think": 8, "openai-o4mini": 13}
+# DeepSeek-V3 as the simulated person, arXiv:2505.02847, in short names.
+SAGE_SCORES = {
+    "gpt-4o-latest": 79.9, "gpt-4.1": 68.2, "gemini2.5-flash-think": 65.9, "gemini2.5-pro": 62.9, "o3": 62.7,
+    "gpt-4.5": 62.7, "gemini2.0-flash-think": 62.3, "claude3.7-think": 61.3, "claude3.7": 54.8,
+    "deepseek-v3-0324": 54.4, "deepseek-r1": 53.7, "deepseek-v3": 37.6, "openai-o4mini": 35.9, "llama3.3-70b": 33.3,
+    "gemini2.0-flash": 32.9, "gpt-4o": 31.8, "o1": 29.0, "qwen2.5-72b": 19.1,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Board:
-    """A published board: its answers as scores, and the rank of each model as published."""
+    """A published board: its answers as scores, and the score of each model as published, some without answers."""
 
     name: str
     title: str
     scores: Scores
     published: Mapping[str, float]
     about: str
+
+    @property
+    def ranks(self) -> dict[str, float]:
+        """The rank of each model as published, the highest score first; equal scores share their mean rank."""
+        frame = pl.DataFrame({"model": [*self.published], "score": [*self.published.values()]})
+        ranks = frame.with_columns(rank=pl.col("score").rank("average", descending=True))
+        return dict(ranks.select("model", "rank").iter_rows())
 
 
 def _scores(rows: Iterable[tuple[str, str, float]], title: str, unit: str, label: str, **entry: Any) -> Scores:
@@ -52,13 +64,6 @@ def _scores(rows: Iterable[tuple[str, str, float]], title: str, unit: str, label
     return Scores.from_table(
         frame.with_columns(metric=pl.lit("score")), metrics=metrics, about={"title": title, "unit": unit}
     )
-
-
-def _ranks(values: Mapping[str, float]) -> dict[str, float]:
-    """Return the rank of each model, the highest value first; equal values share their mean rank."""
-    frame = pl.DataFrame({"model": [*values], "value": [*values.values()]})
-    ranks = frame.with_columns(rank=pl.col("value").rank("average", descending=True))
-    return dict(ranks.select("model", "rank").iter_rows())
 
 
 def emobench(task: str, said: str) -> Board:
@@ -72,7 +77,7 @@ def emobench(task: str, said: str) -> Board:
         right.setdefault((model, f"{item:03}"), []).append(majority_accuracy(labels, predictions))
     rows = [(*key, 100 * fsum(values) / len(values)) for key, values in right.items()]
     expected = json.loads((GOLDEN / "emobench" / "expected.json").read_text())[task]
-    published = _ranks({model: (cells["en"] + cells["zh"]) / 2 for model, cells in expected.items()})
+    published = {model: (cells["en"] + cells["zh"]) / 2 for model, cells in expected.items()}
     scores = _scores(rows, f"EmoBench {task}", "item", "Accuracy", low=0, high=100, digits=1)
     about = f"{said}: 200 items, each in two languages and four orders of its choices; five samples, majority."
     return Board(f"emobench-{task.lower()}", f"EmoBench {task}", scores, published, about)
@@ -96,7 +101,7 @@ def eqbench() -> Board:
         rows += [
             (str(expected[file]["model"]), question, 10 * value) for question, value in sorted(passes[counts].items())
         ]
-    published = _ranks({str(one["model"]): one["benchmark_score"] for one in expected.values()})
+    published = {str(one["model"]): one["benchmark_score"] for one in expected.values()}
     scores = _scores(rows, "EQ-Bench v2", "question", "Score", high=100, digits=1)
     about = (
         "171 questions; the pass that counts, ten times the mean over the parseable questions. Several questions share "
@@ -107,12 +112,16 @@ def eqbench() -> Board:
 
 
 def sage() -> Board:
-    """Return the three models of SAGE's board whose conversations are published."""
+    """Return SAGE's board, with the conversations of three of its models."""
     final = pl.read_csv(GOLDEN / "sage" / "final.csv")
     rows = [(model, f"{item:03}", float(value)) for model, item, value in final.iter_rows()]
     scores = _scores(rows, "SAGE", "scenario", "Final emotion", low=0, high=100, digits=1)
-    about = "100 scenarios, one conversation each, simulated by DeepSeek-V3; three of the 18 models of the board."
-    return Board("sage", "SAGE", scores, SAGE_RANKS, about)
+    about = (
+        "100 scenarios, one conversation each, simulated by DeepSeek-V3. The board has 18 models; `tests/golden/sage` "
+        "has the results of three. Their intervals of ranks and tiers are those among these three; the other models "
+        "are listed as published."
+    )
+    return Board("sage", "SAGE", scores, SAGE_SCORES, about)
 
 
 @dataclass(frozen=True)
@@ -153,7 +162,7 @@ def find(board: Board) -> Found:
 def page(found: Mapping[str, tuple[Board, Found]]) -> str:
     """Return the page of all boards."""
     rows = [
-        f"| [{board.title}](#{board.title.lower().replace(' ', '-')}) | {one.models.height} "
+        f"| [{board.title}](#{board.title.lower().replace(' ', '-')}) | {_models(board, one)} "
         f"| {one.models['tier'].n_unique()} | {_share(one.apart, one.neighbours)} "
         f"| {_share(one.apart_alone, one.neighbours)} | {one.smallest:.1f} |"
         for board, one in found.values()
@@ -164,6 +173,11 @@ def page(found: Mapping[str, tuple[Board, Found]]) -> str:
     return Template(TEMPLATE.read_text(encoding="utf-8")).substitute(boards=boards, sections=sections)
 
 
+def _models(board: Board, found: Found) -> str:
+    compared, listed = found.models.height, len(board.published)
+    return str(compared) if compared == listed else f"{compared} of {listed}"
+
+
 def _share(count: int, of: int) -> str:
     return f"{count} of {of} ({100 * count / of:.0f}%)"
 
@@ -172,11 +186,16 @@ def _section(board: Board, found: Found) -> str:
     rows = []
     for row in found.models.iter_rows(named=True):
         spans = f"{row['tier_first']}-{row['tier_last']}" if row["tier_first"] < row["tier_last"] else row["tier_first"]
-        published = board.published[row["model"]]
         rows.append(
-            f"| {published:g} | {row['model']} | {row['value']:.2f} | {row['low']:g}-{row['high']:g} | {row['tier']} "
-            f"| {spans} |"
+            f"| {board.ranks[row['model']]:g} | {row['model']} | {row['value']:.2f} | {row['low']:g}-{row['high']:g} "
+            f"| {row['tier']} | {spans} |"
         )
+    if len(rows) < len(board.published):
+        ours = dict(zip(found.models["model"], rows, strict=True))
+        rows = [
+            ours.get(model, f"| {board.ranks[model]:g} | {model} | {score:.1f} | - | - | - |")
+            for model, score in sorted(board.published.items(), key=lambda one: -one[1])
+        ]
     head = "| published rank | model | score | interval of the rank | tier | not told apart from tiers |\n"
     table = head + "| --- " * 6 + "|\n" + "\n".join(rows)
     figure = f"![Ranks of {board.title} with their intervals](boards/{board.name}.svg)"

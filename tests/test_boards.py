@@ -1,11 +1,14 @@
 """The page on published boards: what it says is what its script finds in the published answers."""
 
+import re
 from pathlib import Path
 
 import boards
 import pytest
 
-ROOT = Path(__file__).parents[1]
+from attune_metrics.sage import round_half_up
+
+PAGE = Path(__file__).parents[1] / "docs" / "boards.md"
 
 
 def test_published_means_follow_from_the_answers() -> None:
@@ -22,14 +25,25 @@ def test_ranks_of_emobench_are_the_published_ones() -> None:
     for task in ("EU", "EA"):
         board = boards.emobench(task, "")
         ranks = board.scores.rank(resamples=1)
-        assert dict(ranks.select("model", "rank").iter_rows()) == board.published
+        assert dict(ranks.select("model", "rank").iter_rows()) == board.ranks
+
+
+def test_every_model_of_sage_is_listed() -> None:
+    board = boards.sage()
+    known = board.scores.summary(resamples=1)
+    assert {model: round_half_up(value) for model, value in known.select("model", "value").iter_rows()} == {
+        model: board.published[model] for model in known["model"]
+    }
+    [(_, text)] = re.findall(r"## (SAGE)\n(.*)", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    rows = [line.split(" | ") for line in text.splitlines() if re.match(r"\| [0-9]", line)]
+    assert [row[1] for row in rows] == sorted(board.published, key=lambda model: -board.published[model])
+    assert {row[1] for row in rows if row[3] != "-"} == set(known["model"])
+    assert len(rows) == 18
 
 
 @pytest.mark.slow
 def test_the_page_is_what_the_script_writes(tmp_path: Path) -> None:
     boards.main(tmp_path)
-    assert (tmp_path / "boards.md").read_text(encoding="utf-8") == (ROOT / "docs" / "boards.md").read_text(
-        encoding="utf-8"
-    )
+    assert (tmp_path / "boards.md").read_text(encoding="utf-8") == PAGE.read_text(encoding="utf-8")
     figures = sorted(path.name for path in (tmp_path / "boards").iterdir())
-    assert figures == sorted(path.name for path in (ROOT / "docs" / "boards").iterdir())
+    assert figures == sorted(path.name for path in (PAGE.parent / "boards").iterdir())

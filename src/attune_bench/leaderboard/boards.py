@@ -24,6 +24,7 @@ from attune_bench.stats.comparability import Group, settings_by_group
 from attune_bench.stats.intervals import too_few
 from attune_bench.stats.options import MIN_CLUSTERS
 from attune_bench.stats.series import ScoreSeries
+from attune_data.matching import spelled_alike
 from attune_data.record import canonical
 from attune_data.text import listed
 from attune_metrics.errors import MetricInputError
@@ -239,6 +240,9 @@ def _units(entries: Sequence[tuple[Entry, Any]], tables: Sequence[ScoreTable]) -
         ],
         how="diagonal_relaxed",
     )
+    if tables[0].provenance.private:
+        # Files of earlier versions have participants in small letters.
+        every = every.with_columns(pl.Series("cluster", spelled_alike(every["cluster"]), pl.String))
     about = [name for name in every.columns if name not in ("unit", "\0file")]
     for name in about:
         said = every.drop_nulls(name).unique(["unit", name], maintain_order=True)

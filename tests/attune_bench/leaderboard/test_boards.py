@@ -149,6 +149,20 @@ def test_files_that_contradict_each_other() -> None:
         make_boards([one, other])
 
 
+def test_files_that_spell_a_participant_otherwise_share_a_board() -> None:
+    """Files of earlier versions have participants in small letters."""
+    people = [
+        entry("a", traits={"cluster": ["s1", "s2"]}),
+        entry("b", [1.0] * 3, traits={"cluster": ["S1", "S2", "S2"]}),
+    ]
+    with pytest.raises(MetricInputError, match=r"cluster of unit 'u0' is 's1' in a\.csv and 'S1' in b\.csv"):
+        make_boards(people)
+    private = [Entry(one.name, replace(one.table, provenance=one.table.provenance.model_copy(update={"private": True})))
+               for one in people]  # fmt: skip
+    [board] = make_boards(private, small_cells=True)
+    assert board.table.units["cluster"].to_list() == ["S1", "S2", "S2"]
+
+
 def test_what_one_file_says_of_a_unit_counts_for_all() -> None:
     [board] = make_boards([entry("a", traits={"topic": ["x", None]}), entry("b", [1.0] * 3)])
     assert board.table.units.select("unit", "topic").rows() == [("u0", "x"), ("u1", None), ("u2", None)]
