@@ -8,6 +8,8 @@ from typing import Any, ClassVar, Self, SupportsIndex, overload
 import polars as pl
 from pydantic_core import from_json, to_json
 
+from attune_data.record import canonical
+
 __all__ = ["Texts"]
 
 
@@ -64,6 +66,16 @@ class Texts(Sequence[Mapping[str, Any]]):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Texts):
             return NotImplemented
-        return list(self) == list(other)
+        if len(self) != len(other):
+            return False
+        return all(_equal(one, its) for one, its in zip(self.texts(), other.texts(), strict=True))
 
     __hash__: ClassVar[None] = None  # type: ignore[assignment]  # as of every sequence that compares its items
+
+
+def _equal(first: str, second: str) -> bool:
+    """Tell whether two texts are of equal objects, in which nan equals nan."""
+    if first == second:
+        return True
+    one, its = from_json(first), from_json(second)
+    return bool(one == its) or canonical(one) == canonical(its)

@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from typing import Any, Literal, TextIO
@@ -45,6 +46,7 @@ _STYLES: dict[str, dict[str, Any]] = {
 }
 _NARROWEST = 40
 _LABEL = 14
+_WITHOUT_WIDTH = 10  # characters to a column at most
 # Emoji and several scripts are wrong without the zero-width joiner and non-joiner, and neither moves anything.
 _JOINERS = "\u200c\u200d"
 
@@ -90,13 +92,10 @@ def wrapped(text: str, columns: int, *, hang: int = 0) -> list[str]:
 
 def _pieces(word: str, columns: int) -> Iterator[str]:
     """Yield a word, in pieces of one character at least where it is wider than the column."""
-    piece = ""
-    for character in word:
-        if piece and width(piece + character) > columns:
-            yield piece
-            piece = ""
-        piece += character
-    yield piece
+    while word:
+        size = max(_fitting(word, columns), 1)
+        yield word[:size]
+        word = word[size:]
 
 
 def columns_of_terminal(most: int | None = WIDTH) -> int:
@@ -133,11 +132,14 @@ def width(text: str) -> int:
 
 def shortened(text: str, columns: int) -> str:
     """Cut text to a width, with ``...`` at its end where something was cut."""
-    if width(text) <= columns:
-        return text
-    while width(text) > columns - 3:
-        text = text[:-1]
-    return f"{text}..."
+    return text if _fitting(text, columns) == len(text) else f"{text[: _fitting(text, columns - 3)]}..."
+
+
+def _fitting(text: str, columns: int) -> int:
+    """Return how many characters of a text fit into a width, in little time whatever the text."""
+    # Characters without a width, of which a text may have any number, fill a line too in the end.
+    begins = range(1, min(len(text), _WITHOUT_WIDTH * max(columns, 1)) + 1)
+    return bisect_right(begins, columns, key=lambda size: width(text[:size]))
 
 
 def cut_in_middle(text: str, columns: int) -> str:

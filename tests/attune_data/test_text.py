@@ -12,6 +12,7 @@ from attune_data.text import (
     lines,
     meant,
     printable,
+    shortened,
     width,
     wrapped,
 )
@@ -42,6 +43,14 @@ def test_lines_are_those_of_the_text_with_plain_blanks() -> None:
 )
 def test_wrapped(text: str, columns: int, expected: list[str]) -> None:
     assert wrapped(text, columns) == expected
+
+
+def test_long_texts_take_little_time() -> None:
+    # A character less, or more, at a time would take minutes.
+    assert shortened("漢" * 100_000, 9) == "漢漢漢..."
+    accents = "e" + "\u0301" * 20_000
+    assert "".join(wrapped(accents, 80)) == accents
+    assert width(shortened(accents, 9)) <= 9
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ from attune_bench.runner.providers import Endpoint
 from attune_bench.runner.responses import Fault, read_response
 from attune_data.io.files import check_input, read_input, whole_file, write_whole
 from attune_data.io.limits import is_nested_too_deeply
+from attune_data.issues import shown
 from attune_data.text import listed, plural, printable, shortened
 
 __all__ = ["CallFiles", "Manifest", "Unanswered", "check_answers", "models_of", "read_manifest", "responses_of"]
@@ -297,12 +298,14 @@ def _response(answer: Mapping[str, Any], price: Price | None) -> Response | Faul
     response, error = answer.get("response"), answer.get("error")
     given: Mapping[str, Any] = response if isinstance(response, dict) else {}
     body, status = given.get("body"), given.get("status_code")
-    if error and not body:
-        while isinstance(error, dict) and isinstance(error.get("error"), dict):
-            error = error["error"]
-        said = (error.get("code"), error.get("message")) if isinstance(error, dict) else (error,)
-        reason = ": ".join(str(one) for one in said if one) or f"status {status}"
-        return Fault(shortened(printable(reason), 200))
-    is_success = not isinstance(status, int) or 200 <= status < 300
+    while isinstance(error, dict) and isinstance(error.get("error"), dict):
+        error = error["error"]
+    said = (error.get("code"), error.get("message")) if isinstance(error, dict) else (error,)
+    reason = ": ".join(str(one) for one in said if one)
+    if reason or (error and not body):
+        return Fault(shortened(printable(reason or f"status {status}"), 200))
+    if status is not None and status not in range(100, 600):
+        return Fault(f"status_code is {shown(status)}; expected a number from 100 to 599")
+    failed = 0 if status is None or status in range(200, 300) else int(status)
     data = json.dumps(body).encode()
-    return read_response(data, status=0 if is_success else int(status or 0), wait=0, endpoint=_OWN, price=price)
+    return read_response(data, status=failed, wait=0, endpoint=_OWN, price=price)

@@ -35,3 +35,11 @@ def test_equal_objects_are_equal_in_whatever_order_their_keys_are() -> None:
     assert Texts.of([{"a": 1}]) != Texts.of([{"a": 2}])
     assert Texts.of([{"a": 1}]) != [{"a": 1}]
     assert Texts(pl.Series([], dtype=pl.String)) == Texts.of([])
+    assert Texts.of([{"a": 1}]) != Texts.of([{"a": 1}, {}])
+    assert Texts.of([{"a": 1}]) == Texts.of([{"a": 1.0}])
+
+
+def test_nan_equals_nan() -> None:
+    assert Texts.of([{"a": nan}]) == Texts.of([{"a": nan}])
+    assert Texts.of([{"a": nan, "b": [nan]}]) == Texts.of([{"b": [nan], "a": nan}])
+    assert Texts.of([{"a": nan}]) != Texts.of([{"a": None}])

@@ -124,6 +124,8 @@ def test_equal_calls_give_equal_files(tmp_path: Path) -> None:
     assert manifest["calls"][ids[0]] == [load("demo")[0].id, "default", "turn-1/draft"]
 
 
+ODD: Sequence[Any] = (0, False, "400", [200], {"code": 200})  # in place of a status
+
 WRONG: dict[str, tuple[Change, str]] = {
     "missing": (lambda lines: lines[2:], r"2 calls without an answer \(.*--partial\): [\w-]+ verbose \S+, "),
     "doubled": (lambda lines: [*lines, lines[0]], r"1 call answered twice: line 1 of a.jsonl and line 135 of a.jsonl$"),
@@ -157,9 +159,15 @@ def test_lines_that_are_errors_are_listed_and_asked_for_again(tmp_path: Path) ->
         {"custom_id": ids[1], "response": refused, "error": None},
         {"custom_id": ids[2], "response": {"status_code": 200, "body": {"answer": 42}}, "error": None},
         {"custom_id": ids[3]},
+        {**lines[4], "error": {"error": {"message": "It broke off."}}},
+        *(
+            {**line, "response": {**line["response"], "status_code": code}}
+            for line, code in zip(lines[5:10], ODD, strict=True)
+        ),
     ]
     good, bad = tmp_path / "answers.jsonl", tmp_path / "errors.jsonl"
-    good.write_text("".join(json.dumps(line) + "\n" for line in lines[4:]), encoding="utf-8")
+    fine = [{**lines[10], "error": {"code": None}}, *lines[11:]]
+    good.write_text("".join(json.dumps(line) + "\n" for line in fine), encoding="utf-8")
     bad.write_text("\n\n".join(json.dumps(line) for line in wrong), encoding="utf-8")
     made = take(calls, [good, bad], output)
     assert [(error.place, error.reason) for error in made.errors] == [
@@ -167,11 +175,16 @@ def test_lines_that_are_errors_are_listed_and_asked_for_again(tmp_path: Path) ->
         ("errors.jsonl, line 3", "status 400 (too long)"),
         ("errors.jsonl, line 5", "a response that is not of the OpenAI protocol"),
         ("errors.jsonl, line 7", "a response that is not of the OpenAI protocol"),
+        ("errors.jsonl, line 9", "It broke off."),
+        *(
+            (f"errors.jsonl, line {place}", f"status_code is {json.dumps(code)}; expected a number from 100 to 599")
+            for place, code in zip(range(11, 21, 2), ODD, strict=True)
+        ),
     ]
     assert made.errors[0].call == f"{load('demo')[0].id} default turn-1/draft"
     export(tmp_path / "again.jsonl", output)
     again = [json.loads(line)["custom_id"] for line in (tmp_path / "again.jsonl").read_bytes().splitlines()]
-    assert again == ids[:4]
+    assert again == ids[:10]
     # Taken a second time, the answers change nothing.
     cache = (output / ".cache.jsonl").read_bytes()
     take(calls, [good, bad], output)

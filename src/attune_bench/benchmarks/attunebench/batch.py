@@ -21,7 +21,6 @@ from attune_bench.benchmarks.attunebench.similarity import (
 from attune_bench.benchmarks.attunebench.terms import columns_of
 from attune_bench.fingerprint import digest
 from attune_data import Conversation, Run
-from attune_data.matching import text_key
 from attune_metrics.attunebench.protocol import DOCUMENTED, Protocol, get_protocol
 
 __all__ = ["Batch", "RunScorer", "ScoredConversation", "kept_conversation", "kept_run"]
@@ -42,7 +41,7 @@ class ScoredConversation:
     digest : str
         The hash of the conversation, as hexadecimal digits.
     participant : str, optional
-        Whose it is.
+        Whose it is, as the conversation writes it.
     synthetic : bool
         Whether it is invented.
     chance : dict of str to (float or None)
@@ -145,7 +144,7 @@ class RunScorer:
         conversation = self.conversations[conversation_id]
         return ScoredConversation(
             digest(conversation).hex(),
-            text_key(conversation.participant_id),
+            conversation.participant_id,
             conversation.synthetic,
             expected_scores(self._truth(conversation_id), self.protocol),
         )
