@@ -144,7 +144,8 @@ def read_reaction(answer: str, anger: int, trust: int) -> Reaction | None:
     Returns
     -------
     Reaction or None
-        None where there is no JSON object, an empty one, or one that was cut off.
+        None where there is no JSON object, an empty one, one that was cut off, or a ``reply`` that is no text: a null,
+        a number or a list says nothing of what the person would have said. One that is missing is empty.
 
     Examples
     --------
@@ -158,6 +159,9 @@ def read_reaction(answer: str, anger: int, trust: int) -> Reaction | None:
     if found is None or not found.value:
         return None
     given = found.value
+    reply = given.get("reply", "")
+    if not isinstance(reply, str):
+        return None
     before = {"anger": anger, "trust": trust}
     unreadable: list[str] = []
     changes: dict[str, int | None] = dict.fromkeys(before)
@@ -174,7 +178,7 @@ def read_reaction(answer: str, anger: int, trust: int) -> Reaction | None:
         trust=after["trust"],
         anger_delta=changes["anger"],
         trust_delta=changes["trust"],
-        reply=visible(_text(given.get("reply"))),
+        reply=visible(reply),
         reflection=str(given.get("reflection") or "".join(thoughts[:1])).strip(),
         stops=isinstance(continues, str) and continues.lower() == "no",
         stop_reason=_text(given.get("stop_reason")).strip(),

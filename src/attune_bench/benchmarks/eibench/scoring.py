@@ -130,7 +130,7 @@ def score(
         headline=tuple(metrics),
         expected=len(known),
         variant=chosen,
-        synthetic=any(known[unit].synthetic for unit in played),
+        synthetic=any(known[unit].synthetic for unit in played) or any(one.synthetic for one in scored),
         data=fingerprint(known[unit] for unit in played),
         runs=fingerprint(held),
         notes=(*_notes(held, given), *_notes_on_anchors(held, given, published)),

@@ -23,12 +23,13 @@ def model_summary(scores: ScoreTable) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``model``; ``n``, the episodes that count; ``overall``, over all episodes, and ``by_scene``, each with ``n,
-        failed, reward, low, high, anger_score, trust_score, final_anger, final_trust, reason``. ``low`` and ``high``
-        are the 95% interval (expanded percentile) of the reward, else null with the ``reason``. ``overall.macro`` is
-        the mean of the scenes' rewards, null where a scene has none. ``failed`` counts failed episodes by kind, and
-        ``reward_if_failed`` is the overall reward under each treatment of them. ``scenarios`` counts those given,
-        ``coverage`` is the share of them with an episode that counts.
+        ``model``; ``synthetic``, whether any of what was scored is invented; ``n``, the episodes that count;
+        ``overall``, over all episodes, and ``by_scene``, each with ``n, failed, reward, low, high, anger_score,
+        trust_score, final_anger, final_trust, reason``. ``low`` and ``high`` are the 95% interval (expanded percentile)
+        of the reward, else null with the ``reason``. ``overall.macro`` is the mean of the scenes' rewards, null where a
+        scene has none. ``failed`` counts failed episodes by kind, and ``reward_if_failed`` is the overall reward under
+        each treatment of them. ``scenarios`` counts those given, ``coverage`` is the share of them with an episode that
+        counts.
 
     Raises
     ------
@@ -59,6 +60,7 @@ def model_summary(scores: ScoreTable) -> dict[str, Any]:
     expected = scores.provenance.expected or 0
     return {
         "model": scores.models[0],
+        "synthetic": scores.provenance.synthetic,
         "n": overall["n"],
         "overall": {**overall, "macro": macro},
         "by_scene": {scene: _block(scores.keep(units=units)) for scene, units in of_scene.items() if units},

@@ -19,6 +19,7 @@ The protocol is that of EIBench's released evaluation, reflection before each re
 - Reasoning that a server gives apart from the answer is not used.
 - The simulator is asked for an answer of a JSON schema, where its server takes one. Repairs of an answer leave its
   texts alone, and do not close an object that was cut off.
+- A ``reply`` of the simulator that is no text is an answer that cannot be read.
 - A state in place of changes that is no number leaves the state as it was; there it counts 0.
 - A scenario that lacks an anchor is left out, and named before the first call.
 - The judgement with which a person fell silent is in the history, as an utterance without words. ``thinking`` beside

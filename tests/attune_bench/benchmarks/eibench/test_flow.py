@@ -176,7 +176,7 @@ def test_a_model_that_opens_with_nothing() -> None:
     assert (episode.outcome, episode.history, episode.n_rounds, episode.reward) == ("empty_reply", (), 0, 0)
 
 
-@pytest.mark.parametrize("reply", ["", "<think>Leave me.</think>", None, {"a": 1}])
+@pytest.mark.parametrize("reply", ["", "<think>Leave me.</think>"])
 @pytest.mark.parametrize("scene", ["support", "charm"])
 def test_a_person_who_says_nothing_has_judged_before(scene: str, reply: Any) -> None:
     episode = play(scene, person=[judged(), judged(-5, 5, reply)])
@@ -184,6 +184,19 @@ def test_a_person_who_says_nothing_has_judged_before(scene: str, reply: Any) -> 
     assert (episode.ended_by, episode.outcome) == ("simulator_stop", "empty_simulator_reply")
     assert (episode.final_anger, episode.final_trust) == (anger - 5, trust + 5)
     assert states(episode)[-1] == (episode.final_anger, episode.final_trust)
+
+
+@pytest.mark.parametrize("reply", [None, 7, ["Well."]])
+def test_a_reply_that_is_no_text_is_asked_for_again(reply: Any) -> None:
+    odd = judged(-9, 9, reply)
+    episode = play("support", person=[odd, odd, judged(-1, 1, "Well."), odd, odd, odd])
+    anger, trust = start_of(DEMO["support"])
+    assert (episode.outcome, episode.history[2].content) == ("parse_failed", "Well.")
+    meta = episode.history[2].meta
+    assert meta is not None
+    assert meta.parse == "retried"
+    # The changes of an answer that does not count do not count either.
+    assert (episode.final_anger, episode.final_trust) == (anger - 1, trust + 1)
 
 
 @pytest.mark.parametrize("reply", ["  ", "\n", "</think>", "<think>Leave me.</thinki>"])

@@ -153,13 +153,16 @@ def test_what_was_cut_off_cannot_be_read() -> None:
     assert read_reaction('{"reflection": "a {b} c", "anger_delta": -3, "reply": "Wel', 50, 20) is None
 
 
-@pytest.mark.parametrize(
-    ("value", "words"), [(3, "3"), (2.5, "2.5"), (True, ""), (None, ""), (["a"], ""), ({"a": "b"}, "")]
-)
-def test_a_reply_that_is_no_text(value: Any, words: str) -> None:
-    found = read_reaction(json.dumps({**SAID, "reply": value}), 50, 20)
+@pytest.mark.parametrize("value", [3, 0, 2.5, True, False, None, [], ["a"], {}, {"a": "b"}])
+def test_a_reply_that_is_no_text_cannot_be_read(value: Any) -> None:
+    assert read_reaction(json.dumps({**SAID, "reply": value}), 50, 20) is None
+
+
+@pytest.mark.parametrize("said", [{"reply": ""}, {}])
+def test_a_reply_that_is_empty_or_missing_is_no_words(said: dict[str, Any]) -> None:
+    found = read_reaction(json.dumps({"anger_delta": 1, **said}), 50, 20)
     assert found is not None
-    assert found.reply == words
+    assert (found.reply, found.anger) == ("", 51)
 
 
 @pytest.mark.parametrize("answer", ["", "{}", "no", "[]", "null", '"no"', "{", "```json\n{}\n```"])

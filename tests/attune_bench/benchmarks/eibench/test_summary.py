@@ -10,9 +10,10 @@ from anchored import DATA, EPISODES, FAILED, R1, R2, S1, ended, played, scenario
 
 from attune_bench import score
 from attune_bench.benchmarks.eibench.summary import model_summary
+from attune_data import load_scenarios
 
 BLOCK = "n failed reward low high anger_score trust_score final_anger final_trust reason".split()
-TOP = "model n overall by_scene failed reward_if_failed scenarios coverage".split()
+TOP = "model synthetic n overall by_scene failed reward_if_failed scenarios coverage".split()
 # As in `anchored`, but of two scenes.
 FIVE = [scenario("a", "support"), *(scenario(name, "repair") for name in "bcde")]
 
@@ -28,6 +29,8 @@ def test_summary_has_micro_and_macro_means_and_counts() -> None:
     assert found["by_scene"]["repair"]["final_anger"] == 50
     assert (found["overall"]["low"], found["overall"]["reason"]) == (None, "fewer than 5 scenarios")
     assert [found[name] for name in ("model", "n", "scenarios", "coverage")] == ["lab/m", 3, 4, 0.75]
+    assert found["synthetic"] is False
+    assert model_summary(score(load_scenarios("demo"), [ended("demo_support_01", (1, 1))]))["synthetic"] is True
 
 
 def test_scenes_are_in_the_order_of_the_benchmark() -> None:
