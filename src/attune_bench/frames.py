@@ -129,8 +129,8 @@ FRAMES: Mapping[str, Frame] = {
         "`plan`, `scores.plan()`",
         "a pair of models, condition and metric of the pilot; one row where assumptions are stated",
         columns(
-            "model_a model_b condition metric difference participants units sd correlation icc units_per_participant n "
-            "clusters mde reason",
+            "model_a model_b condition metric difference participants units sd correlation icc units_per_participant "
+            "units_cv n clusters mde reason",
             difference=FrameColumn("The difference that is found with 80% power.", low=0),
             participants=whole("How many participants that takes."),
             units=whole("How many units they have together."),
@@ -138,6 +138,9 @@ FRAMES: Mapping[str, Frame] = {
             correlation=FrameColumn("Correlation of both models' scores on a unit, as stated.", low=-1, high=1),
             icc=share("How alike the differences of one participant are, as stated."),
             units_per_participant=FrameColumn("Mean number of units of a participant.", low=0),
+            units_cv=FrameColumn(
+                "How unequal participants are: the standard deviation of their numbers of units, over the mean.", low=0
+            ),
             n=whole("How many units the pilot has."),
             clusters=whole("How many clusters the pilot has."),
             mde=FrameColumn("Minimum detectable effect of the pilot itself.", low=0),
@@ -294,7 +297,11 @@ FRAMES: Mapping[str, Frame] = {
     "models": Frame(
         "`export` (`models`)",
         "a model",
-        columns("model kind", kind=text("`model`, `person` or `baseline`.")),
+        columns(
+            "model kind synthetic",
+            kind=text("`model`, `person` or `baseline`."),
+            synthetic=true_false("Whether data or results were generated rather than collected."),
+        ),
     ),
     "issues": Frame(
         "`records.issues`, `scores.issues`",

@@ -20,6 +20,7 @@ from attune_bench._version import __version__
 from attune_bench.group_settings import GroupSettings
 from attune_bench.texts import Texts
 from attune_data.issues import Issue
+from attune_data.record import content_hash
 from attune_data.text import meant, plural
 from attune_metrics.errors import MetricInputError
 from attune_metrics.metric import Metric
@@ -65,7 +66,7 @@ class Provenance(BaseModel):
     library_version : str
         The version that scored.
     synthetic : bool
-        Whether any of the units scored is invented, which every table says.
+        Whether any unit or result scored is invented, which every table says.
     private : bool
         Whether clusters are people, of whom a page shows no value that rests on few.
     codebook, data, runs : str, optional
@@ -121,10 +122,16 @@ class Provenance(BaseModel):
     decisive: dict[str, str] = {}
     mixed: bool = False
 
+    def __hash__(self) -> int:
+        return content_hash(self)
+
 
 @dataclass(frozen=True, eq=False)
 class ScoreTable:
     """Scores of models on units.
+
+    Two are equal where all of these attributes are: the same values, in the same order, of the same metrics and with
+    the same provenance; nan equals nan, and the functions of metrics do not count. Equal scores have one hash.
 
     Attributes
     ----------
@@ -155,6 +162,30 @@ class ScoreTable:
     variants: pl.DataFrame | None = field(default=None, repr=False)
     detail: Texts | None = field(default=None, repr=False)
     repeats: pl.DataFrame | None = field(default=None, repr=False)
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        if self is other or self.values.shape != other.values.shape:
+            return self is other
+        return (
+            self.provenance == other.provenance
+            and _entries(self.metrics) == _entries(other.metrics)
+            and all(
+                one is its or (one is not None and its is not None and one.equals(its))
+                for one, its in (
+                    (self.values, other.values),
+                    (self.units, other.units),
+                    (self.variants, other.variants),
+                    (self.repeats, other.repeats),
+                )
+            )
+            and self.detail == other.detail
+        )
+
+    def __hash__(self) -> int:
+        # Of what is told at once: frames have no hash of their own.
+        return hash((type(self), self.values.shape, *self.metrics, self.models, self.provenance))
 
     @cached_property
     def groups(self) -> tuple[tuple[str, str | None], ...]:
@@ -301,6 +332,11 @@ class ScoreTable:
         chosen = [f"protocol {held.protocol}"] if held.protocol else []
         chosen += [f"{name} {option}" for name, option in held.variant.items()]
         return f"<{type(self).__name__} of {', '.join(parts)}{'; ' if chosen else ''}{', '.join(chosen)}>"
+
+
+def _entries(metrics: Mapping[str, Metric]) -> list[tuple[str, Metric]]:
+    """Return the entries of metrics in order, without their functions: a copy of a partial function is another."""
+    return [(name, replace(metric, function=None)) for name, metric in metrics.items()]
 
 
 def split_repeats(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame | None]:

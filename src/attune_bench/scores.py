@@ -2,11 +2,12 @@
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, SupportsIndex, overload
 
 import polars as pl
 from typing_extensions import Unpack
@@ -28,12 +29,14 @@ from attune_bench.stats.ranking import rank
 from attune_bench.stats.ratings import ratings
 from attune_bench.stats.signing import sign
 from attune_bench.stats.subgroups import by
-from attune_bench.stats.summary import summary
+from attune_bench.stats.summary import metrics_per_unit, summary
 from attune_bench.table_reader import read_description, read_table, table_parts
-from attune_data.collection import Collection
+from attune_data.collection import Collection, chosen_places
 from attune_data.export import to_pandas
 from attune_data.io.files import read_input
+from attune_data.io.rows import frame_code, type_of_table
 from attune_data.issues import SourceError, issues_frame
+from attune_data.loading import recognise
 from attune_data.query import Queryable
 from attune_data.references import resolve
 from attune_metrics.errors import MetricInputError
@@ -52,6 +55,13 @@ ReportFormat = Format | Literal["html"]
 
 class Scores(ScoreTable):
     """Scores of models on units: what `score` returns and every analysis takes.
+
+    They are also the rows of a long table, one a model, condition, unit and metric that has a value for each unit:
+    ``len`` counts them, a loop gives each as a dict by column, brackets take a position, or a slice, a list or a mask
+    for a list of rows. `to_polars` gives all rows at once; so do ``polars.DataFrame(scores)``,
+    ``pyarrow.table(scores)`` and whatever else reads the Arrow PyCapsule protocol. Where no metric has a value for each
+    unit, there is no such table, and all of these are an error. Scores are true where `values` has a row. Two are equal
+    where their content is.
 
     Attributes
     ----------
@@ -77,6 +87,8 @@ class Scores(ScoreTable):
     <Scores of 2 models, 1 mode, 40 conversations, 76 metrics; protocol documented>
     >>> scores.summary(metrics=["composite_score"])["n"].to_list()
     [40, 40]
+    >>> len(scores), scores[0]["model"], scores[0]["metric"], scores[0]["value"]
+    (4400, 'synthetic/attentive', 'composite_score', 66.72)
     """
 
     @classmethod
@@ -114,7 +126,9 @@ class Scores(ScoreTable):
         MetricInputError
             Where the table is wrong; the text names row, column and value.
         SourceError
-            Where the file cannot be read.
+            Where the file cannot be read, or has records or written scores; the text says what reads these.
+        TypeError
+            Where the table is something else; the text says what makes a frame or scores of it.
 
         Examples
         --------
@@ -124,16 +138,23 @@ class Scores(ScoreTable):
         >>> Scores.from_table(frame, metrics={"hit": {"label": "Hit rate", "low": 0, "high": 1}})
         <Scores of 2 models, 2 units, 1 metric>
         """
-        name, first_row = "the table", 1
         if not isinstance(table, pl.DataFrame):
-            path = Path(table)
-            table, first_row = read_table(path)
-            name = str(path)
-            beside = path.with_suffix(".toml")
-            if (metrics is None or about is None) and beside.is_file():
-                of_metrics, of_table = read_description(beside)
-                metrics, about = of_metrics if metrics is None else metrics, of_table if about is None else about
-                name = f"{path} (with {beside.name})"
+            path = _path_of_scores(table, "the table")
+            if is_score_file(path):
+                raise SourceError(f"{path} is a file of scores, no table of results; Scores.read(...) reads it")
+            with _or_records(path):
+                return cls._of_file(path, metrics, about)
+        parts = table_parts(table, metrics=metrics, about=about, name="the table", first_row=1)
+        return cls(**parts._asdict())
+
+    @classmethod
+    def _of_file(cls, path: Path, metrics: Mapping[str, Any] | None, about: Mapping[str, Any] | None) -> Self:
+        table, first_row = read_table(path)
+        name, beside = str(path), path.with_suffix(".toml")
+        if (metrics is None or about is None) and beside.is_file():
+            of_metrics, of_table = read_description(beside)
+            metrics, about = of_metrics if metrics is None else metrics, of_table if about is None else about
+            name = f"{path} (with {beside.name})"
         parts = table_parts(table, metrics=metrics, about=about, name=name, first_row=first_row)
         return cls(**parts._asdict())
 
@@ -204,8 +225,10 @@ class Scores(ScoreTable):
         ------
         SourceError
             Where the file is not there or holds no scores.
+        TypeError
+            Where this is no path.
         """
-        target = Path(path)
+        target = _path_of_scores(path, "the path")
         if target.suffix.lower() != ".json":
             if not is_score_file(target):
                 return cls.from_table(target)
@@ -217,18 +240,19 @@ class Scores(ScoreTable):
                 except MetricInputError as error:
                     raise SourceError(f"{path} contains damaged scores ({error}); write them again") from None
             return scores
-        try:
-            content = json.loads(read_input(target))
-        except OSError as error:
-            raise SourceError(f"{path} cannot be read: {error.strerror}") from None
-        except (ValueError, RecursionError) as error:
-            raise SourceError(f"{path} is not JSON: {error}") from None
-        keys = content.keys() if isinstance(content, dict) else set()
-        for benchmark in BENCHMARKS:
-            if benchmark.scores_format and benchmark.scores_format.keys <= keys:
-                found: Scores = resolve(benchmark.scores_format.read)(target)
-                return found
-        raise SourceError(f"{path} holds no scores; is it a file that `attune-bench score` wrote?")
+        with _or_records(target):
+            try:
+                content = json.loads(read_input(target))
+            except OSError as error:
+                raise SourceError(f"{path} cannot be read: {error.strerror}") from None
+            except (ValueError, RecursionError) as error:
+                raise SourceError(f"{path} is not JSON: {error}") from None
+            keys = content.keys() if isinstance(content, dict) else set()
+            for benchmark in BENCHMARKS:
+                if benchmark.scores_format and benchmark.scores_format.keys <= keys:
+                    found: Scores = resolve(benchmark.scores_format.read)(target)
+                    return found
+            raise SourceError(f"{path} holds no scores; is it a file that `attune-bench score` wrote?")
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the scores, whole or not at all: a ``.parquet`` file, or ``.json`` where the benchmark has such a file.
@@ -280,17 +304,73 @@ class Scores(ScoreTable):
         """
         write_long_table(self, path)
 
-    def to_pandas(self) -> "pd.DataFrame":
-        """Return the rows that `to_csv` writes as a frame of pandas; see `attune_data.to_pandas` for its types.
+    def to_polars(self) -> pl.DataFrame:
+        """Return the rows that `to_csv` writes; see `attune_bench.long_table.long_table` for the columns.
 
         Raises
         ------
         MetricInputError
-            Where no metric has a value for each unit.
+            Where no metric has a value for each unit, or a trait has the name of another column.
+
+        Examples
+        --------
+        >>> from attune_bench import score
+        >>> from attune_data import load, load_runs
+        >>> score(load("demo"), load_runs("demo")).to_polars().filter(metric="composite_score")["value"].len()
+        80
+        """
+        return long_table(self)
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """Return the rows of `to_polars` as a frame of pandas; see `attune_data.to_pandas` for its types.
+
+        Raises
+        ------
+        MetricInputError
+            As `to_polars`.
         ImportError
             Without pandas, which the extra ``pandas`` installs.
         """
-        return to_pandas(long_table(self))
+        return to_pandas(self.to_polars())
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Return the rows of `to_polars` as a capsule of the Arrow PyCapsule protocol, which needs no pyarrow."""
+        return self.to_polars().__arrow_c_stream__(requested_schema)
+
+    def __len__(self) -> int:
+        if not (names := metrics_per_unit(self)):
+            return self.to_polars().height  # which says why there is none
+        return len(names) * (self.values if self.repeats is None else self.repeats).height
+
+    def __bool__(self) -> bool:
+        return not self.values.is_empty()
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return self.to_polars().iter_rows(named=True)
+
+    @overload
+    def __getitem__(self, key: SupportsIndex) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, key: slice | Iterable[SupportsIndex]) -> list[dict[str, Any]]: ...
+    def __getitem__(
+        self, key: SupportsIndex | slice | Iterable[SupportsIndex]
+    ) -> dict[str, Any] | list[dict[str, Any]]:
+        """Return the row at a position, or the rows that a slice, a list of positions or a mask chooses.
+
+        Each access makes the table anew: where many are needed, take them from `to_polars`.
+
+        Raises
+        ------
+        IndexError
+            Where there is no such position, or a mask has another length.
+        TypeError
+            Where a list has anything but whole numbers, or anything but true and false.
+        """
+        frame = self.to_polars()
+        if isinstance(key, slice):
+            return frame[key].rows(named=True)
+        places = chosen_places(key, frame.height, "rows of scores")
+        return frame.row(places, named=True) if isinstance(places, int) else frame[places].rows(named=True)
 
     @property
     def issues(self) -> pl.DataFrame:
@@ -449,3 +529,38 @@ class Scores(ScoreTable):
     ) -> str:
         """Return the signature of an analysis; see `attune_bench.stats.signing.sign`."""
         return sign(self, within=within, question=question, models=models, labels=labels, margin=margin, **options)
+
+
+def _path_of_scores(given: object, what: str) -> Path:
+    """Return the path of a file of scores; raise a TypeError that says what makes scores of anything else."""
+    if isinstance(given, str | os.PathLike):
+        return Path(given)
+    instead = "expected a polars.DataFrame, or the path of a file"
+    if isinstance(given, ScoreTable):
+        instead = "these are scores already"
+    elif isinstance(given, Collection):
+        instead = "attune_bench.score(data, results) makes scores of records"
+    elif frame := frame_code(given):
+        instead = f"give Scores.from_table({frame})"
+    elif isinstance(given, list | dict):
+        instead = "Scores.from_table(polars.DataFrame(rows)) takes rows"
+    raise TypeError(f"{what} is of type {type_of_table(given) or type(given).__name__}; {instead}")
+
+
+@contextmanager
+def _or_records(path: Path) -> Iterator[None]:
+    """Say of a file that cannot be read as scores what records it has, where it has any."""
+    try:
+        yield
+    except (SourceError, MetricInputError) as error:
+        if path == Path("demo") and not path.exists():
+            raise SourceError(
+                "demo has records, no scores; score(load('demo'), load_runs('demo')) makes them"
+            ) from None
+        try:
+            kind = recognise(path)
+        except SourceError:
+            raise error from None
+        raise SourceError(
+            f"{path} contains {kind.plural}, no scores; attune-bench score makes them, in Python attune_bench.score"
+        ) from None

@@ -310,7 +310,8 @@ def read_table(path: str | os.PathLike[str], *, names: Sequence[str] = _NAMES) -
         raise SourceError(f"{path} cannot be read: {error.strerror or error}") from None
     except pl.exceptions.PolarsError as error:
         raise SourceError(f"{path} cannot be read as a table: {str(error).splitlines()[0]:.200}") from None
-    raise SourceError(f"{path} is no table of scores; expected a name in .csv, .jsonl or .parquet")
+    hint = "; attune_bench.Scores.read reads a benchmark's own file of scores" if ending == ".json" else ""
+    raise SourceError(f"{path} is no table of scores; expected a name in .csv, .jsonl or .parquet{hint}")
 
 
 def _check_flat(target: Path) -> None:

@@ -3,18 +3,20 @@
 import os
 import re
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from difflib import get_close_matches
 from functools import cached_property
+from operator import index
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, SupportsIndex, TypeVar, cast, overload
 
 from attune_data.display.collection import collection_html
 from attune_data.export import Exportable
 from attune_data.frames import Frames
 from attune_data.io.files import write_whole
-from attune_data.issues import Issue, count_severities
+from attune_data.issues import Issue, count_severities, shown
 from attune_data.kind import Kind
 from attune_data.matching import Traits, count_people
 from attune_data.query import Queryable, either
@@ -24,7 +26,7 @@ from attune_data.text import listed, plural
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Collection", "record_kind"]
+__all__ = ["Collection", "chosen_places", "record_kind"]
 
 
 class _Writable(Protocol):
@@ -45,6 +47,9 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
     """An immutable sequence of records of one kind that also finds them by id, and by trait.
 
     Each kind has a subclass, which says its `kind`: `Conversations`, `Runs`, `Scenarios`, `Episodes`, `Dialogues`.
+
+    Two collections of a kind are equal where they have equal records in the same order, wherever these come from:
+    issues, files and filters do not count. Equal collections have one hash.
 
     Parameters
     ----------
@@ -74,6 +79,8 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
     True
     >>> conversations["4efd4f90"] is conversations[0]
     True
+    >>> conversations == load("demo"), conversations[[0, 2]] == conversations[:3:2]
+    (True, True)
     """
 
     def __init__(
@@ -106,18 +113,35 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
         return MappingProxyType(self._files)
 
     @overload
-    def __getitem__(self, key: int | str) -> T: ...
+    def __getitem__(self, key: SupportsIndex | str) -> T: ...
     @overload
-    def __getitem__(self, key: slice) -> Self: ...
-    def __getitem__(self, key: int | str | slice) -> T | Self:
-        """Return the record at a position or with an id, or a collection of a slice, which keeps all issues.
+    def __getitem__(self, key: slice | Iterable[SupportsIndex]) -> Self: ...
+    def __getitem__(self, key: SupportsIndex | str | slice | Iterable[SupportsIndex]) -> T | Self:
+        """Return the record at a position or with an id, or a collection of several, which keeps all issues.
 
         An id may be shortened to a beginning that no other id has, but not within its number: ``S1`` is not ``S10``.
+        Several are a slice, a list of positions, or a mask: true or false for each record. Lists may be arrays of
+        numpy and series of polars and pandas too.
+
+        Raises
+        ------
+        KeyError
+            Where no record has the id, or several ids begin so.
+        IndexError
+            Where there is no such position, one is named twice, or a mask has another length.
+        TypeError
+            Where a list has anything but whole numbers, or anything but true and false.
         """
         if isinstance(key, slice):
             return self._part(self._records[key], self._filters)
         if not isinstance(key, str):
-            return self._records[key]
+            places = chosen_places(key, len(self), self.kind.plural)
+            if isinstance(places, int):
+                return self._records[places]
+            for place, count in Counter(places).items():
+                if count > 1:
+                    raise IndexError(f"the list names position {place} twice; a collection has each record once")
+            return self._part([self._records[place] for place in places], self._filters)
         if (name := self._whole_id(key)) is None:
             raise KeyError(f"no record with id {key!r}{self._near(key)}")
         return self._by_id[name]
@@ -152,6 +176,17 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
         begun = {name[: max(len(key), 1)]: name for name in reversed(self._by_id)}
         near = [repr(begun[one]) for one in get_close_matches(key, begun, n=3)]
         return f"; did you mean {' or '.join(near)}?" if near else f" among {len(self)} records"
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        if self is other or len(self) != len(other):
+            return self is other
+        # A record with nan among its unknown keys does not equal its copy.
+        return all(one is its or one == its or same_content(one, its) for one, its in zip(self, other, strict=True))
+
+    def __hash__(self) -> int:
+        return hash((type(self), tuple(record.id for record in self._records)))
 
     def __len__(self) -> int:
         return len(self._records)
@@ -300,6 +335,65 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
 
     def _repr_html_(self) -> str:
         return collection_html(self._records, self.kind.shown, self._summary(), self.asked)
+
+
+def chosen_places(key: object, length: int, plural: str) -> int | list[int]:
+    """Return the position, or the positions that a list or a mask chooses of a sequence, counted from its beginning.
+
+    Parameters
+    ----------
+    key : object
+        What stands in brackets: a whole number, several, negative ones from the end, or true and false for each item;
+        a list, an array of numpy, a series of polars or pandas.
+    length : int
+        How many items there are.
+    plural : str
+        What they are called.
+
+    Raises
+    ------
+    IndexError
+        Where there is no such position, or a mask has another length.
+    TypeError
+        Where a list has anything but whole numbers, or anything but true and false.
+
+    Examples
+    --------
+    >>> chosen_places([0, -1], 3, "records"), chosen_places([True, False, True], 3, "records")
+    ([0, 2], [0, 2])
+    """
+    kind = type(key).__name__
+    if not isinstance(key, Iterable) or isinstance(key, str | bytes) or getattr(key, "ndim", 1) == 0:
+        if isinstance(key, SupportsIndex):
+            return _place(index(key), length, plural)
+        hint = "; filter of a collection, or of a frame, takes a condition" if kind == "Expr" else ""
+        raise TypeError(
+            f"{plural} are chosen by a position, a slice, a list of positions or a mask, not by {kind}{hint}"
+        )
+    if isinstance(key, Set | Mapping) or getattr(key, "ndim", 1) > 1:
+        raise TypeError(f"{plural} are chosen by a list in one dimension and in order, not by {kind}")
+    values = [one.item() if type(one).__module__ == "numpy" and one.ndim == 0 else one for one in key]
+    odd = next((place for place, one in enumerate(values) if not isinstance(one, SupportsIndex)), None)
+    if odd is not None:
+        hint = "; look up each id alone" if isinstance(values[odd], str) else ""
+        raise TypeError(
+            f"a list that chooses {plural} has positions, or true and false for each; item {odd} is"
+            f" {shown(values[odd])}{hint}"
+        )
+    masks = {isinstance(one, bool) for one in values} or {str(getattr(key, "dtype", "")).lower().startswith("bool")}
+    if len(masks) > 1:
+        raise TypeError(f"a list that chooses {plural} has positions, or true and false for each, and not both")
+    if masks == {True}:
+        if len(values) != length:
+            raise IndexError(f"the mask has {len(values)} values for {length} {plural}; give one for each")
+        return [place for place, one in enumerate(values) if one]
+    return [_place(index(one), length, plural) for one in values]
+
+
+def _place(given: int, length: int, plural: str) -> int:
+    if not -length <= given < length:
+        raise IndexError(f"position {given} is out of range: there are {length} {plural}")
+    return given % length
 
 
 def _within_number(key: str, name: str) -> bool:

@@ -4,6 +4,7 @@ import gc
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from difflib import get_close_matches
 from itertools import islice
 from pathlib import PurePosixPath
 from typing import Any, Literal, TypeVar, overload
@@ -12,8 +13,8 @@ from attune_data.collection import Collection
 from attune_data.fixes import Findings
 from attune_data.io.documents import FILES
 from attune_data.io.rows import is_dataset
-from attune_data.io.sources import Choice, Document, Source, documents
-from attune_data.issues import IssueLog, LoadError, SourceError, file_of
+from attune_data.io.sources import Choice, Document, Source, documents, source_text
+from attune_data.issues import IssueLog, LoadError, SourceError, file_of, shown
 from attune_data.kind import Kind, OtherFile, Place
 from attune_data.kinds import KINDS, kind_of_document, other_file
 from attune_data.reading import Reader, parse_object, unpacked
@@ -27,6 +28,7 @@ __all__ = [
     "collect",
     "documents_of",
     "gc_paused",
+    "kinds_meant",
     "load_chosen",
     "load_records",
     "recognise",
@@ -97,7 +99,35 @@ def load_records(
     >>> load_records("demo", SCENARIO)
     <Collection of 16 scenarios (4 support, 4 defense, 4 repair, 4 charm), no issues>
     """
-    return load_chosen(source, recognise(source) if kind is None else kind, on_error=on_error, progress=progress)
+    if not is_dataset(source):
+        source_text(source)
+    chosen = recognise(source) if kind is None else _checked_kind(kind)
+    return load_chosen(source, chosen, on_error=on_error, progress=progress)
+
+
+def kinds_meant(given: object) -> list[Kind[Any, Any]]:
+    """Return the kinds that a name, a class or a benchmark in the place of a kind is likely to mean.
+
+    Examples
+    --------
+    >>> kinds_meant("emobench"), kinds_meant("Runs"), kinds_meant(3)
+    ([<Kind item>, <Kind prediction>], [<Kind run>], [])
+    """
+    word = str(getattr(given, "__name__", getattr(given, "name", given))).lower()
+    words: dict[str, list[Kind[Any, Any]]] = {}
+    for kind in KINDS:
+        named = (kind.noun, kind.plural, kind.model.__name__, kind.collection.__name__, kind.tables.__name__, kind.docs)
+        for name in {one.removesuffix(".md").lower() for one in named if one}:
+            words.setdefault(name, []).append(kind)
+    return [kind for name in get_close_matches(word, words, n=1) for kind in words[name]]
+
+
+def _checked_kind(kind: object) -> Kind[Any, Any]:
+    if isinstance(kind, Kind):
+        return kind
+    given = shown(kind) if isinstance(kind, str) else f"of type {type(kind).__name__}"
+    names = [f"attune_data.kinds.{one.noun.upper()}" for one in kinds_meant(kind) or KINDS]
+    raise TypeError(f"the kind is {given}; expected a Kind: {' or '.join(names)}")
 
 
 def recognise(source: Source, kinds: Sequence[Kind[Any, Any]] = KINDS) -> Kind[Any, Any]:
@@ -130,7 +160,8 @@ def recognise(source: Source, kinds: Sequence[Kind[Any, Any]] = KINDS) -> Kind[A
     ...     recognise(Path(folder, "written"))
     <Kind scenario>
     """
-    if source == "demo":
+    kinds = [_checked_kind(kind) for kind in (kinds if isinstance(kinds, list | tuple) else [kinds])]
+    if not is_dataset(source) and source_text(source) == "demo" == source:
         return kinds[0]
     prefer = tuple(kind.prefer for kind in kinds if kind.prefer)
     columns = [kind.columns for kind in kinds]

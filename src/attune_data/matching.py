@@ -24,6 +24,7 @@ __all__ = [
     "count_people",
     "matching",
     "shares",
+    "spelled_alike",
     "strata",
     "text_key",
 ]
@@ -231,6 +232,21 @@ def _binned(traits: Traits, trait: Trait, name: str, bins: Bins) -> dict[str, li
 def count_people(names: Iterable[str | None]) -> int:
     """Return how many participants there are by these names, compared as in queries; a blank one is none."""
     return len({text_key(name) for name in names} - {None})
+
+
+def spelled_alike(names: Iterable[str | None]) -> list[str | None]:
+    """Return names of participants as they are written out: as given, without outer blanks, None for a blank one.
+
+    Names that are compared as one, see `text_key`, are written as the first of them in sorted order.
+
+    Examples
+    --------
+    >>> spelled_alike(["S1", " s1", "", None, "s2"])
+    ['S1', 'S1', None, None, 's2']
+    """
+    given = [(text_key(name), (name or "").strip()) for name in names]
+    first = dict(sorted(given, key=lambda one: one[1], reverse=True))
+    return [first[key] if key else None for key, _ in given]
 
 
 def shares(sizes: Sequence[int], total: int) -> list[int]:

@@ -30,6 +30,7 @@ __all__ = [
     "Total",
     "Winner",
     "canonical",
+    "content_hash",
     "is_generated",
     "is_null",
     "repeat_suffix",
@@ -73,6 +74,9 @@ class Record(BaseModel):
         """Return the empty record that a null in a file reads as."""
         return cast("Self", cls.model_construct(_fields_set=set(_NULL)))
 
+    def __hash__(self) -> int:
+        return content_hash(self)
+
     def to_json(self, *, indent: int | None = None) -> bytes:
         """Return the record as JSON in current spelling, what was absent left out.
 
@@ -108,6 +112,25 @@ class Record(BaseModel):
         """Return the record as JSON in one line, as a collection writes it: with what its file's place told too."""
         told = {name: value for name in self.from_place if (value := getattr(self, name)) is not None}
         return (self.model_copy(update=told) if told else self).to_json()
+
+
+def content_hash(model: BaseModel) -> int:
+    """Return the hash of a frozen model by its fields, which may be mappings: pydantic's own fails at these.
+
+    Examples
+    --------
+    >>> class Note(BaseModel):
+    ...     stars: dict[str, int]
+    >>> content_hash(Note(stars={"a": 3, "b": 1})) == content_hash(Note(stars={"b": 1, "a": 3}))
+    True
+    """
+    return hash((type(model), *(_hashable(getattr(model, name)) for name in type(model).model_fields)))
+
+
+def _hashable(value: Any) -> Any:
+    if isinstance(value, dict):
+        return frozenset((key, _hashable(item)) for key, item in value.items())
+    return tuple(map(_hashable, value)) if isinstance(value, tuple | list) else value
 
 
 def canonical(value: object) -> bytes:

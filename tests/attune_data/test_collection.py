@@ -1,13 +1,19 @@
 """A collection is an immutable sequence that also finds records by id and shows what loading noticed."""
 
+import pickle
+import re
 from collections.abc import Callable, Sequence
+from copy import copy, deepcopy
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 
-from attune_data import Collection, Conversation, Conversations, Issue, load, load_runs
+from attune_data import Collection, Conversation, Conversations, Issue, Kind, load, load_records, load_runs
+from attune_data.kinds import KINDS
 
 Json = dict[str, Any]
 Save = Callable[[Any, str], Path]
@@ -153,3 +159,101 @@ def test_value_of_an_issue_is_one_short_line(value: Any, conversation: Json, sav
     shown = load(save(conversation, "a.json")).found[0].value
     assert 0 < len(shown) <= 80
     assert "\n" not in shown
+
+
+# Equal content.
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=repr)
+def test_collections_are_equal_where_their_records_are(kind: Kind[Any, Any]) -> None:
+    one, other = load_records("demo", kind), load_records("demo", kind)
+    assert one == other
+    assert one != one[:-1]
+    assert one[:3] != one[2::-1]
+    assert one != list(one)
+    assert {one: 1}[other] == 1
+    assert len({*one, *other}) == len(one)
+    for copied in (pickle.loads(pickle.dumps(one)), deepcopy(one), copy(one)):  # noqa: S301  # its own
+        assert (copied == one, hash(copied) == hash(one)) == (True, True)
+
+
+def test_where_records_come_from_does_not_count(tmp_path: Path, records: list[Conversation]) -> None:
+    found = Conversations(records, [issue("note")], files={"vase": "a.json"}, filters=["x"])
+    assert found == Conversations(records)
+    assert hash(found) == hash(Conversations(records))
+    load("demo").to_jsonl(tmp_path / "demo.jsonl")
+    assert load(tmp_path / "demo.jsonl") == load("demo")
+    assert load("demo") != load_runs("demo")
+
+
+def test_nan_equals_nan(conversation: Json, save: Save) -> None:
+    path = save({**conversation, "strength": float("nan")}, "a.json")
+    assert load(path)[0] != load(path)[0]  # as pydantic compares
+    assert load(path) == load(path)
+    assert load(path) != load(save(conversation, "b.json"))
+
+
+# Several at once.
+
+MASK = [True, False, True]
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        MASK,
+        np.array(MASK),
+        [np.bool_(one) for one in MASK],
+        pl.Series(MASK),
+        pd.Series(MASK, index=[7, 8, 9]),
+        [0, 2],
+        (0, -1),
+        np.array([0, 2], np.int8),
+        [np.int64(0), 2],
+        pl.Series([-3, 2]),
+        pd.Series([0, 2]),
+        iter([0, 2]),
+    ],
+    ids=lambda key: f"{type(key).__module__}.{type(key).__name__}",
+)
+def test_a_list_or_a_mask_chooses_several(key: Any, records: list[Conversation]) -> None:
+    found = Conversations(records, [issue("note")])[key]
+    assert list(found) == [records[0], records[2]]
+    assert found == Conversations(records)[::2]
+    assert found.found == (issue("note"),)
+
+
+def test_positions_keep_their_order_and_may_be_none(records: list[Conversation]) -> None:
+    found = Conversations(records)
+    assert list(found[[2, 0]]) == [records[2], records[0]]
+    for nothing in ([], np.array([]), pl.Series([], dtype=pl.Int64), [False] * 3):
+        assert found[nothing] == found[:0]
+    assert found[np.int64(1)] is found[np.array(1)] is found[1]
+    demo = load("demo")
+    assert demo[demo.tables.conversations["n_turns"] > 5] == demo.filter("n_turns > 5")
+
+
+@pytest.mark.parametrize(
+    ("key", "error", "message"),
+    [
+        ([True], IndexError, "the mask has 1 values for 3 conversations; give one for each"),
+        (pl.Series([], dtype=pl.Boolean), IndexError, "the mask has 0 values for 3 conversations"),
+        ([0, 3], IndexError, "position 3 is out of range: there are 3 conversations"),
+        (-4, IndexError, "position -4 is out of range"),
+        ([1, -2], IndexError, "the list names position 1 twice"),
+        ([True, 1, 0], TypeError, "has positions, or true and false for each, and not both"),
+        ([True, None, False], TypeError, "item 1 is null"),
+        (pl.Series([True, None, False]), TypeError, "item 1 is null"),
+        ([0.0, 1.0, 1.0], TypeError, "item 0 is 0.0"),
+        (["kiln"], TypeError, 'item 0 is "kiln"; look up each id alone'),
+        (np.ones((3, 1), bool), TypeError, "in one dimension and in order, not by ndarray"),
+        ({0, 1}, TypeError, "in one dimension and in order, not by set"),
+        (pl.col("n_turns") > 5, TypeError, "not by Expr; filter of a collection, or of a frame, takes a condition"),
+        (1.0, TypeError, "by a position, a slice, a list of positions or a mask, not by float"),
+        (None, TypeError, "not by NoneType"),
+    ],
+    ids=lambda one: one if isinstance(one, str) else type(one).__name__,
+)
+def test_what_chooses_nothing(key: Any, error: type[Exception], message: str, records: list[Conversation]) -> None:
+    with pytest.raises(error, match=re.escape(message)):
+        Conversations(records)[key]

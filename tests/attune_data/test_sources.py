@@ -1,15 +1,40 @@
 """Where records come from: files, folders and JSONL, in every state that a download or an editor leaves them in."""
 
+import io
 import json
 import os
+import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import datasets
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
 
-from attune_data import Collection, Issue, LoadError, SourceError, load, load_runs, load_tables
+from attune_data import (
+    Collection,
+    Conversations,
+    Issue,
+    LoadError,
+    Run,
+    RunList,
+    Runs,
+    SourceError,
+    load,
+    load_episodes,
+    load_records,
+    load_runs,
+    load_sage,
+    load_scenarios,
+    load_tables,
+    recognise,
+)
+from attune_data.kinds import CONVERSATION, RUN
 
 Json = dict[str, Any]
 Save = Callable[[Any, str], Path]
@@ -342,11 +367,109 @@ def test_case_of_a_preferred_name_does_not_count(conversation: Json, save: Save,
 @pytest.mark.parametrize("loader", [load, load_runs, load_tables, partial(load, subset="Sample200")])
 @pytest.mark.parametrize(
     ("source", "hint"),
-    [(None, ""), (["a.json", "b.json"], "join"), (b"f.json", "fsdecode"), (5, ""), ({"turns": []}, "")],
+    [
+        (None, ""),
+        (["a.json", "b.json"], "join"),
+        ([{"turns": []}], "write each record as a line of JSON to a file in .jsonl"),
+        (b"f.json", "fsdecode"),
+        (5, ""),
+        ({"turns": []}, "write the record as JSON to a file in .json"),
+        (io.BytesIO(), "give the path of the file"),
+        (np.float64(1), ""),
+        (CONVERSATION, r"the kind comes second: load_records\(source, kind\)"),
+        (Conversations([]), "it is loaded already"),
+    ],
+    ids=lambda one: one if isinstance(one, str) else type(one).__name__,
 )
 def test_what_cannot_be_a_source(loader: Load, source: Any, hint: str) -> None:
     with pytest.raises(TypeError, match=rf"^the source is .*, of type {type(source).__name__}; expected .*{hint}"):
         loader(source)
+
+
+FRAME = pl.DataFrame({"a": [1.0]})
+OF_RESULTS = "attune_bench.Scores.from_table({0}) takes a table of results, datasets.Dataset.from_polars({0}) makes"
+WITHOUT_NAMES = "in which no value has a model and a unit; attune_bench.Scores.from_table takes a polars.DataFrame"
+
+
+@pytest.mark.parametrize(
+    "loader",
+    [
+        *(load, load_runs, load_scenarios, load_episodes, load_sage, load_records, load_tables, recognise),
+        partial(load, subset="Sample200"),
+        partial(load_scenarios, split="test"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        (FRAME, f"the source is a polars.DataFrame; {OF_RESULTS.format('frame')}"),
+        (FRAME.lazy(), f"the source is a polars.LazyFrame; {OF_RESULTS.format('frame.collect()')}"),
+        (
+            pd.DataFrame({"a": [1]}),
+            f"the source is a pandas.DataFrame; {OF_RESULTS.format('polars.from_pandas(frame)')}",
+        ),
+        (pa.table({"a": [1]}), f"the source is a pyarrow.Table; {OF_RESULTS.format('polars.from_arrow(table)')}"),
+        (FRAME["a"], f"the source is a polars.Series, {WITHOUT_NAMES}"),
+        (pd.Series([1]), f"the source is a pandas.Series, {WITHOUT_NAMES}"),
+        (np.zeros(3), f"the source is a numpy.ndarray, {WITHOUT_NAMES}"),
+        (np.array(["demo", "demo"]), f"the source is a numpy.ndarray, {WITHOUT_NAMES}"),
+    ],
+    ids=lambda one: type(one).__module__ if not isinstance(one, str) else "",
+)
+def test_a_table_is_told_what_takes_it(loader: Load, source: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=f"^{re.escape(message)}"):
+        loader(source)
+
+
+def test_what_a_table_of_records_is_told_loads_it() -> None:
+    records = [run.to_line().decode() for run in load_runs("demo")[:3]]
+    for frame in (pl.DataFrame({"record": records}), pl.from_pandas(pd.DataFrame({"record": records}))):
+        assert load_runs(datasets.Dataset.from_polars(frame)) == load_runs("demo")[:3]
+    stream = datasets.Dataset.from_dict({"record": records}).to_iterable_dataset()
+    with pytest.raises(
+        SourceError, match=r"a datasets.IterableDataset; give datasets.Dataset.from_list\(list\(source\)\)"
+    ):
+        load_runs(stream)
+    assert load_runs(datasets.Dataset.from_list(list(stream))) == load_runs("demo")[:3]
+
+
+def test_json_is_no_path_and_scores_are_no_records(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match=r"JSON itself is no source: write it to a file in \.json"):
+        load('{"conversationId": "a"}')
+    (tmp_path / "results.csv").write_text("model,unit,metric,value\n")
+    with pytest.raises(SourceError, match=r"nor a folder; attune_bench\.Scores\.from_table reads a table of results"):
+        load(tmp_path / "results.csv")
+    pl.DataFrame({"model": ["a"], "unit": ["b"], "f1": [1.0]}).write_parquet(tmp_path / "scores.parquet")
+    (issue,) = load(tmp_path / "scores.parquet").found
+    assert issue.message.endswith("attune_bench.Scores.read reads scores, and tables of results")
+
+
+@pytest.mark.parametrize(
+    ("kind", "named"),
+    [
+        ("emobench", "ITEM or attune_data.kinds.PREDICTION"),
+        ("EQBench", "QUESTION or attune_data.kinds.ANSWER"),
+        ("run", "RUN"),
+        ("scenaros", "SCENARIO"),
+        ("SageDialogue", "DIALOGUE"),
+        (Runs, "RUN"),
+        (Run, "RUN"),
+        (RunList, "RUN"),
+        ([RUN], "CONVERSATION or attune_data.kinds.RUN or attune_data.kinds.SCENARIO"),
+    ],
+    ids=lambda one: one if isinstance(one, str) else type(one).__name__,
+)
+def test_what_is_no_kind_is_told_which_is(kind: Any, named: str) -> None:
+    for call in (lambda: load_records("demo", kind), lambda: recognise("demo", [kind])):
+        with pytest.raises(TypeError, match=rf"the kind is .*; expected a Kind: attune_data\.kinds\.{named}"):
+            call()
+
+
+@pytest.mark.parametrize("frames", ["runs", Runs, 3])
+def test_what_is_no_class_of_tables(frames: Any) -> None:
+    named = "RunList$" if frames != 3 else "Tables or RunList or RunTables"
+    with pytest.raises(TypeError, match=f"frames is .*; expected a class of tables: {named}"):
+        load_tables("demo", frames)
 
 
 @pytest.mark.parametrize("chunk", ["3", 2.5, None, 0, -1])

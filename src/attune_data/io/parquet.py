@@ -84,8 +84,11 @@ def _check(schema: "pl.Schema") -> None:
 
     kind = schema.get(_COLUMN)
     if kind is None:
-        is_table = schema.keys() & {"conversation_id", "scenario_id"}
-        hint = "; is it one of the tables beside a records.parquet?" if is_table else ""
+        hint = ""
+        if schema.keys() & {"conversation_id", "scenario_id"}:
+            hint = "; is it one of the tables beside a records.parquet?"
+        elif schema.keys() >= {"model", "unit"}:
+            hint = "; attune_bench.Scores.read reads scores, and tables of results"
         raise ValueError(f"it has no column 'record' with a record's JSON a row, only {listed([*schema])}{hint}")
     if kind not in (pl.String, pl.Binary):
         raise ValueError(f"its column 'record' is {kind}; expected text, a record's JSON a row")

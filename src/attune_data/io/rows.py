@@ -8,7 +8,7 @@ from attune_data.io.documents import Document, document
 from attune_data.issues import SourceError
 from attune_data.text import listed
 
-__all__ = ["is_dataset", "row_document", "rows"]
+__all__ = ["frame_code", "is_dataset", "row_document", "rows", "type_of_table"]
 
 _RECORD = "record"
 
@@ -16,6 +16,37 @@ _RECORD = "record"
 def is_dataset(source: object) -> bool:
     """Tell whether a source comes from the library datasets, without importing it."""
     return type(source).__module__.partition(".")[0] == "datasets"
+
+
+# By package and type of a table: the code that makes a frame of polars of it.
+_FRAMES = {
+    ("polars", "DataFrame"): "frame",
+    ("polars", "LazyFrame"): "frame.collect()",
+    ("pandas", "DataFrame"): "polars.from_pandas(frame)",
+    ("pyarrow", "Table"): "polars.from_arrow(table)",
+}
+
+
+def frame_code(given: object) -> str | None:
+    """Return the code that makes a frame of polars of a table of some library, for messages; None of anything else."""
+    kind = type(given)
+    return _FRAMES.get((kind.__module__.partition(".")[0], kind.__name__))
+
+
+def type_of_table(given: object) -> str:
+    """Return the type and the library of a table, a column or an array, for messages; empty of anything else.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> type_of_table(np.zeros(3)), type_of_table([0, 0, 0])
+    ('numpy.ndarray', '')
+    """
+    kind = type(given)
+    package = kind.__module__.partition(".")[0]
+    # A number of numpy is no array.
+    is_one = package in {"polars", "pandas", "pyarrow"} or (package == "numpy" and getattr(given, "ndim", 0) > 0)
+    return f"{package}.{kind.__name__}" if is_one else ""
 
 
 def rows(source: Any, raw: Sequence[Sequence[str]]) -> Iterator[Document]:
@@ -32,10 +63,11 @@ def rows(source: Any, raw: Sequence[Sequence[str]]) -> Iterator[Document]:
         splits = ", ".join(map(str, source)) or "none"
         first = next(iter(source), "train")
         raise SourceError(
-            f"the source is a {type(source).__name__}; give one of its splits ({splits}): source[{first!r}]"
+            f"the source is a datasets.{type(source).__name__}; give one of its splits ({splits}): source[{first!r}]"
         )
     if not isinstance(source, datasets.Dataset):
-        raise SourceError(f"the source is a {type(source).__name__}; give a datasets.Dataset")
+        made = "datasets.Dataset.from_list(list(source))" if hasattr(source, "__iter__") else "a datasets.Dataset"
+        raise SourceError(f"the source is a datasets.{type(source).__name__}; give {made}")
     columns = source.column_names
     if _RECORD in columns:
         source = source.select_columns([_RECORD])

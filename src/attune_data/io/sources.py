@@ -1,5 +1,6 @@
 """Where records come from: files, folders, archives, the Hub or a Dataset, as named bytes. Nothing is parsed here."""
 
+import io
 import os
 import re
 import stat
@@ -22,7 +23,7 @@ from attune_data.io.documents import (
 from attune_data.io.hub import listing
 from attune_data.io.hub_address import is_address, parse_address
 from attune_data.io.limits import Budget
-from attune_data.io.rows import is_dataset, rows
+from attune_data.io.rows import frame_code, is_dataset, rows, type_of_table
 from attune_data.issues import SourceError, shown
 
 if TYPE_CHECKING:
@@ -85,13 +86,13 @@ def documents(
     if is_dataset(source):
         yield from rows(source, columns)
         return
+    text = source_text(source)
     if source == "demo":
         if demo is None:
             raise SourceError("this kind of record has no demo; give a file or a folder")
         with (files("attune_data") / demo).open("rb") as stream:
             yield from records(PurePosixPath(demo).name, stream, Budget())
         return
-    text = source_text(source)
     if not text:
         raise SourceError("the source is an empty text; give a file, a folder or demo")
     if is_address(text):
@@ -115,8 +116,9 @@ def documents(
     elif path.name.lower().endswith(FILES):
         yield from _file(path, shown_name(path.name), Budget())
     else:
+        hint = "; attune_bench.Scores.from_table reads a table of results" if path.suffix.lower() == ".csv" else ""
         raise SourceError(
-            f"{path} is neither a .json, .jsonl or .parquet file, an archive ({', '.join(ARCHIVES)}) nor a folder"
+            f"{path} is neither a .json, .jsonl or .parquet file, an archive ({', '.join(ARCHIVES)}) nor a folder{hint}"
         )
 
 
@@ -131,15 +133,40 @@ def source_text(source: Source) -> str:
     text = os.fspath(source) if isinstance(source, str | os.PathLike) else None
     if isinstance(text, str):
         return text
-    hint = ""
-    if isinstance(source, list | tuple | set):
-        hint = "; load each of several and join what comes with |"
-    elif isinstance(source, bytes):
-        hint = "; os.fsdecode makes a path of bytes"
+    if typed := type_of_table(source):
+        raise TypeError(f"the source is a {typed}{_instead_of_table(frame_code(source))}")
     raise TypeError(
         f"the source is {shown(source)}, of type {type(source).__name__}; expected a path, 'demo', an address hf://..."
-        f" or a datasets.Dataset{hint}"
+        f" or a datasets.Dataset{_instead(source)}"
     )
+
+
+def _instead_of_table(frame: str | None) -> str:
+    scores = "attune_bench.Scores.from_table"
+    if frame is None:
+        return f", in which no value has a model and a unit; {scores} takes a polars.DataFrame with columns of both"
+    return (
+        f"; {scores}({frame}) takes a table of results, datasets.Dataset.from_polars({frame}) makes a source of a table"
+        " of records"
+    )
+
+
+def _instead(source: object) -> str:
+    """Return what to do with what is no source, where that is known."""
+    if type(source).__module__.startswith("attune_"):
+        is_kind = hasattr(source, "loader")
+        return "; the kind comes second: load_records(source, kind)" if is_kind else "; it is loaded already"
+    if isinstance(source, list | tuple | set):
+        of_records = any(isinstance(one, dict) for one in source)
+        return "; write each record as a line of JSON to a file in .jsonl" if of_records else _SEVERAL
+    if isinstance(source, dict):
+        return "; write the record as JSON to a file in .json"
+    if isinstance(source, bytes):
+        return "; os.fsdecode makes a path of bytes"
+    return "; give the path of the file" if isinstance(source, io.IOBase) else ""
+
+
+_SEVERAL = "; load each of several and join what comes with |"
 
 
 def archive_stem(path: Path) -> str | None:
@@ -151,7 +178,9 @@ def archive_stem(path: Path) -> str | None:
 
 
 def _nearest(path: Path) -> str:
-    """Say how far the path exists, which shows where it was misspelt, or that it may be a name on the Hub."""
+    """Say how far the path exists, which shows where it was misspelt; or what else it may be that was given."""
+    if str(path).lstrip()[:1] in ("{", "["):
+        return "; JSON itself is no source: write it to a file in .json"
     if re.fullmatch(r"[\w.-]+/[\w.-]+", str(path)) and not path.parent.exists():
         return f"; a data set of that name on the Hub is hf://{path}"
     for parent in path.absolute().parents:

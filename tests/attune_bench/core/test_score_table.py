@@ -1,14 +1,26 @@
 """Scores as a value: their groups, parts, variants, notes and words, whatever the benchmark."""
 
+import pickle
+from collections.abc import Callable
+from copy import copy, deepcopy
 from dataclasses import FrozenInstanceError, replace
+from functools import partial
+from math import nan
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import polars as pl
+import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
 from benchmark_scores import NAMES, TRAITS, scores_named, table_rows
+from polars.testing import assert_frame_equal
 
 from attune_bench import Scores
 from attune_bench.score_table import KEYS, UNIT_KEYS, Provenance, ScoreTable, term_columns
+from attune_bench.texts import Texts
 from attune_data.issues import Issue
+from attune_metrics.catalog import CATALOG
 from attune_metrics.errors import MetricInputError
 from attune_metrics.metric import Metric
 
@@ -259,3 +271,119 @@ def test_a_table_gets_its_verbs(table: Scores) -> None:
 
 
 _ISSUE = Issue("a.json", "$", "r", "error", "1", "m", "left out")
+
+
+# Equal content.
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_scores_are_equal_where_their_content_is(name: str, tmp_path: Path) -> None:
+    scores = scores_named(name)
+    scores.write(tmp_path / "scores.parquet")
+    copies = [
+        pickle.loads(pickle.dumps(scores)),  # noqa: S301  # its own
+        deepcopy(scores),
+        copy(scores),
+        scores.keep(groups=scores.groups),
+        Scores.read(tmp_path / "scores.parquet"),
+    ]
+    assert [(one == scores, hash(one) == hash(scores)) for one in copies] == [(True, True)] * 5
+    assert len({scores, *copies}) == 1
+
+
+def test_scores_are_not_equal_where_anything_differs(table: Scores) -> None:
+    first = table.values.with_row_index().select(grade=pl.when(pl.col("index") == 0).then(9.0).otherwise("grade"))
+    entry = replace(table.metrics["grade"], label="Grade")
+    others = [
+        replace(table, values=table.values.with_columns(first)),
+        replace(table, values=table.values.reverse()),
+        replace(table, units=table.units.with_columns(level=pl.lit("x"))),
+        replace(table, metrics={**table.metrics, "grade": entry}),
+        replace(table, metrics=dict([*table.metrics.items()][::-1])),
+        replace(table, repeats=table.values.with_columns(repeat=pl.lit("1"))),
+        replace(table, detail=Texts.of([{}] * table.values.height)),
+        table.note("x"),
+        table.keep(groups=table.groups[1:]),
+    ]
+    assert [one == table for one in others] == [False] * 9
+    assert table != ScoreTable(table.values, table.units, table.metrics, table.provenance)
+    assert table != 1
+    undefined = [replace(table, values=table.values.with_columns(grade=pl.lit(nan))) for _ in range(2)]
+    assert undefined[0] == undefined[1] != table
+    assert hash(table.provenance) == hash(table.provenance.model_copy(deep=True))
+
+
+def test_the_function_of_a_metric_does_not_count() -> None:
+    entry = CATALOG["anger_score"]
+    assert isinstance(entry.function, partial)  # a copy of one is another
+    scores = replace(scores_named("table"), metrics={"anger_score": entry})
+    assert deepcopy(scores) == scores
+
+
+# The rows of the long table.
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_scores_are_rows(name: str) -> None:
+    scores = scores_named(name)
+    frame = scores.to_polars()
+    rows = frame.rows(named=True)
+    assert (len(scores), bool(scores)) == (frame.height, True)
+    assert list(scores) == rows
+    assert [scores[place] for place in (0, -1)] == [rows[0], rows[-1]]
+    assert (
+        scores[1:4] == scores[[1, 2, 3]] == scores[pl.int_range(len(scores), eager=True).is_between(1, 3)] == rows[1:4]
+    )
+    assert scores[np.arange(len(scores)) == 2] == [rows[2]]
+    assert scores[:0] == scores[[]] == []
+    assert ("repeat" in rows[0]) == (scores.repeats is not None) == (name == "emobench")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_other_libraries_read_scores(name: str) -> None:
+    scores = scores_named(name)
+    frame = scores.to_polars()
+    assert_frame_equal(pl.DataFrame(scores), frame)
+    assert_frame_equal(pl.DataFrame(pa.table(scores)), frame)
+    with pa.RecordBatchReader.from_stream(scores) as reader:
+        assert reader.read_all().num_rows == len(scores)
+    assert scores.to_pandas().shape == frame.shape
+
+
+def test_rows_need_no_pyarrow(spawn: Callable[..., Any]) -> None:
+    code = """
+import sys
+sys.modules["pyarrow"] = None
+import polars as pl
+from attune_bench import Scores
+rows = {"model": ["a", "b"], "unit": ["u", "u"], "metric": ["hit", "hit"], "value": [1.0, None], "level": ["x", "x"]}
+scores = Scores.from_table(pl.DataFrame(rows))
+assert pl.DataFrame(scores).equals(scores.to_polars()) and len(scores) == 2, scores
+"""
+    assert spawn(code=code).stderr == b""
+
+
+@pytest.mark.parametrize(
+    ("key", "error", "message"),
+    [
+        (10**6, IndexError, "position 1000000 is out of range: there are 1152 rows of scores"),
+        ([True], IndexError, "the mask has 1 values for 1152 rows of scores; give one for each"),
+        (
+            "grade",
+            TypeError,
+            "rows of scores are chosen by a position, a slice, a list of positions or a mask, not by str",
+        ),
+    ],
+)
+def test_what_chooses_no_row(key: Any, error: type[Exception], message: str, table: Scores) -> None:
+    with pytest.raises(error, match=message):
+        table[key]
+
+
+def test_without_a_value_of_each_unit_there_are_no_rows(table: Scores) -> None:
+    pooled = replace(table, metrics={name: replace(one, statistic="mcc") for name, one in table.metrics.items()})
+    assert bool(pooled)
+    assert not table.keep(groups=[])
+    for call in (len, list, pl.DataFrame, Scores.to_polars):
+        with pytest.raises(MetricInputError, match="none of the metrics has one value for each unit"):
+            call(pooled)

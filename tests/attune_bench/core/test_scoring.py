@@ -2,12 +2,16 @@
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import datasets
+import numpy as np
+import polars as pl
 import pytest
 from own_questions import ABOUT, BENCHMARK, QUESTION, WITHOUT_DATA, Answer, Question, score_answers
 
-from attune_bench import Benchmark, score
+from attune_bench import Benchmark, Scores, score
 from attune_data import load, load_episodes, load_runs, load_sage, load_scenarios
 from attune_metrics import MetricInputError
 
@@ -17,7 +21,11 @@ Sources = Callable[[], tuple[Any, ...]]
 @pytest.mark.parametrize(
     ("sources", "name", "message"),
     [
-        (lambda: (load_runs("demo"), load("demo")), None, "the data have a Run; AttuneBench takes conversations"),
+        (
+            lambda: (load_runs("demo"), load("demo")),
+            None,
+            "the data have a Run; AttuneBench takes conversations, then runs: the arguments are swapped",
+        ),
         (lambda: (load_episodes("demo"), load_scenarios("demo")), None, "the data have a Episode; EIBench takes"),
         (lambda: (load("demo"),), None, "AttuneBench scores results against data; give both, score(data, results)"),
         (lambda: (load_sage("demo"), load_sage("demo")), None, "SAGE scores results alone; give only these"),
@@ -30,6 +38,53 @@ Sources = Callable[[], tuple[Any, ...]]
 def test_records_that_do_not_fit(sources: Sources, name: str | None, message: str) -> None:
     with pytest.raises(MetricInputError, match=re.escape(message)):
         score(*sources(), benchmark=name)
+
+
+FRAME = pl.DataFrame({"model": ["a"], "unit": ["u"], "metric": ["hit"], "value": [1.0]})
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("demo", "are the text 'demo'; score takes records; load, load_runs and load_records of attune_data load them"),
+        (Path("runs"), "are the text 'runs'; score takes records; load, load_runs"),
+        (FRAME, "are a polars.DataFrame; score takes records, Scores.from_table(frame) a table of results"),
+        (FRAME.lazy(), "are a polars.LazyFrame; score takes records, Scores.from_table(frame.collect()) a table"),
+        (
+            FRAME.to_pandas(),
+            "are a pandas.DataFrame; score takes records, Scores.from_table(polars.from_pandas(frame)) a",
+        ),
+        (np.zeros(2), "are a numpy.ndarray; score takes records, Scores.from_table a polars.DataFrame with columns of"),
+        (
+            datasets.Dataset.from_dict({"a": [1]}),
+            "are a datasets.Dataset; score takes records; attune_data.load_records",
+        ),
+        (Scores.from_table(FRAME), "are scores; score takes records, of which scores are made"),
+        (load("demo").tables, "are tables; score takes records; give the collection that has these tables"),
+        (load("demo")[0], "are one Conversation; score takes records; give a list of them"),
+        ({"id": "a"}, "are one dict; score takes records; give a list of them"),
+        (b"x", "are of type bytes; score takes records"),
+        (3, "are of type int; score takes records"),
+    ],
+    ids=lambda one: "" if isinstance(one, str) else type(one).__name__,
+)
+def test_what_is_no_records_is_told_what_takes_it(given: Any, message: str) -> None:
+    with pytest.raises(MetricInputError, match=f"^the data {re.escape(message)}"):
+        score(given)
+    with pytest.raises(MetricInputError, match=f"^the results {re.escape(message)}"):
+        score(load("demo"), given)
+
+
+def test_other_mistakes_in_the_call() -> None:
+    data, runs = load("demo"), load_runs("demo")
+    with pytest.raises(MetricInputError, match="the data are of type NoneType; score takes records"):
+        score(None)  # type: ignore[arg-type]  # a mistake
+    with pytest.raises(MetricInputError, match="dict is a record of no benchmark; load them with attune_data"):
+        score([{"id": "a"}], runs)
+    with pytest.raises(TypeError, match=r"^AttuneBench has no option 'protcol'; did you mean 'protocol'"):
+        score(data, runs, protcol="documented")
+    with pytest.raises(TypeError, match=r"^the benchmark is of type int; expected its name, or a Benchmark"):
+        score(data, runs, benchmark=3)  # type: ignore[arg-type]  # a mistake
 
 
 @pytest.mark.parametrize(

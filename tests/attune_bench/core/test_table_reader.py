@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from attune_bench import Scores
-from attune_data import SourceError
+from attune_data import SourceError, load
 from attune_metrics import MetricInputError
 
 ROWS = [
@@ -336,3 +336,61 @@ def test_words_that_cannot_be_told_apart(about: dict[str, str], message: str) ->
 def test_a_field_of_a_metric_out_of_range(field: str, value: Any) -> None:
     with pytest.raises(MetricInputError, match=f"metrics.hit.{field}: {value!r}: "):
         Scores.from_table(frame(), metrics={"hit": {field: value}})
+
+
+# What is no table.
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (frame().lazy(), "polars.LazyFrame; give Scores.from_table(frame.collect())"),
+        (frame().to_pandas(), "pandas.DataFrame; give Scores.from_table(polars.from_pandas(frame))"),
+        (frame().to_arrow(), "pyarrow.Table; give Scores.from_table(polars.from_arrow(table))"),
+        (frame()["value"], "polars.Series; expected a polars.DataFrame, or the path of a file"),
+        (frame().rows(named=True), "list; Scores.from_table(polars.DataFrame(rows)) takes rows"),
+        (frame().to_dict(as_series=False), "dict; Scores.from_table(polars.DataFrame(rows)) takes rows"),
+        (load("demo"), "Conversations; attune_bench.score(data, results) makes scores of records"),
+        (Scores.from_table(frame()), "Scores; these are scores already"),
+        (None, "NoneType; expected a polars.DataFrame, or the path of a file"),
+        (b"results.csv", "bytes; expected a polars.DataFrame, or the path of a file"),
+    ],
+    ids=lambda one: "" if isinstance(one, str) else type(one).__name__,
+)
+def test_what_is_no_table_is_told_what_takes_it(given: Any, message: str) -> None:
+    for call, what in ((Scores.from_table, "table"), (Scores.read, "path")):
+        with pytest.raises(TypeError, match=f"^the {what} is of type {re.escape(message)}$"):
+            call(given)
+
+
+def test_what_the_sentence_says_works() -> None:
+    expected = Scores.from_table(frame())
+    for made in (frame().lazy().collect(), pl.from_pandas(frame().to_pandas()), pl.from_arrow(frame().to_arrow())):
+        assert isinstance(made, pl.DataFrame)
+        assert Scores.from_table(made) == expected
+    assert Scores.from_table(pl.DataFrame(frame().rows(named=True))) == expected
+
+
+def test_records_and_scores_are_no_table(tmp_path: Path) -> None:
+    load("demo").to_jsonl(tmp_path / "all.jsonl")
+    load("demo").to_parquet(tmp_path / "folder")
+    (tmp_path / "one.json").write_bytes(load("demo")[0].to_json())
+    message = r" contains conversations, no scores; attune-bench score makes them, in Python attune_bench\.score$"
+    for name in ("all.jsonl", "folder", "folder/records.parquet", "one.json"):
+        for call in (Scores.from_table, Scores.read):
+            with pytest.raises(SourceError, match=name + message):
+                call(tmp_path / name)
+    with pytest.raises(
+        SourceError, match=r"^demo has records, no scores; score\(load\('demo'\), load_runs\('demo'\)\)"
+    ):
+        Scores.from_table("demo")
+    Scores.from_table(frame()).write(tmp_path / "scores.parquet")
+    (tmp_path / "scores.json").write_text("{}")
+    with pytest.raises(
+        SourceError, match=r"is a file of scores, no table of results; Scores\.read\(\.\.\.\) reads it$"
+    ):
+        Scores.from_table(tmp_path / "scores.parquet")
+    with pytest.raises(
+        SourceError, match=r"is no table of scores; .*; attune_bench\.Scores\.read reads a benchmark's own"
+    ):
+        Scores.from_table(tmp_path / "scores.json")
