@@ -5,6 +5,8 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from attune_data.record import content_hash
+
 __all__ = ["NOT_RECORDED", "GroupSettings", "group_settings", "kind_of_group", "people_among", "setting_text"]
 
 NOT_RECORDED = "not recorded"
@@ -60,6 +62,9 @@ class GroupSettings(BaseModel):
     model: str
     condition: str | None = None
     settings: dict[str, tuple[str | int | float | None, ...]] = {}
+
+    def __hash__(self) -> int:
+        return content_hash(self)
 
 
 def setting_text(value: str | float | None) -> str:

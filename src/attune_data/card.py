@@ -56,7 +56,10 @@ def dataset_card(
     default = next(name for name in (*(kind.tables.names if kind.tables else ()), "records") if name in rows)
     # The library datasets cannot load a config without a row.
     filled = [config for config in rows if rows[config]]
-    configs: list[dict[str, Any]] = [{"config_name": config, "data_files": f"{config}.parquet"} for config in filled]
+    split = _split(records)
+    configs: list[dict[str, Any]] = [
+        {"config_name": config, "data_files": [{"split": split, "path": f"{config}.parquet"}]} for config in filled
+    ]
     configs[filled.index(default)]["default"] = True
     data = DatasetCardData(
         license=licence.id,
@@ -72,10 +75,18 @@ def dataset_card(
         *_request(kind, records),
         *_licence(licence, benchmarks),
         *_contents(kind.tables, rows),
-        *_use(repo_id, kind, default),
+        *_use(repo_id, kind, default, split),
         *_fields(kind.tables, frames),
     ]
     return DatasetCard(f"---\n{data.to_yaml()}\n---\n\n" + "\n\n".join(body) + "\n")
+
+
+def _split(records: Sequence[Any]) -> str:
+    """Return the split of the Hub: ``train`` where every record says so of itself, else ``test``.
+
+    Without a split in the card all files would be of the split ``train``, as which data for evaluation are not meant.
+    """
+    return "train" if {getattr(record, "split", None) for record in records} == {"train"} else "test"
 
 
 def _size(rows: int) -> str:
@@ -150,7 +161,7 @@ def _about(tables: type[Frames] | None, table: str) -> str:
     return (getattr(tables, table).__doc__ or "").partition("\n")[0]
 
 
-def _use(repo_id: str, kind: Kind[Any, Any], default: str) -> list[str]:
+def _use(repo_id: str, kind: Kind[Any, Any], default: str, split: str) -> list[str]:
     loader = kind.loader
     code = [
         "```python",
@@ -160,7 +171,7 @@ def _use(repo_id: str, kind: Kind[Any, Any], default: str) -> list[str]:
         "",
         "from datasets import load_dataset  # pip install datasets",
         "",
-        f'{default} = load_dataset("{repo_id}", "{default}", split="train")',
+        f'{default} = load_dataset("{repo_id}", "{default}", split="{split}")',
         "```",
     ]
     return ["## Use", "\n".join(code)]

@@ -72,7 +72,7 @@ def publish(collection: Collection[Any], repo_id: str, *, licence: str, private:
     ------
     PublishError
         Where the licence that a record states, or that of its benchmark, does not allow this one (see
-        `attune_data.licences.permitted`), or the repository cannot be written.
+        `attune_data.licences.permitted`), or the repository cannot be written. One that was created is deleted then.
 
     Examples
     --------
@@ -98,8 +98,8 @@ def publish(collection: Collection[Any], repo_id: str, *, licence: str, private:
         paths = sorted(folder.iterdir(), key=lambda path: _OURS.index(path.name))
         frames = {path.stem: pl.scan_parquet(path) for path in paths}
         card = str(dataset_card(repo_id, collection.kind, collection, frames, chosen, benchmarks))
-        with writing(repo_id, sum(path.stat().st_size for path in paths)) as api:
-            before = _repository(api, repo_id, private=private)
+        with _created(repo_id) as created, writing(repo_id, sum(path.stat().st_size for path in paths)) as api:
+            before = _repository(api, repo_id, private=private, created=created)
             there = {file.rfilename for file in before.siblings or ()}
             gone = there.intersection(_OURS).difference(path.name for path in paths)
             commit = api.create_commit(
@@ -148,15 +148,48 @@ def _check_name(repo_id: str) -> None:
         raise PublishError(f"{shown(repo_id)} is not the name of a repository, owner/name{hint}")
 
 
-def _repository(api: "HfApi", repo_id: str, *, private: bool) -> "DatasetInfo":
-    """Return the repository as it is, created if it was not there."""
+@contextmanager
+def _created(repo_id: str) -> Iterator[list[str | None]]:
+    """Yield the list of the first commits of a repository that is created here, empty where it is not.
+
+    Where the writing fails, the repository that was created is deleted, unless it has another commit by now: the answer
+    to a commit may be lost although the commit came.
+    """
+    first: list[str | None] = []
+    try:
+        yield first
+    except BaseException as error:
+        left = _deleted(repo_id, first[-1]) if first else ""
+        if left and isinstance(error, PublishError):
+            raise PublishError(f"{error}; {left}") from None
+        raise
+
+
+def _deleted(repo_id: str, commit: str | None) -> str:
+    """Delete a repository that has this commit alone; return in words what is left of it."""
+    try:
+        with writing(repo_id, 0) as api:
+            now = commit and api.dataset_info(repo_id, timeout=timeout()).sha
+            if now != commit:
+                return f"but the repository has a commit of what was sent, hf://{repo_id}@{now}"
+            api.delete_repo(repo_id, repo_type="dataset", missing_ok=True)
+    except PublishError:
+        return "the empty repository that was created for it could not be deleted: delete it on the Hub"
+    return ""
+
+
+def _repository(api: "HfApi", repo_id: str, *, private: bool, created: list[str | None]) -> "DatasetInfo":
+    """Return the repository as it is; one that was not there is created, and its first commit added to `created`."""
     from huggingface_hub.errors import RepositoryNotFoundError
 
     try:
         found = api.dataset_info(repo_id, timeout=timeout())
     except RepositoryNotFoundError:
         api.create_repo(repo_id, repo_type="dataset", private=private)
-        return api.dataset_info(repo_id, timeout=timeout())
+        created.append(None)
+        made = api.dataset_info(repo_id, timeout=timeout())
+        created.append(made.sha)
+        return made
     if private and not found.private:
         raise PublishError(f"{repo_id} is public: private=False publishes there, or make it private before")
     return found
@@ -167,9 +200,10 @@ def _bounded(size: int) -> Iterator[None]:
     """Bound every answer that the client library waits for, and keep the token from other origins than the Hub's.
 
     Left alone it waits without end, reads without end, and sends the token wherever the Hub says uploads are verified.
+    Uploads go by HTTP: those of its storage Xet are made by another program, which knows none of these bounds.
     """
     import httpx2
-    from huggingface_hub import set_client_factory
+    from huggingface_hub import constants, set_client_factory
     from huggingface_hub.utils import _http, parse_ratelimit_headers  # type: ignore[attr-defined]  # see below
 
     hub, seconds, connections = httpx2.URL(endpoint()).origin, _ANY_ANSWER + size / SLOWEST, Connections()
@@ -202,6 +236,7 @@ def _bounded(size: int) -> Iterator[None]:
     # Where a connection fails the library goes on with a new client. Nothing but this name tells how it makes one.
     before = _http._GLOBAL_CLIENT_FACTORY
     set_client_factory(client)
+    uses_no_xet, constants.HF_HUB_DISABLE_XET = constants.HF_HUB_DISABLE_XET, True
     timer = Timer(seconds, connections.end)
     timer.daemon = True
     timer.start()
@@ -209,6 +244,7 @@ def _bounded(size: int) -> Iterator[None]:
         yield
     finally:
         timer.cancel()
+        constants.HF_HUB_DISABLE_XET = uses_no_xet
         set_client_factory(before)
 
 

@@ -25,10 +25,10 @@ PLAIN = """
 import sys
 assert conversations.column_names[:2] == ["conversation_id", "om_model"], conversations.column_names
 assert list(records) == list(load("demo"))
-assert list(load(load_dataset("lab/data", "records")["train"])) == list(records)
-assert load_dataset("lab/data", split="train").column_names == conversations.column_names
+assert list(load(load_dataset("lab/data", "records")["test"])) == list(records)
+assert load_dataset("lab/data", split="test").column_names == conversations.column_names
 for name in sys.argv[2:]:
-    load_dataset("lab/data", name)["train"].to_polars().write_parquet(f"{sys.argv[1]}/{name}.parquet")
+    load_dataset("lab/data", name)["test"].to_polars().write_parquet(f"{sys.argv[1]}/{name}.parquet")
 """
 
 
@@ -99,7 +99,8 @@ def test_the_card_is_what_the_hub_reads(writer: HubServer) -> None:
     demo = load("demo")
     publish(demo, "lab/data", licence="CC BY 4.0")
     card = card_of(writer)
-    configs = [{"config_name": name, "data_files": f"{name}.parquet"} for name in (*TABLES, "records")]
+    files = {name: [{"split": "test", "path": f"{name}.parquet"}] for name in (*TABLES, "records")}
+    configs = [{"config_name": name, "data_files": where} for name, where in files.items()]
     data: Json = card.data.to_dict()  # type: ignore[no-untyped-call]
     assert data == {
         "license": "cc-by-4.0",
@@ -108,7 +109,7 @@ def test_the_card_is_what_the_hub_reads(writer: HubServer) -> None:
         "tags": ["attune-bench", "emotional-intelligence", "evaluation"],
         "configs": [{**configs[0], "default": True}, *configs[1:]],
     }
-    assert {config["data_files"] for config in configs} == writer.files("lab/data").keys() - {"README.md"}
+    assert {f"{name}.parquet" for name in files} == writer.files("lab/data").keys() - {"README.md"}
     assert ("POST", "/api/validate-yaml") in writer.requests
     # 40 conversations of 24 people; what they hold is counted from the records.
     turns = [turn for record in demo for turn in record.turns]
@@ -286,8 +287,63 @@ def test_a_refusal_at_any_step_is_one_error(writer: HubServer, step: str, status
     assert str(raised.value) == f"lab/data was not published: {REASONS[status]}"
     assert time.monotonic() - start < 10
     assert TOKEN not in str(raised.value)
-    # Nothing of it is there: all of it comes with the commit.
-    assert "lab/data" not in writer.repositories or writer.files("lab/data") == {}
+    assert "lab/data" not in writer.repositories
+
+
+@pytest.mark.parametrize("step", STEPS[1:])
+def test_a_repository_of_before_stays_where_publishing_fails(writer: HubServer, step: str) -> None:
+    writer.add("lab/data", {}, private=True)
+    writer.fail = lambda method, path: 413 if step in path and method != "GET" else None
+    with pytest.raises(PublishError, match=r"^lab/data was not published: the Hub answered 413 failing as the test"):
+        publish(load("demo")[:2], "lab/data", licence="cc-by-4.0")
+    assert writer.files("lab/data") == {}
+    assert "DELETE" not in {method for method, _ in writer.requests}
+
+
+def test_what_is_left_of_a_repository_is_said(writer: HubServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    def not_deleted(_method: str, path: str) -> Failure:
+        return 403 if "/commit/" in path or "/delete" in path else None
+
+    def lost(handler: Any) -> None:
+        writer.repositories["lab/data"].commit({"README.md": b"sent"})
+        handler.connection.close()
+
+    writer.fail = not_deleted
+    with pytest.raises(
+        PublishError, match="write permission for this owner; the empty repository that was created for"
+    ):
+        publish(load("demo")[:2], "lab/data", licence="cc-by-4.0")
+    writer.repositories.clear()
+    # The commit comes, its answer does not.
+    writer.fail = lambda _method, path: lost if "/commit/" in path else None
+    with pytest.raises(
+        PublishError, match=r"but the repository has a commit of what was sent, hf://lab/data@"
+    ) as raised:
+        publish(load("demo")[:2], "lab/data", licence="cc-by-4.0")
+    assert str(raised.value).endswith(writer.repositories["lab/data"].refs["main"])
+    assert writer.files("lab/data") == {"README.md": b"sent"}
+    writer.repositories.clear()
+    # A person who stops it gets what they asked for, and no repository either.
+    writer.fail = lambda _method, _path: None
+    monkeypatch.setattr(
+        "huggingface_hub.HfApi.create_commit", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt)
+    )
+    with pytest.raises(KeyboardInterrupt):
+        publish(load("demo")[:2], "lab/data", licence="cc-by-4.0")
+    assert not writer.repositories
+
+
+def test_uploads_stay_within_the_bounds_where_xet_is_on(writer: HubServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    from huggingface_hub import constants
+    from huggingface_hub.utils._runtime import is_xet_available
+
+    monkeypatch.delenv("HF_HUB_DISABLE_XET")
+    monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", False)
+    assert is_xet_available()
+    demo = load("demo")[:2]
+    assert list(load(publish(demo, "lab/data", licence="cc-by-4.0"))) == list(demo)
+    assert not [path for _, path in writer.requests if "xet" in path]
+    assert is_xet_available()
 
 
 @pytest.mark.parametrize(("failure", "why"), [(CUT, "cannot be reached"), (HANG, "does not answer")])

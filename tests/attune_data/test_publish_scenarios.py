@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 from hub_server import TOKEN, HubServer
+from huggingface_hub import DatasetCard
 
 from attune_data import (
     Collection,
     PublishError,
+    Scenarios,
     SourceError,
     load,
     load_episodes,
@@ -86,6 +88,23 @@ def test_published_and_loaded_back(kind: str, loaded: Collection[Any], writer: H
         rows = re.findall(r"^\| `(\w+)` \| (.+?) \| (.+) \|$", section, re.MULTILINE)
         assert [column for column, _, _ in rows] == frame.columns, name
         assert all(len(meaning) > 5 for _, _, meaning in rows), name
+
+
+def test_scenarios_for_training_are_not_called_a_test(writer: HubServer) -> None:
+    demo = load_scenarios("demo")
+    for splits, expected in (
+        (("train",), "train"),
+        (("test",), "test"),
+        (("train", "test"), "test"),
+        ((None,), "test"),
+    ):
+        marked = [one.model_copy(update={"split": splits[place % len(splits)]}) for place, one in enumerate(demo)]
+        publish(Scenarios(marked), "lab/data", licence="cc-by-4.0")
+        card = DatasetCard(writer.files("lab/data")["README.md"].decode())
+        found = [where["split"] for config in card.data.get("configs") for where in config["data_files"]]
+        assert found == [expected] * 2
+        assert f'load_dataset("lab/data", "scenarios", split="{expected}")' in card.text
+        assert [one.split for one in load_scenarios("hf://lab/data")] == [one.split for one in marked]
 
 
 def test_another_kind_takes_the_place_of_what_was_published(writer: HubServer) -> None:

@@ -140,7 +140,7 @@ class _Handler(BaseHTTPRequestHandler):
             headers = {"X-Error-Code": problem.code, "X-Error-Message": problem.message}
             self._send(json.dumps({"error": problem.message}).encode(), problem.status, headers)
 
-    do_GET = do_HEAD = do_POST = do_PUT = _answer  # noqa: N815
+    do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = _answer  # noqa: N815
 
     def _send(self, data: bytes, status: int = 200, headers: Mapping[str, str] | None = None) -> None:
         self.send_response(status)
@@ -243,6 +243,14 @@ class _Handler(BaseHTTPRequestHandler):
         self.hub.add(name, {}, private=bool(asked.get("private") or asked.get("visibility") == "private"))
         self._json({"url": f"{self.hub.url}/datasets/{name}"})
 
+    def _delete(self, body: bytes) -> None:
+        self._authorized()
+        asked = json.loads(body)
+        name = "/".join(part for part in (asked.get("organization") or "tester", asked["name"]))
+        self._repository(name)
+        del self.hub.repositories[name]
+        self._send(b"")
+
     def _validate(self, body: bytes) -> None:
         del body
         self._json({"errors": [], "warnings": []})
@@ -311,6 +319,7 @@ _ROUTES: tuple[tuple[str, Callable[..., None]], ...] = (
     (rf"/api/datasets/{_NAME}/paths-info/([^/]+)", _Handler._paths_info),
     (rf"/api/datasets/{_NAME}/refs", _Handler._refs),
     (r"/api/repos/create", _Handler._create),
+    (r"/api/repos/delete", _Handler._delete),
     (r"/api/validate-yaml", _Handler._validate),
     (r"/api/whoami-v2", _Handler._whoami),
     (rf"/api/(?:datasets|models)/{_NAME}/preupload/([^/]+)", _Handler._preupload),

@@ -81,6 +81,7 @@ class Samples:
                 "samples_canary": "; ".join(canary(given).texts),
             }
         )
+        self._synthetic = "yes" if table.provenance.synthetic else None
         self._about = {row["unit"]: row for row in table.units.iter_rows(named=True)}
 
     def lines(self, record: Record) -> Iterator[Record]:
@@ -196,11 +197,12 @@ class Samples:
         return {"sample_hash": hashed.hexdigest(), "input": source, **said}, turns
 
     def _metadata(self, row: Mapping[str, Any], metric: Metric) -> dict[str, str]:
-        """Return the cluster, the condition and the traits of a row of the scores, and what random answers score."""
+        """Return the cluster, the condition and the traits of a row, what random answers score, if it is synthetic."""
         held, about = self._table.provenance, self._about[row["unit"]]
         traits = {name: about[name] for name in self._table.traits}
         chance = about.get(f"{CHANCE}{metric.name}")
-        return as_texts({**traits, held.cluster: about["cluster"], held.condition: row["condition"], "chance": chance})
+        named = {held.cluster: about["cluster"], held.condition: row["condition"]}
+        return as_texts({**traits, **named, "chance": chance, "synthetic_data": self._synthetic})
 
 
 def _best(metric: Metric) -> float | None:

@@ -38,7 +38,8 @@ def flat_tables(
         ``summary``, as of `attune_bench.stats.summary.summary`; with `by` also ``subgroups``, whose first columns are
         trait and stratum; ``scores``, where a metric has one value for each unit, as of
         `attune_bench.long_table.long_table`, which `attune_bench.Scores.from_table` reads; ``models``, a row a model
-        with its ``kind``: ``model``, ``person`` or ``baseline``; ``metrics``, a row a metric.
+        with its ``kind``: ``model``, ``person`` or ``baseline``, and whether any of what was scored is invented,
+        ``synthetic``; ``metrics``, a row a metric.
 
     Examples
     --------
@@ -58,7 +59,7 @@ def flat_tables(
     found["models"] = pl.DataFrame(
         {"model": table.models, "kind": [kind_of_group(model) for model in table.models]},
         schema={"model": pl.String, "kind": pl.String},
-    )
+    ).with_columns(synthetic=pl.lit(table.provenance.synthetic))
     metrics = [table.metrics[name] for name in names]
     found["metrics"] = pl.DataFrame(
         {

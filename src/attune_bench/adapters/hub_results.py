@@ -15,9 +15,10 @@ from attune_bench.stats.summary import summary
 from attune_data.issues import PublishError
 from attune_data.publishing import check_writable, writing
 
-__all__ = ["hub_results", "push_hub_results"]
+__all__ = ["check_proposable", "hub_results", "push_hub_results"]
 
 _FOLDER = ".eval_results"
+_SYNTHETIC = "SYNTHETIC data"
 
 
 def hub_results(
@@ -26,7 +27,8 @@ def hub_results(
     """Return the results of each model, as the Hub's own types write them.
 
     An entry has the data set, a metric as the task, the value and when the runs were made. The format has no interval:
-    the notes have the interval in words, the condition and the signature.
+    the notes have the interval in words, the condition and the signature, and begin with ``SYNTHETIC data`` where any
+    of what was scored is invented.
 
     Parameters
     ----------
@@ -67,6 +69,7 @@ def hub_results(
             continue
         own: Any = {**options, "metrics": [row["metric"]]}
         said = [
+            *([_SYNTHETIC] if table.provenance.synthetic else []),
             table.metrics[row["metric"]].label,
             *([f"{table.provenance.condition} {condition}"] if condition else []),
         ]
@@ -89,6 +92,30 @@ def hub_results(
     }
 
 
+def check_proposable(results: Mapping[str, str]) -> None:
+    """Raise a `PublishError` where results cannot be proposed, as far as that can be told without the network.
+
+    Parameters
+    ----------
+    results : mapping of str to str
+        What `hub_results` gives.
+
+    Raises
+    ------
+    PublishError
+        Results are of synthetic data, a model's name is not that of a repository, there is no token, or the network is
+        forbidden.
+    """
+    for path, text in results.items():
+        model = path.partition(f"/{_FOLDER}/")[0]
+        if _SYNTHETIC in text:
+            raise PublishError(
+                f"the results of {model} are of synthetic data, which say nothing about a model, and are not proposed "
+                "to its page; score runs on real data, or leave out the push"
+            )
+        check_writable(model)
+
+
 def push_hub_results(results: Mapping[str, str]) -> list[str]:
     """Propose results to the repositories of the models, a pull request each, which their owners accept or not.
 
@@ -105,14 +132,13 @@ def push_hub_results(results: Mapping[str, str]) -> list[str]:
     Raises
     ------
     PublishError
-        A model's name is not that of a repository, which is told before anything is written; or one cannot be written
-        to, with the pull requests that were made before.
+        As `check_proposable`, before anything is proposed; or a repository cannot be written to, with the pull requests
+        that were made before.
     """
     import huggingface_hub as hub
 
+    check_proposable(results)
     files = [(path.partition(f"/{_FOLDER}/"), text.encode()) for path, text in results.items()]
-    for (model, _, _), _ in files:
-        check_writable(model)
     made: list[str] = []
     for (model, _, name), content in files:
         try:

@@ -53,7 +53,7 @@ __all__ = ["board", "play", "unit_scores", "unit_task"]
 _PROVIDER = "inspect"
 _MESSAGES = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
 _ENDED_EARLY = ("max_tokens", "model_length", "content_filter")
-_RESULT = "result"
+_RESULT, _QUESTIONS = "result", "questions"
 _OF_TASK = ("temperature", "max_tokens", "seed", "system_message", "response_schema")
 _OF_CONNECTIONS = (
     "adaptive_connections",
@@ -115,8 +115,10 @@ def board() -> Callable[[list[SampleScore]], dict[str, float]]:
 
     Of the metric ``m`` there is ``m``, the mean of the samples in which it is defined; ``m_stderr``, the standard error
     of that with clusters drawn together, as in Inspect's own ``stderr``; ``m_low`` and ``m_high``, the 95% interval as
-    of `attune_bench.Scores.summary`, nan with fewer than 5 clusters; ``m_coverage``, the share of samples in which it
-    is defined. The key ``cluster`` of a sample's metadata names its cluster.
+    of `attune_bench.Scores.summary`, nan with fewer than 5 clusters; ``m_coverage``, also as there, the share of the
+    questions that count which have a prediction, and of a metric that asks none the share of samples in which it is
+    defined. The key ``cluster`` of a sample's metadata names its cluster; a sample without one is
+    alone in its own. Of several epochs, coverage is that of the first, whose metadata Inspect keeps.
     """
 
     def over_samples(scores: list[SampleScore]) -> dict[str, float]:
@@ -125,7 +127,8 @@ def board() -> Callable[[list[SampleScore]], dict[str, float]]:
             return {}
         values = {name: [float(one.score.value[name]) for one in scored] for name in scored[0].score.value}
         units = [str(one.sample_id) for one in scored]
-        clusters = [str((one.sample_metadata or {}).get("cluster", one.sample_id)) for one in scored]
+        named = [(one.sample_metadata or {}).get("cluster") for one in scored]
+        clusters = [unit if name is None else str(name) for unit, name in zip(units, named, strict=True)]
         table = pl.DataFrame({"model": ["model"] * len(scored), "unit": units, "cluster": clusters, **values})
         rows = table.unpivot(list(values), index=["model", "unit", "cluster"], variable_name="metric")
         found: dict[str, float] = {}
@@ -135,10 +138,20 @@ def board() -> Callable[[list[SampleScore]], dict[str, float]]:
             error = clustered_standard_error(*zip(*known, strict=True)) if row["clusters"] > 1 else None
             of_metric = {"": row["value"], "_stderr": error, "_low": row["low"], "_high": row["high"]}
             found |= {f"{name}{end}": nan if value is None else value for end, value in of_metric.items()}
-            found[f"{name}_coverage"] = row["n"] / len(scores)
+            found[f"{name}_coverage"] = _coverage(name, scored, row["n"] / len(scores))
         return found
 
     return over_samples
+
+
+def _coverage(name: str, scored: list[SampleScore], defined: float) -> float:
+    """Return the coverage of a metric, that of samples in which it is defined where it asks no questions."""
+    answered: dict[str, tuple[int, int]] = {}
+    for one in scored:
+        for task, (present, expected) in (one.score.metadata or {}).get(_QUESTIONS, {}).get(name, {}).items():
+            before, of = answered.get(task, (0, 0))
+            answered[task] = before + present, of + expected
+    return min((present / expected for present, expected in answered.values()), default=defined)
 
 
 @scorer(metrics=[board()])  # type: ignore[untyped-decorator]
@@ -159,7 +172,8 @@ def unit_scores(benchmark: str, source: str, options: dict[str, Any] | None = No
         if result is None:
             return Score.unscored(reason="scoring_failed", explanation="no result: the sample was not finished")
         record = resolve(of.benchmark.results).model.model_validate(result)
-        return Score(value=of.values(str(state.sample_id), record, **(options or {})), answer=show(record, columns=100))
+        values, questions = of.values_and_questions(str(state.sample_id), record, **(options or {}))
+        return Score(value=values, answer=show(record, columns=100), metadata={_QUESTIONS: questions})
 
     return scored
 

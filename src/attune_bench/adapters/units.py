@@ -11,11 +11,15 @@ from attune_bench.scores import Scores
 from attune_bench.scoring import score
 from attune_bench.stats.summary import metrics_per_unit
 from attune_data.loading import load_records
+from attune_data.matching import spelled_alike
 from attune_data.record import Record
 from attune_data.references import resolve
 from attune_data.text import meant
 
-__all__ = ["BenchmarkUnits"]
+__all__ = ["BenchmarkUnits", "Questions"]
+
+Questions = dict[str, list[int]]
+"""By task, how many questions have a prediction and how many count."""
 
 
 class BenchmarkUnits:
@@ -61,6 +65,8 @@ class BenchmarkUnits:
         loaded = load_records(source, resolve(self.benchmark.data))
         self._files: Mapping[str, str] = loaded.files
         self.units: dict[str, Any] = {unit.id: unit for unit in askable(self.task, loaded)}
+        clusters = [getattr(unit, self.benchmark.cluster) for unit in self.units.values()]
+        self._clusters = dict(zip(self.units, spelled_alike(clusters), strict=True))
         self.synthetic = any(unit.synthetic for unit in self.units.values())
 
     def check(self, options: Mapping[str, Any]) -> None:
@@ -86,10 +92,9 @@ class BenchmarkUnits:
         settings: RunSettings = each[0]
         return settings
 
-    def cluster(self, unit: str) -> str:
-        """Return the cluster of a unit: its participant, or its own id."""
-        found: str = getattr(self.units[unit], self.benchmark.cluster)
-        return found
+    def cluster(self, unit: str) -> str | None:
+        """Return the cluster of a unit, as scores write it: its participant, its own id; None where it names none."""
+        return self._clusters[unit]
 
     def with_fields(self, record: Record, unit: str, settings: RunSettings, provider: str) -> Record:
         """Return a result with what it records of its run, in which one provider served all roles."""
@@ -106,7 +111,26 @@ class BenchmarkUnits:
 
     def values(self, unit: str, result: Record, **options: Any) -> dict[str, float]:
         """Return what one unit scores on each metric of the board that has values of units, nan where undefined."""
+        return self.values_and_questions(unit, result, **options)[0]
+
+    def values_and_questions(
+        self, unit: str, result: Record, **options: Any
+    ) -> tuple[dict[str, float], dict[str, Questions]]:
+        """Return what `values` does, and how many questions of each of these metrics were answered.
+
+        The questions are by metric and task ``[present, expected]``: how many have a prediction, of how many that
+        count; nothing for a metric that asks none. Over units, ``sum(present) / sum(expected)`` of the task where it is
+        lowest is the ``coverage`` of `attune_bench.stats.summary.summary`.
+        """
         scores = self.score({unit: result}, **options)
         row = next(scores.values.iter_rows(named=True), {})
-        own = metrics_per_unit(scores)
-        return {name: nan if row.get(name) is None else row[name] for name in scores.headline if name in own}
+        own = [name for name in scores.headline if name in metrics_per_unit(scores)]
+        values = {name: nan if row.get(name) is None else row[name] for name in own}
+        return values, {
+            name: {
+                task: [row[f"coverage.{task}.present"], row[f"coverage.{task}.expected"]]
+                for task in scores.metric(name).coverage
+                if row.get(f"coverage.{task}.expected")
+            }
+            for name in own
+        }

@@ -12,7 +12,7 @@ import click
 from attune_bench.adapters.eee import Publisher, Relationship, eee_records
 from attune_bench.adapters.eee_samples import Samples
 from attune_bench.adapters.flat import flat_tables
-from attune_bench.adapters.hub_results import hub_results, push_hub_results
+from attune_bench.adapters.hub_results import check_proposable, hub_results, push_hub_results
 from attune_bench.cli.analysing import benchmark_of_scores, read_analysed, records_of, sampling_of, traits_of
 from attune_bench.cli.options import (
     NamedPath,
@@ -60,7 +60,11 @@ _ONLY = {
 @click.option("--dataset", help="For eee and hub: the data set on the Hub, owner/name.")
 @results_option("For eee: the results that were scored, whose texts are written too", name="--samples")
 @click.option("--licence", help="For --samples: what they are published under, for instance cc-by-4.0.")
-@click.option("--push", is_flag=True, help="For hub: propose them to the models' repositories, as pull requests.")
+@click.option(
+    "--push",
+    is_flag=True,
+    help="For hub: propose them to the models' repositories, as pull requests; refused for synthetic data.",
+)
 @sampling_options
 def export(
     scores: Path,
@@ -83,8 +87,8 @@ def export(
     eee: a record of Every Eval Ever for each model, with intervals, subgroups, protocol and signature. hub: for each
     model the file .eval_results/BENCHMARK.yaml of its repository. csv and parquet: the summary, subgroups, the score of
     every unit, which --scores reads, and what the metrics are. Values that rest on fewer than 5 people are left out,
-    but for those of single units. --samples RESULTS adds to the records of eee a line for each metric and unit, with
-    whole conversations and annotations.
+    but for those of single units. All formats say where data are synthetic. --samples RESULTS adds to the records of
+    eee a line for each metric and unit, with whole conversations and annotations.
     """
     asked = {"organization": organization, "relationship": relationship, "dataset": dataset}
     for name, value in {**asked, "samples": samples or None, "licence": licence}.items():
@@ -117,11 +121,14 @@ def export(
             if dataset is None:
                 raise UserError("--format hub needs --dataset: the data set on the Hub, owner/name")
             found = hub_results(read, dataset=dataset, small_cells=small_cells, **options)
+            if push:
+                check_proposable(found)
             written = {path: text.encode() for path, text in found.items()}
         else:
             tables = flat_tables(read, **traits, small_cells=small_cells, **options)
+            metadata = {"synthetic": "true"} if read.provenance.synthetic else None
             for name, frame in tables.items():
-                content = to_csv(frame).encode() if format == "csv" else parquet_bytes(frame)
+                content = to_csv(frame).encode() if format == "csv" else parquet_bytes(frame, metadata=metadata)
                 written[f"{name}.{format}"] = content
             if "scores" in tables:
                 written["scores.toml"] = description_toml(read, tables["scores"]).encode()

@@ -99,13 +99,7 @@ def read_scores(path: Path) -> Scores:
     try:
         return Scores.read(path)
     except (SourceError, MetricInputError) as error:
-        try:
-            kind = recognise(path)
-        except SourceError:
-            raise UserError(str(error)) from None
-        raise UserError(
-            f"{path} contains {kind.plural}, no scores; attune-bench score makes scores of results"
-        ) from None
+        raise UserError(str(error)) from None
 
 
 def load_all(kind: Kind[Any, Any], sources: Sequence[str], progress: Callable[[int], object]) -> Collection[Any]:

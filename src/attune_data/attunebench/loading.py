@@ -13,9 +13,9 @@ from attune_data.attunebench.tables import TABLES, Tables, build_table
 from attune_data.frames import Frames
 from attune_data.io.rows import is_dataset
 from attune_data.io.sources import Source, source_text
-from attune_data.issues import IssueLog, SourceError
+from attune_data.issues import IssueLog, SourceError, shown
 from attune_data.kinds import KINDS
-from attune_data.loading import OnError, Progress, gc_paused, load_chosen, load_records, records_of
+from attune_data.loading import OnError, Progress, gc_paused, kinds_meant, load_chosen, load_records, records_of
 from attune_data.reading import Reader
 
 __all__ = ["load", "load_runs", "load_tables"]
@@ -149,7 +149,10 @@ def load_tables(source: Source, frames: type[Frames] | None = None, *, chunk: in
     """
     if not hasattr(chunk, "__index__") or chunk < 1:
         raise ValueError(f"chunk is {chunk!r}; expected a number of records from 1")
-    wanted = Tables if frames is None else frames
+    wanted: Any = Tables if frames is None else frames
+    if not (isinstance(wanted, type) and issubclass(wanted, Frames)):
+        names = [_name(kind.tables) for kind in kinds_meant(wanted)] or [*map(_name, _classes())]
+        raise TypeError(f"frames is {shown(wanted)}; expected a class of tables: {' or '.join(names)}")
     folder = None if is_dataset(source) else Path(source_text(source))
     if folder is not None and source != "demo" and folder.is_dir():
         written = next((known for known in _classes() if known.are_in(folder)), None)

@@ -10,7 +10,6 @@ from jsonschema import Draft7Validator, Draft202012Validator
 from sample_cases import BENCHMARKS, Case, Json, case_of, own_case
 
 from attune_bench import score
-from attune_data.matching import text_key
 from attune_metrics.catalog import CATALOG
 
 FOLDER = Path(__file__).parent
@@ -118,7 +117,7 @@ def test_texts_of_a_prediction_are_the_conversation_and_the_prediction() -> None
         assert type(conversation).model_validate_json(reference) == conversation
         assert line["input"]["raw"] == turns[0]
         assert line["sample_hash"] == hashed(turns[0], [reference])
-        expected = {"participant": text_key(conversation.participant_id), "mode": "default"}
+        expected = {"participant": conversation.participant_id, "mode": "default", "synthetic_data": "yes"}
         assert expected.items() <= line["metadata"].items()
 
 
@@ -138,7 +137,7 @@ def test_texts_of_an_episode_are_its_messages() -> None:
         raw = first.content if first and first.role == "aggressor" else ""
         assert line["input"]["raw"] == raw
         assert line["sample_hash"] == hashed(raw, [reference])
-        assert line["metadata"] == {"scene": episode.scene}
+        assert line["metadata"] == {"scene": episode.scene, "synthetic_data": "yes"}
     assert begun == {"aggressor", "defender", None}
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -16,11 +17,13 @@ from polars.testing import assert_frame_equal
 
 from attune_bench import Scores, score
 from attune_bench.adapters.eee import Publisher, eee_records
+from attune_bench.adapters.eee_samples import Samples
 from attune_bench.adapters.flat import flat_tables
 from attune_bench.adapters.hub_results import hub_results, push_hub_results
+from attune_bench.adapters.units import BenchmarkUnits
 from attune_bench.report.suppression import hidden_strata
 from attune_bench.stats.traits import strata_of
-from attune_data import load, load_episodes, load_runs, load_sage, load_scenarios
+from attune_data import Runs, load, load_episodes, load_runs, load_sage, load_scenarios
 from attune_data.issues import PublishError
 from attune_metrics.errors import MetricInputError
 
@@ -32,6 +35,12 @@ OPTIONS: Any = {"resamples": 200}
 @pytest.fixture(scope="module")
 def scores() -> Scores:
     return score(load("demo"), load_runs("demo"))
+
+
+@pytest.fixture(scope="module")
+def real_scores(scores: Scores) -> Scores:
+    """Return the same scores as if nothing of them were invented."""
+    return replace(scores, provenance=scores.provenance.model_copy(update={"synthetic": False}))
 
 
 def results(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -237,12 +246,12 @@ def test_an_organization_is_needed(scores: Scores) -> None:
 
 
 def test_results_are_proposed_to_the_repositories_of_models(
-    hub: HubServer, call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    hub: HubServer, call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, real_scores: Scores
 ) -> None:
     monkeypatch.setenv("HF_TOKEN", TOKEN)
     for name in ("synthetic/attentive", "synthetic/hasty"):
         hub.add(name, {"README.md": b"# A model\n"})
-    score(load("demo"), load_runs("demo")).write(tmp_path / "scores.parquet")
+    real_scores.write(tmp_path / "scores.parquet")
     start = ["export", "--scores", tmp_path / "scores.parquet", "--resamples", 200]
     options = ["--format", "hub", "--dataset", "lab/attune", "-o", tmp_path / "pages"]
     status, out, err = call(*start, *options, "--push")
@@ -256,8 +265,10 @@ def test_results_are_proposed_to_the_repositories_of_models(
         assert list(hub.files(name)) == ["README.md"]  # accepted by nobody yet
 
 
-def test_a_push_that_fails_says_what_was_done(hub: HubServer, monkeypatch: pytest.MonkeyPatch, scores: Scores) -> None:
-    results = hub_results(scores, dataset="lab/attune", **OPTIONS)
+def test_a_push_that_fails_says_what_was_done(
+    hub: HubServer, monkeypatch: pytest.MonkeyPatch, real_scores: Scores
+) -> None:
+    results = hub_results(real_scores, dataset="lab/attune", **OPTIONS)
     with pytest.raises(PublishError, match="writing to synthetic/attentive needs a token of the Hub"):
         push_hub_results(results)
     monkeypatch.setenv("HF_TOKEN", TOKEN)
@@ -278,3 +289,104 @@ def test_a_push_is_for_pages_only(call: Call, tmp_path: Path, scores: Scores) ->
     words = ["export", "--scores", tmp_path / "scores.parquet", "--format", "csv", "-o", tmp_path / "tables", "--push"]
     assert call(*words)[0] == 2
     assert not (tmp_path / "tables").exists()
+
+
+def test_synthetic_results_are_not_proposed(
+    hub: HubServer, call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scores: Scores
+) -> None:
+    monkeypatch.setenv("HF_TOKEN", TOKEN)
+    hub.add("synthetic/attentive", {"README.md": b""})
+    scores.write(tmp_path / "scores.parquet")
+    words = ["--format", "hub", "--dataset", "lab/attune", "-o", tmp_path / "pages", "--resamples", 50, "--push"]
+    status, out, err = call("export", "--scores", tmp_path / "scores.parquet", *words)
+    assert (status, out) == (2, "")
+    assert "of synthetic data, which say nothing about a model" in err
+    assert "score runs on real data, or leave out the push" in err
+    assert not (tmp_path / "pages").exists()
+    with pytest.raises(PublishError, match="the results of synthetic/attentive are of synthetic data"):
+        push_hub_results(hub_results(scores, dataset="lab/attune", **OPTIONS))
+    assert hub.requests == []
+
+
+def says_synthetic(path: Path) -> bool:
+    """Tell whether an exported file says that its data are synthetic, in the place that its format has for it."""
+    if path.suffix == ".parquet":
+        return pl.read_parquet_metadata(path).get("synthetic") == "true"
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".jsonl":
+        return all(json.loads(line)["metadata"].get("synthetic_data") == "yes" for line in text.splitlines())
+    said = {".yaml": "notes: SYNTHETIC data;", ".json": '"synthetic_data": "yes"', ".toml": "synthetic = true"}
+    return said.get(path.suffix, "vendor/hasty,model,true") in text
+
+
+def test_exported_files_say_where_data_are_synthetic(call: Call, tmp_path: Path) -> None:
+    data = load("demo")[:6]
+    # Names of models without the word, so that it has to come from elsewhere.
+    runs = [
+        run.model_copy(update={"em_model": run.em_model.replace("synthetic", "vendor")}) for run in load_runs("demo")
+    ]
+    made = Runs([run for run in runs if run.conversation_id in {one.id for one in data}])
+    made.to_jsonl(tmp_path / "runs.jsonl")
+    data.to_jsonl(tmp_path / "data.jsonl")
+    invented = score(data, made)
+    real = replace(invented, provenance=invented.provenance.model_copy(update={"synthetic": False}))
+    of_records = ["--samples", tmp_path / "runs.jsonl", "--data", tmp_path / "data.jsonl", "--licence", "cc-by-4.0"]
+    formats: dict[str, list[object]] = {
+        "hub": ["--dataset", "lab/attune"],
+        "eee": ["--organization", "Lab", *of_records],
+        "csv": [],
+        "parquet": [],
+    }
+    for scores, is_said in ((invented, True), (real, False)):
+        file = tmp_path / f"{is_said}.parquet"
+        scores.write(file)
+        for format_, words in formats.items():
+            target = tmp_path / f"{is_said}-{format_}"
+            start = ["export", "--scores", file, "--format", format_, "-o", target, "--metric", "composite_score"]
+            assert call(*start, "--resamples", 50, *words)[0] == 0
+            files = [path for path in target.rglob("*") if path.is_file()]
+            if format_ == "csv":  # A table of numbers has no place for it: what stands beside it says so.
+                files = [target / "models.csv", target / "scores.toml"]
+            assert files
+            assert {says_synthetic(path) for path in files} == {is_said}
+
+
+def test_a_participant_is_written_alike_everywhere(tmp_path: Path) -> None:
+    data = load("demo")[:6]
+    ids = {one.id: one for one in data}
+    made = Runs([run for run in load_runs("demo") if run.conversation_id in ids])
+    expected = {name: one.participant_id for name, one in ids.items()}
+    assert all(name and name != name.casefold() for name in expected.values())
+    scores = score(data, made)
+    scores.write(tmp_path / "scores.json")
+    scores.to_csv(tmp_path / "scores.csv")
+    data.to_parquet(tmp_path / "published")
+    samples = Samples(scores, results=made, data=data, licence="cc-by-4.0")
+    records = eee_records(scores, LAB, metrics=["composite_score"], **OPTIONS)
+    lines = [line for record in records.values() for line in samples.lines(record)]
+    units = BenchmarkUnits("attunebench", "demo")
+    written = json.loads((tmp_path / "scores.json").read_bytes())["conversations"]
+    published = pl.read_parquet(tmp_path / "published" / "conversations.parquet")
+    doors: dict[str, Mapping[str, object]] = {
+        "scores": dict(scores.units.select("unit", "cluster").iter_rows()),
+        "scores.json": {one["conversationId"]: one["participant_id"] for one in written},
+        "scores.csv": dict(pl.read_csv(tmp_path / "scores.csv").select("unit", "cluster").unique().iter_rows()),
+        "tables": dict(data.tables.conversations.select("conversation_id", "participant_id").iter_rows()),
+        "published": dict(published.select("conversation_id", "participant_id").iter_rows()),
+        "samples": {line["sample_id"]: line["metadata"]["participant"] for line in lines},
+        "harnesses": {name: units.cluster(name) for name in ids},
+    }
+    assert doors == dict.fromkeys(doors, expected)
+
+
+def test_results_that_were_generated_are_synthetic_on_real_data_too() -> None:
+    real = [
+        one.model_copy(update={"metadata": one.metadata.model_copy(update={"synthetic": None})}) for one in load("demo")
+    ]
+    assert not any(one.synthetic for one in real)
+    assert score(real, load_runs("demo")).provenance.synthetic
+    scenarios = [one.model_copy(update={"synthetic": None}) for one in load_scenarios("demo")]
+    assert score(scenarios, load_episodes("demo")).provenance.synthetic
+    for data, made in ((real, load_runs("demo")), (scenarios, load_episodes("demo"))):
+        told = [one.model_copy(update={"synthetic": None}) for one in made]
+        assert not score(data, told).provenance.synthetic

@@ -63,12 +63,14 @@ def rows_of(scores: Scores) -> dict[str, dict[str, Any]]:
 
 
 def check_numbers(found: Mapping[str, float], scores: Scores) -> None:
-    """Check each value and each end of an interval, to the last digit; nan stands for none."""
+    """Check each value, each end of an interval and each coverage, to the last digit; nan stands for none."""
     for metric, row in rows_of(scores).items():
         own = {end: found[f"{metric}{end}"] for end in ENDS}
         assert {end: None if isnan(value) else value for end, value in own.items()} == {
             end: row[name] for end, name in ENDS.items()
         }, metric
+        of_units = row["n"] / scores.units.height
+        assert found[f"{metric}_coverage"] == (of_units if row["coverage"] is None else row["coverage"]), metric
 
 
 def check_read(printed: str, scores: Scores) -> None:
@@ -115,8 +117,6 @@ def test_lm_eval_gives_the_numbers_of_a_run(
     assert written["sample_len"] == 40
     found = {name.removesuffix(",none"): value for name, value in written.items()}
     check_numbers(found, of_run)
-    for metric, row in rows_of(of_run).items():
-        assert found[f"{metric}_coverage"] == (row["n"] / 40 if row["coverage"] is None else row["coverage"])
     scores = Scores.from_lm_eval(tmp_path / "logged", cluster="cluster")
     assert scores.models == ("vendor/model",)
     check_read(scores.summary().write_json(), of_run)

@@ -4,9 +4,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
-from attune_bench import Scores
+from attune_bench import Scores, score
+from attune_bench.adapters.units import BenchmarkUnits
+from attune_data import load, load_runs
 from attune_data.issues import SourceError
 from attune_metrics.errors import MetricInputError
 
@@ -141,3 +144,23 @@ def test_folders_without_samples_and_files_of_another_name(tmp_path: Path) -> No
     (tmp_path / "other.jsonl").write_text("{}", encoding="utf-8")
     with pytest.raises(SourceError, match="lm_eval calls them samples_<task>"):
         Scores.from_lm_eval(tmp_path / "other.jsonl")
+
+
+def test_questions_that_units_answered_add_up_to_the_coverage_of_their_scores() -> None:
+    of, runs = BenchmarkUnits("attunebench", "demo"), load_runs("demo").where(em_model="synthetic/hasty")
+    expected = {row["metric"]: row["coverage"] for row in of_board(score(load("demo"), runs)).iter_rows(named=True)}
+    counts: dict[str, dict[str, list[int]]] = {}
+    for run in runs:
+        values, questions = of.values_and_questions(run.conversation_id, run)
+        assert values.keys() == questions.keys()
+        for name, by_task in questions.items():
+            for task, own in by_task.items():
+                known = counts.setdefault(name, {}).setdefault(task, [0, 0])
+                known[:] = [before + more for before, more in zip(known, own, strict=True)]
+    found = {name: min(present / of_all for present, of_all in by_task.values()) for name, by_task in counts.items()}
+    assert found == {name: share for name, share in expected.items() if share is not None}
+    assert 0.9 < min(found.values()) < 1
+
+
+def of_board(scores: Scores) -> pl.DataFrame:
+    return scores.summary(metrics=list(scores.headline), resamples=1)

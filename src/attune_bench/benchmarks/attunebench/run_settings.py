@@ -8,6 +8,7 @@ from pydantic_core import from_json, to_json
 
 from attune_bench.group_settings import GroupSettings, group_settings, setting_text
 from attune_data import Run
+from attune_data.record import is_generated
 
 __all__ = ["DECISIVE", "RunSettings", "settings_of_groups", "settings_of_run"]
 
@@ -39,11 +40,14 @@ class RunSettings:
         The judges whose answers the file has.
     judged_otherwise : str
         The settings in which the judges were asked otherwise than the model.
+    synthetic : bool
+        Whether the run says of itself that it was generated.
     """
 
     recorded: dict[str, Any]
     judges: list[str]
     judged_otherwise: str
+    synthetic: bool
 
     def to_json(self) -> str:
         """Return the settings as JSON."""
@@ -71,7 +75,7 @@ def settings_of_run(run: Run) -> RunSettings:
         settings["judges"] = _joined(map(str, listed)) if isinstance(listed, list) and listed else None
     settings |= {name: _plain(given.get(name)) for name in ("provider", "max_tokens", "seed")}
     settings["date"] = run.run_timestamp and run.run_timestamp[:10]
-    return RunSettings(settings, sorted(_judges_named(run)), _judged_otherwise(given))
+    return RunSettings(settings, sorted(_judges_named(run)), _judged_otherwise(given), is_generated(run))
 
 
 def settings_of_groups(runs: Sequence[tuple[str, str, RunSettings]]) -> tuple[GroupSettings, ...]:

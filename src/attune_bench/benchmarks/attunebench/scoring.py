@@ -138,7 +138,7 @@ def join(scorer: RunScorer, runs: Sequence[Run], scored: Sequence[tuple[pl.DataF
     held = provenance_of(
         protocol=scorer.protocol.name,
         similarity=scorer.similarity and scorer.similarity.described,
-        synthetic=any(one.synthetic for one in truth.values()),
+        synthetic=any(one.synthetic for one in truth.values()) or any(one.synthetic for one in settings.values()),
         issues=tuple(issues),
         codebook=codebook_hash(),
         data=hash_digests(bytes.fromhex(one.digest) for one in truth.values()),

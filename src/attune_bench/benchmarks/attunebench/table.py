@@ -14,7 +14,7 @@ from attune_bench.score_table import CHANCE, KEYS, Provenance, ScoreTable
 from attune_bench.scores import Scores
 from attune_bench.streaming import frame_of
 from attune_bench.texts import Texts
-from attune_data.matching import text_key
+from attune_data.matching import spelled_alike, text_key
 from attune_metrics.catalog import CATALOG
 from attune_metrics.errors import MetricInputError
 from attune_metrics.metric import Metric
@@ -108,7 +108,7 @@ def scores_from(
         The columns of another measure of similarity.
     """
     units = pl.DataFrame(
-        {"unit": sorted(participants), "cluster": [participants[unit] for unit in sorted(participants)]},
+        {"unit": sorted(participants), "cluster": spelled_alike(participants[unit] for unit in sorted(participants))},
         schema={"unit": pl.String, "cluster": pl.String},
     )
     units = units.hstack(_chance(chance, units["unit"]))
@@ -136,12 +136,12 @@ def _participants(records: Iterable[Mapping[str, Any]]) -> dict[str, str | None]
     """Return the participant of each conversation, None where no record names one."""
     found: dict[str, str | None] = {}
     for record in records:
-        unit, person = record["conversationId"], text_key(record.get("participant_id"))
+        unit, person = record["conversationId"], record.get("participant_id")
         known = found.setdefault(unit, person)
-        if known and person and known != person:
+        if text_key(known) and text_key(person) and text_key(known) != text_key(person):
             raise MetricInputError(
                 f"conversation {unit!r} is by participant {known!r} in one record and by {person!r} in another; "
                 "are these scores of two data sets?"
             )
-        found[unit] = known or person
+        found[unit] = known if text_key(known) else person
     return found

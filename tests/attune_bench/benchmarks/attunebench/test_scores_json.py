@@ -228,7 +228,6 @@ OTHER_JSON: dict[str, bytes] = {
     "list": b"[]",
     "text": b'"scores"',
     "null": b"null",
-    "conversation": b'{"conversationId": "c1", "turns": []}',
     "no-conversations": b'{"metadata": {"protocol": "x"}, "aggregates": []}',
     "no-aggregates": b'{"metadata": {"protocol": "x"}, "conversations": []}',
 }
@@ -261,6 +260,11 @@ def test_what_is_no_json(tmp_path: Path, content: bytes) -> None:
 def test_what_is_no_file_of_scores(tmp_path: Path, content: bytes) -> None:
     expected = " holds no scores; is it a file that `attune-bench score` wrote?"
     assert _message(tmp_path / "some.json", content) == expected
+
+
+def test_a_file_of_records_is_told_what_makes_scores(tmp_path: Path) -> None:
+    expected = " contains conversations, no scores; attune-bench score makes them, in Python attune_bench.score"
+    assert _message(tmp_path / "some.json", b'{"conversationId": "c1", "turns": []}') == expected
 
 
 @pytest.mark.parametrize(("content", "place"), NOT_WHOLE.values(), ids=NOT_WHOLE)
