@@ -78,7 +78,9 @@ def check_mapping(value: object, name: str, content: str) -> Mapping[object, obj
 
 def check_list(value: object, name: str, content: str) -> list[object]:
     """Return the items of `value` if it is a collection of several things, not one text or a mapping."""
-    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+    # A numpy array without an axis calls itself iterable.
+    single = isinstance(value, str | bytes | Mapping) or getattr(value, "ndim", 1) == 0
+    if single or not isinstance(value, Iterable):
         raise MetricInputError(f"{name} is {_describe(value)}; expected a list of {content}")
     return list(value)
 

@@ -79,11 +79,17 @@ def test_failed_episodes_take_states_from_the_anchors() -> None:
         ([1, 2], [0, 1], "start", "failed is int64"),
         ([1], [True], "zero", "unknown treatment 'zero'; expected exclude, start, worst"),
         (["high"], [True], "start", "values value 'high' is not a number"),
+        ([10**400], [True], "start", "values has a whole number that is too large for a float"),
     ],
 )
 def test_bad_failures_are_named(values: list[object], failed: list[object], treatment: str, message: str) -> None:
     with pytest.raises(am.MetricInputError, match=message):
         treat_failed(values, failed, treatment)  # type: ignore[arg-type]
+
+
+def test_one_number_in_an_array_is_no_list_of_scenes() -> None:
+    with pytest.raises(am.MetricInputError, match="expected a list of"):
+        scene_means(np.array(1), [0.2])
 
 
 def test_scene_means() -> None:

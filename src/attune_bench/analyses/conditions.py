@@ -20,6 +20,7 @@ from attune_bench.stats.series import Draws, ScoreSeries
 from attune_metrics.stats.arrays import average_ranks
 from attune_metrics.stats.resampling import bootstrap_distribution
 from attune_metrics.stats.statistics import point_estimate
+from attune_metrics.stats.sums import rounding_of
 
 __all__ = ["condition_differences", "rank_shifts"]
 
@@ -150,10 +151,12 @@ def rank_shifts(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.D
                 continue
             present = ~np.isnan(values[sides, 0]).all(axis=(0, 1))
             resamples, clusters = draws.of(present), series.count(present)
-            ranks = average_ranks(-points)
+            rounding = rounding_of(values[sides])
+            ranks = average_ranks(-points, rounding)
             drawn = [
                 average_ranks(
-                    -sign * bootstrap_distribution(values[side][:, :, present], resamples, statistic=statistic).T
+                    -sign * bootstrap_distribution(values[side][:, :, present], resamples, statistic=statistic).T,
+                    rounding,
                 )
                 for side in sides
             ]

@@ -19,6 +19,7 @@ from attune_bench.stats.units import per_unit
 from attune_bench.undefined import null
 from attune_metrics.stats.arrays import Floats, average_ranks
 from attune_metrics.stats.repeats import RepeatVariance, rank_shares, repeat_variance
+from attune_metrics.stats.sums import rounding_of
 
 __all__ = ["repeat_ranks", "repeat_variances", "repeats_worth"]
 
@@ -166,7 +167,7 @@ def repeat_ranks(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.
                 continue
             means = [one[:, common].mean(axis=1) for one in each]
             values = np.array([one.mean() for one in means])
-            ranks = average_ranks(-sign * values)
+            ranks = average_ranks(-sign * values, max(map(rounding_of, each)))
             shares = rank_shares([sign * one for one in means], seed=chosen.seed)
             for place in np.lexsort((np.array(groups), ranks)).tolist():
                 reached = np.flatnonzero(shares[place]) + 1

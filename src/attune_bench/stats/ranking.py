@@ -20,6 +20,7 @@ from attune_metrics.metric import Metric
 from attune_metrics.stats.arrays import average_ranks
 from attune_metrics.stats.resampling import bootstrap_distribution
 from attune_metrics.stats.statistics import point_estimate
+from attune_metrics.stats.sums import rounding_of
 
 __all__ = ["direction", "rank"]
 
@@ -92,10 +93,11 @@ def rank(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame
             points = point_estimate(values[groups], statistic=statistic)
             known = [group for group, value in zip(groups, points, strict=True) if not np.isnan(value)]
             there: Mask = np.logical_or.reduce(~np.isnan(counted[known]), axis=0)
-            ranks = average_ranks(-sign * points[~np.isnan(points)])
+            rounding = rounding_of(values[known])
+            ranks = average_ranks(-sign * points[~np.isnan(points)], rounding)
             resamples = draws.of(there)
             drawn = average_ranks(
-                -sign * bootstrap_distribution(values[known][:, :, there], resamples, statistic=statistic).T
+                -sign * bootstrap_distribution(values[known][:, :, there], resamples, statistic=statistic).T, rounding
             )
             found: list[tuple[Any, ...]] = []
             for place, group in enumerate(known):

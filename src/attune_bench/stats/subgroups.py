@@ -38,7 +38,7 @@ from attune_metrics.stats.arrays import Floats
 from attune_metrics.stats.multiplicity import holm
 from attune_metrics.stats.resampling import Interval, bootstrap, bootstrap_distribution, symmetric_levels
 from attune_metrics.stats.statistics import STATISTICS
-from attune_metrics.stats.sums import Statistic
+from attune_metrics.stats.sums import Statistic, rounding_of
 
 __all__ = ["by", "overlap", "subgroups"]
 
@@ -270,7 +270,9 @@ def _differences(
             present = ~np.isnan(values[group, 0]) & scored[group]
             sizes = [series.count(present & side) for side in (stratum, ~stratum)]
             drawn = [len(np.unique(resamples.clusters[(present & side)[mask]])) for side in (stratum, ~stratum)]
-            found[group] = _difference(interval, distribution, min(sizes), min(drawn), options, series.table)
+            # Equal up to rounding is equal.
+            exact = np.where(np.abs(distribution) <= rounding_of(values[group]), 0, distribution)
+            found[group] = _difference(interval, exact, min(sizes), min(drawn), options, series.table)
     return [found[group] for group in range(len(series.groups))]
 
 

@@ -28,7 +28,10 @@ def as_floats(value: ArrayLike, name: str) -> Floats:
             if item is not None and not isinstance(item, Real):
                 guess = "; convert text to a number first" if isinstance(item, str) else ""
                 raise MetricInputError(f"{name} value {item!r:.60} is not a number{guess}")
-    return array.astype(float)
+    try:
+        return array.astype(float)
+    except OverflowError:
+        raise MetricInputError(f"{name} has a whole number that is too large for a float") from None
 
 
 def check_array(value: ArrayLike, name: str, *shape: str) -> Floats:
@@ -45,12 +48,15 @@ def check_same_shape(reference: NDArray[Any], predicted: NDArray[Any]) -> None:
         raise MetricInputError(f"reference has shape {reference.shape}, predicted {predicted.shape}")
 
 
-def average_ranks(values: Floats) -> Floats:
-    """Rank along the last axis, lowest first and from 1, ties sharing their mean rank; all nan where one is nan."""
+def average_ranks(values: Floats, rounding: float = 0) -> Floats:
+    """Rank along the last axis, lowest first and from 1, ties sharing their mean rank; all nan where one is nan.
+
+    Neighbours in that order tie where they are no further apart than `rounding`.
+    """
     order = np.argsort(values, axis=-1)
     ordered = np.take_along_axis(values, order, axis=-1)
     place = np.arange(1.0, values.shape[-1] + 1)
-    differs = ordered[..., 1:] != ordered[..., :-1]
+    differs = ordered[..., 1:] > ordered[..., :-1] + rounding
     edge = np.ones((*values.shape[:-1], 1), dtype=bool)
     first = np.maximum.accumulate(np.where(np.concatenate([edge, differs], axis=-1), place, 0), axis=-1)
     ends = np.where(np.concatenate([differs, edge], axis=-1), place, np.inf)

@@ -29,7 +29,7 @@ from attune_metrics.stats.resampling import (
     symmetric_levels,
 )
 from attune_metrics.stats.statistics import point_estimate
-from attune_metrics.stats.sums import as_terms, cluster_sums
+from attune_metrics.stats.sums import as_terms, cluster_sums, rounding_of
 
 __all__ = [
     "WinRates",
@@ -141,8 +141,9 @@ def rank_intervals(
     sums = cluster_sums(as_terms(rows, len(resamples.clusters), "scores"), resamples.clusters)
     clusters = (sums[..., -1] > 0).sum(axis=0)
     n = sums[..., -1].sum(axis=0)
-    estimates = average_ranks(-point_estimate(rows))
-    ranks = average_ranks(-bootstrap_distribution(rows, resamples).T)
+    rounding = rounding_of(rows)
+    estimates = average_ranks(-point_estimate(rows), rounding)
+    ranks = average_ranks(-bootstrap_distribution(rows, resamples).T, rounding)
     known = ranks[~np.isnan(ranks).any(axis=1)]
     fewest = int(clusters.min())
     reason = None

@@ -21,6 +21,7 @@ from attune_metrics.errors import MetricInputError
 from attune_metrics.stats.arrays import Floats, as_floats, average_ranks
 from attune_metrics.stats.power import clustered_standard_error
 from attune_metrics.stats.resampling import Interval, Method, Resamples
+from attune_metrics.stats.sums import rounding_of
 from attune_metrics.stats.variance_parts import crossed_variances
 
 __all__ = ["RepeatVariance", "rank_shares", "repeat_variance"]
@@ -202,10 +203,11 @@ def rank_shares(values: Sequence[ArrayLike], *, seed: int = 0) -> Floats:
         drawn = np.random.default_rng(check_whole(seed, "seed", 0))
         places = np.stack([drawn.integers(size, size=_MOST_ORDERS) for size in sizes])
     table = np.stack([one[chosen] for one, chosen in zip(each, places, strict=True)], axis=1)
-    ranks = average_ranks(-table)
+    rounding = rounding_of(table)
+    ranks = average_ranks(-table, rounding)
     shares = np.zeros((len(each), len(each)))
     for model, of_model in enumerate(ranks.T):
-        tied = (table == table[:, [model]]).sum(axis=1)
+        tied = (np.abs(table - table[:, [model]]) <= rounding).sum(axis=1)
         first = of_model - (tied - 1) / 2
         for rank in range(len(each)):
             within = (first <= rank + 1) & (rank + 1 < first + tied)

@@ -23,6 +23,7 @@ __all__ = [
     "exact_sums",
     "paired_terms",
     "products",
+    "rounding_of",
     "row_blocks",
     "series_blocks",
 ]
@@ -137,6 +138,11 @@ def _fsum(values: list[float]) -> float:
         return fsum(values)
     except OverflowError:
         return inf  # which `evaluate` makes nan
+
+
+def rounding_of(values: Floats) -> float:
+    """Return how far two averages of such values can be apart and yet be equal up to rounding; nan does not count."""
+    return ROUNDING * float(np.nan_to_num(np.abs(values)).max(initial=0))
 
 
 def row_blocks(rows: int, clusters: int) -> Iterator[slice]:
