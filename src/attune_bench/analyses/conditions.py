@@ -82,13 +82,11 @@ def condition_differences(scores: ScoreTable, **options: Unpack[AnalysisKeywords
     metrics = chosen.names_of_means(scores, scores.headline)
     check_comparable(scores, metrics=metrics)
     pairs = _pairs(series)
-    first, second = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
-    scored = series.scored[first] & series.scored[second]
     called = scores.provenance.condition
     families = [f"{called} {series.groups[a][1]!r} against {series.groups[b][1]!r}" for a, b in pairs]
     rows: dict[tuple[int, str], tuple[Any, ...]] = {}
     for metric in metrics:
-        found = paired(series, series.values(metric), pairs, scored, draws, chosen, series.statistic(metric))
+        found = paired(series, series.values(metric), pairs, draws, chosen, series.statistic(metric))
         columns = tested(found, families, draws, chosen)
         for place, ((a, b), pair, own) in enumerate(zip(pairs, found, columns, strict=True)):
             rows[place, metric] = (*series.groups[a], series.groups[b][1], metric, *pair[:3], *own)

@@ -16,9 +16,10 @@ from attune_bench.stats.comparability import check_within_conditions
 from attune_bench.stats.intervals import distribution_ends, interval_ends
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
 from attune_bench.stats.ranking import direction
-from attune_bench.stats.series import Draws, ScoreSeries
+from attune_bench.stats.series import Draws, Mask, ScoreSeries
 from attune_bench.stats.units import per_unit
 from attune_bench.undefined import null
+from attune_metrics.stats.arrays import Floats
 from attune_metrics.stats.correlation import spearman_rho_rows
 from attune_metrics.stats.resampling import bootstrap, bootstrap_distribution
 from attune_metrics.stats.statistics import point_estimate
@@ -72,21 +73,14 @@ def metric_correlation(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) 
     rows: list[tuple[Any, ...]] = []
     for condition, present_groups in series.by_condition().items():
         groups = [group for group in present_groups if kind_of_group(series.groups[group][0]) == "model"]
-        mask = np.logical_or.reduce(series.scored[groups], axis=0)
-        resamples = draws.of(mask)
         points = {
             metric: point_estimate(values[metric][groups], statistic=series.statistic(metric)) for metric in metrics
         }
-        drawn = {
-            metric: bootstrap_distribution(
-                values[metric][groups][:, :, mask], resamples, statistic=series.statistic(metric)
-            )
-            for metric in metrics
-        }
+        drawn: dict[tuple[str, bytes], Floats] = {}
         for a, b in combinations(metrics, 2):
             known = np.flatnonzero(~np.isnan(points[a] + points[b]))
             of_both = values[a][groups, 0] + values[b][groups, 0]
-            present = np.logical_or.reduce(~np.isnan(of_both[known]), axis=0)
+            present: Mask = np.logical_or.reduce(~np.isnan(of_both[known]), axis=0)
             clusters = series.count(present)
             empty: tuple[Any, ...] = (None, None, None, len(known), clusters)
             if len(known) < _MIN_MODELS:
@@ -96,11 +90,17 @@ def metric_correlation(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) 
             if rho is None:
                 rows.append((condition, a, b, *empty, "one of the two is the same for all models"))
                 continue
+            sides = [(metric, present.tobytes()) for metric in (a, b)]
+            for metric, units in sides:
+                if (metric, units) not in drawn:
+                    drawn[metric, units] = bootstrap_distribution(
+                        values[metric][groups][:, :, present], draws.of(present), statistic=series.statistic(metric)
+                    )
             low, high, reason = distribution_ends(
-                spearman_rho_rows(drawn[a][known].T, drawn[b][known].T),
+                spearman_rho_rows(*(drawn[side][known].T for side in sides)),
                 chosen,
                 scores,
-                drawn=len(np.unique(resamples.clusters[present[mask]])),
+                drawn=len(np.unique(draws.labels(present))),
                 clusters=clusters,
                 of="a rank correlation",
             )
@@ -154,15 +154,15 @@ def win_rates(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.Dat
     for metric in metrics:
         values = direction(scores.metrics[metric]) * series.values(per_unit(scores, metric, "win_rates"))[:, 0]
         found: dict[int, tuple[Any, ...]] = {}
-        for mask, places in draws.parts(series.scored[first] & series.scored[second]):
+        known: Mask = ~np.isnan(values)
+        common = known[first] & known[second]
+        for mask, places in draws.parts(common, known):
             one, other = values[first[places]][:, mask], values[second[places]][:, mask]
             won = np.where(np.isnan(one + other), np.nan, (one > other) + (one == other) / 2)
             with draws.warning.of_all():
                 intervals = bootstrap(won, draws.of(mask), method=chosen.interval, level=chosen.level)
-            for place, of_pair, interval in zip(places.tolist(), won, intervals, strict=True):
-                present = mask.copy()
-                present[mask] = ~np.isnan(of_pair)
-                clusters = series.count(present)
+            for place, interval in zip(places.tolist(), intervals, strict=True):
+                clusters = series.count(common[place])
                 low, high, reason = interval_ends(interval, clusters, scores)
                 found[place] = (null(interval.estimate), low, high, interval.n, clusters, reason)
         for place, (condition, a, b) in enumerate(pairs):

@@ -254,7 +254,6 @@ def _compare(
     draws = Draws(series, options, weighted=True)
     place = {group: place for place, group in enumerate(series.groups)}
     sides = np.array([(place[a, one], place[b, one]) for a, b, one in pairs], dtype=np.intp).reshape(-1, 2)
-    scored = series.scored[sides[:, 0]] & series.scored[sides[:, 1]]
     families = [f"{family_of_pairs(table, condition)}{within}" for *_, condition in pairs]
     rows: dict[tuple[str | None, str], list[tuple[Any, ...]]] = {}
     # A metric that depends on all models' results has no units to compare on; asked for by name it is refused.
@@ -270,7 +269,7 @@ def _compare(
     for name in names:
         of_metric = margins.get(name)
         found = paired(
-            series, series.values(name), sides, scored, draws, options, series.statistic(name), margin=of_metric,
+            series, series.values(name), sides, draws, options, series.statistic(name), margin=of_metric,
             exchanges=exchanges,
         )  # fmt: skip
         columns_of = tested(found, families, draws, replace(options, resamples=exchanges or options.resamples))

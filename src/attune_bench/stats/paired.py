@@ -84,7 +84,6 @@ def paired(
     series: ScoreSeries,
     values: Floats,
     places: ArrayLike,
-    scored: Mask,
     draws: Draws,
     options: AnalysisOptions,
     statistic: Statistic = mean_of_sums,
@@ -94,20 +93,16 @@ def paired(
 ) -> list[Paired]:
     """Compare two of `values` (series, terms, units) for each pair of places, against a margin where one is given.
 
-    `scored` (pairs, units) are the units on which both have a value: all others are nan in one of them. Where each
-    cluster counts once, values are means over the units that both have. `exchanges` is the number of random exchanges,
-    where these are not as many as the resamples; all pairs then share them, whatever units they have.
+    A pair is compared on the units on which both have a value. Where each cluster counts once, values are means over
+    these. `exchanges` is the number of random exchanges, where these are not as many as the resamples.
     """
     found: dict[int, Paired] = {}
     both = np.asarray(places, dtype=np.intp).reshape(-1, 2)
     present: Mask = np.logical_and.reduce(~np.isnan(values), axis=1)
     n_permutations = exchanges or options.resamples
     weighs = options.weighs_clusters(series.table)
-    of_all: list[PermutationTest] | None = None
-    if exchanges is not None and not weighs:
-        every = Pairs(values, both, draws.labels(np.ones_like(present[0])), shared=True)
-        of_all = permutation_test_of_pairs(every, statistic=statistic, n_permutations=n_permutations, seed=options.seed)
-    for mask, rows in draws.parts(scored):
+    common: Mask = present[both[:, 0]] & present[both[:, 1]]
+    for mask, rows in draws.parts(common, present):
         compared, own = np.unique(both[rows], return_inverse=True)
         part, labels, sides = values[compared][:, :, mask], draws.labels(mask), own.reshape(-1, 2)
         if weighs:
@@ -130,12 +125,7 @@ def paired(
                 effects = [_detectable(part[a, 0], part[b, 0], labels) for a, b in sides]
             else:
                 effects = _detectable_of_counts(pairs, statistic)
-        if of_all is None:
-            tests = permutation_test_of_pairs(
-                pairs, statistic=statistic, n_permutations=n_permutations, seed=options.seed
-            )
-        else:
-            tests = [of_all[row] for row in rows]
+        tests = permutation_test_of_pairs(pairs, statistic=statistic, n_permutations=n_permutations, seed=options.seed)
         same: list[float | None] = [None] * len(tests)
         if margin is not None:
             with draws.warning.of_all():
@@ -155,7 +145,7 @@ def paired(
         for place, first, second, interval, test, mde, p_same in zip(
             rows.tolist(), former, latter, intervals, tests, effects, same, strict=True
         ):
-            clusters = series.count(present[both[place]].all(axis=0) & mask)
+            clusters = series.count(common[place])
             low, high, reason = interval_ends(interval, clusters, series.table)
             undetectable = _undetectable(test, draws.drawn)
             if test.exact and test.differing == 0:

@@ -20,7 +20,7 @@ from attune_metrics.stats.arrays import Floats
 from attune_metrics.stats.cluster_means import cluster_means, mean_of_clusters_interval
 from attune_metrics.stats.resampling import MAX_MULTINOMIAL_CLUSTERS, MOST_KEPT, Interval, Resamples, draw_resamples
 from attune_metrics.stats.statistics import STATISTICS
-from attune_metrics.stats.sums import Statistic, cluster_index
+from attune_metrics.stats.sums import Statistic, Weights, cluster_index
 
 __all__ = ["Draws", "Mask", "ScoreSeries", "draws_poisson", "group_by_mask"]
 
@@ -151,10 +151,7 @@ class ScoreSeries:
 
 
 def group_by_mask(rows: Mask) -> list[tuple[Mask, NDArray[np.intp]]]:
-    """Return the distinct rows of a mask (rows, units), each with the positions of the rows that equal it.
-
-    Series on the same units share their resamples.
-    """
+    """Return the distinct rows of a mask (rows, units), each with the positions of the rows that equal it."""
     found: dict[bytes, list[int]] = {}
     for place, bits in enumerate(np.packbits(rows, axis=1)):
         found.setdefault(bits.tobytes(), []).append(place)
@@ -184,7 +181,7 @@ def draws_poisson(table: ScoreTable, options: AnalysisOptions, *, within: Collec
 
 
 class Draws:
-    """Resamples of parts of the units; a part drawn again has the same.
+    """Resamples of the units of a question; questions on the same clusters have the same.
 
     Parameters
     ----------
@@ -210,36 +207,52 @@ class Draws:
         self.drawn: str = held.cluster if options.draws_clusters(series.table) else held.unit
         self._labels = cluster_index(series.clusters(options))
         self._options = options
-        self._drawn: dict[bytes, Resamples] = {}
+        self._drawn: dict[int, Weights] = {}
         self.warning: OneWarning = OneWarning()
 
     def labels(self, mask: Mask) -> NDArray[np.intp]:
         """Return the clusters of the units of a mask (units,), numbered in the order of their labels."""
         return self._labels[mask]
 
-    def parts(self, scored: Mask) -> list[tuple[Mask, NDArray[np.intp]]]:
-        """Return the units to draw for rows of a mask (rows, units), each with the positions of the rows.
+    def parts(self, present: Mask, defined: Mask) -> list[tuple[Mask, NDArray[np.intp]]]:
+        """Return the units to draw for questions, each with the positions of the questions that share their resamples.
 
-        Rows share resamples where they are on the same units, as by `group_by_mask`, and where each is on so many
-        clusters that draws are Poisson: draws of clusters are then independent, so that those of all units serve.
+        Parameters
+        ----------
+        present : array of bool, shape (questions, units)
+            The units on which each question has a value.
+        defined : array of bool, shape (series, units)
+            Where each model has a value of the metric.
+
+        Notes
+        -----
+        Questions share resamples where their units form the same clusters: a unit without a value adds nothing. Where
+        these are so many that draws are Poisson, draws of clusters are independent, and those of all units with a value
+        of the metric serve.
         """
+        size = self._labels.max(initial=-1) + 1
+        clusters: Mask = np.zeros((len(present), size), dtype=np.bool_)
+        for row, own in zip(clusters, present, strict=True):
+            row[self._labels[own]] = True
         few: list[tuple[Mask, NDArray[np.intp]]] = []
-        many: list[tuple[Mask, NDArray[np.intp]]] = []
-        for mask, rows in group_by_mask(scored):
-            drawn = np.count_nonzero(np.bincount(self._labels[mask]))
-            (many if drawn > MAX_MULTINOMIAL_CLUSTERS else few).append((mask, rows))
-        if not many:
-            return few
-        return [*few, (np.ones(scored.shape[1], dtype=np.bool_), np.sort(np.concatenate([rows for _, rows in many])))]
+        many: list[NDArray[np.intp]] = []
+        for drawn, rows in group_by_mask(clusters):
+            if np.count_nonzero(drawn) > MAX_MULTINOMIAL_CLUSTERS:
+                many.append(rows)
+            else:
+                few.append((np.logical_or.reduce(present[rows], axis=0), rows))
+        return [*few, (np.logical_or.reduce(defined, axis=0), np.sort(np.concatenate(many)))] if many else few
 
     def of(self, mask: Mask) -> Resamples:
         """Return the resamples of the units of a mask (units,)."""
-        key = mask.tobytes()
-        if key not in self._drawn:
-            held = [one.counts.nbytes for one in self._drawn.values() if isinstance(one.counts, np.ndarray)]
+        labels = cluster_index(self.labels(mask))
+        size = int(labels.max(initial=-1)) + 1
+        # What is drawn are positions among the sorted clusters, so that all sets of one size share their counts.
+        if size not in self._drawn:
+            held = [counts.nbytes for counts in self._drawn.values() if isinstance(counts, np.ndarray)]
             if sum(held) > MOST_KEPT:
                 self._drawn.clear()
-            self._drawn[key] = draw_resamples(
-                self.labels(mask), n_resamples=self._options.resamples, seed=self._options.seed
-            )
-        return self._drawn[key]
+            self._drawn[size] = draw_resamples(
+                np.arange(size), n_resamples=self._options.resamples, seed=self._options.seed
+            ).counts
+        return Resamples(labels, self._drawn[size])

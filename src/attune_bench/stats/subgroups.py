@@ -254,7 +254,8 @@ def _differences(
 
     found: dict[int, _Difference] = {}
     sides = np.where(scored[:, np.newaxis], sides, np.nan)
-    for mask, groups in draws.parts(scored):
+    defined: Mask = np.logical_and.reduce(~np.isnan(values), axis=1)
+    for mask, groups in draws.parts(scored & defined, defined):
         part, resamples = sides[groups][:, :, mask], draws.of(mask)
         distributions = bootstrap_distribution(part, resamples, statistic=difference)
         with draws.warning.of_all():
@@ -267,7 +268,7 @@ def _differences(
                 distribution=distributions,
             )
         for group, interval, distribution in zip(groups.tolist(), intervals, distributions, strict=True):
-            present = ~np.isnan(values[group, 0]) & scored[group]
+            present = defined[group] & scored[group]
             sizes = [series.count(present & side) for side in (stratum, ~stratum)]
             drawn = [len(np.unique(resamples.clusters[(present & side)[mask]])) for side in (stratum, ~stratum)]
             # Equal up to rounding is equal.

@@ -112,14 +112,16 @@ def intervals_of(
         return _of_clusters(series, metric, scored, options)
     values, statistic = series.values(name), series.statistic(name)
     found: dict[int, Summarised] = {}
-    for mask, groups in draws.parts(scored):
+    defined: Mask = np.logical_and.reduce(~np.isnan(values), axis=1)
+    present = scored & defined
+    for mask, groups in draws.parts(present, defined):
         part = np.where(scored[groups, np.newaxis], values[groups], np.nan)[:, :, mask]
         with draws.warning.of_all():
             intervals = bootstrap(
                 part, draws.of(mask), statistic=statistic, method=options.interval, level=options.level
             )
         for group, interval, terms in zip(groups.tolist(), intervals, part, strict=True):
-            clusters = series.count(scored[group] & ~np.isnan(values[group, 0]))
+            clusters = series.count(present[group])
             if metric.statistic == "share" and clusters == interval.n and interval.n:
                 interval = _trials(terms[0], options.level)  # noqa: PLW2901
             low, high, reason = interval_ends(interval, clusters, table)

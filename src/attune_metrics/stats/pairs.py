@@ -40,8 +40,6 @@ class Pairs:
         The positions of both series of each pair.
     clusters : iterable of str or int
         The label of each unit's cluster; for independent units the id of the unit.
-    shared : bool
-        Whether small inputs share their sides too, where the last digit does not count.
 
     Attributes
     ----------
@@ -66,14 +64,12 @@ class Pairs:
     The second pair is compared on the one unit that both of its series have.
     """
 
-    def __init__(
-        self, values: ArrayLike, pairs: ArrayLike, clusters: Iterable[Hashable], *, shared: bool = False
-    ) -> None:
+    def __init__(self, values: ArrayLike, pairs: ArrayLike, clusters: Iterable[Hashable]) -> None:
         index = cluster_index(clusters)
         terms = as_terms(values, len(index))
         series = _positions(pairs, len(terms))
         present = np.logical_and.reduce(~np.isnan(terms), axis=1)
-        apart = not shared and 2 * len(series) * (terms.shape[1] + 1) * len(index) <= _MOST_APART
+        apart = 2 * len(series) * (terms.shape[1] + 1) * len(index) <= _MOST_APART
         places: dict[tuple[int, int | bytes], int] = {}
         of_side: list[int] = []
         masks: list[NDArray[np.bool_]] = []

@@ -11,7 +11,7 @@ from attune_bench.stats import series as series_module
 from attune_bench.stats.comparison import compare, compare_all
 from attune_bench.stats.options import AnalysisOptions
 from attune_bench.stats.ranking import rank
-from attune_bench.stats.series import Draws, ScoreSeries
+from attune_bench.stats.series import Draws, Mask, ScoreSeries
 from attune_bench.stats.subgroups import subgroups
 from attune_bench.stats.summary import summary
 from attune_metrics.stats import resampling
@@ -51,15 +51,16 @@ def poisson(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_series_on_different_units_share_poisson_draws(scores: Scores) -> None:
     series = ScoreSeries(scores)
     draws = Draws(series, AnalysisOptions(resamples=5))
-    [(mask, rows)] = draws.parts(series.scored)
+    every = np.ones((1, UNITS), dtype=np.bool_)
+    [(mask, rows)] = draws.parts(series.scored, every)
     assert mask.all()
     assert rows.tolist() == [0, 1, 2, 3]
-    few = series.scored[:2] & (np.arange(UNITS) < 2 * LIMIT)  # at most 100 clusters are drawn multinomially
-    assert [(part.sum(), places.tolist()) for part, places in draws.parts(few)] == [
-        (row.sum(), [place]) for place, row in sorted(enumerate(few), key=lambda item: tuple(item[1]))
-    ]
+    few: Mask = series.scored[:2] & (np.arange(UNITS) < 2 * LIMIT)  # at most 100 clusters are drawn multinomially
+    [(mask, rows)] = draws.parts(few, every)  # both on all of the clusters, by other units of some
+    assert mask.tolist() == few.any(axis=0).tolist()
+    assert rows.tolist() == [0, 1]
     both = np.vstack([few[:1], series.scored[1:]])
-    assert [(part.sum(), places.tolist()) for part, places in draws.parts(both)] == [
+    assert [(part.sum(), places.tolist()) for part, places in draws.parts(both, every)] == [
         (few[0].sum(), [0]),
         (UNITS, [1, 2, 3]),
     ]

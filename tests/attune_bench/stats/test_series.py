@@ -1,6 +1,6 @@
 """Scores as arrays: where each value is, what is drawn, and what contradicts itself."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import inf, isnan, nan
 from typing import Any
@@ -10,9 +10,17 @@ import polars as pl
 import pytest
 
 from attune_bench import Scores
+from attune_bench.analyses.models import win_rates
+from attune_bench.analyses.variance import variance_split
 from attune_bench.benchmarks.attunebench.aggregates import aggregates
-from attune_bench.stats.options import AnalysisOptions
+from attune_bench.stats.comparison import compare_all
+from attune_bench.stats.options import AnalysisOptions, SamplingKeywords
+from attune_bench.stats.ranking import rank
+from attune_bench.stats.ratings import ratings
 from attune_bench.stats.series import Draws, ScoreSeries, group_by_mask
+from attune_bench.stats.subgroups import subgroups
+from attune_bench.stats.summary import summary
+from attune_bench.stats.tiers import tiers
 from attune_metrics.errors import MetricInputError
 from attune_metrics.stats.statistics import STATISTICS
 
@@ -166,7 +174,7 @@ def test_resamples_are_drawn_once_for_the_same_units(make_scores: Build) -> None
     draws = Draws(series, AnalysisOptions(resamples=5, seed=3))
     [(mask, groups)] = group_by_mask(series.scored)
     assert groups.tolist() == [0, 1]
-    assert draws.of(mask) is draws.of(mask.copy())
+    assert draws.of(mask).counts is draws.of(mask.copy()).counts
     assert draws.of(mask).counts.shape == (5, 4)
     assert draws.labels(mask).tolist() == [0, 1, 2, 3]
 
@@ -175,3 +183,36 @@ def test_series_on_the_same_units_share_a_mask() -> None:
     rows = np.array([[True, False], [True, True], [True, False], [False, False]])
     found = {tuple(mask.tolist()): places.tolist() for mask, places in group_by_mask(rows)}
     assert found == {(True, False): [0, 2], (True, True): [1], (False, False): [3]}
+
+
+def _of_metric(metric: str, units: Sequence[str], seed: int) -> pl.DataFrame:
+    """Return the values of three models, a model without a value on each unit."""
+    generator = np.random.default_rng(seed)
+    rows = [
+        (f"m{model}", unit, f"p{place // 2}", metric, None if place % 11 == model else float(generator.normal(model)))
+        for model in range(3)
+        for place, unit in enumerate(units)
+    ]
+    return pl.DataFrame(rows, schema=["model", "unit", "cluster", "metric", "value"], orient="row")
+
+
+def test_units_without_a_value_of_the_metric_change_nothing_that_is_drawn() -> None:
+    asked = _of_metric("asked", [f"u{unit:02}" for unit in range(40)], 1)
+    # Units of another task, named and clustered before, between and after those of the first.
+    other = _of_metric("other", [f"{name}{unit:02}" for name in "atz" for unit in range(20)], 2)
+    other = other.with_columns(cluster=pl.concat_str(pl.lit("other"), "cluster"))
+    alone, beside = Scores.from_table(asked), Scores.from_table(pl.concat([asked, other]))
+    strata = {"half": [f"u{unit:02}" for unit in range(20)]}
+
+    def drawn(table: Scores) -> list[pl.DataFrame]:
+        options: SamplingKeywords = {"resamples": 200}
+        frames = [
+            analysis(table, metrics=["asked"], **options)
+            for analysis in (compare_all, rank, ratings, win_rates, variance_split)
+        ]
+        halves = subgroups(table, strata, known=asked["unit"], compare=True, metrics=["asked"], **options)
+        found = summary(table, metrics=["asked"], **options).drop("excluded")
+        return [*frames, found, halves, tiers(table, **options).models]
+
+    for one, same in zip(drawn(alone), drawn(beside), strict=True):
+        assert one.equals(same)

@@ -98,7 +98,7 @@ def _gap(scores: ScoreTable, first: tuple[str, str], second: tuple[str, str], op
     draws = Draws(series, options, weighted=True)
     both = np.concatenate([series.values(first[1]), series.values(second[1])])
     groups = len(series.groups)
-    found = paired(series, both, [(one, groups + one) for one in range(groups)], series.scored, draws, options)
+    found = paired(series, both, [(one, groups + one) for one in range(groups)], draws, options)
     columns = tested(found, [f"the models of mode {mode!r}" for _, mode in series.groups], draws, options)
     schema: dict[str, Any] = {
         **dict.fromkeys(("model", "condition"), str),

@@ -22,7 +22,7 @@ from attune_data import Conversation, Run
 from attune_data.attunebench.codebook import load_codebook
 from attune_metrics.attunebench.protocol import DOCUMENTED, get_protocol
 from attune_metrics.errors import MetricInputError
-from attune_metrics.stats.resampling import bootstrap
+from attune_metrics.stats.resampling import Interval, bootstrap
 
 __all__ = ["question_agreement"]
 
@@ -81,17 +81,21 @@ def question_agreement(
             continue
         # (questions x groups, terms, units), questions slowest.
         values = np.concatenate([counts[task, question] for question in questions])
-        with draws.warning.of_all():
-            intervals = bootstrap(
-                values[:, [_RIGHT, _ASKED]],
-                draws.of(np.ones(len(series.units), dtype=np.bool_)),
-                statistic=lambda sums, _: sums[..., _RIGHT] / sums[..., _ASKED],
-                method=chosen.interval,
-                level=chosen.level,
-            )
-        for place, (found, interval) in enumerate(zip(values, intervals, strict=True)):
+        present = ~np.isnan(values[:, _ASKED])
+        intervals: dict[int, Interval] = {}
+        for mask, places in draws.parts(present, present):
+            with draws.warning.of_all():
+                of_part = bootstrap(
+                    values[places][:, [_RIGHT, _ASKED]][:, :, mask],
+                    draws.of(mask),
+                    statistic=lambda sums, _: sums[..., _RIGHT] / sums[..., _ASKED],
+                    method=chosen.interval,
+                    level=chosen.level,
+                )
+            intervals |= zip(places.tolist(), of_part, strict=True)
+        for place, (found, there) in enumerate(zip(values, present, strict=True)):
             question, group = divmod(place, len(series.groups))
-            there = ~np.isnan(found[_ASKED])
+            interval = intervals[place]
             clusters = series.count(there)
             asked = int(found[_ASKED, there].sum())
             low, high, reason = interval_ends(interval, clusters, scores)
