@@ -1,8 +1,7 @@
 """Pairs of series on the units that both have, where the work is that of the series and not of the pairs.
 
 A side of a pair is a series on the units that its partner has too. Pairs whose series lack the same units share their
-sides, so that all pairs of k complete series need the sums of k sides. Small inputs keep the sides of every pair apart:
-a matrix product rounds a column by its place among the columns, and published ends of intervals keep their last digit.
+sides, so that all pairs of k complete series need the sums of k sides.
 """
 
 from collections.abc import Hashable, Iterable
@@ -25,8 +24,6 @@ from attune_metrics.stats.sums import (
 )
 
 __all__ = ["Pairs"]
-
-_MOST_APART = 10_000_000  # numbers of all sides; beyond, sides are shared
 
 
 class Pairs:
@@ -69,14 +66,13 @@ class Pairs:
         terms = as_terms(values, len(index))
         series = _positions(pairs, len(terms))
         present = np.logical_and.reduce(~np.isnan(terms), axis=1)
-        apart = 2 * len(series) * (terms.shape[1] + 1) * len(index) <= _MOST_APART
-        places: dict[tuple[int, int | bytes], int] = {}
+        places: dict[tuple[int, bytes], int] = {}
         of_side: list[int] = []
         masks: list[NDArray[np.bool_]] = []
         sides = np.empty(series.shape, dtype=np.intp)
         for pair, both in enumerate(series.tolist()):
             common = present[both[0]] & present[both[1]]
-            key = pair if apart else np.packbits(common).tobytes()
+            key = np.packbits(common).tobytes()
             for side, one_series in enumerate(both):
                 place = places.setdefault((one_series, key), len(places))
                 if place == len(of_side):

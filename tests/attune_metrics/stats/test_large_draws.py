@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from memory import peak, start_peak
 
 from attune_metrics.errors import MetricInputError
-from attune_metrics.stats import pairs as pairs_module
 from attune_metrics.stats import resampling, sums
 from attune_metrics.stats.comparison import (
     bootstrap_of_pairs,
@@ -142,9 +141,7 @@ def test_shared_sides_give_what_each_pair_alone_gives(seed: int, lacking: float,
         paired_bootstrap(values[first], values[second], draws, statistic=statistic),
         paired_permutation_test(values[first], values[second], labels, statistic=statistic, n_permutations=60),
     )
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pairs_module, "_MOST_APART", 0)
-        pairs = Pairs(values, places.T, labels)
+    pairs = Pairs(values, places.T, labels)
     assert pairs.sums.shape[1] <= (models if together or not lacking else models**2)
     shared = (
         bootstrap_of_pairs(pairs, draws, statistic=statistic),
