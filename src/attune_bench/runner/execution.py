@@ -269,7 +269,7 @@ class _Execution:
                 name = attempt_id(call.id, attempt - call.attempt)
                 incomplete[name] = response.finish_reason
                 # What was filtered or cut off would be so again; what broke off may not.
-                failed = response.finish_reason == "error" and attempt
+                failed = response.finish_reason == "error" and (attempt or job.asked_once)
                 said = f"{name}: the answer ended early (finish_reason {response.finish_reason})"
                 raise CallFailedError(said) if failed else IncompleteAnswerError(said)
             return response.text

@@ -136,6 +136,8 @@ class Job:
         What the file says of the settings it was made with, by which a file of other settings is recognised.
     make : callable
         Asks, and returns the record to write.
+    asked_once : bool
+        Whether no answer is asked for again, so that one that broke off in an error leaves the unit unfinished.
     """
 
     unit_id: str
@@ -150,3 +152,4 @@ class Job:
     file_inputs: Mapping[str, Any]
     recorded: Mapping[str, Any]
     make: Callable[[Complete], Awaitable[Record]]
+    asked_once: bool = False

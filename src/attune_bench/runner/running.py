@@ -326,6 +326,7 @@ def _job(task: Task[U, S], unit: U, given: S, providers: Mapping[Role, str], fil
         },
         recorded=task.recorded(own, source),
         make=make,
+        asked_once=task.tries(own) == 1,
     )
 
 

@@ -18,10 +18,13 @@ from attune_bench.benchmarks.attunebench.settings import AttuneBenchSettings
 from attune_bench.benchmarks.attunebench.task import TASK
 from attune_bench.benchmarks.eibench.settings import EIBenchSettings
 from attune_bench.benchmarks.eibench.task import TASK as EPISODES
+from attune_bench.benchmarks.emobench.evaluation import TASK as EMOBENCH
+from attune_bench.benchmarks.emobench.evaluation import EmoBenchSettings
 from attune_bench.runner import Call, Decoding, Price, Response, RunOptions, RunOutcome, endpoint, run_sync
 from attune_bench.runner.cache import Cache
 from attune_bench.runner.client import Client
-from attune_data import Conversation, Run, load_episodes, load_runs, load_scenarios
+from attune_data import Conversation, Run, load_episodes, load_records, load_runs, load_scenarios
+from attune_data.kinds import ITEM
 
 pytestmark = pytest.mark.usefixtures("impatient")
 
@@ -219,6 +222,25 @@ def test_a_server_that_breaks_off_everything_is_soon_left_alone(demo: list[Conve
         assert server.calls == 8
     assert outcome.stopped is not None
     assert "the answer broke off in an error; gave up on this server after 8" in outcome.stopped
+
+
+def test_an_answer_asked_for_once_that_broke_off_is_asked_for_by_the_next_run(tmp_path: Path) -> None:
+    item, settings = load_records("demo", ITEM)[0], EmoBenchSettings("m", orders=1, samples_per_order=3)
+    is_broken = True
+
+    def second(number: int, _body: Json) -> bytes | None:
+        return ended(None, "error") if is_broken and number == 2 else None
+
+    with ModelServer(second) as server:
+        (skipped,) = run(server, EMOBENCH, [item], settings, tmp_path / "broken").skipped
+        assert skipped.reason.endswith("sample-1: the answer ended early (finish_reason error)")
+        is_broken = False
+        assert run(server, EMOBENCH, [item], settings, tmp_path / "broken").skipped == ()
+        # The answers that came are not paid for twice.
+        assert server.calls == 4
+        run(server, EMOBENCH, [item], settings, tmp_path / "plain")
+    assert made(tmp_path / "broken")["answers"] == made(tmp_path / "plain")["answers"]
+    assert "incomplete_answers" not in made(tmp_path / "broken")
 
 
 # Episodes.
