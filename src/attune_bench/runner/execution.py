@@ -21,7 +21,7 @@ from attune_bench.runner.prices import PriceError
 from attune_bench.runner.providers import Endpoint
 from attune_data.io.files import write_whole
 from attune_data.record import Record
-from attune_data.text import plural, printable, shortened
+from attune_data.text import plural, printable, shortened, without_surrogates
 
 __all__ = ["CACHE", "check_results", "execute"]
 
@@ -272,7 +272,8 @@ class _Execution:
                 failed = response.finish_reason == "error" and (attempt or job.asked_once)
                 said = f"{name}: the answer ended early (finish_reason {response.finish_reason})"
                 raise CallFailedError(said) if failed else IncompleteAnswerError(said)
-            return response.text
+            text: str = without_surrogates(response.text)  # Half of a pair can be in no file.
+            return text
 
         record = await job.make(complete)
         meter.calls += begun - job.calls  # A conversation with a simulator may end before its last round.

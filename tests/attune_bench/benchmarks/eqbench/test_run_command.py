@@ -10,8 +10,11 @@ import pytest
 from model_server import ModelServer
 
 from attune_bench import Scores
+from attune_bench.benchmarks.eqbench.protocol import TASK
+from attune_bench.runner import endpoint, run_sync
+from attune_bench.runner.task import ModelSettings
 from attune_data import load_records
-from attune_data.eqbench import EQBenchAnswer
+from attune_data.eqbench import QUESTION, EQBenchAnswer
 
 Invoke = Callable[..., tuple[int, str, str]]
 
@@ -52,6 +55,18 @@ def test_the_demonstration_runs_to_a_scored_report(call: Invoke, tmp_path: Path)
         assert "protocol:repository" in out
     assert call("report", "--scores", "scores.parquet", "--html", "page.html")[0] == 0
     assert "EQ-Bench v2" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_half_of_a_surrogate_pair_costs_no_answer(tmp_path: Path) -> None:
+    """No file can contain it; the question was skipped however often it was asked, though the answer was paid for."""
+    questions = load_records("demo", QUESTION)[:1]
+    with ModelServer(answer=lambda body: f"\ud800{ratings(body)}") as server:
+        served = endpoint("local", base_url=server.url)
+        assert run_sync(TASK, questions, ModelSettings("m"), served, output=tmp_path).skipped == ()
+        assert server.calls == 1
+    (answer,) = load_records(tmp_path)
+    assert answer.raw_inference.startswith("\ufffdFirst pass scores:")
+    assert answer.respondent_answers.revised
 
 
 def test_a_model_that_answers_otherwise_has_failed(call: Invoke, tmp_path: Path) -> None:
