@@ -15,7 +15,7 @@ from attune_bench.score_table import ScoreTable
 from attune_bench.stats.intervals import interval_ends
 from attune_bench.stats.options import ALPHA, AnalysisOptions
 from attune_bench.stats.remarks import warn_out_of_reach
-from attune_bench.stats.series import Draws, Mask, ScoreSeries
+from attune_bench.stats.series import Draws, Mask, ScoreSeries, have_values
 from attune_bench.undefined import null
 from attune_data.text import plural
 from attune_metrics.errors import UndefinedMetricWarning
@@ -98,7 +98,7 @@ def paired(
     """
     found: dict[int, Paired] = {}
     both = np.asarray(places, dtype=np.intp).reshape(-1, 2)
-    present: Mask = np.logical_and.reduce(~np.isnan(values), axis=1)
+    present = have_values(values)
     n_permutations = exchanges or options.resamples
     weighs = options.weighs_clusters(series.table)
     common: Mask = present[both[:, 0]] & present[both[:, 1]]

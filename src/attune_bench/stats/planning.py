@@ -17,7 +17,7 @@ from attune_bench.score_table import ScoreTable
 from attune_bench.stats.comparison import compare, compare_all
 from attune_bench.stats.margins import check_below_range
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
-from attune_bench.stats.series import Mask, ScoreSeries
+from attune_bench.stats.series import ScoreSeries, have_values
 from attune_bench.undefined import null
 from attune_metrics.checks import check_whole
 from attune_metrics.errors import MetricInputError, UndefinedMetricWarning
@@ -79,7 +79,7 @@ def plan(
         ``model_a, model_b, condition, metric``; of the plan ``difference, participants, units``; ``sd, correlation,
         icc``, which are null; of the pilot ``units_per_participant, units_cv`` (the coefficient of variation of the
         number of units of a participant) and ``n, clusters, mde``, these three as from `compare`; ``reason``, why
-        nothing can be planned. New participants have as many units as those of the pilot, and as unequally many.
+        nothing can be planned. New participants have as many units as participants of the pilot, and as unequally.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def plan(
     place = {group: place for place, group in enumerate(series.groups)}
     # Where each participant counts once, the number of its units changes nothing.
     metrics = [] if chosen.weighs_clusters(table) else pilot["metric"].unique().to_list()
-    present = {metric: _present(series, metric) for metric in metrics}
+    present = {metric: have_values(series.values(metric)) for metric in metrics}
     rows = []
     for row in pilot.iter_rows(named=True):
         if difference is not None:
@@ -198,12 +198,6 @@ def plan_from_assumptions(
     units = _units(participants, units_per_participant)
     row = (None, None, None, None, difference, participants, units, *stated.values(), None, None, None, reason)
     return pl.DataFrame([row], schema=_SCHEMA, orient="row")
-
-
-def _present(series: ScoreSeries, metric: str) -> Mask:
-    """Return whether each unit has a value of a metric (groups, units)."""
-    present: Mask = np.logical_and.reduce(~np.isnan(series.values(metric)), axis=1)
-    return present
 
 
 def _check_asked(difference: float | None, participants: int | None) -> None:

@@ -22,7 +22,7 @@ from attune_metrics.stats.resampling import MAX_MULTINOMIAL_CLUSTERS, MOST_KEPT,
 from attune_metrics.stats.statistics import STATISTICS
 from attune_metrics.stats.sums import Statistic, Weights, cluster_index
 
-__all__ = ["Draws", "Mask", "ScoreSeries", "draws_poisson", "group_by_mask"]
+__all__ = ["Draws", "Mask", "ScoreSeries", "draws_poisson", "group_by_mask", "have_values"]
 
 Mask = NDArray[np.bool_]
 Label = tuple[str, str]
@@ -150,6 +150,12 @@ class ScoreSeries:
         }
 
 
+def have_values(terms: Floats) -> Mask:
+    """Return where series (series, terms, units) have a value (series, units): every term of it."""
+    present: Mask = np.logical_and.reduce(~np.isnan(terms), axis=1)
+    return present
+
+
 def group_by_mask(rows: Mask) -> list[tuple[Mask, NDArray[np.intp]]]:
     """Return the distinct rows of a mask (rows, units), each with the positions of the rows that equal it."""
     found: dict[bytes, list[int]] = {}
@@ -227,8 +233,8 @@ class Draws:
         Notes
         -----
         Questions share resamples where their units form the same clusters: a unit without a value adds nothing. Where
-        these are so many that draws are Poisson, draws of clusters are independent, and those of all units with a value
-        of the metric serve.
+        clusters are so many that draws are Poisson, draws of clusters are independent, and draws of all units with a
+        value of the metric serve every question.
         """
         size = self._labels.max(initial=-1) + 1
         clusters: Mask = np.zeros((len(present), size), dtype=np.bool_)

@@ -27,7 +27,7 @@ from attune_bench.score_table import ScoreTable
 from attune_bench.stats.intervals import too_few
 from attune_bench.stats.options import ALPHA, FEW, MIN_CLUSTERS, AnalysisKeywords, AnalysisOptions
 from attune_bench.stats.remarks import warn_out_of_reach
-from attune_bench.stats.series import Draws, Mask, ScoreSeries
+from attune_bench.stats.series import Draws, Mask, ScoreSeries, have_values
 from attune_bench.stats.summary import intervals_of
 from attune_bench.stats.traits import asked, strata_and_known
 from attune_bench.undefined import null
@@ -254,7 +254,7 @@ def _differences(
 
     found: dict[int, _Difference] = {}
     sides = np.where(scored[:, np.newaxis], sides, np.nan)
-    defined: Mask = np.logical_and.reduce(~np.isnan(values), axis=1)
+    defined = have_values(values)
     for mask, groups in draws.parts(scored & defined, defined):
         part, resamples = sides[groups][:, :, mask], draws.of(mask)
         distributions = bootstrap_distribution(part, resamples, statistic=difference)

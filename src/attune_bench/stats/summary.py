@@ -11,7 +11,7 @@ from typing_extensions import Unpack
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.intervals import interval_ends
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
-from attune_bench.stats.series import Draws, Mask, ScoreSeries
+from attune_bench.stats.series import Draws, Mask, ScoreSeries, have_values
 from attune_bench.undefined import null
 from attune_metrics.metric import Metric
 from attune_metrics.stats.arrays import Floats
@@ -112,7 +112,7 @@ def intervals_of(
         return _of_clusters(series, metric, scored, options)
     values, statistic = series.values(name), series.statistic(name)
     found: dict[int, Summarised] = {}
-    defined: Mask = np.logical_and.reduce(~np.isnan(values), axis=1)
+    defined = have_values(values)
     present = scored & defined
     for mask, groups in draws.parts(present, defined):
         part = np.where(scored[groups, np.newaxis], values[groups], np.nan)[:, :, mask]

@@ -23,13 +23,7 @@ from math import inf, nan, sqrt
 
 from attune_metrics.checks import check_number, check_positive, check_whole, warn_undefined
 from attune_metrics.errors import MetricInputError
-from attune_metrics.stats.power import (
-    MDE_MIN_CLUSTERS,
-    MOST_UNITS,
-    check_difference,
-    clusters_needed,
-    mde_factor,
-)
+from attune_metrics.stats.power import MDE_MIN_CLUSTERS, MOST_UNITS, check_difference, clusters_needed, mde_factor
 
 __all__ = [
     "check_looks",
