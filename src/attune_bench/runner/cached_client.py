@@ -68,7 +68,7 @@ class CachedCalls(ABC):
         decoding = job.decoding[call.role].of_attempt(attempt + call.sample)
         asked = Asked(self._key(call, attempt, job, decoding), call, attempt, decoding, job)
         cached = self._cache.get(asked.key)
-        if cached is not None and cached.finish_reason == "error" and (attempt or job.asked_once):
+        if cached is not None and job.fails_for(cached, attempt):
             cached = None  # The job failed for it; the server may be well again.
         self._meter.calls += attempt > 0  # What is asked again was not planned.
         return asked, cached

@@ -268,10 +268,8 @@ class _Execution:
             if response.finish_reason is not None:
                 name = attempt_id(call.id, attempt - call.attempt)
                 incomplete[name] = response.finish_reason
-                # What was filtered or cut off would be so again; what broke off may not.
-                failed = response.finish_reason == "error" and (attempt or job.asked_once)
                 said = f"{name}: the answer ended early (finish_reason {response.finish_reason})"
-                raise CallFailedError(said) if failed else IncompleteAnswerError(said)
+                raise CallFailedError(said) if job.fails_for(response, attempt) else IncompleteAnswerError(said)
             text: str = without_surrogates(response.text)  # Half of a pair can be in no file.
             return text
 

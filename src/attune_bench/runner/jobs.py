@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from attune_bench.runner.calls import Complete, Decoding, Role
+from attune_bench.runner.calls import Complete, Decoding, Response, Role
 from attune_bench.runner.meter import Meter
 from attune_bench.runner.prices import Price
 from attune_data.record import Record
@@ -153,3 +153,10 @@ class Job:
     recorded: Mapping[str, Any]
     make: Callable[[Complete], Awaitable[Record]]
     asked_once: bool = False
+
+    def fails_for(self, response: Response, attempt: int) -> bool:
+        """Tell whether a response leaves the unit unfinished: it broke off in an error and is not asked for again.
+
+        What was filtered or cut off would be so again; what broke off may not, in a later run.
+        """
+        return response.finish_reason == "error" and (attempt > 0 or self.asked_once)
