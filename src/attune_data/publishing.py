@@ -200,7 +200,7 @@ def _bounded(size: int) -> Iterator[None]:
     """Bound every answer that the client library waits for, and keep the token from other origins than the Hub's.
 
     Left alone it waits without end, reads without end, and sends the token wherever the Hub says uploads are verified.
-    Uploads go by HTTP: those of its storage Xet are made by another program, which knows none of these bounds.
+    Uploads go by HTTP: another program makes uploads to the Hub's storage Xet, and knows none of these bounds.
     """
     import httpx2
     from huggingface_hub import constants, set_client_factory

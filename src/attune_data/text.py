@@ -137,7 +137,7 @@ def shortened(text: str, columns: int) -> str:
 
 def _fitting(text: str, columns: int) -> int:
     """Return how many characters of a text fit into a width, in little time whatever the text."""
-    # Characters without a width, of which a text may have any number, fill a line too in the end.
+    # A text may have any number of characters without a width: enough of them fill a line too.
     begins = range(1, min(len(text), _WITHOUT_WIDTH * max(columns, 1)) + 1)
     return bisect_right(begins, columns, key=lambda size: width(text[:size]))
 

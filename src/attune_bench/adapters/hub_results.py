@@ -103,8 +103,8 @@ def check_proposable(results: Mapping[str, str]) -> None:
     Raises
     ------
     PublishError
-        Results are of synthetic data, a model's name is not that of a repository, there is no token, or the network is
-        forbidden.
+        Results are of synthetic data, a model's name is not the name of a repository, there is no token, or the network
+        is forbidden.
     """
     for path, text in results.items():
         model = path.partition(f"/{_FOLDER}/")[0]

@@ -117,8 +117,8 @@ def board() -> Callable[[list[SampleScore]], dict[str, float]]:
     of that with clusters drawn together, as in Inspect's own ``stderr``; ``m_low`` and ``m_high``, the 95% interval as
     of `attune_bench.Scores.summary`, nan with fewer than 5 clusters; ``m_coverage``, also as there, the share of the
     questions that count which have a prediction, and of a metric that asks none the share of samples in which it is
-    defined. The key ``cluster`` of a sample's metadata names its cluster; a sample without one is
-    alone in its own. Of several epochs, coverage is that of the first, whose metadata Inspect keeps.
+    defined. The key ``cluster`` of a sample's metadata names its cluster; a sample without the key is a cluster of its
+    own. Of several epochs, coverage counts the first alone, whose metadata Inspect keeps.
     """
 
     def over_samples(scores: list[SampleScore]) -> dict[str, float]:
@@ -145,7 +145,7 @@ def board() -> Callable[[list[SampleScore]], dict[str, float]]:
 
 
 def _coverage(name: str, scored: list[SampleScore], defined: float) -> float:
-    """Return the coverage of a metric, that of samples in which it is defined where it asks no questions."""
+    """Return the coverage of a metric: `defined`, the share of samples where it is, if the metric asks no questions."""
     answered: dict[str, tuple[int, int]] = {}
     for one in scored:
         for task, (present, expected) in (one.score.metadata or {}).get(_QUESTIONS, {}).get(name, {}).items():
