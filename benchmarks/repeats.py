@@ -1,17 +1,25 @@
 """How often the interval of the variance between repeats covers it, and the standard errors that it promises hold.
 
 Scores of 40 units in 10 clusters of 4: normal, with a variance of 1 between clusters, of 1 between units within them,
-and of 1 in one repeat of one unit; between repeats as the first column says. ``python benchmarks/repeats.py``
+and of 1 in one repeat of one unit; between repeats as the first column says. Then the variance of units, which is 1, by
+clusters, how alike their units are (ICC), and scores, normal or lognormal: its mean estimate and how often its interval
+covers it; *before* by mean squares of units, as if these were independent, with the expanded percentile interval.
+``python benchmarks/repeats.py``
 """
 
 import argparse
+from collections.abc import Iterator
+from itertools import product
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attune_metrics.stats.repeats import repeat_variance
-from attune_metrics.stats.resampling import draw_resamples
+from attune_metrics.stats.resampling import Interval, Resamples, bootstrap, draw_resamples
+from attune_metrics.stats.variance_parts import crossed_variances
 
-CLUSTERS, EACH = 10, 4
+CLUSTERS, EACH, ROWS = 10, 4, 3
+Floats = NDArray[np.float64]
 
 
 def main() -> None:
@@ -38,6 +46,43 @@ def main() -> None:
             error, expected = np.std(means), np.sqrt(np.mean(promised))
             share = covered / given.simulations
             print(f"{variance:8.2f}  {repeats:7d}  {share:8.1%}  {error:17.3f}  {expected:8.3f}")
+    print("", *variances_of_units(given.simulations, given.seed), sep="\n")
+
+
+def of_mean_squares(values: Floats, resamples: Resamples) -> Interval:
+    """Return ``(MSU - MSE) / k`` of k rows, with the mean squares of units and residual."""
+    centred = values - values.mean()
+    terms = np.vstack([centred, (centred**2).sum(axis=0), centred.sum(axis=0) ** 2])
+
+    def statistic(sums: Floats, n: Floats) -> Floats:
+        of_rows, squares, of_units = sums[..., :ROWS], sums[..., ROWS], sums[..., ROWS + 1]
+        mean = of_rows.sum(axis=-1) ** 2 / (n * ROWS)
+        rows, units = (of_rows**2).sum(axis=-1) / n - mean, of_units / ROWS - mean
+        residual = (squares - mean - rows - units) / ((n - 1) * (ROWS - 1))
+        found: Floats = (units / (n - 1) - residual) / ROWS
+        return found
+
+    return bootstrap(terms[np.newaxis], resamples, statistic=statistic)[0]
+
+
+def variances_of_units(simulations: int, seed: int) -> Iterator[str]:
+    """Yield the lines of the table of the variance of units."""
+    yield "clusters  ICC  scores     before  covered     now  covered"
+    for clusters, icc, scores in product((10, 25, 50), (0.0, 0.7), ("normal", "lognormal")):
+        labels, generator = np.repeat(np.arange(clusters), EACH), np.random.default_rng([seed, clusters])
+        resamples = draw_resamples(labels, n_resamples=1000)
+        estimates, covered = np.zeros(2), np.zeros(2)
+        for _ in range(simulations):
+            unit = np.sqrt(icc) * generator.normal(size=clusters)[labels]
+            unit += np.sqrt(1 - icc) * generator.normal(size=len(labels))
+            if scores == "lognormal":
+                unit = np.exp(unit) / np.sqrt((np.e - 1) * np.e)
+            values = unit + np.sqrt(0.5) * generator.normal(size=(ROWS, len(labels)))
+            found = [of_mean_squares(values, resamples), crossed_variances(values, resamples)[0]]
+            estimates += [one.estimate for one in found]
+            covered += [one.low <= 1 <= one.high for one in found]
+        (before, now), (of_before, of_now) = estimates / simulations, covered / simulations
+        yield f"{clusters:8}  {icc:.1f}  {scores:9}  {before:6.3f}  {of_before:7.1%}  {now:6.3f}  {of_now:7.1%}"
 
 
 if __name__ == "__main__":
