@@ -1,11 +1,11 @@
 """The records that scores were made of: told by the hashes that scores keep, found by the row of a score."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from attune_bench.benchmarks import benchmark_in_use
 from attune_bench.benchmarks.base import Benchmark
-from attune_bench.fingerprint import fingerprint
+from attune_bench.fingerprint import fingerprint, results_fingerprint
 from attune_bench.score_table import KEYS, ScoreTable
 from attune_data.kind import Kind
 from attune_data.references import Reference, resolve
@@ -67,13 +67,15 @@ class ScoredRecords:
         self.given: Kind[Any, Any] | None = resolve(self.benchmark.data)
         self.units: Mapping[str, Any] = {record.id: record for record in data or ()}
         check_records(self.benchmark, "results", results, self.benchmark.results)
-        _check_hash(self.made, table.provenance.runs, use, results)
+        # Scores of version 0.2.0 and before have the hash of everything that results say.
+        hashes = results_fingerprint(results, self.made), fingerprint(results)
+        _check_hash(self.made, table.provenance.runs, use, hashes)
         if data is not None and self.given is not None:
             check_records(self.benchmark, "data", data, self.benchmark.data)
             _check_unique(len(data), self.units, self.given.noun)
             # Benchmarks of the library hash the units that were scored, others all data.
             scored = [self.units[unit] for unit in table.units["unit"] if unit in self.units]
-            _check_hash(self.given, table.provenance.data, use, scored, data)
+            _check_hash(self.given, table.provenance.data, use, map(fingerprint, (scored, data)))
         row = resolve(self.benchmark.row)
         self.results: Mapping[Row, Any] = {row(result): result for result in results}
         if table.repeats is not None and len(self.results) < len(results):
@@ -118,11 +120,11 @@ def _check_unique(records: int, found: Mapping[Any, Any], noun: str) -> None:
         raise MetricInputError(f"two {noun}s are of the same thing; give the one that was scored")
 
 
-def _check_hash(kind: Kind[Any, Any], recorded: str | None, use: str, *candidates: Any) -> None:
-    """Raise a MetricInputError where no candidate has the hash that scores record."""
+def _check_hash(kind: Kind[Any, Any], recorded: str | None, use: str, hashes: Iterable[str]) -> None:
+    """Raise a MetricInputError where the hash that scores record is none of those of the records."""
     if recorded is None:
         raise MetricInputError(f"the scores have no hash of their {kind.plural}: {use} need scores of all units")
-    if recorded not in map(fingerprint, candidates):
+    if recorded not in hashes:
         raise MetricInputError(
             f"these are not the {kind.plural} that were scored, or not all of them: the scores record another hash"
         )

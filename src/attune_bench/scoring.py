@@ -11,7 +11,7 @@ from typing import Any
 
 from attune_bench.benchmarks import BENCHMARKS, benchmark_named
 from attune_bench.benchmarks.base import Benchmark
-from attune_bench.fingerprint import fingerprint
+from attune_bench.fingerprint import fingerprint, results_fingerprint
 from attune_bench.group_settings import group_settings
 from attune_bench.score_table import ScoreTable
 from attune_bench.scored_records import check_records
@@ -105,7 +105,7 @@ def score(
         "title": chosen.title,
         "synthetic": any(is_generated(record) for records in sources for record in records),
         "data": None if chosen.data is None else fingerprint(sources[0]),
-        "runs": fingerprint(sources[-1]),
+        "runs": results_fingerprint(sources[-1], resolve(chosen.results)),
     }
     if chosen.decisive:
         row = resolve(chosen.row)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from attune_bench.benchmarks import benchmark_named
 from attune_bench.benchmarks.base import TEXT_COLUMNS, Benchmark, Streaming
-from attune_bench.fingerprint import digest
+from attune_bench.fingerprint import digest, result_digests
 from attune_bench.workers import Workers, processors
 from attune_data.collection import Collection
 from attune_data.io.rows import is_dataset
@@ -139,8 +139,9 @@ class PartScorer:
                 own += reader.own
                 if record is not None:
                     records.append(record)
-                    digests.append(digest(record).hex())
-                    kept = self._kept(record, digests[-1])
+                    counted, whole = result_digests(record, self.kind)
+                    digests.append(counted.hex())
+                    kept = self._kept(record, whole.hex())
                 read.append((document.name, [*reader.issues], kept))
             scored = self.scorer.score(records, digests)
         return Part(read, own, scored)

@@ -28,13 +28,20 @@ if TYPE_CHECKING:
     import polars as pl
     from hypothesis.strategies import SearchStrategy
 
-__all__ = ["Duplicate", "Kind", "Messages", "OtherFile", "Place", "first_counts"]
+__all__ = ["NOTED", "Duplicate", "Kind", "Messages", "OtherFile", "Place", "first_counts"]
 
 R = TypeVar("R", bound=Record)
 C = TypeVar("C", covariant=True)  # noqa: PLC0105  # as in every other module
 
 Messages = list[tuple[Literal["user", "assistant"], str]]
 """The messages of a dialogue in order, each its role and text; the user is the person, the assistant the model."""
+
+NOTED = frozenset(
+    {"api_cost", "judge_cost", "simulator_cost", "usage"}
+    | {"run_timestamp", "timestamp", "started_at", "finished_at", "duration_seconds", "latency"}
+    | {"run_key", "request_id"}
+)
+"""Keys under which results note what their answers cost, when and how long they were made, and by which request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +155,9 @@ class Kind(Generic[R, C]):
         Says which of two records with one key counts.
     duplicate_rule : str
         The rule of the issue that reports the other.
+    unhashed : frozenset of str
+        Keys of a result, in a file's spelling, that the hash of results leaves out: they tell neither what was answered
+        nor what was asked, of whom, and with which settings. By default those of `NOTED` that are no field of `model`.
     prefer : str, optional
         Pattern of the names of the files of a folder that are read where there are any.
     demo : str, optional
@@ -200,7 +210,7 @@ class Kind(Generic[R, C]):
     is_other: Callable[[Mapping[str, Any]], bool] = _never
     other_files: tuple[OtherFile, ...] = ()
     unpack: Callable[[Mapping[str, Any]], Sequence[Any] | None] | None = None
-    fix: Fix = None  # type: ignore[assignment]  # filled in below, as are tables and build
+    fix: Fix = None  # type: ignore[assignment]  # filled in below
     is_old: Callable[[R], bool] = _never
     check: Callable[[R, Findings], None] = _no_rule
     check_all: Callable[[Sequence[R], int, Findings], None] | None = None
@@ -209,6 +219,7 @@ class Kind(Generic[R, C]):
     identity: str = "id"
     duplicate: Callable[[R, R], Duplicate] = first_counts
     duplicate_rule: str = "duplicate-record"
+    unhashed: frozenset[str] = None  # type: ignore[assignment]  # filled in below, as are columns, fix, tables and build
     prefer: str | None = None
     demo: str | None = None
     columns: tuple[str, ...] = ()
@@ -232,16 +243,16 @@ class Kind(Generic[R, C]):
         if (self.tables is None) != (self.build is None):
             raise TypeError(f"the kind {self.noun} has tables or build, not both")
         model = self.model
+        keys = {info.alias or name: info for name, info in model.model_fields.items()}
         defaults: Mapping[str, Callable[[], Any]] = {
             "fix": lambda: fix_of(model),
             "tables": lambda: record_table(model, self.noun, self.plural, self.cluster),
             "build": lambda: record_builder(model),
-            "columns": lambda: tuple(
-                info.alias or name for name, info in model.model_fields.items() if info.is_required()
-            ),
+            "columns": lambda: tuple(key for key, info in keys.items() if info.is_required()),
+            "unhashed": lambda: NOTED - keys.keys(),
         }
         for name, default in defaults.items():
-            if not getattr(self, name):
+            if getattr(self, name) in (None, ()):
                 object.__setattr__(self, name, default())
 
     @cached_property

@@ -21,7 +21,7 @@ from attune_data.attunebench.tables import Tables, build_table
 from attune_data.attunebench.transcript import transcript
 from attune_data.attunebench.vocabulary import Codebook, Subsets
 from attune_data.collection import Collection
-from attune_data.kind import Duplicate, Kind, Messages, OtherFile
+from attune_data.kind import NOTED, Duplicate, Kind, Messages, OtherFile
 
 __all__ = ["CONVERSATION", "RUN", "Conversations", "Runs"]
 
@@ -196,6 +196,7 @@ RUN: Kind[Run, Runs] = Kind(
     identity="conversation, model, mode and repeat",
     duplicate=_later_run,
     duplicate_rule="duplicate-run",
+    unhashed=NOTED | {"source_file"},
     demo="attunebench/demo_runs.jsonl",
     columns=("conversationId", "turns"),
     tables=RunList,

@@ -11,7 +11,7 @@ from attune_bench.benchmarks.attunebench.run_settings import RunSettings, settin
 from attune_bench.benchmarks.attunebench.similarity import Similarity
 from attune_bench.benchmarks.attunebench.table import provenance_of, scores_from
 from attune_bench.benchmarks.attunebench.terms import columns_of
-from attune_bench.fingerprint import codebook_hash, digest
+from attune_bench.fingerprint import codebook_hash, result_digests
 from attune_bench.repeated import over_repeats
 from attune_bench.score_table import KEYS, REPEAT
 from attune_bench.scores import Scores
@@ -19,6 +19,7 @@ from attune_bench.streaming import frame_of
 from attune_bench.texts import Texts
 from attune_data import Collection, Conversation, Issue, Run
 from attune_data.issues import shown
+from attune_data.kinds import RUN
 from attune_data.loading import gc_paused
 from attune_metrics.attunebench.protocol import DOCUMENTED, Protocol
 from attune_metrics.signature import hash_digests
@@ -84,7 +85,7 @@ def score(
     for start in range(0, len(given), _BATCH):
         part = given[start : start + _BATCH]
         with gc_paused():
-            frame = frame_of(scorer.score(part, [digest(run).hex() for run in part]))
+            frame = frame_of(scorer.score(part, [result_digests(run, RUN)[0].hex() for run in part]))
         scored += [(frame, row) for row in range(len(part))]
         if progress:
             progress(start + len(part))

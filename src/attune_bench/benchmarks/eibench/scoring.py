@@ -20,12 +20,13 @@ from typing import Any, get_args
 import numpy as np
 import polars as pl
 
-from attune_bench.fingerprint import fingerprint
+from attune_bench.fingerprint import fingerprint, results_fingerprint
 from attune_bench.group_settings import GroupSettings, group_settings
 from attune_bench.repeated import over_repeats
 from attune_bench.score_table import KEYS, REPEAT, Provenance
 from attune_bench.scores import Scores
 from attune_bench.undefined import null
+from attune_data.eibench.kinds import EPISODE
 from attune_data.eibench.scenario import SCENES, Episode, Scenario
 from attune_data.text import plural
 from attune_metrics.catalog import CATALOG
@@ -132,7 +133,7 @@ def score(
         variant=chosen,
         synthetic=any(known[unit].synthetic for unit in played) or any(one.synthetic for one in scored),
         data=fingerprint(known[unit] for unit in played),
-        runs=fingerprint(held),
+        runs=results_fingerprint(held, EPISODE),
         notes=(*_notes(held, given), *_notes_on_anchors(held, given, published)),
         settings=settings_of_episodes(scored),
         decisive=dict(DECISIVE),

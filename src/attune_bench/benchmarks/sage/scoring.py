@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterable
 
 import polars as pl
 
-from attune_bench.fingerprint import fingerprint
+from attune_bench.fingerprint import results_fingerprint
 from attune_bench.score_table import KEYS, Provenance
 from attune_bench.scores import Scores
 from attune_bench.stats.summary import summary
 from attune_data.sage.dialogue import SageDialogue
+from attune_data.sage.kinds import DIALOGUE
 from attune_metrics.catalog import CATALOG
 from attune_metrics.errors import MetricInputError
 from attune_metrics.sage import round_half_up, sage_failure, sage_success
@@ -78,7 +79,7 @@ def score(dialogues: Iterable[SageDialogue], *, progress: Callable[[int], object
         primary="emo_point",
         headline=_METRICS,
         synthetic=any(dialogue.synthetic for dialogue in held),
-        runs=fingerprint(held),
+        runs=results_fingerprint(held, DIALOGUE),
     )
     return Scores(values=values, units=units, metrics={name: CATALOG[name] for name in _METRICS}, provenance=provenance)
 
