@@ -11,12 +11,13 @@ from commands import QUICK, Call, csv_rows, strict_json, too_wide
 
 from attune_bench import Scores, score
 from attune_bench.benchmarks.sage.scoring import board
-from attune_bench.fingerprint import fingerprint
+from attune_bench.fingerprint import results_fingerprint
 from attune_bench.report.columns import number
 from attune_bench.report.tables import sorted_groups
 from attune_bench.stats.summary import SUMMARY_SCHEMA
 from attune_data import load_sage
 from attune_data.sage.dialogue import SageDialogue, emotion_state
+from attune_data.sage.kinds import DIALOGUE
 from attune_metrics import MetricInputError
 from attune_metrics.catalog import CATALOG
 from attune_metrics.signature import Signature
@@ -204,12 +205,12 @@ def test_json_has_the_board_its_intervals_and_the_signature(call: Call, tmp_path
         signature = Signature.parse(metadata["signature"])
         assert (signature.benchmark, signature.n, signature.clusters) == ("sage", 6, 6)
         assert (signature.boot, signature.seed) == (200, 4)
-        assert signature.runs == fingerprint(load_sage(tmp_path / "results"))
+        assert signature.runs == results_fingerprint(load_sage(tmp_path / "results"), DIALOGUE)
     # Of other results the numbers may be the same, the signature is not.
     changed = write(tmp_path / "other", AB | {"a": [100, 90, 80, 70, 60, 4]})
     other = scored(call, tmp_path / "other.parquet", *changed)
     signature = Signature.parse(strict_json(call("report", "--scores", other, *command)[1])["metadata"]["signature"])
-    assert signature.runs != fingerprint(load_sage(tmp_path / "results"))
+    assert signature.runs != results_fingerprint(load_sage(tmp_path / "results"), DIALOGUE)
     # The order of the files never shows, nor that they are named one by one.
     for again in ([*reversed(paths)], [tmp_path / "results"]):
         assert call("report", "--scores", scored(call, tmp_path / "again.parquet", *again), *command)[1] == out
