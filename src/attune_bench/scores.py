@@ -525,10 +525,14 @@ class Scores(ScoreTable):
         models: Sequence[str] | None = None,
         labels: str | None = None,
         margin: Margin | None = None,
+        exchanges: int | None = None,
         **options: Unpack[AnalysisKeywords],
     ) -> str:
         """Return the signature of an analysis; see `attune_bench.stats.signing.sign`."""
-        return sign(self, within=within, question=question, models=models, labels=labels, margin=margin, **options)
+        return sign(
+            self, within=within, question=question, models=models, labels=labels, margin=margin, exchanges=exchanges,
+            **options,
+        )  # fmt: skip
 
 
 def _path_of_scores(given: object, what: str) -> Path:

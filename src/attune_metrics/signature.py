@@ -62,8 +62,8 @@ class Signature:
         Smallest difference of interest, of all metrics or of each.
     level : float, optional
         Confidence level, between 0 and 1.
-    boot, seed : int, optional
-        Number of resamples and seed of their draw.
+    boot, exchanges, seed : int, optional
+        Number of resamples, that of random exchanges where it is another, and seed of their draw.
 
     Raises
     ------
@@ -103,6 +103,7 @@ class Signature:
     margin: str | None = None
     level: float | None = None
     boot: int | None = None
+    exchanges: int | None = None
     seed: int | None = None
 
     def __post_init__(self) -> None:
@@ -160,7 +161,7 @@ class Signature:
 
 _NAMES = tuple(field.name for field in fields(Signature))
 _REQUIRED = ("attune", "metric")
-_COUNTS = ("n", "clusters", "excluded", "boot", "seed")
+_COUNTS = ("n", "clusters", "excluded", "boot", "exchanges", "seed")
 
 
 def _fits(name: str, value: object) -> bool:

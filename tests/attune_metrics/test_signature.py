@@ -21,7 +21,15 @@ FULL = Signature(
 texts = st.text(st.characters(exclude_categories=[]) | st.sampled_from("|:%+ 2C\n"), max_size=12)
 counts = st.integers(0, 10**30)
 levels = st.floats(0, 1, exclude_min=True, exclude_max=True)
-KINDS = {"n": counts, "clusters": counts, "excluded": counts, "boot": counts, "seed": counts, "level": levels}
+KINDS = {
+    "n": counts,
+    "clusters": counts,
+    "excluded": counts,
+    "boot": counts,
+    "exchanges": counts,
+    "seed": counts,
+    "level": levels,
+}
 signatures = st.builds(
     Signature,
     attune=texts,

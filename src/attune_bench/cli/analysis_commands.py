@@ -62,8 +62,9 @@ from attune_bench.report.tables import (
 from attune_bench.report.text import document, report_document
 from attune_bench.report.words import in_words, interval_words
 from attune_bench.scores import Scores
-from attune_bench.stats.comparison import compare_by, count_significant
+from attune_bench.stats.comparison import compare_by, count_significant, exchanges_of_all
 from attune_bench.stats.options import AnalysisOptions
+from attune_bench.stats.paired import enough_exchanges
 from attune_bench.stats.subgroups import overlap, subgroups
 from attune_bench.stats.summary import distribution
 from attune_bench.stats.traits import strata_of
@@ -184,16 +185,18 @@ def compare(
     else:
         source = traits_of(read, data)
         frame, warned = with_warnings(lambda: compare_by(read, by, data=source, models=model or None, **options))
+    resamples = given["resamples"]
+    exchanges = enough_exchanges(1, resamples) if model else exchanges_of_all(read, resamples)
     asked = [f"compare {model[0]!r} with {model[1]!r}"] if model else []
     question = "; ".join([*asked, *([f"by {by}"] if by else [])]) or None
     if frame.is_empty():
         tables, note = [Table("comparisons", "", (), (), frame)], nothing_to_compare(read)
     else:
         tables = comparison_tables(read, frame)
-        note = comparison_note(read, AnalysisOptions(**sampling_of(given)), margin=bool(margin))
+        note = comparison_note(read, AnalysisOptions(**sampling_of(given)), exchanges, margin=bool(margin))
     tables.append(Table("significant", "", (), (), count_significant(frame)))
     with mistakes():
-        signature = read.sign(question=question, models=model or None, **options)
+        signature = read.sign(question=question, models=model or None, exchanges=exchanges, **options)
     print_document(document(read, tables, notes=[note, *warned], signature=signature), format)
 
 

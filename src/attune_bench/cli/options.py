@@ -360,7 +360,12 @@ def sampling_options(function: F) -> F:
         ("--unit", str, "cluster", "What is drawn: cluster, such as participants, or unit."),
         ("--level", float, 0.95, "Confidence level of the intervals."),
         ("--seed", int, 0, "The same seed gives the same numbers."),
-        ("--resamples", int, 10_000, "How many resamples, and random exchanges."),
+        (
+            "--resamples",
+            int,
+            10_000,
+            "How many resamples, and random exchanges; of these at least 40 for each pair.",
+        ),
     ):
         function = click.option(name, type=kind, default=default, show_default=True, help=help_text)(function)
     return function

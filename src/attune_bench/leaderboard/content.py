@@ -1,7 +1,6 @@
 """What a leaderboard says, as plain values: the file ``board.json``, of which the page is made."""
 
 import warnings
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -20,7 +19,7 @@ from attune_bench.report.suppression import conceal, hides
 from attune_bench.report.words import interval_words, under_condition
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.comparability import settings_by_group
-from attune_bench.stats.comparison import enough_exchanges
+from attune_bench.stats.comparison import exchanges_of_all
 from attune_bench.stats.intervals import too_few
 from attune_bench.stats.options import AnalysisOptions, SamplingKeywords
 from attune_bench.stats.signing import sign
@@ -111,6 +110,7 @@ def _board(board: Board, *, small_cells: bool, options: SamplingKeywords) -> dic
         values = conceal(table, summary(table, metrics=names, **options), small_cells=small_cells)
         strata = _Strata.of(table, small_cells=small_cells, options=options)
     made_of_units = [name for name in names if table.metric(name).statistic in STATISTICS]
+    exchanges = exchanges_of_all(table, AnalysisOptions(**options).resamples)
     shown = Tiers(*(conceal(table, frame, small_cells=small_cells) for frame in found))
     families = dict(found.pairs.group_by("condition").agg(pl.col("p").count()).iter_rows())
     notes = [*standing_notes(table), *strata.notes]
@@ -121,7 +121,7 @@ def _board(board: Board, *, small_cells: bool, options: SamplingKeywords) -> dic
         {
             **about,
             "provenance": provenance_line(table),
-            "signature": sign(table, metrics=made_of_units, **options),
+            "signature": sign(table, metrics=made_of_units, exchanges=exchanges, **options),
             "intervals": interval_words(table, AnalysisOptions(**options)),
             "notes": notes,
             "conditions": [
@@ -184,12 +184,11 @@ def _condition(
                 "signature": sign(alone, metrics=[table.primary], **options),
             }
         )
-    largest = max(Counter(found.pairs["condition"]).values(), default=0)
     return {
         "condition": condition,
         "title": under_condition(table, condition).removeprefix(", "),
         "family": family,
-        "exchanges": enough_exchanges(largest, AnalysisOptions(**options).resamples),
+        "exchanges": exchanges_of_all(table, AnalysisOptions(**options).resamples),
         "models": models,
         "pairs": pairs.to_dicts(),
         "subgroups": strata.rows.filter(here).drop("condition").to_dicts() if strata.rows is not None else [],

@@ -25,6 +25,7 @@ from attune_bench.report.transcripts import transcript_section
 from attune_bench.report.words import INTERVALS, drawn, has_clusters, range_words, weight_words
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.comparability import check_comparable, differences
+from attune_bench.stats.comparison import exchanges_of_all
 from attune_bench.stats.intervals import too_few
 from attune_bench.stats.labels import Labels, read_labels
 from attune_bench.stats.margins import margins_of
@@ -235,7 +236,7 @@ def _methods(
         made_of_units = list(dict.fromkeys([*made_of_units, labels.metric.name]))
     signature = sign(
         table, question=question, metrics=made_of_units, margin=margin, labels=None if labels is None else labels.hash,
-        **asked.options,
+        exchanges=exchanges_of_all(table, chosen.resamples), **asked.options,
     )  # fmt: skip
     parts.append(Html(f"Signature, to be quoted with the numbers: {element('code', signature)}"))
     return Section("Methods", parts)

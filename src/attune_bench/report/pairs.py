@@ -1,8 +1,6 @@
 """Every model against every other, as a matrix: of a report, and of a leaderboard."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from math import comb
 
 import polars as pl
 
@@ -12,7 +10,7 @@ from attune_bench.report.section_parts import PageScores
 from attune_bench.report.standing import rows_under
 from attune_bench.report.tables import comparison_note, comparison_tables, label
 from attune_bench.report.words import under_condition
-from attune_bench.stats.comparison import enough_exchanges
+from attune_bench.stats.comparison import exchanges_of_all
 from attune_bench.stats.options import ALPHA
 from attune_data.display.html import Html
 from attune_data.text import plural, printable
@@ -76,7 +74,8 @@ def comparison_parts(page: PageScores, name: str) -> list[Part]:
             "p", f"The numbers of all {frame.height:,} pairs are what ", command, " prints.", class_="quiet"
         )
         return [*matrices, Markup(listed)]
-    note = comparison_note(table, page.chosen, margin=is_primary and page.margin is not None)
+    exchanges = exchanges_of_all(table, page.chosen.resamples)
+    note = comparison_note(table, page.chosen, exchanges, margin=is_primary and page.margin is not None)
     return [*matrices, Folded("All pairs, with their numbers", with_note(comparison_tables(table, frame), note))]
 
 
@@ -113,8 +112,7 @@ def _of_condition(page: PageScores, name: str, frame: pl.DataFrame, condition: s
     higher = "has higher values" if metric.higher_is_better is None else "is better"
     lower = "has lower values" if metric.higher_is_better is None else "is worse"
     family = pairs[0]["family"]
-    largest = max(comb(count, 2) for count in Counter(condition for _, condition in table.groups).values())
-    exchanges = enough_exchanges(largest, page.chosen.resamples)
+    exchanges = exchanges_of_all(table, page.chosen.resamples)
     note = (
         f"A row against a column: + the row {higher}, \u2212 it {lower}, \u00b7 the two are not told apart "
         f"(Holm-corrected p of {ALPHA:g} or more, over {plural(family, 'pair')}, with at most {exchanges:,} random "

@@ -123,7 +123,7 @@ class PageScores:
 
         The column ``family`` says over how many pairs Holm's method corrects: pairs that are not shown count too.
         """
-        found = compare_all(self.table, enough=True, **self.options, metrics=[metric], margin=margin)
+        found = compare_all(self.table, **self.options, metrics=[metric], margin=margin)
         families = found.select(pl.col("p").count().over("condition").alias("family")).to_series()
         shown = self.conceal(found).with_columns(families)
         # Which of two is named first, and in which row, would tell where a hidden model stands.

@@ -271,18 +271,22 @@ def significant_words(count: Row) -> str:
     )
 
 
-def comparison_note(table: ScoreTable, options: AnalysisOptions, *, margin: bool = False) -> str:
-    """Return the sentences below tables of comparisons, with a margin or without."""
+def comparison_note(table: ScoreTable, options: AnalysisOptions, exchanges: int, *, margin: bool = False) -> str:
+    """Return the sentences below tables of comparisons, with a margin or without.
+
+    `exchanges` is the number of random exchanges, which is said where it is not that of the resamples.
+    """
     held = table.provenance
     same = (
         " p same: two one-sided tests that the difference is within the margin, the smallest difference that matters. "
         "Verdict: practically the same where Holm p same is 0.05 or less, otherwise different where Holm p is below "
         "0.05, otherwise undecided."
     )
+    random = f", at most {exchanges:,} times at random" if exchanges != options.resamples else ""
     note = (
         f"Difference: A minus B, on the {held.unit}s of both. In brackets: {interval_words(table, options)}. p: "
-        f"exchanging A and B within each {drawn(table, options)}. p min: the smallest p that the test could give. "
-        "Holm p: corrected for the pairs of the table; two models differ where it is below 0.05. mde: minimum "
+        f"exchanging A and B within each {drawn(table, options)}{random}. p min: the smallest p that the test could "
+        "give. Holm p: corrected for the pairs of the table; two models differ where it is below 0.05. mde: minimum "
         "detectable effect, the smallest true difference found with 80% power at an uncorrected 0.05."
     )
     return note + same if margin else note

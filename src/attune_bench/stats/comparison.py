@@ -6,9 +6,8 @@ differ significantly where the corrected p-value is below 0.05.
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import combinations
-from math import ceil
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -18,8 +17,8 @@ from typing_extensions import Unpack
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.comparability import check_within_conditions
 from attune_bench.stats.margins import margins_of
-from attune_bench.stats.options import ALPHA, AnalysisOptions, ComparisonKeywords, Margin
-from attune_bench.stats.paired import SAME, TESTED, family_of_pairs, paired, tested, tested_same
+from attune_bench.stats.options import AnalysisOptions, ComparisonKeywords, Margin
+from attune_bench.stats.paired import SAME, TESTED, enough_exchanges, family_of_pairs, paired, tested, tested_same
 from attune_bench.stats.remarks import OneWarning
 from attune_bench.stats.series import Draws, ScoreSeries
 from attune_bench.stats.summary import sorted_groups
@@ -29,7 +28,7 @@ from attune_data.text import meant
 from attune_metrics.errors import MetricInputError
 from attune_metrics.stats.statistics import STATISTICS
 
-__all__ = ["compare", "compare_all", "compare_by", "count_significant", "enough_exchanges"]
+__all__ = ["compare", "compare_all", "compare_by", "count_significant", "exchanges_of_all"]
 
 _SCHEMA: dict[str, Any] = {
     **dict.fromkeys(("model_a", "model_b", "condition", "metric"), pl.String),
@@ -88,15 +87,13 @@ def compare(table: ScoreTable, a: str, b: str, **options: Unpack[ComparisonKeywo
     return _compare(table, _pairs_of(table, a, b), *_split(options))
 
 
-def compare_all(table: ScoreTable, *, enough: bool = False, **options: Unpack[ComparisonKeywords]) -> pl.DataFrame:
+def compare_all(table: ScoreTable, **options: Unpack[ComparisonKeywords]) -> pl.DataFrame:
     """Compare every two models of a condition.
 
     Parameters
     ----------
     table, **options
         As for `compare`.
-    enough : bool
-        Whether to make as many random exchanges as `enough_exchanges` says, where resamples are fewer.
 
     Returns
     -------
@@ -112,8 +109,7 @@ def compare_all(table: ScoreTable, *, enough: bool = False, **options: Unpack[Co
     Warns
     -----
     UserWarning
-        Where a family is so large that, with so few resamples or so few clusters that differ, no corrected p-value can
-        be below 0.05.
+        Where a family is so large that, with so few clusters that differ, no corrected p-value can be below 0.05.
 
     Examples
     --------
@@ -125,25 +121,13 @@ def compare_all(table: ScoreTable, *, enough: bool = False, **options: Unpack[Co
     ('synthetic/attentive', 'synthetic/hasty', 17.17, True)
     """
     chosen, margin = _split(options)
-    pairs = _all_pairs(table, chosen)
-    exchanges = None
-    if enough and pairs:
-        largest = max(Counter(condition for *_, condition in pairs).values())
-        exchanges = enough_exchanges(largest, chosen.resamples)
-    return _compare(table, pairs, chosen, margin, exchanges=exchanges)
+    return _compare(table, _all_pairs(table, chosen), chosen, margin)
 
 
-def enough_exchanges(pairs: int, resamples: int) -> int:
-    """Return how many random exchanges let a family of pairs have a Holm-corrected p-value of half of 0.05, or less.
-
-    Of `pairs` p-values the smallest is multiplied by their number, and no p-value is smaller than one of all exchanges.
-
-    Examples
-    --------
-    >>> enough_exchanges(3_655, 10_000), enough_exchanges(55, 10_000)
-    (146200, 10000)
-    """
-    return max(resamples, ceil(2 * pairs / ALPHA))
+def exchanges_of_all(table: ScoreTable, resamples: int) -> int:
+    """Return how many random exchanges `compare_all` makes: `enough_exchanges` of the condition with most models."""
+    models = Counter(condition for _, condition in table.groups).values()
+    return enough_exchanges(comb(max(models, default=0), 2), resamples)
 
 
 def compare_by(
@@ -244,11 +228,10 @@ def _compare(
     margin: Margin | None,
     *,
     within: str = "",
-    exchanges: int | None = None,
 ) -> pl.DataFrame:
     """Compare pairs (model, model, condition), which are in the order of their conditions.
 
-    `within` says of which units, where these are a stratum; `exchanges` is as for `paired`.
+    `within` says of which units, where these are a stratum.
     """
     series = ScoreSeries(table)
     draws = Draws(series, options, weighted=True)
@@ -269,10 +252,9 @@ def _compare(
     for name in names:
         of_metric = margins.get(name)
         found = paired(
-            series, series.values(name), sides, draws, options, series.statistic(name), margin=of_metric,
-            exchanges=exchanges,
+            series, series.values(name), sides, families, draws, options, series.statistic(name), margin=of_metric
         )  # fmt: skip
-        columns_of = tested(found, families, draws, replace(options, resamples=exchanges or options.resamples))
+        columns_of = tested(found, families, draws)
         if of_metric is not None:
             same = tested_same(found, families, of_metric)
             columns_of = [(*first, *more) for first, more in zip(columns_of, same, strict=True)]

@@ -70,7 +70,8 @@ class AnalysisOptions:
     metrics : sequence of str, optional
         Names of metrics; all that the analysis can take where None.
     resamples : int
-        How many resamples are drawn, and random exchanges made; at most 10,000,000.
+        How many resamples are drawn, and random exchanges made; at most 10,000,000. A comparison of many models makes
+        more exchanges, see `attune_bench.stats.paired.enough_exchanges`.
     seed : int
         The same seed gives the same result to the last digit.
     level : float

@@ -1,10 +1,11 @@
 """Pairs of series on the same units: their difference, its interval, p-values and minimum detectable effect."""
 
 import warnings
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import count
-from math import nan
+from itertools import count, islice
+from math import ceil, nan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +23,6 @@ from attune_metrics.errors import UndefinedMetricWarning
 from attune_metrics.stats.arrays import Floats
 from attune_metrics.stats.cluster_means import cluster_means, mean_of_clusters_interval
 from attune_metrics.stats.comparison import (
-    MAX_EXACT_CLUSTERS,
     PermutationTest,
     bootstrap_of_pairs,
     distribution_of_pairs,
@@ -38,11 +38,21 @@ from attune_metrics.stats.power import (
     mde_factor,
     minimum_detectable_effect,
 )
-from attune_metrics.stats.resampling import Interval
+from attune_metrics.stats.resampling import MOST_RESAMPLES, Interval
 from attune_metrics.stats.statistics import mean_of_sums
 from attune_metrics.stats.sums import Statistic
 
-__all__ = ["SAME", "TESTED", "Paired", "family_of_pairs", "holm_by_family", "paired", "tested", "tested_same"]
+__all__ = [
+    "SAME",
+    "TESTED",
+    "Paired",
+    "enough_exchanges",
+    "family_of_pairs",
+    "holm_by_family",
+    "paired",
+    "tested",
+    "tested_same",
+]
 
 TESTED: dict[str, Any] = {
     **dict.fromkeys(("low", "high", "p", "p_min", "p_holm"), pl.Float64),
@@ -80,37 +90,62 @@ class Paired(NamedTuple):
     """Of the test that the difference is within the margin, where one is given and there is an interval."""
 
 
+def enough_exchanges(pairs: int, resamples: int) -> int:
+    """Return how many random exchanges are made: as many as the resamples, and at least 40 for each pair of a family.
+
+    Holm's method multiplies the smallest of `pairs` p-values by their number, and no p-value is smaller than one of all
+    exchanges and one more: with 40 for each pair the smallest corrected p-value is below 0.025, half of 0.05.
+
+    Examples
+    --------
+    >>> enough_exchanges(3_655, 10_000), enough_exchanges(55, 10_000)
+    (146200, 10000)
+    """
+    return max(resamples, min(ceil(2 * pairs / ALPHA), MOST_RESAMPLES))
+
+
 def paired(
     series: ScoreSeries,
     values: Floats,
     places: ArrayLike,
+    families: Sequence[str],
     draws: Draws,
     options: AnalysisOptions,
     statistic: Statistic = mean_of_sums,
     *,
     margin: float | None = None,
-    exchanges: int | None = None,
 ) -> list[Paired]:
     """Compare two of `values` (series, terms, units) for each pair of places, against a margin where one is given.
 
     A pair is compared on the units on which both have a value. Where each cluster counts once, values are means over
-    these. `exchanges` is the number of random exchanges, where these are not as many as the resamples.
+    these. Pairs with one label of `families` are a family; `enough_exchanges` says how many random exchanges the
+    largest of these needs.
     """
     found: dict[int, Paired] = {}
     both = np.asarray(places, dtype=np.intp).reshape(-1, 2)
     present = have_values(values)
-    n_permutations = exchanges or options.resamples
+    n_permutations = enough_exchanges(max(Counter(families).values(), default=0), options.resamples)
     weighs = options.weighs_clusters(series.table)
     common: Mask = present[both[:, 0]] & present[both[:, 1]]
+    parts: list[_Part] = []
     for mask, rows in draws.parts(common, present):
         compared, own = np.unique(both[rows], return_inverse=True)
         part, labels, sides = values[compared][:, :, mask], draws.labels(mask), own.reshape(-1, 2)
         if weighs:
             pairs, effects = _of_clusters(part[:, 0], sides, labels)
+        else:
+            pairs = Pairs(part, sides, labels)
+            if statistic is mean_of_sums:
+                effects = [_detectable(part[a, 0], part[b, 0], labels) for a, b in sides]
+            else:
+                effects = _detectable_of_counts(pairs, statistic)
+        parts.append(_Part(mask, rows, part, labels, sides, pairs, effects))
+    tests_of_parts = _tests([one.pairs for one in parts], statistic, n_permutations, options.seed)
+    for (mask, rows, part, labels, sides, pairs, effects), tests in zip(parts, tests_of_parts, strict=True):
+        if weighs:
             intervals = _intervals_of_clusters(part[:, 0], sides, labels, pairs, options.level)
         else:
             resamples = draws.of(mask)
-            pairs = Pairs(part, sides, labels)
             distribution = distribution_of_pairs(pairs, resamples, statistic=statistic)
             with draws.warning.of_all():
                 intervals = bootstrap_of_pairs(
@@ -121,11 +156,6 @@ def paired(
                     level=options.level,
                     distribution=distribution,
                 )
-            if statistic is mean_of_sums:
-                effects = [_detectable(part[a, 0], part[b, 0], labels) for a, b in sides]
-            else:
-                effects = _detectable_of_counts(pairs, statistic)
-        tests = permutation_test_of_pairs(pairs, statistic=statistic, n_permutations=n_permutations, seed=options.seed)
         same: list[float | None] = [None] * len(tests)
         if margin is not None:
             with draws.warning.of_all():
@@ -171,6 +201,33 @@ def paired(
     return [found[place] for place in range(len(both))]
 
 
+class _Part(NamedTuple):
+    """The pairs that share their resamples: the units drawn, the places of the pairs, their values and the rest."""
+
+    mask: Mask
+    rows: NDArray[np.intp]
+    values: Floats
+    labels: NDArray[np.intp]
+    sides: NDArray[np.intp]
+    pairs: Pairs
+    effects: list[float | None]
+
+
+def _tests(
+    parts: Sequence[Pairs], statistic: Statistic, n_permutations: int, seed: int
+) -> Iterator[list[PermutationTest]]:
+    """Return the tests of the pairs of each part; parts of as many clusters have the same exchanges, drawn once."""
+    sizes = [len(pairs.sums) for pairs in parts]
+    tests: dict[int, Iterator[PermutationTest]] = {}
+    for size in dict.fromkeys(sizes):
+        joined = Pairs.joined([pairs for pairs, own in zip(parts, sizes, strict=True) if own == size])
+        tests[size] = iter(
+            permutation_test_of_pairs(joined, statistic=statistic, n_permutations=n_permutations, seed=seed)
+        )
+    for pairs, size in zip(parts, sizes, strict=True):
+        yield list(islice(tests[size], len(pairs.first)))
+
+
 def _of_clusters(values: Floats, sides: NDArray[np.intp], labels: NDArray[np.intp]) -> tuple[Pairs, list[float | None]]:
     """Return the pairs of clusters' means, over the units that both have, and the minimum detectable effects."""
     both = np.concatenate([values[sides[:, 0]], values[sides[:, 1]]])
@@ -197,23 +254,20 @@ def _undetectable(test: PermutationTest, drawn: str) -> str | None:
     """Return what keeps any effect of this size of data from being significant, None where some would be."""
     if test.clusters < MDE_MIN_CLUSTERS:
         return f"fewer than {MDE_MIN_CLUSTERS} {drawn}s"
+    # Random exchanges are never so few that no effect could be significant.
     if not test.p_min >= ALPHA:
         return None
-    if test.exact:
-        return f"only {plural(test.differing, drawn)} that {'differs' if test.differing == 1 else 'differ'}"
-    return f"only {plural(test.exchanges, 'resample')}"
+    return f"only {plural(test.differing, drawn)} that {'differs' if test.differing == 1 else 'differ'}"
 
 
-def tested(
-    found: Sequence[Paired], families: Sequence[str], draws: Draws, options: AnalysisOptions
-) -> list[tuple[Any, ...]]:
+def tested(found: Sequence[Paired], families: Sequence[str], draws: Draws) -> list[tuple[Any, ...]]:
     """Return the columns `TESTED` of each pair, with Holm-corrected p-values; pairs with one label are a family.
 
     Warns of a family in which no corrected p-value could have been below 0.05.
     """
     corrected = holm_by_family([one.p for one in found], families)
     for family in dict.fromkeys(families):
-        _warn([one for one, label in zip(found, families, strict=True) if label == family], family, draws, options)
+        _warn([one for one, label in zip(found, families, strict=True) if label == family], family, draws)
     return [
         (one.low, one.high, one.p, one.p_min, p, None if p is None else p < ALPHA, one.n, one.clusters, one.mde,
          one.reason)
@@ -251,27 +305,19 @@ def holm_by_family(p_values: Sequence[float | None], families: Sequence[str]) ->
     return corrected.tolist()
 
 
-def _warn(found: Sequence[Paired], family: str, draws: Draws, options: AnalysisOptions) -> None:
+def _warn(found: Sequence[Paired], family: str, draws: Draws) -> None:
     """Warn where the smallest p-value of a family, times its size, is not below 0.05; not where all pairs are equal."""
     made = [one for one in found if one.p is not None]
     smallest = len(made) * min((one.p_min for one in made if one.p_min is not None), default=0)
     if smallest < ALPHA or all(one.differing == 0 for one in made):
         return
-    # The smallest p-value of any number of resamples.
-    attainable = len(made) * min(one.p_min or 0 if one.exact else 2.0 ** (1 - one.differing) for one in made)
-    resamples = int(len(made) / ALPHA)
-    if attainable < ALPHA:
-        limit, advice = f"{options.resamples} resamples are", f"use at least {resamples}"
-    else:
-        most = max(one.differing for one in made)
-        # Each cluster more that differs halves the smallest p-value.
-        more = next(number for number in count(1) if attainable / 2**number < ALPHA)
-        limit = f"{plural(most, draws.drawn)} with a difference {'is' if most == 1 else 'are'}"
-        advice = f"{more} more would be needed"
-        if most + more > MAX_EXACT_CLUSTERS and options.resamples < resamples:
-            advice += f", and at least {resamples} resamples"
-        if not all(one.exact for one in made):
-            advice += "; more resamples alone do not help"
+    most = max(one.differing for one in made)
+    # Each cluster more that differs halves the smallest p-value.
+    more = next(number for number in count(1) if smallest / 2**number < ALPHA)
+    limit = f"{plural(most, draws.drawn)} with a difference {'is' if most == 1 else 'are'}"
+    advice = f"{more} more would be needed"
+    if not all(one.exact for one in made):
+        advice += "; more resamples do not help"
     warn_out_of_reach(limit, len(made), family, smallest, advice, stacklevel=5)
 
 

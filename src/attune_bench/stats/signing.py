@@ -27,6 +27,7 @@ def sign(
     models: Sequence[str] | None = None,
     labels: str | None = None,
     margin: Margin | None = None,
+    exchanges: int | None = None,
     **options: Unpack[AnalysisKeywords],
 ) -> str:
     """Return the signature of an analysis of scores.
@@ -45,6 +46,8 @@ def sign(
         The hash of people's ratings, where these corrected a judge; see `attune_bench.stats.debias`.
     margin : float, mapping of str to float or "declared", optional
         That of a comparison.
+    exchanges : int, optional
+        How many random exchanges a comparison made; named where these are more than the resamples.
     **options
         As for the analysis; see `AnalysisOptions`.
 
@@ -106,6 +109,7 @@ def sign(
         margin=_margins(margins_of(table, margin, list(margin) if isinstance(margin, Mapping) else names)),
         level=float(chosen.level),
         boot=chosen.resamples,
+        exchanges=None if exchanges == chosen.resamples else exchanges,
         seed=chosen.seed,
     )
     return str(signature)

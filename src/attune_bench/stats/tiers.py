@@ -52,9 +52,7 @@ def tiers(table: ScoreTable, **options: Unpack[SamplingKeywords]) -> Tiers:
         The scores.
     **options
         ``resamples``, ``seed``, ``level``, ``unit``, ``weight``, ``interval`` (no BCa); see
-        `attune_bench.stats.options.AnalysisOptions`. Where models are many, more random exchanges than resamples are
-        made, so that a family of all pairs can be significant:
-        `attune_bench.stats.comparison.enough_exchanges`.
+        `attune_bench.stats.options.AnalysisOptions`.
 
     Raises
     ------
@@ -78,7 +76,7 @@ def tiers(table: ScoreTable, **options: Unpack[SamplingKeywords]) -> Tiers:
     [('synthetic/attentive', 1, 1, 1), ('synthetic/hasty', 2, 2, 2)]
     """
     ranks = rank(table, metrics=[table.primary], **options)
-    pairs = compare_all(table, enough=True, metrics=[table.primary], **options)
+    pairs = compare_all(table, metrics=[table.primary], **options)
     return Tiers(in_tiers(table, ranks, pairs), pairs)
 
 

@@ -4,7 +4,7 @@ A side of a pair is a series on the units that its partner has too. Pairs whose 
 sides, so that all pairs of k complete series need the sums of k sides.
 """
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -89,6 +89,27 @@ class Pairs:
             sums.append(cluster_sums(part, index))
         self._totals = np.concatenate(totals)
         self.sums: Floats = np.concatenate(sums, axis=1) if sums else cluster_sums(terms[:0], index)
+
+    @classmethod
+    def joined(cls, parts: "Sequence[Pairs]") -> "Pairs":
+        """Return the pairs of several, each of as many clusters: one draw of exchanges is then that of all.
+
+        Examples
+        --------
+        >>> one, other = Pairs([[1, 2], [3, 4]], [(0, 1)], "ab"), Pairs([[5, 6], [7, 8]], [(0, 1)], "cd")
+        >>> both = Pairs.joined([one, other])
+        >>> both.first.tolist(), both.second.tolist(), both.sums[..., 0].tolist()
+        ([0, 2], [1, 3], [[1.0, 3.0, 5.0, 7.0], [2.0, 4.0, 6.0, 8.0]])
+        """
+        joined = object.__new__(cls)
+        before = np.cumsum([0, *(len(part._totals) for part in parts)])[:-1]
+        joined.first, joined.second = (
+            np.concatenate([getattr(part, side) + start for part, start in zip(parts, before, strict=True)])
+            for side in ("first", "second")
+        )
+        joined.sums = np.concatenate([part.sums for part in parts], axis=1)
+        joined._totals = np.concatenate([part._totals for part in parts])
+        return joined
 
     @cached_property
     def units(self) -> Floats:

@@ -109,10 +109,16 @@ def test_one_model_has_nothing_to_compare(call: Call, make_scores: Make, tmp_pat
         assert csv_rows(out) == []
 
 
-def test_too_few_resamples_are_a_note(call: Call, demo_scores: Path) -> None:
-    _, out, err = call("compare", "--scores", demo_scores, "--resamples", 20, "--format", "json")
+@pytest.mark.parametrize(("resamples", "said"), [(20, True), (119, True), (120, False), (500, False)])
+def test_how_many_exchanges_are_made_is_said_where_it_is_not_the_resamples(
+    call: Call, demo_scores: Path, resamples: int, said: bool
+) -> None:
+    # Three pairs need 120.
+    _, out, err = call("compare", "--scores", demo_scores, "--resamples", resamples, "--format", "json")
     assert err == ""
-    assert any("20 resamples are too few for 3 tests" in note for note in strict_json(out)["metadata"]["notes"])
+    about = strict_json(out)["metadata"]
+    assert any("at most 120 times at random" in note for note in about["notes"]) == said
+    assert Signature.parse(about["signature"]).exchanges == (120 if said else None)
 
 
 def test_the_models_compared_are_in_the_signature(call: Call, demo_scores: Path) -> None:

@@ -107,8 +107,8 @@ def test_what_cannot_be_planned_has_a_reason() -> None:
 
 
 def test_a_pilot_warns_as_its_comparison() -> None:
-    with pytest.warns(UserWarning, match="resamples are too few for 1 test"):
-        pilot(DIFFERENCES * 2).plan(difference=1, resamples=10)
+    with pytest.warns(UserWarning, match="5 participants with a difference are too few for 1 test"):
+        pilot(DIFFERENCES[:5]).plan(difference=1, resamples=10)
 
 
 def test_from_assumptions() -> None:

@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 
 from attune_bench import Scores
-from attune_bench.stats.comparison import compare_all, enough_exchanges
+from attune_bench.stats.comparison import compare_all
+from attune_bench.stats.paired import enough_exchanges
 from attune_bench.stats.tiers import tiers
 
 
@@ -57,24 +58,32 @@ def _many() -> Scores:
     values: dict[str, list[float | None]] = {
         model: [unit + more + source.gauss(0, 0.01) for unit in units] for model, more in level.items()
     }
-    values["m0"][3] = None
+    values["m0"][3] = values["m5"][7] = None  # 29 units each, of other units
     return scores_of(values)
 
 
-def test_enough_exchanges_find_what_few_cannot() -> None:
+def test_many_models_that_differ_are_all_found_by_every_analysis() -> None:
+    # 40 models, 780 pairs, each of which differs in 20 units by far more than the noise: with 10,000 exchanges the
+    # smallest corrected p-value would be 780 / 10,001.
+    source = random.Random(1)
+    values = {f"m{place:02}": [place + source.gauss(0, 0.1) for _ in range(20)] for place in range(40)}
+    scores = scores_of(values)
+    every = compare_all(scores, resamples=100)
+    assert every["significant"].sum() == every.height == 780
+    assert tiers(scores, resamples=100).models["tier"].to_list() == [*range(1, 41)]
+    ends = compare_all(scores.keep(groups=[("m00", None), ("m01", None)]), resamples=100)
+    both = every.filter(model_a="m01", model_b="m00")
+    # Intervals are those of the resamples, and of the exchanges more are made.
+    assert both.select("difference", "low", "high").equals(ends.select("difference", "low", "high"))
+    assert (both["p_min"].item(), ends["p_min"].item()) == (1 / 31_201, 1 / 101)
+
+
+def test_pairs_that_lack_different_units_are_tested_as_alone() -> None:
     scores = _many()
-    with pytest.warns(UserWarning, match="100 resamples are too few for 66 tests"):
-        few = compare_all(scores, resamples=100)
-    assert few["significant"].sum() == 0
-    # Without a warning, which would be an error here.
-    enough = compare_all(scores, resamples=100, enough=True)
-    assert enough["significant"].sum() > 30
-    # Intervals are those of the resamples.
-    assert enough.select("difference", "low", "high", "n").equals(few.select("difference", "low", "high", "n"))
-    # All exchanges are shared, which for pairs on all units are those that `resamples` makes.
-    asked = compare_all(scores, resamples=enough_exchanges(66, 100))
-    on_all = pl.col("n") == 30
-    assert enough.filter(on_all)["p"].to_list() == asked.filter(on_all)["p"].to_list()
+    every = compare_all(scores, resamples=2_640)
+    for row in every.sample(6, seed=1).iter_rows(named=True):
+        alone = scores.compare(row["model_a"], row["model_b"], resamples=2_640).row(0, named=True)
+        assert (row["p"], row["p_min"], row["n"]) == (alone["p"], alone["p_min"], alone["n"])
 
 
 @pytest.mark.parametrize("higher", [True, False])

@@ -13,7 +13,7 @@ from attune_bench.report.state_figures import state_paths
 from attune_bench.report.tables import comparison_note, comparison_tables, significant_words, sorted_groups
 from attune_bench.report.words import under_condition
 from attune_bench.score_table import ScoreTable
-from attune_bench.stats.comparison import compare_by, count_significant
+from attune_bench.stats.comparison import compare_by, count_significant, exchanges_of_all
 from attune_data.collection import Collection
 from attune_data.eibench.scenario import Episode, Scenario
 from attune_data.eibench.scenes import scenes
@@ -70,7 +70,8 @@ def _comparisons(page: PageScores) -> Section:
         f"{count['stratum']}{under_condition(scores, count['condition'])}: {significant_words(count)}."
         for count in count_significant(frame).iter_rows(named=True)
     )
-    tables = with_note(comparison_tables(scores, frame), comparison_note(scores, page.chosen))
+    note = comparison_note(scores, page.chosen, exchanges_of_all(scores, page.chosen.resamples))
+    tables = with_note(comparison_tables(scores, frame), note)
     return Section(title, [counts, Folded("All pairs, with their numbers", tables)])
 
 

@@ -127,11 +127,10 @@ def test_numbers_are_shown_with_one_decimal_and_a_rounded_zero_has_no_minus() ->
     assert [number(value, final) for value in (-0.04, 12.25, 28.95, 12.249)] == ["0.0", "12.3", "29.0", "12.2"]
 
 
-def test_too_few_resamples_for_the_pairs_are_told() -> None:
-    # 15 scenarios have more exchanges than are tried one by one; 3 pairs need p of 1/60 at most.
+def test_exchanges_are_enough_for_the_pairs_whatever_the_resamples() -> None:
+    # 15 scenarios have more exchanges than are tried one by one; 3 pairs need 120.
     found = score(dialogues({"a": [*range(15)], "b": [*range(1, 30, 2)], "c": [*range(2, 45, 3)]}))
-    with pytest.warns(UserWarning, match="50 resamples are too few for 3 tests"):
-        pairs_of(found, resamples=50)
+    assert {pair["p_min"] for pair in pairs_of(found, resamples=50)} == {1 / 121}
     few = score(dialogues({"a": [*range(6)], "b": [9] * 6, "c": [8, 7] * 3}))
     pairs_of(few, resamples=50)  # all exchanges are tried: a p is as small as it can be
 

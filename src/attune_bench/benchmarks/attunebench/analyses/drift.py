@@ -95,8 +95,8 @@ def turn_drift(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.Da
         statistic = series.statistic(metric)
         early, middle, late = _values(grid, thirds, metric)
         thirds_of = np.concatenate([late, early]), [(group, len(late) + group) for group in range(len(late))]
-        found = paired(series, *thirds_of, draws, chosen, statistic)
-        columns = tested(found, families, draws, chosen)
+        found = paired(series, *thirds_of, families, draws, chosen, statistic)
+        columns = tested(found, families, draws)
         between = point_estimate(np.where(np.isnan(early + late), np.nan, middle), statistic=statistic).tolist()
         for group, (identity, pair, own) in enumerate(zip(series.groups, found, columns, strict=True)):
             values = pair.second, null(between[group]), pair.first, pair.difference

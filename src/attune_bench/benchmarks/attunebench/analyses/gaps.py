@@ -43,8 +43,7 @@ def perspective_gap(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> 
     Warns
     -----
     UserWarning
-        Where a family is so large that, with so few resamples or so few clusters that differ, no corrected p-value can
-        be below 0.05.
+        Where a family is so large that, with so few clusters that differ, no corrected p-value can be below 0.05.
 
     Examples
     --------
@@ -98,8 +97,9 @@ def _gap(scores: ScoreTable, first: tuple[str, str], second: tuple[str, str], op
     draws = Draws(series, options, weighted=True)
     both = np.concatenate([series.values(first[1]), series.values(second[1])])
     groups = len(series.groups)
-    found = paired(series, both, [(one, groups + one) for one in range(groups)], draws, options)
-    columns = tested(found, [f"the models of mode {mode!r}" for _, mode in series.groups], draws, options)
+    families = [f"the models of mode {mode!r}" for _, mode in series.groups]
+    found = paired(series, both, [(one, groups + one) for one in range(groups)], families, draws, options)
+    columns = tested(found, families, draws)
     schema: dict[str, Any] = {
         **dict.fromkeys(("model", "condition"), str),
         **dict.fromkeys((first[0], second[0], "gap"), float),
