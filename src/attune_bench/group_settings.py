@@ -1,15 +1,33 @@
 """The settings of the runs of each model and condition, as their files record them."""
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from attune_data.record import content_hash
 
-__all__ = ["NOT_RECORDED", "GroupSettings", "group_settings", "kind_of_group", "people_among", "setting_text"]
+__all__ = [
+    "NOT_RECORDED",
+    "SENT_WHERE_SET",
+    "GroupSettings",
+    "group_settings",
+    "kind_of_group",
+    "of_server",
+    "people_among",
+    "sent_where_set",
+    "setting_text",
+]
 
 NOT_RECORDED = "not recorded"
+SENT_WHERE_SET: Mapping[str, tuple[str, str]] = {
+    "reasoning_effort": ("reasoning effort", "not sent"),
+    "extra_body": ("extra body", "not sent"),
+    "token_limit": ("limit of tokens", "sent"),
+}
+"""Settings that change an answer and are recorded only where they were set: what messages call them, and the value of
+runs that do not record them."""
 _SHORT = 12
 
 GroupKind = Literal["model", "person", "baseline"]
@@ -82,6 +100,26 @@ def setting_text(value: str | float | None) -> str:
     return text[:_SHORT] if is_hash else text
 
 
+def of_server(given: Mapping[str, Any], name: str) -> bool:
+    """Tell whether a result records that a setting was left to the server: as null."""
+    return name in given and given[name] is None
+
+
+def sent_where_set(given: Mapping[str, Any]) -> dict[str, str]:
+    """Return the settings of `SENT_WHERE_SET` that a result records, of what it records.
+
+    Examples
+    --------
+    >>> sent_where_set({"temperature": 0.0, "max_tokens": None, "extra_body": {"top_p": 0.9}})
+    {'extra_body': '{"top_p": 0.9}', 'token_limit': 'of the server'}
+    """
+    found = {name: given[name] for name in ("reasoning_effort", "extra_body") if given.get(name)}
+    texts = {
+        name: value if isinstance(value, str) else json.dumps(value, sort_keys=True) for name, value in found.items()
+    }
+    return texts | ({"token_limit": "of the server"} if of_server(given, "max_tokens") else {})
+
+
 def group_settings(
     runs: Iterable[tuple[str, str | None, Mapping[str, Any]]],
 ) -> tuple[GroupSettings, ...]:
@@ -91,7 +129,8 @@ def group_settings(
     ----------
     runs : iterable of (str, str or None, mapping)
         Of each run its model, its condition and its settings; one that is None is not recorded, one that is left out
-        does not apply to the run.
+        does not apply to the run. Of those of `SENT_WHERE_SET` that some runs of a group record, the others have the
+        value of runs that do not.
 
     Examples
     --------
@@ -99,21 +138,25 @@ def group_settings(
     >>> [(group.model, group.settings) for group in group_settings(runs)]
     [('m', {'temperature': (0.0, 0.7)}), ('n', {})]
     """
-    found: dict[tuple[str, str | None], dict[str, set[Any]]] = {}
+    grouped: dict[tuple[str, str | None], list[Mapping[str, Any]]] = {}
     for model, condition, settings in runs:
-        if kind_of_group(model) != "model":
-            continue
-        own = found.setdefault((model, condition), {})
-        for name, value in settings.items():
-            own.setdefault(name, set()).add(value)
+        if kind_of_group(model) == "model":
+            grouped.setdefault((model, condition), []).append(settings)
     return tuple(
-        GroupSettings(
-            model=model,
-            condition=condition,
-            settings={name: tuple(sorted(values, key=_order)) for name, values in own.items()},
-        )
-        for (model, condition), own in sorted(found.items(), key=lambda item: (item[0][0], item[0][1] or ""))
+        GroupSettings(model=model, condition=condition, settings=_values_of(own))
+        for (model, condition), own in sorted(grouped.items(), key=lambda item: (item[0][0], item[0][1] or ""))
     )
+
+
+def _values_of(settings: Sequence[Mapping[str, Any]]) -> dict[str, tuple[Any, ...]]:
+    """Return the values of each setting in the runs of one group, sorted."""
+    found: dict[str, set[Any]] = {}
+    for one in settings:
+        for name, value in one.items():
+            found.setdefault(name, set()).add(value)
+    for name in SENT_WHERE_SET.keys() & found:
+        found[name].update(one.get(name, SENT_WHERE_SET[name][1]) for one in settings)
+    return {name: tuple(sorted(values, key=_order)) for name, values in found.items()}
 
 
 def _order(value: Any) -> tuple[bool, str]:

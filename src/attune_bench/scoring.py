@@ -12,7 +12,7 @@ from typing import Any
 from attune_bench.benchmarks import BENCHMARKS, benchmark_named
 from attune_bench.benchmarks.base import Benchmark
 from attune_bench.fingerprint import fingerprint, results_fingerprint
-from attune_bench.group_settings import group_settings
+from attune_bench.group_settings import group_settings, sent_where_set
 from attune_bench.score_table import ScoreTable
 from attune_bench.scored_records import check_records
 from attune_bench.scores import Scores
@@ -145,7 +145,7 @@ def _are(records: Sequence[Any], reference: Reference) -> bool:
 def _recorded(result: Any, names: Iterable[str]) -> dict[str, Any]:
     """Return settings as a result records them: None for one that it does not record, a text for one that is null."""
     given = {name: getattr(result, name) for name in result.model_fields_set} | (result.model_extra or {})
-    return {name: _setting(given[name]) if name in given else None for name in names}
+    return {name: _setting(given[name]) if name in given else None for name in names} | sent_where_set(given)
 
 
 def _setting(value: Any) -> str | float:

@@ -1,6 +1,7 @@
 """What the commands that ask models share: their options, their mistakes, one run and what is said of it."""
 
 import asyncio
+import json
 import shlex
 import sys
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
@@ -20,6 +21,7 @@ from attune_bench.cli.reading import first_issue, kind_of, validate_command
 from attune_bench.cli.stopping import process
 from attune_bench.progress import progress
 from attune_bench.runner import ReplaceError, RunError, RunOptions, RunOutcome, RunSettings, Task, run
+from attune_bench.runner.budget import check_limited
 from attune_bench.runner.calls import Role
 from attune_bench.runner.console import progress_line, report_outcome, warn
 from attune_bench.runner.estimate import calls_within, estimate, estimate_text
@@ -28,6 +30,7 @@ from attune_bench.runner.prices import PriceError, read_prices
 from attune_bench.runner.providers import OPENAI_COMPATIBLE, Endpoint, ProviderError, endpoint, provider_name
 from attune_bench.runner.running import listed_settings, prepare, roles_of
 from attune_data.collection import Collection
+from attune_data.io.limits import parse_json
 from attune_data.issues import count_severities
 from attune_data.loading import load_records
 from attune_data.references import resolve
@@ -56,7 +59,7 @@ __all__ = [
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_DECODING = ("seed", "temperature", "max_tokens")
+_DECODING = ("seed", "temperature", "max_tokens", "reasoning_effort", "extra_body")
 _SECRET = ("api_key", "base_url")
 
 
@@ -77,10 +80,44 @@ def output_option(default: str | None, help: str) -> Callable[[F], F]:  # noqa: 
     )
 
 
+def _token_limit(text: str) -> int | None:
+    """Return the value of `--max-tokens`, None for the server's own."""
+    try:
+        return None if text == "server" else int(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is neither a whole number nor server") from None
+
+
+def _json_object(text: str) -> dict[str, Any]:
+    """Return the value of an option that is a JSON object."""
+    try:
+        value = parse_json(text.encode("utf-8", "surrogateescape"))
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):  # What is in it may be a secret, and is not repeated.
+        raise ValueError("no JSON object; expected one such as '{\"top_p\": 0.9}'")
+    return value
+
+
 def decoding_options(function: F) -> F:
     """Add the options of any benchmark that say how it is answered."""
     for decorate in (
-        click.option("--max-tokens", type=int, help="The most tokens of an answer; by default the benchmark's own."),
+        click.option(
+            "--extra-body",
+            type=_json_object,
+            help="Further parameters of a call, as a JSON object; not for judges and simulators of a run. Written to "
+            "the results.",
+        ),
+        click.option(
+            "--reasoning-effort",
+            help="Sent as reasoning_effort, such as low; not to judges and simulators of a run. By default not sent.",
+        ),
+        click.option(
+            "--max-tokens",
+            type=_token_limit,
+            help="The most tokens of an answer; by default the benchmark's own. With server none is sent, and judges "
+            "and simulators of a run keep the benchmark's own.",
+        ),
         click.option(
             "--temperature",
             type=temperature,
@@ -202,6 +239,7 @@ def print_estimate(
     repeats: int = 1,
 ) -> None:
     """Print the number of calls, of tokens and the cost of a run into a folder."""
+    check_limited(options.max_cost, (one for own in each for one in own.decoding.values()))
     _, units, each = prepare(task, units, each, providers, output)
     once = [task.planned(unit, own) for unit in units for own in each]
     files = once * repeats
@@ -380,8 +418,9 @@ def _command(ctx: click.Context, servers: Mapping[Role, Endpoint], output: Path)
         elif name.endswith("_base_url"):
             options[param.opts[0]] = servers[name.removesuffix("_base_url")].url  # type: ignore[index]
         elif name not in _SECRET:
-            # A temperature that was given as "server" is None.
-            options[param.opts[0]] = () if value is True else "server" if value is None else value
+            # What was given as "server" is None.
+            said = "server" if value is None else json.dumps(value) if isinstance(value, dict) else value
+            options[param.opts[0]] = () if value is True else said
     if ctx.params["base_url"]:
         options["--base-url"] = url
     options.setdefault("--output", output)

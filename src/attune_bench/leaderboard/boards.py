@@ -144,7 +144,7 @@ def _by_settings(entries: Sequence[Entry]) -> list[tuple[Settings, dict[Group, E
     given: dict[bytes, tuple[Settings, list[tuple[Group, Entry]]]] = {}
     everywhere: dict[Group, Entry] = {}
     for entry in entries:
-        settings = settings_by_group(entry.table)
+        settings = settings_by_group(entry.table, beside=(other.table for other in entries))
         for group in entry.table.groups:
             if kind_of_group(group[0]) != "model":
                 first = everywhere.setdefault(group, entry)

@@ -2,16 +2,25 @@
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 
-from attune_bench.runner.calls import Call, CallFailedError
+from attune_bench.runner.calls import Call, CallFailedError, Decoding
 from attune_bench.runner.prices import Price, PriceError, most_tokens
 
-__all__ = ["Budget", "BudgetExceededError"]
+__all__ = ["Budget", "BudgetExceededError", "check_limited"]
 
 
 class BudgetExceededError(CallFailedError):
     """The next call could exceed the limit."""
+
+
+def check_limited(limit: float | None, decoding: Iterable[Decoding]) -> None:
+    """Raise a `PriceError` where a cost is limited and a call has no upper bound, as the answer has no limit."""
+    if limit is not None and any(own.max_tokens is None for own in decoding):
+        raise PriceError(
+            "the cost is limited (--max-cost), but without a limit of tokens (--max-tokens server) nobody knows what a "
+            "call may cost at most; give --max-tokens a number, or leave out --max-cost"
+        )
 
 
 class Budget:
@@ -57,8 +66,10 @@ class Budget:
         self._under_way = 0
         self._settled = asyncio.Condition()
 
-    async def reserve(self, call: Call, max_tokens: int) -> float | None:
+    async def reserve(self, call: Call, max_tokens: int | None) -> float | None:
         """Reserve the upper bound of a call, after calls under way where it may fit once they are settled.
+
+        The number of tokens may be None without a limit of the cost, see `check_limited`.
 
         Returns
         -------
@@ -72,6 +83,7 @@ class Budget:
         """
         if self.limit is None:
             return None
+        assert max_tokens is not None  # noqa: S101 - checked before the first call
         bound = self._prices[call.model].of(most_tokens(call), max_tokens)
         async with self._settled:
             while self.spent + self._reserved + bound > self.limit:

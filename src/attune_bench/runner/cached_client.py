@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import asdict
 from functools import partial
 from typing import NamedTuple
 
@@ -89,7 +88,7 @@ class CachedCalls(ABC):
             attempt=attempt,
             messages=list(call.messages),
             schema=call.schema,
-            decoding=asdict(decoding),
+            decoding=decoding.content(),
         )
 
     def stop_for(self, error: CacheError | OSError) -> None:

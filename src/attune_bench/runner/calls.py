@@ -5,7 +5,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from attune_bench.runner.extra_body import check_extra_body
+
 __all__ = [
+    "WHERE_SET",
     "Call",
     "CallFailedError",
     "Complete",
@@ -25,6 +28,9 @@ Role = Literal["model", "judge", "simulator"]
 
 FinishReason = Literal["length", "content_filter", "error"]
 """Why an answer is incomplete: it reached the most tokens, was filtered, or broke off in an error of the server."""
+
+WHERE_SET = ("reasoning_effort", "extra_body")
+"""Attributes of `Decoding` that results and keys name only where they are set."""
 
 Message = Mapping[str, str]
 """One message of a request: its ``role`` and its ``content``."""
@@ -57,7 +63,7 @@ class SchemaRefusedError(CallFailedError):
 
 @dataclass(frozen=True, slots=True)
 class Decoding:
-    """How a response is decoded; sent with every call.
+    """How a response is decoded, and what else the server is told about it; sent with every call.
 
     Attributes
     ----------
@@ -65,33 +71,60 @@ class Decoding:
         None for the server's own.
     seed : int or None
         None for none; each attempt after the first adds 1.
-    max_tokens : int
-        The most tokens of a response.
+    max_tokens : int or None
+        The most tokens of a response; None for the server's own limit.
+    reasoning_effort : str or None
+        How much the model is to think, in a word that its server knows; None to send none.
+    extra_body : mapping
+        Further parameters of the request, by name.
 
     Raises
     ------
     ValueError
-        The temperature is negative or no number, or max_tokens is not positive.
+        The temperature is negative or no number, max_tokens is not positive, the reasoning effort is no word, or the
+        further parameters cannot be sent, see `attune_bench.runner.extra_body.check_extra_body`.
 
     Examples
     --------
     >>> Decoding(0.0, None, 4096)
-    Decoding(temperature=0.0, seed=None, max_tokens=4096)
+    Decoding(temperature=0.0, seed=None, max_tokens=4096, reasoning_effort=None, extra_body={})
     """
 
     temperature: float | None
     seed: int | None
-    max_tokens: int
+    max_tokens: int | None
+    reasoning_effort: str | None = None
+    extra_body: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         if self.temperature is not None and not 0 <= self.temperature < math.inf:
             raise ValueError(f"temperature is {self.temperature}; expected a number that is not negative")
-        if self.max_tokens < 1:
+        if self.max_tokens is not None and self.max_tokens < 1:
             raise ValueError(f"max_tokens is {self.max_tokens}; expected a positive number")
+        effort = self.reasoning_effort
+        if effort is not None and not (effort.strip() and effort.isprintable()):
+            raise ValueError(f"reasoning_effort is {effort!r}; expected a word such as low")
+        check_extra_body(self.extra_body)
 
     def of_attempt(self, attempt: int) -> "Decoding":
         """Return how an attempt is decoded: the same seed would give the same answer again."""
         return self if self.seed is None else replace(self, seed=self.seed + attempt)
+
+    def where_set(self) -> dict[str, Any]:
+        """Return the attributes of `WHERE_SET` that are set."""
+        return {name: value for name in WHERE_SET if (value := getattr(self, name))}
+
+    def content(self) -> dict[str, Any]:
+        """Return all of it as JSON, for keys; what is not set changes no key."""
+        always = {"temperature": self.temperature, "seed": self.seed, "max_tokens": self.max_tokens}
+        return always | self.where_set()
+
+    def for_other_role(self, max_tokens: int) -> "Decoding":
+        """Return how a judge or simulator is asked beside the model: without what was set for the model alone.
+
+        `max_tokens` holds where the model has no limit.
+        """
+        return Decoding(self.temperature, self.seed, self.max_tokens or max_tokens)
 
 
 @dataclass(frozen=True, slots=True)

@@ -327,12 +327,10 @@ def _encoded(body: dict[str, Any]) -> bytes:
 
 def request_body(call: Call, decoding: Decoding, provider: str) -> dict[str, Any]:
     """Return the body of a request to a provider, as JSON."""
-    body: dict[str, Any] = {
-        "model": call.model,
-        "messages": list(call.messages),
+    body: dict[str, Any] = {"model": call.model, "messages": list(call.messages)}
+    if decoding.max_tokens is not None:
         # OpenAI's own server knows the newer name only, others the older one only.
-        "max_completion_tokens" if provider == "openai" else "max_tokens": decoding.max_tokens,
-    }
+        body["max_completion_tokens" if provider == "openai" else "max_tokens"] = decoding.max_tokens
     if decoding.temperature is not None:
         body["temperature"] = decoding.temperature
     if decoding.seed is not None:
@@ -342,4 +340,6 @@ def request_body(call: Call, decoding: Decoding, provider: str) -> dict[str, Any
     if call.schema:
         schema = {"name": call.schema_name, "strict": True, "schema": call.schema}
         body["response_format"] = {"type": "json_schema", "json_schema": schema}
-    return body
+    if decoding.reasoning_effort is not None:
+        body["reasoning_effort"] = decoding.reasoning_effort
+    return body | dict(decoding.extra_body)

@@ -1,5 +1,6 @@
 """What a run will take, before anything is sent."""
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from statistics import fmean
@@ -13,28 +14,35 @@ __all__ = ["Estimate", "calls_within", "estimate", "estimate_text"]
 
 _BYTES = 4  # to a token, in English and Chinese text
 _TEXT = 500  # characters of a text that is asked for, as a draft
+_UNLIMITED = "the most is not known, as answers of the model have no limit (--max-tokens server)"
 
 
 @dataclass(slots=True)
 class Estimate:
     """Calls of one model, and tokens of prompts and responses: about, and at most.
 
-    An answer that cannot be read is asked for again, which none of these numbers includes.
+    An answer that cannot be read is asked for again, which none of these numbers includes. What has no limit is at most
+    infinite.
     """
 
     calls: int = 0
     prompt: int = 0
-    most_prompt: int = 0
+    most_prompt: float = 0
     completion: int = 0
-    most_completion: int = 0
+    most_completion: float = 0
 
-    def add(self, call: Call, max_tokens: int) -> None:
-        """Add a call."""
+    def add(self, call: Call, decoding: Mapping[Role, Decoding]) -> None:
+        """Add a call, with how the calls of each role are decoded."""
+        limits = {role: math.inf if own.max_tokens is None else own.max_tokens for role, own in decoding.items()}
+        limit = limits[call.role]
         self.calls += 1
         self.prompt += (call.size + call.pending * _TEXT) // _BYTES
-        self.most_prompt += most_tokens(call) + call.pending * max_tokens
-        self.completion += min(_characters(call.schema) // _BYTES, max_tokens)
-        self.most_completion += max_tokens
+        self.most_prompt += most_tokens(call)
+        if call.pending:
+            # What it quotes may be of another role, whose answers have no limit.
+            self.most_prompt += call.pending * (math.inf if math.inf in limits.values() else limit)
+        self.completion += int(min(_characters(call.schema) // _BYTES, limit))
+        self.most_completion += limit
 
 
 def estimate(calls: Iterable[Call], decoding: Mapping[Role, Decoding]) -> dict[str, Estimate]:
@@ -60,7 +68,7 @@ def estimate(calls: Iterable[Call], decoding: Mapping[Role, Decoding]) -> dict[s
     """
     each: dict[str, Estimate] = {}
     for call in calls:
-        each.setdefault(call.model, Estimate()).add(call, decoding[call.role].max_tokens)
+        each.setdefault(call.model, Estimate()).add(call, decoding)
     return each
 
 
@@ -68,14 +76,18 @@ def estimate_text(each: Mapping[str, Estimate], prices: Mapping[str, Price]) -> 
     """Return estimates as lines, with the cost where the price is known."""
     lines = []
     for model, one in each.items():
+        is_limited = math.isfinite(one.most_prompt + one.most_completion)
+        most = f"at most {one.most_prompt:,} and {one.most_completion:,}" if is_limited else _UNLIMITED
         lines.append(
             f"{model}: {plural(one.calls, 'call')}, about {one.prompt:,} tokens of prompts and {one.completion:,} of "
-            f"answers; at most {one.most_prompt:,} and {one.most_completion:,}"
+            f"answers; {most}"
         )
         if model in prices:
-            about = prices[model].of(one.prompt, one.completion)
-            most = prices[model].of(one.most_prompt, one.most_completion)
-            lines.append(f"  cost: about {dollars(about)} USD, at most {dollars(most)} USD")
+            about = dollars(prices[model].of(one.prompt, one.completion))
+            most = dollars(prices[model].of(one.most_prompt, one.most_completion)) if is_limited else ""
+            lines.append(
+                f"  cost: about {about} USD, " + (f"at most {most} USD" if is_limited else "at most not known")
+            )
         else:
             lines.append("  cost: not known, as the price is not")
     return "\n".join(lines)
@@ -114,7 +126,7 @@ def calls_within(
     spent, count = 0.0, 0
     for call in calls:
         one, price = Estimate(), prices[call.model]
-        one.add(call, decoding[call.role].max_tokens)
+        one.add(call, decoding)
         # As the runner does: what the next call may cost at most has to fit.
         if spent + price.of(one.most_prompt, one.most_completion) > limit:
             break

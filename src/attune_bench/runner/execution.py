@@ -8,10 +8,18 @@ from math import fsum
 from pathlib import Path
 from typing import Any
 
-from attune_bench.runner.budget import Budget
+from attune_bench.runner.budget import Budget, check_limited
 from attune_bench.runner.cache import Cache, cache_key
 from attune_bench.runner.cached_client import CachedCalls, CachedClient
-from attune_bench.runner.calls import Call, CallFailedError, FinishReason, IncompleteAnswerError, Role, attempt_id
+from attune_bench.runner.calls import (
+    WHERE_SET,
+    Call,
+    CallFailedError,
+    FinishReason,
+    IncompleteAnswerError,
+    Role,
+    attempt_id,
+)
 from attune_bench.runner.client import Client
 from attune_bench.runner.file_names import safe_part
 from attune_bench.runner.folder import ReplaceError, RunError, disk_errors, locked, noted_refusals, read_json
@@ -289,6 +297,7 @@ class _Execution:
         limit, prices = self._options.max_cost, self._options.prices
         if limit is None:
             return Budget()
+        check_limited(limit, (own for job, _ in self._jobs.values() for own in job.decoding.values()))
         asked = dict.fromkeys(model for job, _ in self._jobs.values() for model in job.models)
         if unknown := [model for model in asked if model not in prices]:
             raise PriceError(
@@ -327,11 +336,15 @@ class _Execution:
 def _differences(said: Mapping[str, Any], recorded: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
     """Return what a file says otherwise of its settings, and what was expected, by name.
 
-    A value that it does not say is not compared; values below a name, of which it has none, are another setting.
+    A value that it does not say is not compared, unless it says it only where it is set; values below a name, of which
+    it has none, are another setting.
     """
     found: dict[str, tuple[Any, Any]] = {}
     for name, value in recorded.items():
-        if isinstance(value, Mapping) and isinstance(said.get(name), Mapping):
+        if name in WHERE_SET:
+            if said.get(name) != value:
+                found[name] = said.get(name), value
+        elif isinstance(value, Mapping) and isinstance(said.get(name), Mapping):
             found |= _differences(said[name], value)
         elif isinstance(value, Mapping):
             found[name] = None, dict(value)  # Made in another way, such as a run in place of a rejudged one.

@@ -30,7 +30,7 @@ class Price:
     input: float
     output: float
 
-    def of(self, prompt_tokens: int, completion_tokens: int) -> float:
+    def of(self, prompt_tokens: float, completion_tokens: float) -> float:
         """Return the price of a number of tokens, in US dollars."""
         return (self.input * prompt_tokens + self.output * completion_tokens) / 1e6
 

@@ -12,7 +12,16 @@ from pathlib import Path
 from typing import Literal, get_args
 from urllib.parse import quote, quote_plus, unquote, unquote_plus, urlsplit
 
-__all__ = ["OPENAI_COMPATIBLE", "PROVIDERS", "Endpoint", "Provider", "ProviderError", "endpoint", "provider_name"]
+__all__ = [
+    "OPENAI_COMPATIBLE",
+    "PROVIDERS",
+    "SHORTEST_SECRET",
+    "Endpoint",
+    "Provider",
+    "ProviderError",
+    "endpoint",
+    "provider_name",
+]
 
 Provider = Literal["openrouter", "openai", "prime", "openai-compatible", "local"]
 """The providers by name; ``openai-compatible`` is any server of the OpenAI protocol, given its URL."""
@@ -21,6 +30,9 @@ OPENAI_COMPATIBLE: Provider = "openai-compatible"
 _ALIASES: dict[str, Provider] = {"local": OPENAI_COMPATIBLE}
 
 PROVIDERS: tuple[Provider, ...] = tuple(name for name in get_args(Provider) if name not in _ALIASES)
+
+SHORTEST_SECRET = 12
+"""Letters of a secret that is looked for in texts where words such as "none", which may be a key, occur."""
 
 _URLS = {
     "openrouter": "https://openrouter.ai/api/v1",

@@ -7,12 +7,11 @@ from typing import Any, get_args
 
 from attune_bench.runner.calls import FinishReason, Response
 from attune_bench.runner.prices import Price
-from attune_bench.runner.providers import Endpoint
+from attune_bench.runner.providers import SHORTEST_SECRET, Endpoint
 from attune_data.text import shortened
 
 __all__ = ["Fault", "read_response"]
 
-_SHORTEST = 12  # letters of a secret that is redacted in an answer, where words such as "none" may occur
 _RETRIED = (408, 409, 429)
 _REFUSALS = {
     401: "does not accept the key",
@@ -95,7 +94,7 @@ def read_response(
     if cost is None and prompt is not None and completion is not None and price is not None:
         cost = price.of(int(prompt), int(completion))
     return Response(
-        text=endpoint.redact(text, min_length=_SHORTEST),
+        text=endpoint.redact(text, min_length=SHORTEST_SECRET),
         prompt_tokens=None if prompt is None else int(prompt),
         completion_tokens=None if completion is None else int(completion),
         cost=cost,

@@ -4,18 +4,18 @@ import asyncio
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TypeVar
 
-from attune_bench.runner.calls import Call, Complete, Decoding, Role, SchemaRefusedError
+from attune_bench.runner.calls import Call, Complete, Role, SchemaRefusedError
 from attune_bench.runner.console import warn
 from attune_bench.runner.execution import execute
 from attune_bench.runner.file_names import in_repeat
 from attune_bench.runner.folder import RunError, noted_refusals
 from attune_bench.runner.jobs import Job, RunOptions, RunOutcome, Watch
-from attune_bench.runner.providers import Endpoint
+from attune_bench.runner.providers import SHORTEST_SECRET, Endpoint
 from attune_bench.runner.task import RunSettings, S, Source, Task, U, answer_format_of, as_sent, condition_of
 from attune_data.record import Record
 from attune_data.text import plural
@@ -88,10 +88,10 @@ async def run(
     files: Mapping[str, str] = getattr(units, "files", {})
     servers = for_roles(each, {"model": endpoints} if isinstance(endpoints, Endpoint) else endpoints)
     providers = {role: server.provider for role, server in servers.items()}
+    _check_secrets(each, servers)
     folder, units, each = prepare(task, units, each, providers, Path(output))
-    if repeats > 1 and any(
-        own.decoding["model"] == Decoding(0.0, None, own.decoding["model"].max_tokens) for own in each
-    ):
+    of_model = [own.decoding["model"] for own in each]
+    if repeats > 1 and any((one.temperature, one.seed) == (0, None) for one in of_model):
         warn("at temperature 0 without a seed, answers of repeats differ only as far as the server's own do")
 
     async def execution() -> RunOutcome:
@@ -218,6 +218,14 @@ def for_roles(each: Sequence[RunSettings], given: Mapping[Role, T]) -> dict[Role
     return found
 
 
+def _check_secrets(each: Sequence[RunSettings], servers: Mapping[Role, Endpoint]) -> None:
+    """Refuse settings that contain a key or another secret of a server, as results would contain it."""
+    texts = [json.dumps(one.where_set(), ensure_ascii=False) for own in each for one in own.decoding.values()]
+    for server in servers.values():
+        if any(server.redact(text, min_length=SHORTEST_SECRET) != text for text in texts):
+            raise RunError("extra_body or reasoning_effort contains a key of a server, and results would contain it")
+
+
 def _noted_refusal(
     task: Task[U, S], units: Sequence[U], each: Sequence[S], providers: Mapping[Role, str], folder: Path
 ) -> str | None:
@@ -319,7 +327,7 @@ def _job(task: Task[U, S], unit: U, given: S, providers: Mapping[Role, str], fil
             "model": own.model,
             "provenance": own.provenance(),
             "answer_format": answer_format_of(settings),
-            "decoding": {role: asdict(decoding) for role, decoding in own.decoding.items()},
+            "decoding": {role: decoding.content() for role, decoding in own.decoding.items()},
             "providers": own_providers,
             "calls": _hash(calls),
             **of_repeat,

@@ -3,12 +3,12 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from attune_bench.runner.answers import TRIES, AnswerFormat, check_answer_format
-from attune_bench.runner.calls import Call, Complete, Decoding, IncompleteAnswerError, Role
+from attune_bench.runner.calls import WHERE_SET, Call, Complete, Decoding, IncompleteAnswerError, Role
 from attune_bench.runner.file_names import unit_file_name
 from attune_bench.runner.prompts import Prompts, load_prompts, read_prompts
 from attune_bench.runner.providers import Endpoint
@@ -24,6 +24,7 @@ __all__ = [
     "as_sent",
     "ask_planned",
     "condition_of",
+    "recorded_settings",
 ]
 
 
@@ -70,38 +71,42 @@ class ModelSettings:
         Sent with every call.
     temperature : float, optional
         Sent with every call; None for the server's own.
-    max_tokens : int
-        The most tokens of a response.
+    max_tokens : int, optional
+        The most tokens of a response; None for the server's own limit.
     answer_format : {"schema", "free"}
         Whether calls are sent with the schema of their answer, see `AnswerFormat`.
     prompts : Prompts or path, optional
         The wording, or the folder of one's own; by default that which a class below names in ``bundled``, by package
         and version, as `attune_bench.runner.prompts.load_prompts` takes them.
+    reasoning_effort, extra_body
+        Sent with every call where set, see `Decoding`.
 
     Raises
     ------
     ValueError
-        The temperature or the number of tokens is out of range, the answer format is unknown, or the templates cannot
-        be used.
+        The temperature or the number of tokens is out of range, the answer format is unknown, or the templates or the
+        further parameters cannot be used.
 
     Examples
     --------
     >>> ModelSettings("vendor/model").decoding
-    {'model': Decoding(temperature=0.0, seed=None, max_tokens=4096)}
+    {'model': Decoding(temperature=0.0, seed=None, max_tokens=4096, reasoning_effort=None, extra_body={})}
     """
 
     model: str
     seed: int | None = None
     temperature: float | None = 0.0
-    max_tokens: int = 4096
+    max_tokens: int | None = 4096
     answer_format: AnswerFormat = "schema"
     prompts: Prompts | Path | None = None
+    reasoning_effort: str | None = None
+    extra_body: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     bundled: ClassVar[tuple[str, str] | None] = None
 
     def __post_init__(self) -> None:
         check_answer_format(self.answer_format)
-        Decoding(self.temperature, self.seed, self.max_tokens)  # Checks them.
+        _ = self.decoding  # Checks what is sent.
         if self.bundled is None and self.prompts is not None:
             raise ValueError("prompts are given, and nothing is asked with templates")
         if self.bundled is not None and not isinstance(self.prompts, Prompts):
@@ -115,16 +120,17 @@ class ModelSettings:
     @property
     def decoding(self) -> dict[Role, Decoding]:
         """How responses are decoded."""
-        return {"model": Decoding(self.temperature, self.seed, self.max_tokens)}
+        return {"model": Decoding(self.temperature, self.seed, self.max_tokens, self.reasoning_effort, self.extra_body)}
 
     def provenance(self) -> dict[str, Any]:
         """Return the settings, as JSON; of the wording its version and hash."""
-        told = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "prompts"}
+        left_out = ("prompts", *WHERE_SET)
+        told = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in left_out}
         wording = self.prompts
         of_wording = (
             {"prompt_version": wording.version, "prompt_hash": wording.hash} if isinstance(wording, Prompts) else {}
         )
-        return told | of_wording
+        return told | of_wording | self.decoding["model"].where_set()
 
 
 def condition_of(settings: RunSettings) -> str | None:
@@ -142,6 +148,11 @@ def answer_format_of(settings: RunSettings) -> AnswerFormat:
 def as_sent(call: Call, settings: RunSettings) -> Call:
     """Return a call as it is sent: without its schema where answers are free."""
     return call.without_schema() if answer_format_of(settings) == "free" else call
+
+
+def recorded_settings(settings: RunSettings) -> dict[str, Any]:
+    """Return what a file says of settings: their provenance, and None for what is recorded only where it is set."""
+    return dict.fromkeys(WHERE_SET) | settings.provenance()
 
 
 U = TypeVar("U", bound=Unit)
@@ -244,7 +255,7 @@ class Task(Generic[U, S]):
     file_name: Callable[[U, S], str] = lambda unit, own: unit_file_name(unit.id, own.model, condition_of(own))
     folder: Callable[[Path, S], Path] = lambda output, _: output
     fields: Callable[[U, S, Source], Mapping[str, Any]] = lambda *_: {}
-    recorded: Callable[[S, Source], Mapping[str, Any]] = lambda own, _: own.provenance()
+    recorded: Callable[[S, Source], Mapping[str, Any]] = lambda own, _: recorded_settings(own)
     tries: Callable[[S], int] = lambda own: TRIES[answer_format_of(own)]
     unusable: Callable[[U], str] = lambda _: ""
     unit_settings: Callable[[U, S], S] = lambda _, settings: settings

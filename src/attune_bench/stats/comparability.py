@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from attune_bench.group_settings import NOT_RECORDED, kind_of_group, setting_text
+from attune_bench.group_settings import NOT_RECORDED, SENT_WHERE_SET, kind_of_group, setting_text
 from attune_bench.score_table import ScoreTable, term_columns
 from attune_data.text import plural
 
@@ -68,9 +68,9 @@ def differences(
     >>> differences(score(load("demo"), load_runs("demo")))
     {}
     """
-    decisive = table.provenance.decisive
-    of_all, of_some = _by_reach(table, metrics)
     models = _models(table, groups)
+    decisive = _decisive(table, models)
+    of_all, of_some = _by_reach(table, metrics, decisive)
     found = {decisive[name]: _values(models, name) for name in of_all}
     for name, resting in of_some.items():
         valued = _valued(table, resting)
@@ -134,13 +134,14 @@ def common_settings(table: ScoreTable) -> tuple[dict[str, str], list[str]]:
     if not models:
         return {}, []
     common, unknown = {}, []
-    of_all, of_some = _by_reach(table, None)
+    decisive = _decisive(table, models)
+    of_all, of_some = _by_reach(table, None, decisive)
     for name in (*of_all, *of_some):
         values = list(_values(models, name))
         if values == [NOT_RECORDED]:
-            unknown += [table.provenance.decisive[name]] if name in of_all else []
+            unknown += [decisive[name]] if name in of_all else []
         elif len(values) == 1:
-            common[table.provenance.decisive[name]] = values[0]
+            common[decisive[name]] = values[0]
     return common, unknown
 
 
@@ -151,7 +152,7 @@ def settings_mark(table: ScoreTable, metrics: Sequence[str], *, groups: Iterable
     not recorded, ``mixed`` where models differ.
     """
     models = _models(table, groups)
-    of_all, of_some = _by_reach(table, metrics)
+    of_all, of_some = _by_reach(table, metrics, _decisive(table, models))
     values = {name: sorted(_values(models, name)) for name in (*of_all, *of_some)}
     if not models or not values:
         return None
@@ -162,11 +163,20 @@ def settings_mark(table: ScoreTable, metrics: Sequence[str], *, groups: Iterable
     return f"{'unknown' if first == NOT_RECORDED else first}.{digest}"
 
 
-def settings_by_group(table: ScoreTable) -> dict[Group, dict[str, tuple[str, ...]]]:
+def settings_by_group(
+    table: ScoreTable, *, beside: Iterable[ScoreTable] = ()
+) -> dict[Group, dict[str, tuple[str, ...]]]:
     """Return the decisive settings of every model and condition, by what they are called, as texts.
 
     One that some metrics rest on is there where the model has a value of them; people and baselines have none. Two
     groups may be compared where each setting that both have is one and the same.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        The scores.
+    beside : iterable of ScoreTable, optional
+        Scores that they are set beside: of `SENT_WHERE_SET` those count that any of these models records.
 
     Examples
     --------
@@ -176,8 +186,9 @@ def settings_by_group(table: ScoreTable) -> dict[Group, dict[str, tuple[str, ...
     >>> found["synthetic/hasty", "default"]["temperature"]
     ('not recorded',)
     """
-    decisive, models = table.provenance.decisive, _models(table, None)
-    of_all, of_some = _by_reach(table, None)
+    models = _models(table, None)
+    decisive = _decisive(table, models, *(_models(other, None) for other in beside))
+    of_all, of_some = _by_reach(table, None, decisive)
     valued = {name: _valued(table, resting) for name, resting in of_some.items()}
     found: dict[Group, dict[str, tuple[str, ...]]] = {}
     for group in models:
@@ -222,16 +233,25 @@ def _models(table: ScoreTable, groups: Iterable[Group] | None) -> Models:
     return {group: table.settings.get(group) for group in chosen if kind_of_group(group[0]) == "model"}
 
 
-def _by_reach(table: ScoreTable, metrics: Sequence[str] | None) -> tuple[list[str], dict[str, list[str]]]:
+def _decisive(table: ScoreTable, *compared: Models) -> dict[str, str]:
+    """Return the decisive settings: those of the benchmark, and of `SENT_WHERE_SET` those that a model records."""
+    recorded = {name for models in compared for own in models.values() for name in own or ()}
+    sent = {name: label for name, (label, _) in SENT_WHERE_SET.items() if name in recorded}
+    return table.provenance.decisive | sent
+
+
+def _by_reach(
+    table: ScoreTable, metrics: Sequence[str] | None, decisive: Iterable[str]
+) -> tuple[list[str], dict[str, list[str]]]:
     """Return the decisive settings that count for any metric, and those that count for some, with these."""
     some = {name for metric in table.metrics.values() for name in metric.rests_on}
     chosen = table.metrics if metrics is None else metrics
     resting = {
         name: [metric for metric in chosen if name in table.metric(metric).rests_on]
-        for name in table.provenance.decisive
+        for name in decisive
         if name in some
     }
-    of_all = [name for name in table.provenance.decisive if name not in some]
+    of_all = [name for name in decisive if name not in some]
     return of_all, {name: metrics for name, metrics in resting.items() if metrics}
 
 
@@ -245,8 +265,9 @@ def _valued(table: ScoreTable, metrics: Sequence[str]) -> set[Group]:
 def _values(models: Models, name: str) -> dict[str, list[Group]]:
     """Return the values of a setting as texts, each with its groups; one to which it does not apply has none."""
     found: dict[str, list[Group]] = {}
+    unset = (SENT_WHERE_SET[name][1],) if name in SENT_WHERE_SET else ()
     for group, own in models.items():
-        for value in (None,) if own is None else own.get(name, ()):
+        for value in (None,) if own is None else own.get(name, unset):
             found.setdefault(setting_text(value), []).append(group)
     return found
 

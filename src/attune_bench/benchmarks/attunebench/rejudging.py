@@ -12,7 +12,7 @@ from attune_bench.benchmarks.attunebench.settings import AttuneBenchSettings
 from attune_bench.runner.answers import TRIES, Fields, call_to_make
 from attune_bench.runner.calls import Call
 from attune_bench.runner.folder import RunError
-from attune_bench.runner.task import Source, Task
+from attune_bench.runner.task import Source, Task, recorded_settings
 from attune_data import Conversation, Run
 
 __all__ = ["REJUDGE", "DraftedRun", "drafted_runs"]
@@ -112,18 +112,21 @@ def _of_the_model(by_call: object) -> Fields:
     return {name: entry for name, entry in entries if "/judge/" not in name}
 
 
-def _judged_by(settings: AttuneBenchSettings, source: Source) -> Mapping[str, Any]:
-    """Return what a run file says of its judges."""
-    return {
-        "judge_models": list(settings.judges),
-        "judge_settings": {"provider": source.providers["judge"], **settings.provenance()},
-    }
+def _judged_by(settings: AttuneBenchSettings, source: Source, asked: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what a run file says of its judges, who were asked with some settings."""
+    judge_settings = {"provider": source.providers["judge"], **asked}
+    return {"judge_models": list(settings.judges), "judge_settings": judge_settings}
+
+
+def _recorded(settings: AttuneBenchSettings, source: Source) -> Mapping[str, Any]:
+    """Return what a run file says of its settings."""
+    return {"em_model": settings.model, **_judged_by(settings, source, recorded_settings(settings))}
 
 
 def _unit_settings(drafted: DraftedRun, settings: AttuneBenchSettings) -> AttuneBenchSettings:
     if not settings.judges:
         raise RunError("the settings name no judge")
-    return replace(settings, model=drafted.run.em_model, mode=drafted.run.mode)
+    return replace(settings, model=drafted.run.em_model, mode=drafted.run.mode, judges_alone=True)
 
 
 REJUDGE: Task[DraftedRun, AttuneBenchSettings] = Task(
@@ -132,8 +135,8 @@ REJUDGE: Task[DraftedRun, AttuneBenchSettings] = Task(
     assemble=_assemble,
     unit="run",
     file_name=lambda drafted, _settings: run_file_name(drafted.run),
-    fields=lambda _drafted, settings, source: _judged_by(settings, source),
-    recorded=lambda settings, source: {"em_model": settings.model, **_judged_by(settings, source)},
+    fields=lambda _drafted, settings, source: _judged_by(settings, source, settings.provenance()),
+    recorded=_recorded,
     unit_settings=_unit_settings,
 )
 """Runs with drafts, and the same runs with other judgements; model and mode of the settings are those of each run."""

@@ -6,7 +6,14 @@ from typing import Any, Self
 
 from pydantic_core import from_json, to_json
 
-from attune_bench.group_settings import GroupSettings, group_settings, setting_text
+from attune_bench.group_settings import (
+    SENT_WHERE_SET,
+    GroupSettings,
+    group_settings,
+    of_server,
+    sent_where_set,
+    setting_text,
+)
 from attune_data import Run
 from attune_data.record import is_generated
 
@@ -74,6 +81,9 @@ def settings_of_run(run: Run) -> RunSettings:
         listed = given.get("judge_models")
         settings["judges"] = _joined(map(str, listed)) if isinstance(listed, list) and listed else None
     settings |= {name: _plain(given.get(name)) for name in ("provider", "max_tokens", "seed")}
+    if of_server(given, "max_tokens"):
+        del settings["max_tokens"]  # It is the limit of tokens below, which counts.
+    settings |= sent_where_set(given)
     settings["date"] = run.run_timestamp and run.run_timestamp[:10]
     return RunSettings(settings, sorted(_judges_named(run)), _judged_otherwise(given), is_generated(run))
 
@@ -112,7 +122,9 @@ def _judges_named(run: Run) -> set[str]:
 def _judged_otherwise(given: Mapping[str, Any]) -> str:
     own = given.get("judge_settings")
     asked = own if isinstance(own, Mapping) else {}
-    others = [
+    # Judges of a run are not sent what its model is sent where it is set.
+    others = [f"{SENT_WHERE_SET[name][0]} {value}" for name, value in sent_where_set(asked).items()]
+    others += [
         f"{DECISIVE[name]} {setting_text(_value(asked, name))}"
         for name in ("prompt_hash", "codebook_hash", "temperature", "answer_format")
         if name in asked and asked[name] != given.get(name)
@@ -122,7 +134,7 @@ def _judged_otherwise(given: Mapping[str, Any]) -> str:
 
 def _value(given: Mapping[str, Any], name: str) -> str | int | float | None:
     """Return a setting; a temperature that is null was left to the server."""
-    left = name == "temperature" and name in given and given[name] is None
+    left = name == "temperature" and of_server(given, name)
     return "of the server" if left else _plain(given.get(name))
 
 

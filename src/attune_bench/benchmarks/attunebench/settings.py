@@ -1,6 +1,7 @@
 """What a run depends on apart from the conversation."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Literal
@@ -42,20 +43,24 @@ class AttuneBenchSettings:
         Sent with every call, for servers that take one; one more with each time that an answer is asked for again.
     temperature : float, optional
         Sent with every call; None for the server's own.
-    max_tokens : int
-        The most tokens of a response.
+    max_tokens : int, optional
+        The most tokens of a response; None for the server's own limit, where judges keep `MAX_TOKENS`.
     answer_format : {"schema", "free"}
         Whether calls are sent with the schema of their answer; a free answer is asked for once more than another.
     codebook : Codebook
         Where question texts and options come from: the bundled one, or the data set's own.
     prompts : Prompts
         The wording of the requests.
+    reasoning_effort, extra_body
+        Sent with the calls of the model where set, see `attune_bench.runner.Decoding`.
+    judges_alone : bool
+        Whether judges alone are asked, for drafts that exist; then they are sent what the model would be.
 
     Raises
     ------
     ValueError
         A mode or strategy that the codebook does not have, an unknown answer format, an empty name, a judge that is
-        named twice, or a temperature or a number of tokens out of range.
+        named twice, a temperature or a number of tokens out of range, or further parameters that cannot be sent.
 
     Examples
     --------
@@ -70,10 +75,13 @@ class AttuneBenchSettings:
     panas_strategy: Strategy = "absolute"
     seed: int | None = None
     temperature: float | None = 0.0
-    max_tokens: int = MAX_TOKENS
+    max_tokens: int | None = MAX_TOKENS
     answer_format: AnswerFormat = "schema"
     codebook: Codebook = field(default_factory=load_codebook)
     prompts: Prompts = field(default_factory=bundled_prompts)
+    reasoning_effort: str | None = None
+    extra_body: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    judges_alone: bool = False
     # Kept, as every conversation asks for it.
     _codebook_hash: str = field(init=False, repr=False, compare=False)
 
@@ -88,7 +96,7 @@ class AttuneBenchSettings:
         if len(set(self.judges)) != len(self.judges):
             raise ValueError(f"a judge is named twice among {', '.join(self.judges)}")
         check_answer_format(self.answer_format)
-        Decoding(self.temperature, self.seed, self.max_tokens)  # Checks them.
+        _ = self.decoding  # Checks what is sent.
         object.__setattr__(self, "_codebook_hash", _hash(self.codebook))
 
     @property
@@ -109,8 +117,10 @@ class AttuneBenchSettings:
     @property
     def decoding(self) -> dict[Role, Decoding]:
         """How responses are decoded, by the role of who is asked."""
-        decoding = Decoding(self.temperature, self.seed, self.max_tokens)
-        return {"model": decoding, "judge": decoding} if self.judges else {"model": decoding}
+        decoding = Decoding(self.temperature, self.seed, self.max_tokens, self.reasoning_effort, self.extra_body)
+        if not self.judges:
+            return {"model": decoding}
+        return {"model": decoding, "judge": decoding if self.judges_alone else decoding.for_other_role(MAX_TOKENS)}
 
     def provenance(self) -> dict[str, Any]:
         """Return what a run file records of these settings, apart from the model.
@@ -119,7 +129,7 @@ class AttuneBenchSettings:
         -------
         dict
             ``mode``, ``seed``, ``temperature``, ``max_tokens``, ``answer_format``, ``prompt_version``,
-            ``prompt_hash``, ``codebook_hash``.
+            ``prompt_hash``, ``codebook_hash``; ``reasoning_effort`` and ``extra_body`` where set.
         """
         return {
             "mode": self.mode,
@@ -130,6 +140,7 @@ class AttuneBenchSettings:
             "prompt_version": self.prompts.version,
             "prompt_hash": self.prompts.hash,
             "codebook_hash": self._codebook_hash,
+            **self.decoding["model"].where_set(),
         }
 
 

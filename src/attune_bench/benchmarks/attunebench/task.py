@@ -7,7 +7,7 @@ from typing import Any, get_args
 from attune_bench.benchmarks.attunebench.flow import assemble, planned_calls, run_conversation
 from attune_bench.benchmarks.attunebench.settings import AttuneBenchSettings, Strategy, bundled_prompts
 from attune_bench.runner.prompts import read_prompts
-from attune_bench.runner.task import Source, Task
+from attune_bench.runner.task import Source, Task, recorded_settings
 from attune_data import Conversation, load_codebook
 from attune_data.record import Mode
 
@@ -53,7 +53,7 @@ def _fields(_conversation: Conversation, settings: AttuneBenchSettings, source: 
 
 def _recorded(settings: AttuneBenchSettings, source: Source) -> Mapping[str, Any]:
     """Return what a run file says of its settings."""
-    return settings.provenance() | {
+    return recorded_settings(settings) | {
         "em_model": settings.model,  # Names that differ in "/" and "_" only have one file name.
         "judge_settings": None,  # A rejudged run has them.
         "provider": source.providers["model"],

@@ -285,6 +285,8 @@ class _Episode:
                 "temperature": settings.temperature,
                 "language": self._calls.language,
                 "answer_format": settings.answer_format,
+                **({"max_tokens": None} if settings.max_tokens is None else {}),
+                **settings.decoding["model"].where_set(),
                 **({"licence": licence} if licence is not None else {}),
             }
         )

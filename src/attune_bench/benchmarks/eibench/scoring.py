@@ -21,7 +21,7 @@ import numpy as np
 import polars as pl
 
 from attune_bench.fingerprint import fingerprint, results_fingerprint
-from attune_bench.group_settings import GroupSettings, group_settings
+from attune_bench.group_settings import GroupSettings, group_settings, of_server, sent_where_set
 from attune_bench.repeated import over_repeats
 from attune_bench.score_table import KEYS, REPEAT, Provenance
 from attune_bench.scores import Scores
@@ -167,10 +167,10 @@ def _settings(episode: Episode) -> dict[str, Any]:
     given = episode.model_extra or {}
     settings = {name: getattr(episode, name, given.get(name)) for name in DECISIVE}
     # A temperature that is null was left to the server.
-    if "temperature" in given and settings["temperature"] is None:
+    if of_server(given, "temperature"):
         settings["temperature"] = "of the server"
     others = ("provider", "simulator_provider", "simulator_temperature", "seed", "language")
-    return settings | {name: given[name] for name in others if name in given}
+    return settings | {name: given[name] for name in others if name in given} | sent_where_set(given)
 
 
 def check_episodes(episodes: Sequence[Episode]) -> None:

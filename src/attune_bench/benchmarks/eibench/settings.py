@@ -1,7 +1,8 @@
 """What an episode depends on beside its scenario."""
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from attune_bench.runner.answers import AnswerFormat, check_answer_format
@@ -49,18 +50,20 @@ class EIBenchSettings:
         Sent with every call, for servers that take one; one more with each time that an answer is asked for again.
     temperature, simulator_temperature : float, optional
         Sent with the calls of each; None for the server's own.
-    max_tokens : int
-        The most tokens of a response.
+    max_tokens : int, optional
+        The most tokens of a response; None for the server's own limit, where the simulator keeps `MAX_TOKENS`.
     answer_format : {"schema", "free"}
         Whether the simulator's calls are sent with the schema of their answer; either way three times at most.
     prompts : Prompts
         The wording of our instructions.
+    reasoning_effort, extra_body
+        Sent with the calls of the model where set, see `attune_bench.runner.Decoding`.
 
     Raises
     ------
     ValueError
-        An empty name, an unknown language or answer format, or a number of rounds, a temperature or a number of tokens
-        out of range.
+        An empty name, an unknown language or answer format, a number of rounds, a temperature or a number of tokens out
+        of range, or further parameters that cannot be sent.
 
     Examples
     --------
@@ -77,9 +80,11 @@ class EIBenchSettings:
     seed: int | None = None
     temperature: float | None = TEMPERATURE
     simulator_temperature: float | None = TEMPERATURE
-    max_tokens: int = MAX_TOKENS
+    max_tokens: int | None = MAX_TOKENS
     answer_format: AnswerFormat = "schema"
     prompts: Prompts = field(default_factory=bundled_prompts)
+    reasoning_effort: str | None = None
+    extra_body: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         if not (self.model and self.simulator):
@@ -87,9 +92,9 @@ class EIBenchSettings:
         if self.max_rounds < 1:
             raise ValueError(f"max_rounds is {self.max_rounds}; expected a positive number")
         check_answer_format(self.answer_format)
-        Decoding(self.temperature, self.seed, self.max_tokens)  # Checks them.
+        of_model = self._of_model  # Checks what is sent.
         try:
-            Decoding(self.simulator_temperature, self.seed, self.max_tokens)
+            replace(of_model, temperature=self.simulator_temperature)
         except ValueError as error:
             raise ValueError(f"simulator_{error}") from None
         if self.language not in (None, "en", "zh"):
@@ -102,12 +107,14 @@ class EIBenchSettings:
         return self.language or ("zh" if any(map(_CHINESE.search, texts)) else "en")
 
     @property
+    def _of_model(self) -> Decoding:
+        return Decoding(self.temperature, self.seed, self.max_tokens, self.reasoning_effort, self.extra_body)
+
+    @property
     def decoding(self) -> dict[Role, Decoding]:
         """How responses are decoded, by the role of who is asked."""
-        return {
-            "model": Decoding(self.temperature, self.seed, self.max_tokens),
-            "simulator": Decoding(self.simulator_temperature, self.seed, self.max_tokens),
-        }
+        of_simulator = replace(self._of_model.for_other_role(MAX_TOKENS), temperature=self.simulator_temperature)
+        return {"model": self._of_model, "simulator": of_simulator}
 
     def provenance(self) -> dict[str, Any]:
         """Return all of it, the wording by version and hash, as JSON."""
@@ -124,4 +131,5 @@ class EIBenchSettings:
             "answer_format": self.answer_format,
             "prompt_version": self.prompts.version,
             "prompt_hash": self.prompts.hash,
+            **self._of_model.where_set(),
         }

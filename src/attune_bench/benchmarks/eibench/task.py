@@ -44,7 +44,7 @@ from attune_bench.benchmarks.eibench.settings import EIBenchSettings, bundled_pr
 from attune_bench.benchmarks.eibench.summary import model_summary
 from attune_bench.fingerprint import fingerprint
 from attune_bench.runner.cache import cache_key
-from attune_bench.runner.calls import Role
+from attune_bench.runner.calls import WHERE_SET, Role
 from attune_bench.runner.file_names import safe_name
 from attune_bench.runner.folder import RunError, noted_refusals, read_json
 from attune_bench.runner.prompts import read_prompts
@@ -61,7 +61,7 @@ _CONFIGURATION = "_configuration.json"
 _RESULTS = "results.jsonl"
 _SUMMARY = "summary.json"
 # Models are compared where all else is the same.
-_OF_THE_MODEL = ("model", "temperature", "model_provider")
+_OF_THE_MODEL = ("model", "temperature", "model_provider", *WHERE_SET)
 
 
 def _settings(model: str, *, simulator_model: str, prompts: Path | None = None, **options: Any) -> EIBenchSettings:
@@ -144,7 +144,8 @@ def _check_configuration(folder: Path, configuration: Mapping[str, Any]) -> None
     path = folder / _CONFIGURATION
     try:
         before = read_json(path)["configuration"]
-        differ = {name: (before.get(name), now) for name, now in configuration.items() if before.get(name) != now}
+        asked = {**dict.fromkeys(WHERE_SET), **configuration}
+        differ = {name: (before.get(name), now) for name, now in asked.items() if before.get(name) != now}
     except (FileNotFoundError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise RunError(f"{path} does not say how the episodes of its folder were made; choose another folder") from None
     # A refusal is noted in the folder of the run, in which those of repeats are.

@@ -14,7 +14,7 @@ from attune_bench.runner.calls import Call, Decoding, Role, message
 from attune_bench.runner.file_names import unit_file_name
 from attune_bench.runner.prompts import Fence, Prompts, load_prompts
 from attune_bench.runner.schemas import Schema, choice_schema, integer_schema, list_schema, object_schema
-from attune_bench.runner.task import Task
+from attune_bench.runner.task import Task, recorded_settings
 from attune_data import Conversation
 from attune_data.attunebench.instruments import instruments
 from attune_data.attunebench.parts import ComputedScores
@@ -96,8 +96,8 @@ class ProfileSettings:
         The model, as its provider names it.
     options : mapping of str to sequence
         The traits that are asked for and their options, see `profile_options`.
-    seed, temperature, max_tokens
-        Sent with every call.
+    seed, temperature, max_tokens, reasoning_effort, extra_body
+        Sent with every call, see `attune_bench.runner.Decoding`.
     answer_format : {"schema", "free"}
         Whether calls are sent with the schema of their answer; a free answer is asked for once more than another.
     prompts : Prompts
@@ -106,28 +106,30 @@ class ProfileSettings:
     Raises
     ------
     ValueError
-        The name of the model is empty, a temperature or a number of tokens is out of range, or the answer format is
-        unknown.
+        The name of the model is empty, a temperature or a number of tokens is out of range, the answer format is
+        unknown, or further parameters cannot be sent.
     """
 
     model: str
     options: Mapping[str, Sequence[Any]]
     seed: int | None = None
     temperature: float | None = 0.0
-    max_tokens: int = MAX_TOKENS
+    max_tokens: int | None = MAX_TOKENS
     answer_format: AnswerFormat = "schema"
     prompts: Prompts = field(default_factory=lambda: load_prompts(PACKAGE, "profile-v1"))
+    reasoning_effort: str | None = None
+    extra_body: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         if not self.model:
             raise ValueError("the name of the model is empty")
         check_answer_format(self.answer_format)
-        Decoding(self.temperature, self.seed, self.max_tokens)  # Checks them.
+        _ = self.decoding  # Checks what is sent.
 
     @property
     def decoding(self) -> dict[Role, Decoding]:
         """How responses are decoded."""
-        return {"model": Decoding(self.temperature, self.seed, self.max_tokens)}
+        return {"model": Decoding(self.temperature, self.seed, self.max_tokens, self.reasoning_effort, self.extra_body)}
 
     def provenance(self) -> dict[str, Any]:
         """Return what a prediction records of these settings, apart from the model."""
@@ -138,6 +140,7 @@ class ProfileSettings:
             "answer_format": self.answer_format,
             "prompt_version": self.prompts.version,
             "prompt_hash": self.prompts.hash,
+            **self.decoding["model"].where_set(),
         }
 
     def read(self, said: Fields) -> tuple[Fields, int]:
@@ -176,7 +179,7 @@ PROFILE: Task[Conversation, ProfileSettings] = Task(
     file_name=lambda conversation, settings: f"_profile_{unit_file_name(conversation.id, settings.model)}",
     fields=lambda _conversation, _settings, source: {"provider": source.providers["model"]},
     recorded=lambda settings, source: (
-        settings.provenance() | {"em_model": settings.model, "provider": source.providers["model"]}
+        recorded_settings(settings) | {"em_model": settings.model, "provider": source.providers["model"]}
     ),
 )
 """Conversations, and what a model takes their participants to be from nothing but the conversation."""
