@@ -11,9 +11,10 @@ from typing_extensions import Unpack
 from attune_bench.score_table import REPEAT, ScoreTable
 from attune_bench.stats.comparability import check_within_conditions
 from attune_bench.stats.intervals import interval_ends
-from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
+from attune_bench.stats.options import MIN_CLUSTERS, AnalysisKeywords, AnalysisOptions
 from attune_bench.stats.ranking import direction
 from attune_bench.stats.series import Draws, Mask, ScoreSeries
+from attune_bench.stats.skewed import warn_of_variance
 from attune_bench.stats.summary import metrics_per_unit
 from attune_bench.stats.units import per_unit
 from attune_bench.undefined import null
@@ -49,6 +50,11 @@ def repeat_variances(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) ->
     ------
     MetricInputError
         Where an option is unknown or out of range, or a metric has no value of each unit.
+
+    Warns
+    -----
+    UnreliableIntervalWarning
+        As `attune_bench.analyses.variance.variance_split`.
 
     Examples
     --------
@@ -205,6 +211,9 @@ def _split(
                     split = repeat_variance(
                         values[:, complete], grids.draws.of(complete), method=options.interval, level=options.level
                     )
+                    if analysis == "repeat_variances" and split.unit.clusters >= MIN_CLUSTERS:
+                        labels = grids.draws.labels(complete)
+                        warn_of_variance(values[:, complete], labels, of=metric, drawn=grids.draws.drawn)
                 found.append((condition, metric, grids.series.groups[group][0], split))
     return found
 

@@ -15,8 +15,9 @@ from typing_extensions import Unpack
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.comparability import check_within_conditions
 from attune_bench.stats.intervals import interval_ends
-from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
+from attune_bench.stats.options import MIN_CLUSTERS, AnalysisKeywords, AnalysisOptions
 from attune_bench.stats.series import Draws, ScoreSeries
+from attune_bench.stats.skewed import warn_of_variance
 from attune_bench.stats.summary import metrics_per_unit
 from attune_bench.stats.units import per_unit
 from attune_bench.undefined import null
@@ -52,6 +53,11 @@ def variance_split(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> p
     MetricInputError
         Where an option is unknown or out of range, or a metric has no value of each unit.
 
+    Warns
+    -----
+    UnreliableIntervalWarning
+        Where few far units decide the variance of units, whose interval then covers too rarely.
+
     Notes
     -----
     The parts are those of `attune_metrics.stats.variance_parts.crossed_variances`. As models are fixed, theirs is the
@@ -86,6 +92,8 @@ def variance_split(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> p
                 intervals = crossed_variances(
                     values[:, complete], draws.of(complete), method=chosen.interval, level=chosen.level
                 )
+                if sizes[2] >= MIN_CLUSTERS:
+                    warn_of_variance(values[:, complete], draws.labels(complete), of=metric, drawn=draws.drawn)
             for place, source in enumerate(SOURCES):
                 cells, reasons = [], []
                 for interval in (intervals[place], intervals[len(SOURCES) + place]):

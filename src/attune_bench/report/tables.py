@@ -135,7 +135,11 @@ def _board_note(table: ScoreTable, metrics: Sequence[str], options: AnalysisOpti
     held = table.provenance
     size = f"{held.unit}s ({held.cluster}s)" if has_clusters(table) else f"{held.unit}s"
     shares = any(table.metrics[name].statistic == "share" for name in metrics)
-    trials = " Shares have Wilson intervals." if shares else ""
+    trials = ""
+    if shares and not has_clusters(table):
+        trials = " Shares have Wilson intervals."
+    elif shares and options.interval == "percentile-expanded" and not options.weighs_clusters(table):
+        trials = " Those of shares are by Student's t on the logit scale."
     return f"In brackets: {interval_words(table, options)}.{trials} n: {size} with a value."
 
 

@@ -14,9 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.intervals import interval_ends
-from attune_bench.stats.options import ALPHA, AnalysisOptions
+from attune_bench.stats.options import ALPHA, MIN_CLUSTERS, AnalysisOptions
 from attune_bench.stats.remarks import warn_out_of_reach
 from attune_bench.stats.series import Draws, Mask, ScoreSeries, have_values
+from attune_bench.stats.skewed import DIFFERENCES, warn_of_skewness
 from attune_bench.undefined import null
 from attune_data.text import plural
 from attune_metrics.errors import UndefinedMetricWarning
@@ -156,6 +157,14 @@ def paired(
                     level=options.level,
                     distribution=distribution,
                 )
+        if statistic is mean_of_sums:
+            shown = [
+                (a, b)
+                for (a, b), place in zip(sides.tolist(), rows, strict=True)
+                if series.count(common[place]) >= MIN_CLUSTERS
+            ]
+            with draws.warning.of_all():
+                _warn_of_skewness(part[:, 0], shown, labels, draws.drawn, weighs=weighs)
         same: list[float | None] = [None] * len(tests)
         if margin is not None:
             with draws.warning.of_all():
@@ -226,6 +235,18 @@ def _tests(
         )
     for pairs, size in zip(parts, sizes, strict=True):
         yield list(islice(tests[size], len(pairs.first)))
+
+
+def _warn_of_skewness(
+    values: Floats, sides: Sequence[tuple[int, int]], labels: NDArray[np.intp], drawn: str, *, weighs: bool
+) -> None:
+    """Warn of the pair whose mean difference is the most skewed; where clusters count once, of their means."""
+    differences = (values[a] - values[b] for a, b in sides)
+    if weighs:
+        means = (cluster_means(one, labels)[0] for one in differences)
+        warn_of_skewness(means, np.unique(labels), DIFFERENCES, of="differences", drawn=drawn)
+    else:
+        warn_of_skewness(differences, labels, DIFFERENCES, of="differences", drawn=drawn)
 
 
 def _of_clusters(values: Floats, sides: NDArray[np.intp], labels: NDArray[np.intp]) -> tuple[Pairs, list[float | None]]:

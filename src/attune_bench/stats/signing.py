@@ -11,7 +11,7 @@ from attune_bench.score_table import ScoreTable
 from attune_bench.stats.comparability import settings_mark
 from attune_bench.stats.margins import margins_of
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions, Margin
-from attune_bench.stats.series import ScoreSeries, draws_poisson
+from attune_bench.stats.series import Mask, ScoreSeries, draws_poisson
 from attune_data.record import canonical
 from attune_metrics.signature import Signature, hash_records
 from attune_metrics.stats.statistics import STATISTICS
@@ -58,7 +58,7 @@ def sign(
         the metrics, ``clusters`` what is drawn, ``excluded`` the units without such a value. ``draw`` is ``poisson``
         where models were run on more than 20,000 of what is drawn; parts with fewer are drawn multinomially.
         ``weight`` is there where each cluster counts once; ``interval`` is then ``t``, that of values and of paired
-        differences.
+        differences. Otherwise ``interval`` has ``logit-t`` too where a metric is a share of clustered units.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def sign(
         unit=held.cluster if chosen.draws_clusters(table) else held.unit,
         draw="poisson" if draws_poisson(table, chosen, within=within) else None,
         weight=held.cluster if weighs else None,
-        interval="t" if weighs else chosen.interval,
+        interval="t" if weighs else ",".join(_intervals(series, names, kept, chosen)),
         margin=_margins(margins_of(table, margin, list(margin) if isinstance(margin, Mapping) else names)),
         level=float(chosen.level),
         boot=chosen.resamples,
@@ -113,6 +113,16 @@ def sign(
         seed=chosen.seed,
     )
     return str(signature)
+
+
+def _intervals(series: ScoreSeries, names: Sequence[str], kept: Mask, options: AnalysisOptions) -> list[str]:
+    """Return the interval that was chosen, and that of shares of clustered units where it is another one."""
+    shares = [name for name in names if series.table.metric(name).statistic == "share"]
+    if options.interval != AnalysisOptions().interval or not shares:
+        return [options.interval]
+    valued = np.array([~np.isnan(series.values(name)[:, 0]) & kept for name in shares])
+    clustered = any(series.count(own) < own.sum() for of_metric in valued for own in of_metric)
+    return [options.interval, *(["logit-t"] if clustered else [])]
 
 
 def _margins(margins: Mapping[str, float]) -> str | None:

@@ -10,13 +10,15 @@ from typing_extensions import Unpack
 
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.intervals import interval_ends
-from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
+from attune_bench.stats.options import MIN_CLUSTERS, AnalysisKeywords, AnalysisOptions
 from attune_bench.stats.series import Draws, Mask, ScoreSeries, have_values
+from attune_bench.stats.skewed import MEANS, warn_of_skewness
 from attune_bench.undefined import null
 from attune_metrics.metric import Metric
 from attune_metrics.stats.arrays import Floats
 from attune_metrics.stats.proportions import wilson_interval
 from attune_metrics.stats.resampling import Interval, bootstrap
+from attune_metrics.stats.shares import share_of_clusters_interval
 from attune_metrics.stats.statistics import PER_UNIT, STATISTICS, point_estimate
 
 __all__ = [
@@ -58,13 +60,21 @@ def summary(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFr
         condition and metric. ``n`` counts the units with a value, in so many ``clusters``; ``excluded`` the other units
         that the model was run on. ``coverage`` is the share of its questions that have a prediction; of a metric that
         asks none, the share of all units that have a value, null where their number is not known. A share of
-        independent trials has Wilson's interval. Where there is no interval ``reason`` says why. Where each cluster
-        counts once, ``value`` is the mean of the clusters' means, null for a metric that is no mean of units.
+        independent trials has Wilson's interval, one of clustered units that of
+        `attune_metrics.stats.shares.share_of_clusters_interval` unless ``interval`` names another. Where there is no
+        interval ``reason`` says why. Where each cluster counts once, ``value`` is the mean of the clusters' means, null
+        for a metric that is no mean of units.
 
     Raises
     ------
     MetricInputError
         Where an option is unknown or out of range.
+
+    Warns
+    -----
+    UnreliableIntervalWarning
+        Where few far scores decide a mean, whose interval then covers too rarely, see
+        `attune_metrics.stats.skewness.skewness_of_mean`; where `bootstrap` warns. One warning of either.
 
     Examples
     --------
@@ -109,19 +119,25 @@ def intervals_of(
         # They are made of values in which each unit counts.
         return [(None, *row[1:]) for row in rows] if options.weighs_clusters(table) else rows
     if options.weighs_clusters(table):
-        return _of_clusters(series, metric, scored, options)
+        return _of_clusters(series, metric, scored, draws, options)
     values, statistic = series.values(name), series.statistic(name)
     found: dict[int, Summarised] = {}
     defined = have_values(values)
     present = scored & defined
     for mask, groups in draws.parts(present, defined):
         part = np.where(scored[groups, np.newaxis], values[groups], np.nan)[:, :, mask]
+        sizes = [series.count(present[group]) for group in groups]
         with draws.warning.of_all():
-            intervals = bootstrap(
-                part, draws.of(mask), statistic=statistic, method=options.interval, level=options.level
-            )
-        for group, interval, terms in zip(groups.tolist(), intervals, part, strict=True):
-            clusters = series.count(present[group])
+            if metric.statistic == "share" and options.interval == "percentile-expanded":
+                intervals = share_of_clusters_interval(part, draws.labels(mask), level=options.level)
+            else:
+                intervals = bootstrap(
+                    part, draws.of(mask), statistic=statistic, method=options.interval, level=options.level
+                )
+            if metric.statistic == "mean":
+                shown = part[[size >= MIN_CLUSTERS for size in sizes], 0]
+                warn_of_skewness(shown, draws.labels(mask), MEANS, of=name, drawn=draws.drawn)
+        for group, clusters, interval, terms in zip(groups.tolist(), sizes, intervals, part, strict=True):
             if metric.statistic == "share" and clusters == interval.n and interval.n:
                 interval = _trials(terms[0], options.level)  # noqa: PLW2901
             low, high, reason = interval_ends(interval, clusters, table)
@@ -129,13 +145,19 @@ def intervals_of(
     return [found[group] for group in range(len(series.groups))]
 
 
-def _of_clusters(series: ScoreSeries, metric: Metric, scored: Mask, options: AnalysisOptions) -> list[Summarised]:
+def _of_clusters(
+    series: ScoreSeries, metric: Metric, scored: Mask, draws: Draws, options: AnalysisOptions
+) -> list[Summarised]:
     """Return the mean of the clusters' means of a metric for each series, null where it has none."""
     values = np.where(scored, series.values(metric.name)[:, 0], np.nan)
     if why := options.lacks_weight(series.table, metric.name):
         present = ~np.isnan(values)
         return [(None, None, None, int(row.sum()), series.count(row), why) for row in present]
     intervals = series.intervals_of_clusters(values, options.level, low=metric.low, high=metric.high)
+    if intervals and intervals[0].method == "t":
+        means = series.once_per_cluster(values[:, np.newaxis])[[one.clusters >= MIN_CLUSTERS for one in intervals], 0]
+        with draws.warning.of_all():
+            warn_of_skewness(means, np.arange(means.shape[1]), MEANS, of=metric.name, drawn=draws.drawn)
     found: list[Summarised] = []
     for interval, own in zip(intervals, values, strict=True):
         one = interval

@@ -146,16 +146,16 @@ def mean_of_clusters_interval(
         elif np.ptp(known) <= ROUNDING * np.abs(known).max():
             reason = "no variation among clusters"
         else:
-            ends = _ends(estimate, float(known.std(ddof=1)) / sqrt(size), size, low, high, level)
+            ends = t_ends(estimate, float(known.std(ddof=1)) / sqrt(size), size - 1, low, high, level)
         found.append(Interval(estimate, *ends, level, method, units, size, reason))
     return found
 
 
-def _ends(mean: float, error: float, clusters: int, low: float, high: float, level: float) -> tuple[float, float]:
-    """Return the two ends, on the logit scale where the range is finite."""
+def t_ends(mean: float, error: float, freedom: float, low: float, high: float, level: float) -> tuple[float, float]:
+    """Return the two ends by Student's t, on the logit scale where the range is finite."""
     from scipy.special import expit, stdtrit
 
-    reach = float(stdtrit(clusters - 1, (1 + level) / 2)) * error
+    reach = float(stdtrit(freedom, (1 + level) / 2)) * error
     span = high - low
     if span == inf:
         return mean - reach, mean + reach

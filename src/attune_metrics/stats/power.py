@@ -50,7 +50,7 @@ def mde_factor(clusters: int, *, units_cv: float = 0) -> float:
     ``t(1 - alpha / 2) + t(0.8)``, quantiles of Student's t: 80% power of
     `attune_metrics.stats.comparison.paired_permutation_test`, uncorrected. `alpha` is the largest p-value below 0.05
     that a test of all ``2^G`` exchanges can give, from 6 / 128 with 7 clusters to 0.05 with many. The degrees of
-    freedom are the effective number of clusters less 1: ``G / (1 + CV^2)`` [5]_, or 7 where that is less.
+    freedom are the effective number of clusters less 1: ``G / (1 + CV^2) - 1`` [5]_, or 2 where that is less.
 
     Parameters
     ----------
@@ -63,7 +63,8 @@ def mde_factor(clusters: int, *, units_cv: float = 0) -> float:
     Returns
     -------
     float
-        From 2.80, with many clusters, to 3.40, with 7; nan with fewer.
+        From 2.80, with many clusters, to 3.40, with 7 of equal size, and to 5.52, with 7 of which one has nearly all
+        units; nan with fewer.
 
     Raises
     ------
@@ -85,8 +86,21 @@ def mde_factor(clusters: int, *, units_cv: float = 0) -> float:
     # An exchange and its opposite are equally large, so that p-values are multiples of 2 / 2^G.
     pairs = 2.0 ** min(clusters - 1, 50)
     alpha = (ceil(0.05 * pairs) - 1) / pairs
-    freedom = max(clusters / (1 + spread * spread), MDE_MIN_CLUSTERS) - 1
+    freedom = effective_freedom(clusters, spread)
     return float(stdtrit(freedom, 1 - alpha / 2) + stdtrit(freedom, 0.8))
+
+
+def effective_freedom(clusters: int, units_cv: float) -> float:
+    """Return the degrees of freedom of a standard error over clusters whose numbers of units have a variation [5]_.
+
+    ``G / (1 + CV^2) - 1``, at least 2.
+
+    Examples
+    --------
+    >>> effective_freedom(10, 0), effective_freedom(10, 1), effective_freedom(10, 3)
+    (9.0, 4.0, 2.0)
+    """
+    return max(clusters / (1 + units_cv * units_cv) - 1, 2.0)
 
 
 def clustered_standard_error(values: ArrayLike, clusters: Iterable[Hashable]) -> float:
