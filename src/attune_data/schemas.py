@@ -143,9 +143,10 @@ def table_schema(kind: str) -> dict[str, dict[str, dict[str, Any]]]:
     records = {name: _described(pl.String(), column) for name, column in RECORDS_TABLE.items()}
     (known,) = [one for one in KINDS if one.noun == kind]
     tables = {
-        table: {name: _described(dtype, of.meanings()[table][name]) for name, dtype in dtypes.items()}
+        table: {name: _described(dtype, meanings[table][name]) for name, dtype in dtypes.items()}
         for of in (known.tables, known.joined)
         if of is not None
+        for meanings in (of.meanings(),)
         for table, dtypes in of.schemas().items()
     }
     return {"records": records, **tables}
