@@ -16,14 +16,12 @@ import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.group_settings import kind_of_group, setting_text
-from attune_bench.report.shown import Stratum, shown_strata
-from attune_bench.report.suppression import conceal
+from attune_bench.report.shown import Stratum, shown_strata, shown_summary
 from attune_bench.report.words import INTERVALS, drawn, weight_words
 from attune_bench.runner.file_names import model_folder, safe_name
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
 from attune_bench.stats.signing import sign
-from attune_bench.stats.summary import summary
 from attune_data.query import Queryable
 from attune_metrics.errors import MetricInputError
 from attune_metrics.metric import Metric
@@ -108,7 +106,7 @@ def eee_records(
         raise MetricInputError("the organization is empty; name who publishes the scores")
     every = [name for name, metric in table.metrics.items() if metric.level == "unit" and metric.group]
     options["metrics"] = list(AnalysisOptions(**options).names(table, every or None))
-    whole = conceal(table, summary(table, **options), small_cells=small_cells)
+    whole = shown_summary(table, small_cells=small_cells, **options)
     every_unit = Stratum("", "", table.units["unit"].to_list(), whole)
     parts = [every_unit, *shown_strata(table, by, data=data, small_cells=small_cells, **options)]
     records = {}

@@ -7,11 +7,10 @@ from typing_extensions import Unpack
 
 from attune_bench.group_settings import kind_of_group
 from attune_bench.long_table import long_table
-from attune_bench.report.shown import shown_strata
-from attune_bench.report.suppression import conceal
+from attune_bench.report.shown import shown_strata, shown_summary
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.options import AnalysisKeywords
-from attune_bench.stats.summary import metrics_per_unit, summary
+from attune_bench.stats.summary import metrics_per_unit
 from attune_data.query import Queryable
 
 __all__ = ["flat_tables"]
@@ -49,7 +48,7 @@ def flat_tables(
     >>> {name: frame.height for name, frame in tables.items()}
     {'summary': 2, 'scores': 80, 'models': 2, 'metrics': 1}
     """
-    found = {"summary": conceal(table, summary(table, **options), small_cells=small_cells)}
+    found = {"summary": shown_summary(table, small_cells=small_cells, **options)}
     names = found["summary"]["metric"].unique(maintain_order=True).to_list()
     if by:
         parts = shown_strata(table, by, data=data, small_cells=small_cells, **options)

@@ -6,12 +6,11 @@ from typing import Any
 from typing_extensions import Unpack
 
 from attune_bench.group_settings import kind_of_group
-from attune_bench.report.suppression import conceal
+from attune_bench.report.shown import shown_summary
 from attune_bench.runner.file_names import model_folder, safe_part
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
 from attune_bench.stats.signing import sign
-from attune_bench.stats.summary import summary
 from attune_data.issues import PublishError
 from attune_data.publishing import check_writable, writing
 
@@ -61,7 +60,7 @@ def hub_results(
 
     chosen = AnalysisOptions(**options)
     options["metrics"] = list(chosen.names(table, [table.primary]))
-    frame = conceal(table, summary(table, **options), small_cells=small_cells)
+    frame = shown_summary(table, small_cells=small_cells, **options)
     entries: dict[str, list[Any]] = {}
     for row in frame.drop_nulls("value").iter_rows(named=True):
         model, condition = row["model"], row["condition"]

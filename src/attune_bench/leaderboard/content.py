@@ -13,7 +13,7 @@ from attune_bench.group_settings import kind_of_group
 from attune_bench.leaderboard.boards import Board
 from attune_bench.report.provenance import provenance_line, standing_notes
 from attune_bench.report.render import strict
-from attune_bench.report.shown import shown_strata
+from attune_bench.report.shown import shown_strata, shown_summary
 from attune_bench.report.standing import TIERS
 from attune_bench.report.suppression import conceal, hides
 from attune_bench.report.words import interval_words, under_condition
@@ -23,7 +23,6 @@ from attune_bench.stats.comparison import exchanges_of_all
 from attune_bench.stats.intervals import too_few
 from attune_bench.stats.options import AnalysisOptions, SamplingKeywords
 from attune_bench.stats.signing import sign
-from attune_bench.stats.summary import summary
 from attune_bench.stats.tiers import Tiers, tiers
 from attune_bench.stats.traits import strata_and_known, unit_traits
 from attune_data.text import plural
@@ -107,7 +106,7 @@ def _board(board: Board, *, small_cells: bool, options: SamplingKeywords) -> dic
         warnings.simplefilter("always", UserWarning)
         found = tiers(table, **options)
         names = [metric["name"] for metric in about["metrics"]]
-        values = conceal(table, summary(table, metrics=names, **options), small_cells=small_cells)
+        values = shown_summary(table, small_cells=small_cells, metrics=names, **options)
         strata = _Strata.of(table, small_cells=small_cells, options=options)
     made_of_units = [name for name in names if table.metric(name).statistic in STATISTICS]
     exchanges = exchanges_of_all(table, AnalysisOptions(**options).resamples)

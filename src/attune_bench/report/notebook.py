@@ -5,11 +5,11 @@ A notebook is saved with what it showed, and is forwarded as a page is: it hides
 
 from attune_bench.report.columns import Cell
 from attune_bench.report.provenance import provenance_line, standing_notes
-from attune_bench.report.suppression import conceal
+from attune_bench.report.shown import shown_summary
+from attune_bench.report.suppression import without_few
 from attune_bench.report.tables import board
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.options import AnalysisOptions
-from attune_bench.stats.summary import summary
 from attune_data.display.html import Html, page, table, tag
 from attune_metrics.stats.statistics import STATISTICS
 
@@ -35,8 +35,9 @@ def scores_html(scores: ScoreTable) -> str:
     metrics = [name for name in scores.headline if scores.metric(name).statistic in STATISTICS][:_METRICS]
     metrics = metrics or [scores.primary]
     options = AnalysisOptions(resamples=10_000 if scores.values.height <= _MANY else 1_000)
-    found = conceal(scores, summary(scores, metrics=metrics, resamples=options.resamples), small_cells=False)
-    made = board(scores, found, metrics, options)
+    found = shown_summary(scores, small_cells=False, metrics=metrics, resamples=options.resamples)
+    # Its order tells of the values.
+    made = board(without_few(scores, small_cells=False), found, metrics, options)
     rows = [[_cell(column.cell(row)) for column in made.columns] for row in made.rows]
     reasons = dict.fromkeys(row["reason"] for row in made.rows if row["reason"])
     beyond = [f"and {len(rows) - _MODELS} more rows"] if len(rows) > _MODELS else []

@@ -11,8 +11,9 @@ from attune_bench.analyses import Analysis
 from attune_bench.report import figures
 from attune_bench.report.analysis import only_reason
 from attune_bench.report.columns import Figure, Part, Section
+from attune_bench.report.shown import shown_summary
 from attune_bench.report.standing import numbers, standing, under
-from attune_bench.report.suppression import conceal, hides
+from attune_bench.report.suppression import conceal, hides, without_few
 from attune_bench.report.words import in_words
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.chance import chance_of_units
@@ -21,7 +22,6 @@ from attune_bench.stats.intervals import too_few
 from attune_bench.stats.labels import Labels
 from attune_bench.stats.options import AnalysisOptions, SamplingKeywords
 from attune_bench.stats.ranking import rank
-from attune_bench.stats.summary import summary
 from attune_metrics.stats.statistics import STATISTICS
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class PageScores:
     def summary(self) -> pl.DataFrame:
         """The metrics of the board and of profiles, without what must not be shown."""
         metrics = list(dict.fromkeys([self.table.primary, *self.table.headline, *figures.profiled(self.table)]))
-        return self.conceal(summary(self.table, **self.options, metrics=metrics))
+        return shown_summary(self.table, small_cells=self.small_cells, **self.options, metrics=metrics)
 
     @cached_property
     def of_primary(self) -> pl.DataFrame:
@@ -80,9 +80,13 @@ class PageScores:
 
     @cached_property
     def shown(self) -> ScoreTable:
-        """The scores without the models in `hidden`: the missing rank, or wins, would tell where these stand."""
+        """The scores without the models in `hidden`: the missing rank, or wins, would tell where these stand.
+
+        Of the other models, it lacks the values that must not be shown.
+        """
         others = [one for one in self.table.groups if one not in self.hidden]
-        return self.table.keep(groups=others) if 0 < len(others) < len(self.table.groups) else self.table
+        known = without_few(self.table, small_cells=self.small_cells)
+        return known.keep(groups=others) if 0 < len(others) < len(self.table.groups) else known
 
     @cached_property
     def numbers(self) -> dict[tuple[str, str | None], int]:

@@ -1,4 +1,4 @@
-"""Metrics in the strata of traits, without what must not be shown of few people: for what leaves the library."""
+"""Metrics, also in the strata of traits, without what must not be shown of few people: for what leaves the library."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -6,15 +6,22 @@ from typing import NamedTuple
 import polars as pl
 from typing_extensions import Unpack
 
-from attune_bench.report.suppression import conceal_strata, hidden_strata, hides
+from attune_bench.report.suppression import conceal, conceal_strata, hidden_strata, hides, without_few
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
 from attune_bench.stats.subgroups import subgroups
+from attune_bench.stats.summary import summary
 from attune_bench.stats.traits import strata_and_known, unit_traits
 from attune_data.query import Queryable
 from attune_metrics.stats.statistics import STATISTICS
 
-__all__ = ["Stratum", "shown_strata"]
+__all__ = ["Stratum", "shown_strata", "shown_summary"]
+
+
+def shown_summary(table: ScoreTable, *, small_cells: bool, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
+    """Return what `attune_bench.stats.summary.summary` gives, without what must not be shown."""
+    known = without_few(table, small_cells=small_cells)
+    return conceal(table, summary(known, **options), small_cells=small_cells)
 
 
 class Stratum(NamedTuple):

@@ -13,16 +13,18 @@ many overlapping traits is published.
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from attune_bench.score_table import ScoreTable
+from attune_bench.score_table import ScoreTable, term_columns
 from attune_bench.stats.intervals import too_few
 from attune_bench.stats.labels import Labels
 from attune_bench.stats.options import MIN_CLUSTERS
 from attune_bench.stats.series import Mask, ScoreSeries
+from attune_metrics.stats.statistics import STATISTICS
 
 __all__ = [
     "ShownSet",
@@ -34,6 +36,7 @@ __all__ = [
     "hidden_strata",
     "hides",
     "withheld",
+    "without_few",
 ]
 
 _FOLLOWS = "not shown, as a smaller stratum would follow"
@@ -55,6 +58,36 @@ def few_groups(table: ScoreTable) -> list[tuple[str, str | None]]:
     """Return the models and conditions that were run on fewer than 5 clusters."""
     series = ScoreSeries(table)
     return [group for group, run in zip(series.groups, series.scored, strict=True) if series.count(run) < MIN_CLUSTERS]
+
+
+def without_few(table: ScoreTable, *, small_cells: bool) -> ScoreTable:
+    """Return the scores without the values of a metric of a model and condition that rest on fewer than 5 clusters.
+
+    What depends on several models, such as a standard score, a strength or an order, would tell of them.
+    """
+    if not hides(table, small_cells=small_cells):
+        return table
+    series = ScoreSeries(table)
+    few: dict[str, set[tuple[str, str | None]]] = {}
+    for name, metric in table.metrics.items():
+        if metric.statistic not in STATISTICS:
+            continue
+        present = ~np.isnan(series.values(name)[:, 0])
+        groups = {
+            group for group, units in zip(series.groups, present, strict=True) if 0 < series.count(units) < MIN_CLUSTERS
+        }
+        for column in term_columns(metric) if groups else ():
+            few[column] = few.get(column, set()) | groups
+
+    def known(frame: pl.DataFrame) -> pl.DataFrame:
+        rows = frame.select("model", "condition").rows()
+        return frame.with_columns(
+            pl.when(pl.Series([row not in groups for row in rows], dtype=pl.Boolean)).then(column).alias(column)
+            for column, groups in few.items()
+        )
+
+    repeats = None if table.repeats is None else known(table.repeats)
+    return replace(table, values=known(table.values), repeats=repeats) if few else table
 
 
 def conceal(table: ScoreTable, frame: pl.DataFrame, *, small_cells: bool) -> pl.DataFrame:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import permutations
+from typing import Any
 
 import polars as pl
 import pytest
@@ -13,6 +14,12 @@ from pages import cells as cells_of
 from pages import headings, left_out, section, tables, text_of
 
 from attune_bench import Scores, score
+from attune_bench.adapters.eee import Publisher, eee_records
+from attune_bench.adapters.flat import flat_tables
+from attune_bench.adapters.hub_results import hub_results
+from attune_bench.leaderboard.boards import make_boards
+from attune_bench.leaderboard.content import leaderboard_content
+from attune_bench.leaderboard.entries import Entry
 from attune_bench.report.suppression import conceal, few_groups, hidden_strata
 from attune_data import Conversations, load, load_runs
 
@@ -283,6 +290,39 @@ def test_a_metric_of_few_participants_is_not_shown(scores_of: Callable[..., Scor
     assert cells["b"].startswith("64.69")
     assert "12.34" not in page
     assert "12.34" in scores.report(format="html", resamples=20, small_cells=True)
+
+
+@pytest.mark.parametrize("metric", ["composite_score", "avg_pairwise_accuracy"])
+def test_nothing_depends_on_values_of_few(scores_of: Callable[..., Scores], metric: str) -> None:
+    units = [f"c{place}" for place in range(8)]
+    scores = scores_of({f"vendor/{model}": {unit: {} for unit in units} for model in "abc"})
+    # Signatures that do not hash the scores.
+    scores = replace(scores, provenance=scores.provenance.model_copy(update={"data": "0" * 32, "runs": "0" * 32}))
+    place, in_b = pl.col("unit").str.tail(1).cast(pl.Int64), pl.col("model") == "vendor/b"
+
+    def shown(of_few: float) -> dict[str, Any]:
+        top = 100 if metric == "composite_score" else 1
+        # The second model has a value for four people.
+        own = pl.when(place < 4).then(top * (of_few + place / 100))
+        others = top * (pl.when(model="vendor/a").then(0.5).otherwise(0.4) + place * 0.03)
+        values = scores.values.with_columns(pl.when(in_b).then(own).otherwise(others).alias(metric))
+        return outputs(replace(scores, values=values))
+
+    def outputs(scores: Scores) -> dict[str, Any]:
+        metrics = list(scores.metrics)
+        flat = flat_tables(scores, resamples=20)
+        del flat["scores"]
+        return {
+            "page": scores.report(format="html", resamples=20),
+            "notebook": scores._repr_html_(),
+            **{name: frame.rows() for name, frame in flat.items()},
+            "eee": eee_records(scores, Publisher(organization="Lab"), metrics=metrics, resamples=20),
+            "hub": hub_results(scores, dataset="lab/data", metrics=metrics, resamples=20),
+            "board": leaderboard_content(make_boards([Entry("x", scores)]), resamples=20),
+        }
+
+    low, high = shown(0.05), shown(0.9)
+    assert {name for name in low if low[name] != high[name]} == set()
 
 
 def test_what_random_answers_score_on_few_participants_is_not_shown(scores_of: Callable[..., Scores]) -> None:
