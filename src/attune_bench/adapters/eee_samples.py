@@ -14,12 +14,15 @@ from typing import Any
 import polars as pl
 
 from attune_bench.adapters.eee import SCHEMA_VERSION, Record, as_texts
+from attune_bench.report.suppression import hides
 from attune_bench.score_table import CHANCE, ScoreTable, term_columns
 from attune_bench.scored_records import ScoredRecords
 from attune_bench.stats.summary import metrics_per_unit
 from attune_data.collection import Collection
+from attune_data.issues import PublishError
 from attune_data.kind import Messages
 from attune_data.licences import canary, permitted
+from attune_data.record import is_generated
 from attune_metrics.metric import Metric
 
 __all__ = ["Samples"]
@@ -39,6 +42,8 @@ class Samples:
     licence : str
         What the samples are published under, as for `attune_data.licences.permitted`. A result may lack a licence,
         whatever the data state; nothing else may.
+    small_cells : bool
+        Whether to make samples of people, a sample being of a single one; samples of generated records do not need it.
 
     Raises
     ------
@@ -46,7 +51,7 @@ class Samples:
         The scores are means over repeats, of no benchmark, or of one that does not name the results' rows; data are
         missing or too many; these are not the records that were scored.
     PublishError
-        A licence does not allow it, or is not known.
+        A licence does not allow it, or is not known; or the records are of people, and `small_cells` is not set.
 
     Examples
     --------
@@ -63,7 +68,13 @@ class Samples:
     """
 
     def __init__(
-        self, table: ScoreTable, *, results: Collection[Any], data: Collection[Any] | None = None, licence: str
+        self,
+        table: ScoreTable,
+        *,
+        results: Collection[Any],
+        data: Collection[Any] | None = None,
+        licence: str,
+        small_cells: bool = False,
     ) -> None:
         self._table = table
         self._records = ScoredRecords(table, results=results, data=data, use="samples")
@@ -73,6 +84,13 @@ class Samples:
             sources += permitted(data, licence, needs_licence=True)[1]
         credit = dict.fromkeys(f"{one.name}, {one.licence.title}: {one.attribution}" for one in sources)
         given = results if data is None else data
+        scored = set(table.units["unit"])
+        shown = results if data is None else [one for one in data if one.id in scored]
+        if hides(table, small_cells=small_cells) and not all(map(is_generated, shown)):
+            raise PublishError(
+                f"a sample shows a single {table.provenance.unit} of a person; with small_cells=True (--small-cells) "
+                "samples are written"
+            )
         self._terms = as_texts(
             {
                 "samples_licence": chosen.id,

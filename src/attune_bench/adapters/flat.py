@@ -8,6 +8,7 @@ from typing_extensions import Unpack
 from attune_bench.group_settings import kind_of_group
 from attune_bench.long_table import long_table
 from attune_bench.report.shown import shown_strata, shown_summary
+from attune_bench.report.suppression import hides
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.options import AnalysisKeywords
 from attune_bench.stats.summary import metrics_per_unit
@@ -36,15 +37,16 @@ def flat_tables(
     dict of str to polars.DataFrame
         ``summary``, as of `attune_bench.stats.summary.summary`; with `by` also ``subgroups``, whose first columns are
         trait and stratum; ``scores``, where a metric has one value for each unit, as of
-        `attune_bench.long_table.long_table`, which `attune_bench.Scores.from_table` reads; ``models``, a row a model
-        with its ``kind``: ``model``, ``person`` or ``baseline``, and whether any of what was scored is invented,
-        ``synthetic``; ``metrics``, a row a metric.
+        `attune_bench.long_table.long_table`, which `attune_bench.Scores.from_table` reads: where clusters are people,
+        only with `small_cells`; ``models``, a row a model with its ``kind``: ``model``, ``person`` or ``baseline``,
+        and whether any of what was scored is invented, ``synthetic``; ``metrics``, a row a metric.
 
     Examples
     --------
     >>> from attune_bench import score
     >>> from attune_data import load, load_runs
-    >>> tables = flat_tables(score(load("demo"), load_runs("demo")), metrics=["composite_score"], resamples=200)
+    >>> scores = score(load("demo"), load_runs("demo"))
+    >>> tables = flat_tables(scores, small_cells=True, metrics=["composite_score"], resamples=200)
     >>> {name: frame.height for name, frame in tables.items()}
     {'summary': 2, 'scores': 80, 'models': 2, 'metrics': 1}
     """
@@ -53,7 +55,7 @@ def flat_tables(
     if by:
         parts = shown_strata(table, by, data=data, small_cells=small_cells, **options)
         found["subgroups"] = pl.concat(part.rows.select(pl.lit(part.trait).alias("trait"), pl.all()) for part in parts)
-    if any(name in names for name in metrics_per_unit(table)):
+    if not hides(table, small_cells=small_cells) and any(name in names for name in metrics_per_unit(table)):
         found["scores"] = long_table(table, names)
     found["models"] = pl.DataFrame(
         {"model": table.models, "kind": [kind_of_group(model) for model in table.models]},

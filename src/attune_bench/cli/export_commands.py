@@ -3,11 +3,13 @@
 import json
 import os
 import time
+from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, get_args
 
 import click
+import polars as pl
 
 from attune_bench.adapters.eee import Publisher, Relationship, eee_records
 from attune_bench.adapters.eee_samples import Samples
@@ -24,9 +26,10 @@ from attune_bench.cli.options import (
     scores_option,
     verb,
 )
-from attune_bench.cli.output import UserError, emit, mistakes
+from attune_bench.cli.output import UserError, emit, mistakes, say
 from attune_bench.cli.reading import kind_of
 from attune_bench.long_table import description_toml
+from attune_bench.report.suppression import hides
 from attune_bench.scores import Scores
 from attune_data.collection import Collection
 from attune_data.escaping import to_csv
@@ -54,7 +57,7 @@ _ONLY = {
 @metric_option
 @many("--by", help="A trait, whose strata are exported too.")
 @data_option("What was scored against, for traits and samples")
-@click.option("--small-cells", is_flag=True, help="Export values of fewer than 5 people, too.")
+@click.option("--small-cells", is_flag=True, help="Export values of fewer than 5 people, and units of people, too.")
 @click.option("--organization", help="For eee: who publishes the scores.")
 @click.option("--relationship", type=click.Choice(get_args(Relationship)), help="For eee: to the models' makers.")
 @click.option("--dataset", help="For eee and hub: the data set on the Hub, owner/name.")
@@ -87,8 +90,8 @@ def export(
     eee: a record of Every Eval Ever for each model, with intervals, subgroups, protocol and signature. hub: for each
     model the file .eval_results/BENCHMARK.yaml of its repository. csv and parquet: the summary, subgroups, the score of
     every unit, which --scores reads, and what the metrics are. Values that rest on fewer than 5 people are left out,
-    but for those of single units. All formats say where data are synthetic. --samples RESULTS adds to the records of
-    eee a line for each metric and unit, with whole conversations and annotations.
+    and so are those of single units where units are of people. All formats say where data are synthetic. --samples
+    RESULTS adds to the records of eee a line for each metric and unit, with whole conversations and annotations.
     """
     asked = {"organization": organization, "relationship": relationship, "dataset": dataset}
     for name, value in {**asked, "samples": samples or None, "licence": licence}.items():
@@ -100,7 +103,7 @@ def export(
         raise UserError("pages of models have no subgroups; leave out --by")
     read = read_analysed(scores, given)
     options = {**sampling_of(given), **({"metrics": list(metric)} if metric else {})}
-    truth, texts = _samples(read, samples, data, licence)
+    truth, texts = _samples(read, samples, data, licence, small_cells=small_cells)
     traits: dict[str, Any] = {"by": by, "data": (traits_of(read, data) if truth is None else truth) if by else None}
     written: dict[str, bytes] = {}
     records: dict[str, dict[str, Any]] = {}
@@ -125,13 +128,7 @@ def export(
                 check_proposable(found)
             written = {path: text.encode() for path, text in found.items()}
         else:
-            tables = flat_tables(read, **traits, small_cells=small_cells, **options)
-            metadata = {"synthetic": "true"} if read.provenance.synthetic else None
-            for name, frame in tables.items():
-                content = to_csv(frame).encode() if format == "csv" else parquet_bytes(frame, metadata=metadata)
-                written[f"{name}.{format}"] = content
-            if "scores" in tables:
-                written["scores.toml"] = description_toml(read, tables["scores"]).encode()
+            written = _table_files(read, flat_tables(read, **traits, small_cells=small_cells, **options), format)
     try:
         with whole_folder(output) as folder:
             if texts is not None:
@@ -144,14 +141,28 @@ def export(
         raise UserError(f"{output} cannot be written: {error.strerror or error}") from None
     with_samples = sum("detailed_evaluation_results" in record for record in records.values())
     emit(f"{output}: {plural(len(written) + with_samples, 'file')}")
+    if format in ("csv", "parquet") and hides(read, small_cells=small_cells):
+        say(f"No table of {read.provenance.unit}s: it shows single {read.provenance.unit}s of people (--small-cells)")
     if push:
         with mistakes():
             for address in push_hub_results(found):
                 emit(address)
 
 
+def _table_files(scores: Scores, tables: Mapping[str, pl.DataFrame], suffix: str) -> dict[str, bytes]:
+    """Return the files of flat tables, and of what describes the table of units where there is one."""
+    metadata = {"synthetic": "true"} if scores.provenance.synthetic else None
+    found = {
+        f"{name}.{suffix}": to_csv(frame).encode() if suffix == "csv" else parquet_bytes(frame, metadata=metadata)
+        for name, frame in tables.items()
+    }
+    if "scores" in tables:
+        found["scores.toml"] = description_toml(scores, tables["scores"]).encode()
+    return found
+
+
 def _samples(
-    scores: Scores, results: tuple[str, ...], data: str | None, licence: str | None
+    scores: Scores, results: tuple[str, ...], data: str | None, licence: str | None, *, small_cells: bool
 ) -> tuple[Collection[Any] | None, Samples | None]:
     """Return the data that scores are of, and what samples are made of, where these are asked for."""
     if not results:
@@ -168,7 +179,7 @@ def _samples(
     truth = None if data is None else records_of(scores, "data", data)
     made = records_of(scores, "results", *results)
     with mistakes():
-        return truth, Samples(scores, results=made, data=truth, licence=licence)
+        return truth, Samples(scores, results=made, data=truth, licence=licence, small_cells=small_cells)
 
 
 @verb()

@@ -10,6 +10,8 @@ from jsonschema import Draft7Validator, Draft202012Validator
 from sample_cases import BENCHMARKS, Case, Json, case_of, own_case
 
 from attune_bench import score
+from attune_bench.adapters.eee_samples import Samples
+from attune_data import Conversation, Conversations, PublishError
 from attune_metrics.catalog import CATALOG
 
 FOLDER = Path(__file__).parent
@@ -199,6 +201,21 @@ def test_a_result_that_is_not_shown_has_no_line(tmp_path: Path) -> None:
     assert not list(tmp_path.rglob("*.jsonl"))
     shown = few.samples().write(few.records(small_cells=True), tmp_path)
     assert all(record["detailed_evaluation_results"]["total_rows"] for record in shown.values())
+
+
+def test_a_person_is_in_a_sample_only_with_small_cells() -> None:
+    case = case_of("attunebench")
+    content = json.loads(case.data[0].to_json())
+    del content["metadata"]["synthetic"]
+    real = Conversation.model_validate(content)
+    assert not real.synthetic
+    data = Conversations([real, *case.data[1:]])
+    scores = score(data, case.results)
+    with pytest.raises(PublishError, match="a sample shows a single conversation of a person"):
+        Samples(scores, results=case.results, data=data, licence="cc-by-4.0")
+    Samples(scores, results=case.results, data=data, licence="cc-by-4.0", small_cells=True)
+    of_others = score(case.data[1:], case.results)
+    Samples(of_others, results=case.results, data=data, licence="cc-by-4.0")
 
 
 def test_a_result_without_a_dialogue_is_one_turn() -> None:

@@ -130,7 +130,7 @@ def test_what_rests_on_few_people_is_left_out(scores: Scores) -> None:
 
 
 def test_the_table_of_units_is_read_back(scores: Scores) -> None:
-    tables = flat_tables(scores, metrics=["composite_score"], **OPTIONS)
+    tables = flat_tables(scores, small_cells=True, metrics=["composite_score"], **OPTIONS)
     again = Scores.from_table(tables["scores"], metrics={"composite_score": {"low": 0, "high": 100}})
     columns = ["model", "value", "low", "high", "n", "clusters"]
     assert_frame_equal(
@@ -171,10 +171,10 @@ def test_names_of_models_stay_within_the_folder(call: Call, tmp_path: Path) -> N
 def test_tables_of_the_command(format_: str, call: Call, scores: Scores, tmp_path: Path) -> None:
     scores.write(tmp_path / "scores.parquet")
     target = tmp_path / "tables"
-    words = ["--by", "diagnosis_group", "--data", "demo", "--resamples", "200"]
+    words = ["--by", "diagnosis_group", "--data", "demo", "--resamples", "200", "--small-cells"]
     status, out, _ = call("export", "--scores", tmp_path / "scores.parquet", "--format", format_, "-o", target, *words)
     assert (status, out) == (0, f"{target}: 6 files\n")
-    expected = flat_tables(scores, by=["diagnosis_group"], data=load("demo"), **OPTIONS)
+    expected = flat_tables(scores, by=["diagnosis_group"], data=load("demo"), small_cells=True, **OPTIONS)
     assert sorted(path.name for path in target.iterdir()) == sorted(
         ["scores.toml", *(f"{name}.{format_}" for name in expected)]
     )
@@ -190,6 +190,18 @@ def test_tables_of_the_command(format_: str, call: Call, scores: Scores, tmp_pat
             assert_frame_equal(pl.read_parquet(target / f"{name}.parquet"), frame)
     else:
         assert (target / "summary.csv").read_text(encoding="utf-8").splitlines()[0].startswith("model,condition,metric")
+
+
+def test_no_table_of_single_people(call: Call, scores: Scores, tmp_path: Path) -> None:
+    scores.write(tmp_path / "scores.parquet")
+    target = tmp_path / "tables"
+    words = ["--format", "csv", "-o", target, "--resamples", "200"]
+    status, out, _ = call("export", "--scores", tmp_path / "scores.parquet", *words)
+    why = "No table of conversations: it shows single conversations of people (--small-cells)"
+    assert (status, out) == (0, f"{target}: 3 files\n{why}\n")
+    assert sorted(path.name for path in target.iterdir()) == ["metrics.csv", "models.csv", "summary.csv"]
+    public = replace(scores, provenance=scores.provenance.model_copy(update={"private": False}))
+    assert "scores" in flat_tables(public, **OPTIONS)
 
 
 def test_equal_input_gives_equal_records(
@@ -346,7 +358,7 @@ def test_exported_files_say_where_data_are_synthetic(call: Call, tmp_path: Path)
             assert call(*start, "--resamples", 50, *words)[0] == 0
             files = [path for path in target.rglob("*") if path.is_file()]
             if format_ == "csv":  # A table of numbers has no place for it: what stands beside it says so.
-                files = [target / "models.csv", target / "scores.toml"]
+                files = [target / "models.csv"]
             assert files
             assert {says_synthetic(path) for path in files} == {is_said}
 

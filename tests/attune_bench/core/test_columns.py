@@ -73,7 +73,7 @@ def frames(scores: Scores) -> dict[str, list[pl.DataFrame]]:
     ]
     ratings = pl.DataFrame(rows, schema=["item", "rater", "dimension", "rating"], orient="row")
     judged = compare_judges(ratings, experts=["a", "b"], judges=["c"], **QUICK)
-    flat = flat_tables(scores, by=["category"], data=data, **ONE)
+    flat = flat_tables(scores, by=["category"], data=data, small_cells=True, **ONE)
     return {
         "summary": [scores.summary(**QUICK), flat["summary"]],
         "scores": [flat["scores"]],

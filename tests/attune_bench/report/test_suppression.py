@@ -311,7 +311,6 @@ def test_nothing_depends_on_values_of_few(scores_of: Callable[..., Scores], metr
     def outputs(scores: Scores) -> dict[str, Any]:
         metrics = list(scores.metrics)
         flat = flat_tables(scores, resamples=20)
-        del flat["scores"]
         return {
             "page": scores.report(format="html", resamples=20),
             "notebook": scores._repr_html_(),
