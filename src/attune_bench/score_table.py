@@ -163,6 +163,10 @@ class ScoreTable:
     detail: Texts | None = field(default=None, repr=False)
     repeats: pl.DataFrame | None = field(default=None, repr=False)
 
+    def __dir__(self) -> list[str]:
+        """Return the names that a notebook offers: the public ones."""
+        return [name for name in super().__dir__() if not name.startswith("_") or name.startswith("__")]
+
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented

@@ -66,6 +66,10 @@ class Queryable(ABC):
     _found: tuple[Issue, ...]
     _filters: tuple[str, ...]
 
+    def __dir__(self) -> list[str]:
+        """Return the names that a notebook offers: the public ones."""
+        return [name for name in super().__dir__() if not name.startswith("_") or name.startswith("__")]
+
     @property
     def found(self) -> tuple[Issue, ...]:
         """What loading noticed, as `Issue` objects."""

@@ -77,6 +77,11 @@ class Record(BaseModel):
     def __hash__(self) -> int:
         return content_hash(self)
 
+    def __dir__(self) -> list[str]:
+        """Return the names that a notebook offers: not those that say something of all records of the class."""
+        declared = type(self).__class_vars__.difference(dir(BaseModel))
+        return [name for name in super().__dir__() if name not in declared]
+
     def to_json(self, *, indent: int | None = None) -> bytes:
         """Return the record as JSON in current spelling, what was absent left out.
 

@@ -193,4 +193,4 @@ if not TYPE_CHECKING:
         raise AttributeError(f"module 'attune_metrics' has no attribute {name!r}")
 
     def __dir__():
-        return sorted({*globals(), *__all__})
+        return __all__

@@ -9,11 +9,17 @@ The value of a sample is that of each metric of the board, nan where it is undef
 The store of a sample has the result, its metadata what was predicted beside what is true.
 """
 
+# ruff: noqa: E402 - a missing extra is named before its modules are imported
+
 import json
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from math import isnan, nan
 from typing import Any, ClassVar
+
+from attune_data.extras import require
+
+require("inspect_ai", "inspect")
 
 import polars as pl
 from inspect_ai import Task  # type: ignore[import-not-found]  # it is an extra

@@ -9,12 +9,18 @@ this module is for ``--include_path``; ``--metadata`` gives
 - ``protocol``, and whatever else ``attune-bench score`` takes for the benchmark, but for ``similarity``.
 """
 
+# ruff: noqa: E402 - a missing extra is named before its modules are imported
+
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property, partial
 from math import nan
 from typing import Any, ClassVar
+
+from attune_data.extras import require
+
+require("lm_eval", "lm-eval")
 
 from lm_eval.api.instance import Instance  # type: ignore[import-not-found]  # it is an extra
 from lm_eval.api.task import ConfigurableTask  # type: ignore[import-not-found]
@@ -25,7 +31,6 @@ from attune_bench.benchmarks import benchmark_named
 from attune_bench.benchmarks.base import Benchmark, Option, Verb
 from attune_bench.runner.calls import Call
 from attune_bench.runner.task import RunSettings
-from attune_data.extras import require
 from attune_data.record import Record
 from attune_data.text import meant
 

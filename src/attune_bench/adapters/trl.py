@@ -10,7 +10,13 @@ References
 .. [1] Centred turn-credit GRPO, of EIBench.
 """
 
+# ruff: noqa: E402 - a missing extra is named before its modules are imported
+
 from typing import Any
+
+from attune_data.extras import require
+
+require("trl", "trl")
 
 import torch
 from trl import GRPOTrainer

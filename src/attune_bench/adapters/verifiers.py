@@ -4,7 +4,13 @@ The program of an agent is otherwise started anew for each turn and keeps one co
 from this process, and lets a turn begin a conversation of its own, as the calls of a simulated person do.
 """
 
+# ruff: noqa: E402 - a missing extra is named before its modules are imported
+
 from typing import Any
+
+from attune_data.extras import require
+
+require("verifiers.v1", "verifiers")
 
 import openai  # type: ignore[import-not-found]  # it comes with the extra
 import verifiers.v1 as vf  # type: ignore[import-not-found]  # it is an extra

@@ -1,5 +1,11 @@
 """AttuneBench as a task of Inspect."""
 
+# ruff: noqa: E402 - a missing extra is named before its modules are imported
+
+from attune_data.extras import require
+
+require("inspect_ai", "inspect")
+
 from inspect_ai import Task, task  # type: ignore[import-not-found]  # it is an extra
 
 from attune_bench.adapters.inspect_ai import unit_task

@@ -1,9 +1,15 @@
 """EIBench as an environment of verifiers: a model talks with simulated people; docs/verifiers.md has commands."""
 
+# ruff: noqa: E402 - a missing extra is named before its modules are imported
+
 import json
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, Literal
+
+from attune_data.extras import require
+
+require("verifiers.v1", "verifiers")
 
 import verifiers.v1 as vf  # type: ignore[import-not-found]  # it is an extra
 from pydantic import Field

@@ -1,0 +1,44 @@
+"""What a notebook offers behind a dot: public names, the lazily imported ones too, and nothing else."""
+
+import importlib
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from attune_bench import score
+from attune_data import load, load_runs
+
+DATA, RUNS = load("demo")[:4], load_runs("demo")[:8]
+
+
+@pytest.mark.parametrize("name", ["attune_data", "attune_metrics", "attune_bench"])
+def test_a_package_shows_its_public_names(name: str) -> None:
+    package = importlib.import_module(name)
+    importlib.import_module(f"{name}.testing" if name != "attune_bench" else "attune_bench.runner")
+    assert dir(package) == sorted(package.__all__)
+    assert all(hasattr(package, public) for public in dir(package))
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (DATA, {"where", "tables", "issues", "to_csv"}),
+        (DATA.tables, {"turns", "where", "schemas"}),
+        (score(DATA, RUNS), {"summary", "compare", "values", "models", "write"}),
+    ],
+    ids=["collection", "tables", "scores"],
+)
+def test_an_object_shows_its_public_names(value: Any, expected: set[str]) -> None:
+    shown = {name for name in dir(value) if not name.startswith("__")}
+    assert expected <= shown
+    assert not [name for name in shown if name.startswith("_")]
+    assert "__len__" in dir(value)
+
+
+@pytest.mark.parametrize("record", [DATA[0], DATA[0].turns[0], RUNS[0]], ids=lambda one: type(one).__name__)
+def test_a_record_shows_fields_and_methods_not_what_its_class_declares(record: Any) -> None:
+    shown = {*dir(record)}
+    assert {*type(record).model_fields, "to_json", "model_dump"} <= shown
+    assert {*dir(BaseModel)} - {"__abstractmethods__"} <= shown | {"__signature__"}
+    assert shown.isdisjoint({"column_names", "column_prefixes", "column_properties", "from_place"})
