@@ -46,6 +46,21 @@ OF_HARNESSES = (
     "attune_bench.benchmarks.eibench.verifiers_env",
 )
 
+EXTRAS = {"inspect": "inspect_ai", "lm-eval": "lm_eval", "trl": "trl", "verifiers": "verifiers"}
+
+
+@pytest.mark.parametrize("name", [*OF_HARNESSES, "attune_eibench"])
+def test_a_module_of_a_harness_says_which_extra_is_missing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    extra = "verifiers" if name == "attune_eibench" else next(e for e in EXTRAS if e.replace("-", "_") in name)
+    for loaded in [one for one in sys.modules if one in {*OF_HARNESSES, "attune_eibench"}]:
+        monkeypatch.delitem(sys.modules, loaded)
+    for hidden in EXTRAS.values():
+        monkeypatch.setitem(sys.modules, hidden, None)
+    said = rf"is not installed; it comes with an extra: pip install 'attune-bench\[{extra}\]'"
+    with pytest.raises(ImportError, match=said):
+        importlib.import_module(name)
+
+
 MODULES = [name for package in PACKAGES.values() for name in _names(package) if name not in OF_HARNESSES]
 
 

@@ -1,6 +1,9 @@
 """The version, and the help of every command."""
 
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import click
 import pytest
@@ -20,6 +23,14 @@ def wide(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_version(call: Call) -> None:
     assert call("--version") == (0, f"{__version__}\n", "")
+
+
+def test_the_package_is_a_program(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "attune_bench", "score", "--results", "demo", "--data", "demo"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("scores.json: 80 runs")
+    wrong = subprocess.run([*command[:3], "scroe"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (wrong.returncode, wrong.stderr.count("attune-bench: no command 'scroe'")) == (2, 1)
 
 
 @pytest.mark.parametrize("flag", ["-h", "--help"])
