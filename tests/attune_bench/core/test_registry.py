@@ -226,7 +226,8 @@ def test_its_settings_take_the_options_of_run(benchmark: Benchmark) -> None:
             values = [(choice,) for choice in option.values] if option.multiple and option.values else values
             made = [settings_of(benchmark, **{option.name: value}) for value in values]
             assert len({str(one) for one in made}) == len(values), option.name
-    for general in ({"seed": 1}, {"temperature": None}, {"max_tokens": 5}):
+    where_set = ({"max_tokens": None}, {"reasoning_effort": "low"}, {"extra_body": {"top_p": 0.9}})
+    for general in ({"seed": 1}, {"temperature": None}, {"max_tokens": 5}, *where_set):
         assert str(settings_of(benchmark, **general)) != str(settings_of(benchmark))
     with pytest.raises(TypeError, match="unheard_of"):
         settings_of(benchmark, unheard_of=1)

@@ -122,6 +122,11 @@ def test_what_generic_code_says_of_scores_of_ones_own() -> None:
         ("b", {"temperature": (0.5,), "wording": ("v1",)}),
         ("c", {"temperature": (None,), "wording": ("v1",)}),
     ]
+    sent = [answers[0].model_copy(update={"reasoning_effort": "low", "extra_body": {"top_k": 5}, "max_tokens": None})]
+    [group] = score(questions, sent, benchmark=asked).provenance.settings
+    assert group.settings.items() >= {
+        "reasoning_effort": ("low",), "extra_body": ('{"top_k": 5}',), "token_limit": ("of the server",)
+    }.items()  # fmt: skip
     plain = score([Question(id="q1", text="Which?", kinder="first")], answers, benchmark=BENCHMARK).provenance
     assert (plain.synthetic, plain.settings, plain.decisive) == (False, (), {})
     assert (plain.data is None, plain.runs) == (False, held.runs)

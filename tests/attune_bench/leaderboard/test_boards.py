@@ -104,6 +104,15 @@ def test_a_setting_that_is_not_recorded_is_another_board() -> None:
     assert [board.table.models for board in boards] == [("a",), ("b",)]
 
 
+def test_what_is_recorded_only_where_it_is_set_is_another_board_too() -> None:
+    entries = [run_with("a", temperature=0.0), run_with("b", temperature=0.0, reasoning_effort="low")]
+    boards = make_boards([*entries, run_with("c", temperature=0.0)])
+    assert [board.table.models for board in boards] == [("a", "c"), ("b",)]
+    assert ["reasoning effort low" in board.title for board in boards] == [False, True]
+    [board] = make_boards([entries[0], run_with("c", temperature=0.0)])
+    assert "reasoning" not in str(board)
+
+
 def test_people_and_baselines_are_on_every_board_of_their_data() -> None:
     entries = [run_with("a", temperature=0.0), run_with("b", temperature=0.7), run_with("baseline/chance")]
     assert [board.table.models for board in make_boards(entries)] == [

@@ -18,7 +18,7 @@ from attune_bench.analyses.models import metric_correlation, win_rates
 from attune_bench.analyses.variance import variance_split
 from attune_bench.benchmarks.attunebench.baselines import prior
 from attune_bench.group_settings import group_settings, setting_text
-from attune_bench.stats.comparability import MixedSettingsError, differences
+from attune_bench.stats.comparability import MixedSettingsError, differences, settings_mark
 from attune_bench.stats.ratings import ratings
 from attune_data import Run, load, load_runs
 from attune_metrics.signature import Signature
@@ -92,6 +92,8 @@ VERBS: dict[str, Callable[[Scores], Any]] = {
         ("temperature", 0.7, "temperature 0 (of vendor/a), 0.7 (of vendor/b)"),
         ("temperature", None, "temperature 0 (of vendor/a), of the server (of vendor/b)"),
         ("answer_format", "free", "answer format schema (of vendor/a), free (of vendor/b)"),
+        ("reasoning_effort", "high", "reasoning effort not sent (of vendor/a), high (of vendor/b)"),
+        ("max_tokens", None, "limit of tokens sent (of vendor/a), of the server (of vendor/b)"),
     ],
 )
 def test_a_difference_is_refused_and_named(verb: str, name: str, value: Any, said: str) -> None:
@@ -101,6 +103,46 @@ def test_a_difference_is_refused_and_named(verb: str, name: str, value: Any, sai
     assert said in str(raised.value)
     assert "--allow-mixed" in str(raised.value)
     VERBS[verb](scores.allow_mixed())
+
+
+def test_further_parameters_differ_in_any_value_and_not_in_their_order() -> None:
+    one, same, other = {"top_p": 0.9, "min_p": 0.1}, {"min_p": 0.1, "top_p": 0.9}, {"top_p": 0.8, "min_p": 0.1}
+    assert not differences(scored(runs(a=OURS | {"extra_body": one}, b=OURS | {"extra_body": same})))
+    scores = scored(runs(a=OURS | {"extra_body": one}, b=OURS | {"extra_body": other}, c=OURS))
+    assert differences(scores) == {
+        "extra body": {
+            '{"min_p": 0.1, "top_p": 0.9}': ["vendor/a"],
+            '{"min_p": 0.1, "top_p": 0.8}': ["vendor/b"],
+            "not sent": ["vendor/c"],
+        }
+    }
+    assert '"top_p": 0.8' in text_of(scores.allow_mixed().report(format="html", resamples=50))
+
+
+def test_a_setting_that_no_run_of_a_pair_has_is_none_of_the_pair() -> None:
+    plain = scored(runs(a=OURS, b=OURS))
+    scores = scored(runs(a=OURS, b=OURS, c=OURS | {"reasoning_effort": "low"}))
+    [mark, beside] = (settings_mark(one, ["composite_score"], groups=plain.groups) for one in (plain, scores))
+    assert mark == beside != settings_mark(scores, ["composite_score"])
+    assert scores.compare("vendor/a", "vendor/b", resamples=50).height > 0
+
+
+def test_runs_of_one_model_with_and_without_are_mixed() -> None:
+    both = runs(a=OURS, b=OURS | {"reasoning_effort": "low"})
+    scores = scored([*both[: N // 2], *(run.model_copy(update={"em_model": "vendor/a"}) for run in both[N + N // 2 :])])
+    assert differences(scores) == {"reasoning effort": {"low": ["vendor/a"], "not sent": ["vendor/a"]}}
+
+
+def test_judges_that_were_asked_alone_are_told_with_what_they_were_sent() -> None:
+    given = [judged(run, "j") for run in runs(a=OURS, b=OURS)]
+    asked = {"reasoning_effort": "low", "extra_body": {"top_p": 0.9}}
+    rejudged = [
+        run.model_copy(update={"judge_settings": asked}) if run.em_model == "vendor/b" else run for run in given
+    ]
+    found = differences(scored(rejudged), metrics=JUDGED)
+    assert [*found.values()] == [
+        {"j": ["vendor/a"], 'j (reasoning effort low, extra body {"top_p": 0.9})': ["vendor/b"]}
+    ]
 
 
 def test_a_page_is_refused_too() -> None:
