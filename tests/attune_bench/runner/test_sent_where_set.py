@@ -149,8 +149,8 @@ def test_the_model_of_a_run_is_sent_them_and_a_judge_is_not(call: Invoke, tmp_pa
 
 def test_the_simulator_is_not_sent_them(call: Invoke, tmp_path: Path) -> None:
     with ModelServer(answer=talk) as server:
-        asked = ("local", "m", "demo", "--benchmark", "eibench", "--simulator-model", "s", "--limit", 1)
-        asked = (*asked, "--base-url", server.url)
+        of_eibench = ("--benchmark", "eibench", "--simulator-model", "s")
+        asked = ("local", "m", "demo", *of_eibench, "--limit", 1, "--base-url", server.url)
         assert call("run", *asked, *GIVEN)[0] == 0
         assert {is_set_in(body) for body in bodies_of(server, "m")} == {True}
         assert {is_set_in(body) for body in bodies_of(server, "s")} == {False}
