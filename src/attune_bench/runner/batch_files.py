@@ -21,7 +21,7 @@ from attune_bench.runner.client import request_body
 from attune_bench.runner.folder import RunError
 from attune_bench.runner.prices import Price
 from attune_bench.runner.providers import Endpoint
-from attune_bench.runner.responses import Fault, read_response
+from attune_bench.runner.responses import LARGEST, TOO_LARGE, Fault, read_response
 from attune_data.io.files import check_input, read_input, whole_file, write_whole
 from attune_data.io.limits import is_nested_too_deeply
 from attune_data.issues import shown
@@ -89,8 +89,10 @@ def read_manifest(calls: Path) -> Manifest:
     Raises
     ------
     RunError
-        There is none beside it, or it is damaged or does not name the file.
+        There is none beside it, or it is damaged or does not name the file; the calls are a folder.
     """
+    if calls.is_dir():
+        raise RunError(f"{calls} is a folder; name the file of calls")
     name, number = calls.stem, calls.stem.rpartition("-")[2]
     stems = [name, name.removesuffix(f"-{number}")] if number.isdecimal() else [name]
     paths = [_manifest_of(calls.with_name(f"{stem}.jsonl")) for stem in stems]
@@ -234,14 +236,18 @@ def models_of(calls: Path, manifest: Manifest) -> dict[str, str]:
 def check_answers(
     calls: Path, models: Mapping[str, str], answers: Sequence[Path], manifest: Manifest, *, partial: bool
 ) -> None:
-    """Raise one error where answers and calls are not one to one; where they are `partial`, calls may have none."""
+    """Raise one error where answers and calls are not one to one.
+
+    Where answers are `partial`, calls may have none, and the last line of a file may be cut off.
+    """
     places: dict[str, list[str]] = {}
     broken, unnamed, foreign = [], [], []
     for path in answers:
         for number, line in _lines(path):
             place, answer = f"line {number} of {path.name}", _object(line)
             if answer is None:
-                broken.append(place)
+                if line.endswith(b"\n") or not partial:
+                    broken.append(place)
             elif not isinstance(answer.get("custom_id"), str):
                 unnamed.append(place)
             elif answer["custom_id"] not in models:
@@ -283,7 +289,9 @@ def responses_of(
     """Yield the responses with their keys; note the lines that are errors."""
     for path in answers:
         for number, line in _lines(path):
-            answer = _object(line) or {}
+            answer = _object(line)
+            if answer is None:  # The last line of an engine that was stopped.
+                continue
             key = answer["custom_id"]
             found = _response(answer, prices.get(models[key]))
             if isinstance(found, Response):
@@ -307,5 +315,7 @@ def _response(answer: Mapping[str, Any], price: Price | None) -> Response | Faul
     if status is not None and status not in range(100, 600):
         return Fault(f"status_code is {shown(status)}; expected a number from 100 to 599")
     failed = 0 if status is None or status in range(200, 300) else int(status)
-    data = json.dumps(body).encode()
+    data = json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    if len(data) > LARGEST:
+        return Fault(TOO_LARGE)
     return read_response(data, status=failed, wait=0, endpoint=_OWN, price=price)

@@ -22,7 +22,7 @@ from attune_bench.runner.calls import Call, CallFailedError, Decoding, Response,
 from attune_bench.runner.folder import note_refusal, remove_refusal
 from attune_bench.runner.prices import Price
 from attune_bench.runner.providers import Endpoint
-from attune_bench.runner.responses import Fault, read_response
+from attune_bench.runner.responses import LARGEST, TOO_LARGE, Fault, read_response
 from attune_bench.runner.throttle import Throttle, asked_wait
 from attune_data.text import printable
 
@@ -32,7 +32,6 @@ _TRIES = 6
 _BACKOFF = 0.25  # seconds, doubled with each try
 _LONGEST_WAIT = 60.0
 _TOTAL = 5  # times the timeout of one try, for all tries and the waits between them
-_LARGEST = 1_000_000  # bytes of a response
 _DEAD = 8  # calls in a row that failed however often they were tried
 _LOGGERS = ("httpx2", "httpcore2.connection", "httpcore2.http11", "httpcore2.proxy")
 _SCHEMA_REFUSED = (400, 404, 422)  # what servers answer to a schema that they do not take, among other things
@@ -295,9 +294,8 @@ class Client:
             ):
                 async for piece in response.aiter_bytes():
                     data += piece
-                    if len(data) > _LARGEST:
-                        reason = f"a response of more than {_LARGEST:,} bytes"
-                        return Fault(reason, retried=True, charged=response.is_success)
+                    if len(data) > LARGEST:
+                        return Fault(TOO_LARGE, retried=True, charged=response.is_success)
         except TimeoutError:
             return Fault(f"no response within {self._timeout:g} s", retried=True, charged=True)
         except self._error as error:

@@ -10,7 +10,13 @@ from attune_bench.runner.prices import Price
 from attune_bench.runner.providers import SHORTEST_SECRET, Endpoint
 from attune_data.text import shortened
 
-__all__ = ["Fault", "read_response"]
+__all__ = ["LARGEST", "TOO_LARGE", "Fault", "read_response"]
+
+LARGEST = 1_000_000
+"""Bytes of a response, beyond which it is none."""
+
+TOO_LARGE = f"a response of more than {LARGEST:,} bytes"
+"""What is said of one."""
 
 _RETRIED = (408, 409, 429)
 _REFUSALS = {

@@ -302,6 +302,32 @@ def test_the_answers_that_are_there_can_be_taken(tmp_path: Path) -> None:
     assert len(again) == made.left.total()
 
 
+def test_the_answers_of_an_engine_that_was_killed_while_it_wrote_can_be_taken(tmp_path: Path) -> None:
+    calls, answers, count = tmp_path / "calls.jsonl", tmp_path / "answers.jsonl", 40
+    export(calls)
+    whole = write_answers(calls, answers).read_bytes()
+    ends = [place for place, byte in enumerate(whole) if byte == ord("\n")]
+    answers.write_bytes(whole[: ends[count] - 30])
+    with pytest.raises(RunError, match=r"1 line without a JSON object.*cut off: line 41 of answers\.jsonl"):
+        take(calls, [answers], tmp_path / "batch")
+    take(calls, [answers], tmp_path / "batch", partial=True)
+    assert (tmp_path / "batch" / ".cache.jsonl").read_bytes().count(b"\n") == count
+    answers.write_bytes(whole[: ends[count] - 30] + whole[ends[count] :])
+    with pytest.raises(RunError, match=r"1 line without a JSON object.*cut off: line 41 of answers\.jsonl"):
+        take(calls, [answers], tmp_path / "within", partial=True)
+
+
+def test_an_answer_that_no_run_would_read_is_an_error(tmp_path: Path) -> None:
+    def grow(lines: list[Json]) -> list[Json]:
+        lines[0]["response"]["body"]["choices"][0]["message"]["content"] = "x" * 1_000_001
+        return lines
+
+    calls = tmp_path / "calls.jsonl"
+    export(calls)
+    made = take(calls, [write_answers(calls, tmp_path / "answers.jsonl", grow)], tmp_path / "batch")
+    assert [error.reason for error in made.errors] == ["a response of more than 1,000,000 bytes"]
+
+
 def test_what_fails_with_every_answer_is_told(tmp_path: Path) -> None:
     def refuse(*_: object) -> Any:
         raise ValueError("the answers make no record")
@@ -432,6 +458,9 @@ def test_mistakes_of_commands(tmp_path: Path, call: Call) -> None:
         assert (status, message in err) == (2, True), err
     status, _, err = call("batch", "import", str(tmp_path / "calls.jsonl"), "a.jsonl", "-o", str(tmp_path / "RUNS"))
     assert (status, "calls.manifest.json is missing" in err) == (2, True)
+    for folder in (".", tmp_path):
+        _, _, err = call("batch", "import", folder, "a.jsonl", "-o", tmp_path / "RUNS")
+        assert err == f"attune-bench: {folder} is a folder; name the file of calls\n"
     assert not list(tmp_path.iterdir())
 
 
