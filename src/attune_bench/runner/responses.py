@@ -96,6 +96,8 @@ def read_response(
     usage = payload.get("usage")
     counted = usage if isinstance(usage, dict) else {}
     prompt, completion = (_amount(counted.get(f"{what}_tokens")) for what in ("prompt", "completion"))
+    # No request and no answer that says something is of 0 tokens: who says so did not count.
+    prompt, completion = prompt or None, completion if completion or not text else None
     cost = _amount(counted.get("cost"))
     if cost is None and prompt is not None and completion is not None and price is not None:
         cost = price.of(int(prompt), int(completion))

@@ -265,17 +265,23 @@ def test_an_unknown_cost_is_null_not_0(five_turns: Conversation, tmp_path: Path)
     assert content["api_cost"] is content["judge_cost"] is None
 
 
-@pytest.mark.parametrize("told", [True, False])
-def test_no_run_spends_more_than_its_limit(told: bool, demo: list[Conversation], tmp_path: Path) -> None:
-    """The server charges all that a call may cost, and tells the cost or not."""
+@pytest.mark.parametrize("told", ["cost", "nothing", "0 tokens", "0 tokens of the prompt", "0 tokens of the answer"])
+def test_no_run_spends_more_than_its_limit(told: str, demo: list[Conversation], tmp_path: Path) -> None:
+    """The server charges all that a call may cost, and tells the cost, or nothing, or tokens that it did not count."""
     paid: list[float] = []
 
     def dear(_number: int, body: dict[str, Any]) -> bytes:
         asked = Call("x", body["model"], "model", tuple(body["messages"]), {}, "x")
         cost = PRICES[body["model"]].of(most_tokens(asked), 200)
         paid.append(cost)
-        usage = {"cost": cost} if told else {"prompt_tokens": None, "completion_tokens": None}
-        return said(answer_to(body), **usage)
+        usage = {
+            "cost": {"cost": cost},
+            "nothing": {"prompt_tokens": None, "completion_tokens": None},
+            "0 tokens": {"prompt_tokens": 0, "completion_tokens": 0},
+            "0 tokens of the prompt": {"prompt_tokens": 0},
+            "0 tokens of the answer": {"completion_tokens": 0},
+        }
+        return said(answer_to(body), **usage[told])
 
     with ModelServer(dear) as server:
         options: dict[str, Any] = {"max_cost": 0.5, "prices": PRICES, "max_tokens": 200, "concurrency": 8}
