@@ -49,6 +49,7 @@ _PRIME_CONFIG = Path(".prime", "config.json")
 # Each level of JSON within JSON doubles them. So few that a text of nothing else costs linear time.
 _DOUBLED = 16
 _BACKSLASHES = rf"\\(?:\\|u005[cC]){{0,{_DOUBLED - 1}}}"
+_URL_SAFE = str.maketrans("+/", "-_")
 _PARTS = re.compile(r"\\+|[^\\]")
 
 
@@ -193,9 +194,12 @@ def endpoint(
 
 
 def _spellings(secret: str) -> tuple[str, ...]:
-    """Return how a server may write a secret that it was sent: as it is, in a URL, read from a URL."""
+    """Return how a server may write a secret that it was sent: as it is, in a URL, read from a URL, in Base64."""
     in_url = quote(secret), quote(secret, safe=""), quote_plus(secret)
-    return secret, *in_url, unquote(secret), unquote_plus(secret)
+    # Without its end, which some leave out; of the secret alone, and behind the word that it is sent with.
+    encoded = [b64encode(text.encode()).decode().rstrip("=") for text in (secret, f"Bearer {secret}") if secret]
+    in_base64 = encoded + [text.translate(_URL_SAFE) for text in encoded]
+    return secret, *in_url, unquote(secret), unquote_plus(secret), *in_base64
 
 
 @lru_cache

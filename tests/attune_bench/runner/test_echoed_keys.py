@@ -2,6 +2,7 @@
 
 import json
 import re
+from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,15 @@ def test_the_spellings_are_spellings() -> None:
 def test_every_spelling_is_redacted(name: str) -> None:
     found = endpoint("local", base_url="http://h/v1", api_key=KEY)
     assert found.redact(f'{{"a": "<{SPELLINGS[name]}>"}}') == '{"a": "<[redacted]>"}'
+
+
+@pytest.mark.parametrize("key", [KEY, "sk->>>>???~~~0123"])
+@pytest.mark.parametrize("encode", [b64encode, urlsafe_b64encode])
+@pytest.mark.parametrize("before", ["", "Bearer "])
+def test_a_key_in_base64_is_redacted(before: str, encode: Callable[[bytes], bytes], key: str) -> None:
+    found = endpoint("local", base_url="http://h/v1", api_key=key)
+    encoded = encode(f"{before}{key}".encode()).decode().rstrip("=")
+    assert found.redact(f"<{encoded}>") == "<[redacted]>"
 
 
 @pytest.mark.parametrize("secret", ['pass/word"with\\signs', "Schlüssel-🙂-lang"])
