@@ -62,7 +62,7 @@ from attune_bench.report.tables import (
 from attune_bench.report.text import document, report_document
 from attune_bench.report.words import in_words, interval_words
 from attune_bench.scores import Scores
-from attune_bench.stats.comparison import compare_by, count_significant, exchanges_of_all
+from attune_bench.stats.comparison import check_shared_units, compare_by, count_significant, exchanges_of_all
 from attune_bench.stats.options import AnalysisOptions
 from attune_bench.stats.paired import enough_exchanges
 from attune_bench.stats.subgroups import overlap, subgroups
@@ -180,6 +180,7 @@ def compare(
     if by is None and data is not None:
         raise UserError("--data is for --by; leave it out, or name a trait")
     options = {**_options(read, metric, given), "margin": margin_of(margin)}
+    check_shared_units(read, model or None)
     if by is None:
         frame, warned = with_warnings(lambda: read.compare(*model, **options) if model else read.compare_all(**options))
     else:

@@ -28,7 +28,7 @@ from attune_data.text import meant
 from attune_metrics.errors import MetricInputError
 from attune_metrics.stats.statistics import STATISTICS
 
-__all__ = ["compare", "compare_all", "compare_by", "count_significant", "exchanges_of_all"]
+__all__ = ["check_shared_units", "compare", "compare_all", "compare_by", "count_significant", "exchanges_of_all"]
 
 _SCHEMA: dict[str, Any] = {
     **dict.fromkeys(("model_a", "model_b", "condition", "metric"), pl.String),
@@ -68,8 +68,8 @@ def compare(table: ScoreTable, a: str, b: str, **options: Unpack[ComparisonKeywo
     Raises
     ------
     MetricInputError
-        As `summary`, and where a model is not in the scores, both have no condition in common, or a metric has no
-        margin or one that is no number above 0.
+        As `summary`, and where a model is not in the scores, both have no condition or no unit in common, or a metric
+        has no margin or one that is no number above 0.
     MixedSettingsError
         Where the runs differ in what changes an answer; see `attune_bench.stats.comparability`.
 
@@ -128,6 +128,32 @@ def exchanges_of_all(table: ScoreTable, resamples: int) -> int:
     """Return how many random exchanges `compare_all` makes: `enough_exchanges` of the condition with most models."""
     models = Counter(condition for _, condition in table.groups).values()
     return enough_exchanges(comb(max(models, default=0), 2), resamples)
+
+
+def check_shared_units(table: ScoreTable, models: Sequence[str] | None = None) -> None:
+    """Raise where conditions have two models or more, and no two of these have a unit in common.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        The scores.
+    models : sequence of str, optional
+        The models that are compared; by default all.
+
+    Raises
+    ------
+    MetricInputError
+        Where it is so; the text names a unit of two models.
+    """
+    rows = table.values if models is None else table.values.filter(pl.col("model").is_in(list(models)))
+    sharing = rows.group_by("condition", "unit").agg(pl.col("model").n_unique())
+    examples = rows.group_by("condition", "model").agg(pl.col("unit").min()).sort("condition", "model")
+    together = examples.filter(pl.len().over("condition") > 1)
+    if together.is_empty() or (sharing["model"] > 1).any():
+        return
+    said = ", ".join(f"{model!r} has {unit!r}" for model, unit in together.select("model", "unit").head(2).iter_rows())
+    unit = table.provenance.unit
+    raise MetricInputError(f"no two models have a {unit} in common ({said}); are the {unit}s of both named alike?")
 
 
 def compare_by(
@@ -218,6 +244,7 @@ def _pairs_of(table: ScoreTable, a: str, b: str) -> list[Pair]:
             f"{a!r} and {b!r} have no {table.provenance.condition} in common: "
             f"{', '.join(map(str, conditions[a]))} and {', '.join(map(str, conditions[b]))}"
         )
+    check_shared_units(table, (a, b))
     return [(a, b, one) for one in common]
 
 

@@ -14,7 +14,7 @@ import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.score_table import ScoreTable
-from attune_bench.stats.comparison import compare, compare_all
+from attune_bench.stats.comparison import check_shared_units, compare, compare_all
 from attune_bench.stats.margins import check_below_range
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
 from attune_bench.stats.series import ScoreSeries, have_values
@@ -108,6 +108,7 @@ def plan(
     _check_asked(difference, participants)
     check_looks(looks)
     chosen = AnalysisOptions(**options)
+    check_shared_units(table, models)
     pilot = compare_all(table, **options) if models is None else compare(table, *models, **options)
     draws_clusters = chosen.draws_clusters(table)
     called = table.provenance.cluster if draws_clusters else table.provenance.unit

@@ -242,3 +242,12 @@ def test_a_dominant_cluster_is_said_once_in_the_output(call: Call, tmp_path: Pat
     assert (status, err) == (0, "")
     notes = strict_json(out)["metadata"]["notes"]
     assert sum("here one has 36%" in note for note in notes) == 1
+
+
+@pytest.mark.parametrize("words", [(), ("--model", "a", "--model", "b"), ("--by", "topic")])
+def test_models_without_a_unit_in_common_are_an_error(call: Call, tmp_path: Path, words: tuple[str, ...]) -> None:
+    path = tmp_path / "results.csv"
+    path.write_text("model,unit,metric,value,topic\na,q1,hit,1,x\nb,1,hit,1,x\n", encoding="utf-8")
+    status, out, err = call("compare", "--scores", path, *words, *QUICK)
+    assert (status, out) == (2, "")
+    assert "no two models have a unit in common ('a' has 'q1', 'b' has '1'); are the units of both named alike?" in err

@@ -15,7 +15,8 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from attune_bench import Scores
-from attune_bench.stats.comparison import compare_by, count_significant
+from attune_bench.stats.comparison import check_shared_units, compare_by, count_significant
+from attune_bench.stats.planning import plan
 from attune_metrics.attunebench.binary import BinaryCounts
 from attune_metrics.errors import MetricInputError, UnreliableIntervalWarning
 
@@ -401,3 +402,32 @@ def test_a_stratum_in_which_a_model_was_not_run_has_no_row_of_it(table: Scores) 
 def test_a_trait_that_the_units_lack(table: Scores) -> None:
     with pytest.raises(ValueError, match="no trait 'levle'; did you mean 'level'"):
         compare_by(table, "levle")
+
+
+# Models without a unit in common.
+
+
+def of_units(**models: str) -> Scores:
+    """Return scores of models on units that are letters."""
+    rows = [(model, unit, "hit", float(unit in "ace")) for model, units in models.items() for unit in units]
+    return Scores.from_table(pl.DataFrame(rows, schema=["model", "unit", "metric", "value"], orient="row"))
+
+
+def test_models_without_a_unit_in_common_are_not_compared() -> None:
+    apart = of_units(m="abc", o="def", p="ghi")
+    message = r"no two models have a unit in common \('m' has 'a', 'o' has 'd'\)"
+    with pytest.raises(MetricInputError, match=message):
+        apart.compare("m", "o")
+    for models in (None, ("m", "o")):
+        with pytest.raises(MetricInputError, match=message):
+            check_shared_units(apart, models)
+        with pytest.raises(MetricInputError, match=message):
+            plan(apart, models=models, difference=0.1)
+    assert apart.compare_all()["n"].to_list() == [0, 0, 0]  # As pages show them.
+    some = of_units(m="abc", o="def", p="cd")
+    check_shared_units(some)
+    check_shared_units(some, ("m", "p"))
+    with pytest.raises(MetricInputError, match=message):
+        check_shared_units(some, ("m", "o"))
+    check_shared_units(of_units(m="abc"))
+    assert apart.compare("m", "m")["n"].to_list() == [3]
