@@ -18,7 +18,7 @@ class _Entry(BaseModel):
 
     model_config: ClassVar[ConfigDict] = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 
-    label: str = Field("", min_length=1)
+    label: str = Field("", pattern=r"\S")
     short: str = ""
     low: float = 0
     high: float = 0

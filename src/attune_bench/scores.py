@@ -151,7 +151,7 @@ class Scores(ScoreTable):
     def _of_file(cls, path: Path, metrics: Mapping[str, Any] | None, about: Mapping[str, Any] | None) -> Self:
         table, first_row = read_table(path)
         name, beside = str(path), path.with_suffix(".toml")
-        if (metrics is None or about is None) and beside.is_file():
+        if (metrics is None or about is None) and os.path.lexists(beside):  # A link to nothing is an error, too.
             of_metrics, of_table = read_description(beside)
             metrics, about = of_metrics if metrics is None else metrics, of_table if about is None else about
             name = f"{path} (with {beside.name})"

@@ -16,8 +16,10 @@ beside the table says what its metrics and units are called:
     high = 1
 """
 
+import csv
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
@@ -51,6 +53,7 @@ _ABOUT = (*_WORDS, "private", "synthetic")
 # Columns of scores, of their files and of reports, which a metric of the same name would take the place of.
 _TAKEN = frozenset((*KEYS, *UNIT_KEYS, "clusters", "detail", "n", "name", "reason", "signature"))
 _ROUNDING = 1e-9
+_PATTERN = re.compile(r"\*|\^.*\$", re.DOTALL)  # of names of columns
 _CODE = r"^\s*[+-]?0\d"
 _WRITTEN = {"": None, "true": "1", "false": "0"}
 _ROW = "\0row"  # no column of a file has this name
@@ -148,7 +151,7 @@ def _checked_about(about: Mapping[str, Any], metrics: Mapping[str, Metric], name
     for key, value in about.items():
         if key not in _ABOUT:
             raise MetricInputError(f"{name}: {key}: no such key; {meant(key, ('metrics', *_ABOUT))}")
-        if key in _WORDS and (not isinstance(value, str) or not value):
+        if key in _WORDS and (not isinstance(value, str) or not value.strip()):
             raise MetricInputError(f"{name}: {key}: {value!r:.60} is no text")
         if key not in _WORDS and not isinstance(value, bool):
             raise MetricInputError(f"{name}: {key}: {value!r:.60} is neither true nor false")
@@ -188,6 +191,7 @@ def _checked(frame: pl.DataFrame, name: str, first_row: int) -> pl.DataFrame:
     for column in traits:
         if column.startswith(CHANCE):
             raise MetricInputError(f"{name}: {column!r} is a column of scores; give the trait another name")
+        _check_no_pattern(column, name)
         _check_of_unit(table, column, name)
     return table
 
@@ -207,6 +211,13 @@ def _check_names(table: pl.DataFrame, name: str) -> None:
         counts = metric.endswith("_n") and metric.removesuffix("_n") in metrics
         if counts or metric in _TAKEN or metric.startswith(_TAKEN_STARTS):
             raise MetricInputError(f"{name}, row {row}: {metric!r} is a column of scores; give the metric another name")
+        _check_no_pattern(metric, f"{name}, row {row}")
+
+
+def _check_no_pattern(name: str, place: str) -> None:
+    """Refuse the name of a metric or a trait that polars takes for a pattern of names."""
+    if _PATTERN.fullmatch(name):
+        raise MetricInputError(f"{place}: {name!r} would stand for columns of other names; give it another name")
 
 
 def _numbers(table: pl.DataFrame, name: str) -> pl.DataFrame:
@@ -235,12 +246,14 @@ def _check_ranges(table: pl.DataFrame, known: Mapping[str, Metric], name: str) -
     for metric in known.values():
         # With room for rounding: a mean of ones can come out as 1.0000000000000002.
         outside = (value < metric.low - _ROUNDING) | (value > metric.high + _ROUNDING)
-        why = f"is outside {metric.low:g} to {metric.high:g}; is it on another scale?"
+        wrong = {f"is outside {metric.low:g} to {metric.high:g}; is it on another scale?": outside}
         if metric.statistic == "share":
-            outside, why = ~value.is_in([0.0, 1.0]), 'is neither 0 nor 1; a share counts these, leave out "statistic"'
-        for row in table.filter(pl.col("metric") == metric.name, outside).head(1).iter_rows(named=True):
-            found = f"value {row['value']:g} of metric {metric.name!r}"
-            raise MetricInputError(f"{name}, row {row[_ROW]}: {found} {why}")
+            no_share = 'is neither 0 nor 1; a share counts these, leave out "statistic"'
+            wrong = {no_share: ~value.is_in([0.0, 1.0])} | wrong
+        for why, condition in wrong.items():
+            for row in table.filter(pl.col("metric") == metric.name, condition).head(1).iter_rows(named=True):
+                found = f"value {row['value']:g} of metric {metric.name!r}"
+                raise MetricInputError(f"{name}, row {row[_ROW]}: {found} {why}")
 
 
 def _check_repeats(table: pl.DataFrame, name: str) -> None:
@@ -296,8 +309,14 @@ def read_table(path: str | os.PathLike[str], *, names: Sequence[str] = _NAMES) -
         with target.open("rb"):  # polars has no message of its own for a folder
             pass
         if ending == ".csv":
-            with panics_as_errors():
-                table = pl.read_csv(target, infer_schema=False)
+            try:
+                with panics_as_errors():
+                    table = pl.read_csv(target, infer_schema=False)
+            except pl.exceptions.PolarsError:
+                _check_ragged(target)
+                raise
+            if table.width and table[table.columns[-1]].has_nulls():  # as polars fills a row that is too short
+                _check_ragged(target)
             return _typed(table, path, names), 2
         if ending in {".jsonl", ".ndjson"}:
             _check_flat(target)
@@ -312,6 +331,17 @@ def read_table(path: str | os.PathLike[str], *, names: Sequence[str] = _NAMES) -
         raise SourceError(f"{path} cannot be read as a table: {str(error).splitlines()[0]:.200}") from None
     hint = "; attune_bench.Scores.read reads a benchmark's own file of scores" if ending == ".json" else ""
     raise SourceError(f"{path} is no table of scores; expected a name in .csv, .jsonl or .parquet{hint}")
+
+
+def _check_ragged(target: Path) -> None:
+    """Refuse a CSV file in which a row has more or fewer cells than the header."""
+    with target.open(encoding="utf-8-sig", errors="replace", newline="") as file, suppress(csv.Error):
+        rows = csv.reader(file)
+        width = len(next(rows, ()))
+        for number, row in enumerate(rows, start=2):
+            if row and len(row) != width:
+                found = f"{target}, row {number}: {plural(len(row), 'cell')}, and the header has {width}"
+                raise SourceError(f"{found}; a text with a comma is in quotes, an undefined value is an empty cell")
 
 
 def _check_flat(target: Path) -> None:
@@ -345,6 +375,7 @@ def _typed(table: pl.DataFrame, path: str | os.PathLike[str], names: Sequence[st
             raise MetricInputError(f"{path}: two columns are called {first!r}; rename one, or leave it out")
         if column in (*names, "value"):
             continue
+        _check_no_pattern(column, str(path))
         if (lists := _lists(table[column])) is not None:
             table = table.with_columns(lists)
             continue

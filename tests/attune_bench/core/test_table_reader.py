@@ -1,6 +1,7 @@
 """Scores from anybody's per-item table: what is read, what is assumed, and what every bad table is told."""
 
 import json
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -137,12 +138,32 @@ def test_a_toml_file_beside_the_table_describes_it(tmp_path: Path) -> None:
         ("unit = 3", r"results\.csv \(with results\.toml\): unit: 3 is no text"),
         ("primary = 'hti'", r"results\.csv \(with results\.toml\): primary: no metric 'hti'; did you mean 'hit'\?"),
         ("not toml", r"results\.toml is no TOML"),
+        ("[metrics.hit]\nlabel = '  '", r"metrics\.hit\.label: '  ': "),
+        ("title = ' '", r"title: ' ' is no text"),
+        (
+            "[metrics.hit]\nstatistic = 'share'\nlow = 0\nhigh = 0.5",
+            r"row 2: value 1 of metric 'hit' is outside 0 to 0\.5",
+        ),
     ],
 )
 def test_a_wrong_description_is_told_by_file_key_and_value(toml: str, message: str, tmp_path: Path) -> None:
     path = written(frame(), tmp_path / "results.csv")
     path.with_suffix(".toml").write_text(toml)
     with pytest.raises((MetricInputError, SourceError), match=message):
+        Scores.read(path)
+
+
+@pytest.mark.parametrize("kind", ["a link to nothing", "a link to itself", "a folder", "a pipe"])
+def test_a_description_that_is_no_file_is_not_passed_over(kind: str, tmp_path: Path) -> None:
+    path = written(frame(), tmp_path / "results.csv")
+    beside = path.with_suffix(".toml")
+    {
+        "a link to nothing": lambda: beside.symlink_to("nothing.toml"),
+        "a link to itself": lambda: beside.symlink_to(beside.name),
+        "a folder": beside.mkdir,
+        "a pipe": lambda: os.mkfifo(beside),
+    }[kind]()
+    with pytest.raises(SourceError, match=r"results\.toml cannot be read: "):
         Scores.read(path)
 
 
@@ -394,3 +415,40 @@ def test_records_and_scores_are_no_table(tmp_path: Path) -> None:
         SourceError, match=r"is no table of scores; .*; attune_bench\.Scores\.read reads a benchmark's own"
     ):
         Scores.from_table(tmp_path / "scores.json")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("b,q3,hit", "row 6: 3 cells, and the header has 4"),
+        ("b", "row 6: 1 cell, and the header has 4"),
+        ("b,q3,hit,1,0", "row 6: 5 cells, and the header has 4"),
+        ("b,q, 3,hit,1", "row 6: 5 cells, and the header has 4"),
+    ],
+)
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_a_row_with_more_or_fewer_cells_than_the_header_is_told(
+    line: str, message: str, mark: str, tmp_path: Path
+) -> None:
+    path = written(frame(), tmp_path / "results.csv")
+    path.write_text(f"{mark}{path.read_text()}{line}\nb,q4,hit,1\n", encoding="utf-8")
+    with pytest.raises(SourceError, match=message):
+        Scores.read(path)
+
+
+def test_cells_with_line_ends_commas_and_nothing_are_cells(tmp_path: Path) -> None:
+    path = tmp_path / "results.csv"
+    path.write_text('model,unit,metric,value\n"a\nb","q,1",hit,1\na,q2,hit,\n"a",q3,hit,""\n', encoding="utf-8")
+    scores = Scores.read(path)
+    assert scores.models == ("a", "a\nb")
+    assert scores.units["unit"].to_list() == ["q,1", "q2", "q3"]
+
+
+@pytest.mark.parametrize("name", ["*", "^.*$", "^a$"])
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_a_name_that_polars_takes_for_a_pattern_is_refused(name: str, ending: str, tmp_path: Path) -> None:
+    message = re.escape(f"{name!r} would stand for columns of other names; give it another name")
+    with pytest.raises(MetricInputError, match=f"row .*{message}"):
+        Scores.read(written(frame([("a", "q1", name, 1.0)]), tmp_path / f"metric.{ending}"))
+    with pytest.raises(MetricInputError, match=message):
+        Scores.read(written(frame(**{name: ["x", "y", "x", "y"]}), tmp_path / f"trait.{ending}"))
