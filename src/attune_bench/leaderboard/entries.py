@@ -11,6 +11,7 @@
     licence = "cc-by-4.0"           # of the scores
 """
 
+import os
 import re
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, timedelta
@@ -94,9 +95,17 @@ def check_entry(path: Path, *, today: date | None = None, small_cells: bool = Fa
     }
     if "scores" not in given or _KEYS["scores"](given["scores"]):
         return None, mistakes
-    table, why = _scores(path.parent / given["scores"])
+    source = path.parent / given["scores"]
+    beside = source.with_suffix(".toml")
+    for file in (source, beside):
+        # What is submitted could lead to any file of whoever checks it, and what is wrong with that quotes it.
+        if os.path.dirname(os.path.realpath(file)) != os.path.realpath(path.parent):
+            mistakes.append(f"{path}: scores: {file.name} is a link out of the folder of this file; send the file itself")
+            return None, mistakes
+    table, why = _scores(source)
     if table is None:
-        return None, [*mistakes, f"{path}: scores: {why}"]
+        also = f"; {path.name} is read as its description, so call the entry otherwise" if beside == path else ""
+        return None, [*mistakes, f"{path}: scores: {why}{also}"]
     models = [model for model in table.models if kind_of_group(model) == "model"]
     model = given.get("model")
     if model is None and len(models) != 1:

@@ -160,3 +160,28 @@ def test_scores_that_no_board_can_rank(tmp_path: Path) -> None:
     runs = GroupSettings(model="b", settings={"temperature": (0.0, 0.7)})
     mixed = checked(tmp_path, frame.filter(model="b"), settings=(runs,), decisive={"temperature": "temperature"})
     assert mixed == ["own.parquet: the runs of b differ in temperature: 0, 0.7; enter runs made in one way"]
+
+
+def test_a_link_out_of_the_folder_is_not_read(tmp_path: Path, mistakes: Check) -> None:
+    (tmp_path / "secret").mkdir()
+    secret = tmp_path / "secret" / "keys.csv"
+    secret.write_text("SECRET=1\n", encoding="utf-8")
+    (tmp_path / "own.csv").symlink_to(secret)
+    expected = "entry.toml: scores: {} is a link out of the folder of this file; send the file itself"
+    assert mistakes(scores='"own.csv"') == [expected.format("own.csv")]
+    (tmp_path / "own.csv").unlink()
+    (tmp_path / "own.csv").write_text("model,unit,metric,value\nvendor/large,u,hit,1\n", encoding="utf-8")
+    assert mistakes(scores='"own.csv"') == []
+    (tmp_path / "own.toml").symlink_to(secret)
+    assert mistakes(scores='"own.csv"') == [expected.format("own.toml")]
+    (tmp_path / "own.toml").unlink()
+    (tmp_path / "again.csv").symlink_to("own.csv")
+    assert mistakes(scores='"again.csv"') == []
+
+
+def test_an_entry_of_the_name_of_its_table_is_told_to_be_called_otherwise(tmp_path: Path) -> None:
+    (tmp_path / "own.csv").write_text("model,unit,metric,value\nvendor/large,u,hit,1\n", encoding="utf-8")
+    path = tmp_path / "own.toml"
+    path.write_text('scores = "own.csv"\n', encoding="utf-8")
+    _, found = check_entry(path, today=TODAY)
+    assert "own.toml is read as its description, so call the entry otherwise" in found[-1]
