@@ -197,9 +197,10 @@ def _spellings(secret: str) -> tuple[str, ...]:
     """Return how a server may write a secret that it was sent: as it is, in a URL, read from a URL, in Base64."""
     in_url = quote(secret), quote(secret, safe=""), quote_plus(secret)
     # Without its end, which some leave out; of the secret alone, and behind the word that it is sent with.
-    encoded = [b64encode(text.encode()).decode().rstrip("=") for text in (secret, f"Bearer {secret}") if secret]
+    plain = unquote(secret)
+    encoded = [b64encode(text.encode()).decode().rstrip("=") for text in (secret, plain, f"Bearer {secret}") if plain]
     in_base64 = encoded + [text.translate(_URL_SAFE) for text in encoded]
-    return secret, *in_url, unquote(secret), unquote_plus(secret), *in_base64
+    return secret, *in_url, plain, unquote_plus(secret), *in_base64
 
 
 @lru_cache

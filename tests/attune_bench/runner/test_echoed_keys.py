@@ -82,6 +82,12 @@ def test_a_key_in_base64_is_redacted(before: str, encode: Callable[[bytes], byte
     assert found.redact(f"<{encoded}>") == "<[redacted]>"
 
 
+def test_a_secret_of_a_url_in_base64_is_redacted() -> None:
+    found = endpoint("local", base_url="http://me:p%40ss%2Fword@h/v1?token=t%2F0123456789")
+    for secret in (b"me:p@ss/word", b"p@ss/word", b"t/0123456789"):
+        assert found.redact(f"<{b64encode(secret).decode().rstrip('=')}>") == "<[redacted]>"
+
+
 @pytest.mark.parametrize("secret", ['pass/word"with\\signs', "Schlüssel-🙂-lang"])
 def test_signs_that_json_escapes_are_redacted(secret: str) -> None:
     found = endpoint("local", base_url="http://h/v1", api_key=KEY)
