@@ -63,8 +63,10 @@ __all__ = [
     "scaled",
     "shown",
     "sizes",
+    "specification",
     "styled",
     "svg",
+    "svg_of_width",
     "unique",
 ]
 
@@ -408,11 +410,8 @@ def save(figure: "Chart", path: str | os.PathLike[str]) -> None:
         content = svg(figure).encode()
     else:
         convert = require("vl_convert", "plots")
-        specification = _specification(figure)
-        if ending == "png":
-            content = convert.vegalite_to_png(specification, scale=2)
-        else:
-            content = convert.vegalite_to_pdf(specification)
+        made = specification(figure)
+        content = convert.vegalite_to_png(made, scale=2) if ending == "png" else convert.vegalite_to_pdf(made)
     write_whole(target, [content])
 
 
@@ -423,13 +422,18 @@ class _ScriptEncoder(json.JSONEncoder):
         return super().encode(o).replace("<", "\\u003c")
 
 
-def svg(figure: "Chart", total: int | None = None) -> str:
-    """Return a figure as SVG; with `total`, of that width in all."""
-    made = _specification(figure)
+def svg(figure: "Chart") -> str:
+    """Return a figure as SVG."""
+    return svg_of_width(specification(figure))
+
+
+def svg_of_width(made: dict[str, Any], total: int | None = None) -> str:
+    """Return a specification of Vega-Lite as SVG; with `total`, of that width in all."""
     return str(require("vl_convert", "plots").vegalite_to_svg(made if total is None else fitted(made, total)))
 
 
-def _specification(figure: "Chart") -> dict[str, Any]:
+def specification(figure: "Chart") -> dict[str, Any]:
+    """Return a figure as a specification of Vega-Lite."""
     # altair refuses to draw more than 5,000 rows unless told. Its parts were validated when they were made.
     with altair().data_transformers.disable_max_rows():
         return dict(figure.to_dict(validate=False))

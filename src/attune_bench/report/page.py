@@ -248,8 +248,9 @@ def figure_element(figure: Figure, models: Collection[str] = ()) -> Html:
     """
     if isinstance(figure.chart, drawing.Cells):
         return cells_element(figure.chart, figure.caption)
+    made = drawing.specification(figure.chart)
     drawn = [
-        _drawing(drawing.svg(figure.chart, total), figure.caption, models, kind)
+        _drawing(drawing.svg_of_width(made, total), figure.caption, models, kind)
         for kind, total in (("wide", None if figure.is_small else _WIDE), ("narrow", _NARROW))
     ]
     return element("figure", *drawn, element("figcaption", figure.caption))
