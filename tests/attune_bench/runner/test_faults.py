@@ -140,7 +140,7 @@ def accounted(outcome: RunOutcome, conversations: list[Conversation], output: Pa
     if finished:
         runs = load_runs(output)
         assert {issue.rule for issue in runs.found if issue.severity == "error"} == set()
-        assert score(conversations, runs).report()
+        assert score(conversations, runs).report(resamples=20)
 
 
 @pytest.mark.parametrize("name", FAULTS)
