@@ -340,9 +340,10 @@ def _pilot(scores: Floats, ratings: Floats, clusters: Any) -> _Pilot:
     nan, labels = float("nan"), len(ratings)
     if labels < 3 or np.ptp(scores) == 0 or np.ptp(ratings) == 0:
         return _Pilot(float(ratings.std(ddof=1)) if labels > 1 else nan, nan, nan, labels)
-    correlation = float(np.corrcoef(scores, ratings)[0, 1])
-    slope = correlation * ratings.std() / scores.std()
-    residuals = ratings - ratings.mean() - slope * (scores - scores.mean())
+    x, y = scores - scores.mean(), ratings - ratings.mean()
+    # Not numpy's corrcoef: the last digit of a matrix product depends on the processor.
+    correlation = min(max(float((x * y).sum()) / (sqrt(float((x * x).sum())) * sqrt(float((y * y).sum()))), -1.0), 1.0)
+    residuals = y - correlation * ratings.std() / scores.std() * x
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndefinedMetricWarning)
         error = clustered_standard_error(residuals, clusters)

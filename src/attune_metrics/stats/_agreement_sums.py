@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from attune_metrics.errors import MetricInputError
 from attune_metrics.stats._ratings import as_categories, tally_units
 from attune_metrics.stats.arrays import Floats, check_same_shape
-from attune_metrics.stats.sums import Statistic
+from attune_metrics.stats.sums import Statistic, weighted_sums
 
 __all__ = [
     "KappaDistances",
@@ -53,11 +53,11 @@ def cohen_sums(
     places = np.arange(len(values)) if by == "rank" else values
     apart = np.abs(places - places[:, np.newaxis]).astype(float)
     distance = {None: np.sign(apart), "linear": apart, "quadratic": apart**2}[weights]
-    disagreement = ((one @ distance) * other).sum(axis=1)
+    disagreement = (weighted_sums(one, distance) * other).sum(axis=1)
 
     def statistic(sums: Floats, n: Floats) -> Floats:
         truths, guesses = np.split(sums[..., 1:], 2, axis=-1)
-        kappa: Floats = 1 - sums[..., 0] * n / ((truths @ distance) * guesses).sum(axis=-1)
+        kappa: Floats = 1 - sums[..., 0] * n / (weighted_sums(truths, distance) * guesses).sum(axis=-1)
         return kappa
 
     return np.vstack([disagreement, one.T, other.T]), statistic
@@ -114,11 +114,11 @@ def krippendorff_sums(ratings: Ratings, level: MeasurementLevel) -> tuple[Floats
         return np.vstack([share, pairs.reshape(len(pairs), k * k).T]), ordinal
 
     distance = _DISTANCES[level](values[:, np.newaxis], values)
-    disagreement = ((tally @ distance) * tally).sum(axis=1) * share
+    disagreement = (weighted_sums(tally, distance) * tally).sum(axis=1) * share
 
     def statistic(sums: Floats, _: Floats) -> Floats:
         totals = sums[..., 1:]
-        return _alpha(sums[..., 0], ((totals @ distance) * totals).sum(axis=-1), totals)
+        return _alpha(sums[..., 0], (weighted_sums(totals, distance) * totals).sum(axis=-1), totals)
 
     return np.vstack([disagreement, tally.T]), statistic
 

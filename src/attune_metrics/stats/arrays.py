@@ -1,5 +1,6 @@
-"""Arrays that the statistics share: checked input, ranks, ratios."""
+"""Arrays that the statistics share: checked input, ranks, ratios, an exponential."""
 
+from math import factorial
 from numbers import Real
 from typing import Any
 
@@ -8,9 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from attune_metrics.errors import MetricInputError
 
-__all__ = ["Floats", "as_floats", "average_ranks", "check_array", "check_same_shape", "ratio"]
+__all__ = ["Floats", "as_floats", "average_ranks", "check_array", "check_same_shape", "exponential", "ratio"]
 
 Floats = NDArray[np.float64]
+
+_LOG_2 = 0x162E42FEE / 2**33, 1.90821492927058770002e-10  # in two parts, so that multiples of the first are exact
+_SERIES = [1 / factorial(power) for power in range(13, -1, -1)]
 
 
 def as_floats(value: ArrayLike, name: str) -> Floats:
@@ -70,3 +74,16 @@ def average_ranks(values: Floats, rounding: float = 0) -> Floats:
 def ratio(numerator: Floats, denominator: Floats) -> Floats:
     """Divide, nan where the denominator is 0."""
     return np.divide(numerator, denominator, out=np.full_like(numerator, np.nan), where=denominator != 0)
+
+
+def exponential(values: Floats) -> Floats:
+    """Return e to the power of values from -1000 to 700, to 1e-15 of itself and the same on every processor.
+
+    `numpy.exp` is not: its last digit depends on the instructions that a processor has. Sums and products do not.
+    """
+    power = np.rint(values / sum(_LOG_2))
+    rest = values - power * _LOG_2[0] - power * _LOG_2[1]  # at most log(2) / 2
+    series = np.zeros_like(rest)
+    for coefficient in _SERIES:
+        series = series * rest + coefficient
+    return np.ldexp(series, power.astype(np.int64))

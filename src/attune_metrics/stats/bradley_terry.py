@@ -21,7 +21,7 @@ References
 """
 
 from dataclasses import dataclass
-from math import exp, nan
+from math import nan
 from typing import Any, Literal
 
 import numpy as np
@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from attune_metrics.checks import check_level, check_list, warn_undefined
 from attune_metrics.errors import MetricInputError
-from attune_metrics.stats.arrays import Floats, average_ranks, check_array
+from attune_metrics.stats.arrays import Floats, average_ranks, check_array, exponential
 from attune_metrics.stats.resampling import Interval, Resamples, intervals_of
 from attune_metrics.stats.sums import products
 
@@ -148,16 +148,18 @@ def bradley_terry_ratings(
             estimates = _fit(total[within][np.newaxis], np.zeros(len(group)))[0]
             distribution = _distribution(own, resamples, estimates)
             intervals = intervals_of(estimates, units, distribution, None, method, level)
+            chances = 1 / (1 + exponential(-estimates))
         else:
+            chances = np.array([nan])
             intervals = [Interval(nan, nan, nan, level, method, 0, 0, _why_alone(total, group[0]))]
         # Strengths that are equal up to rounding share a rank.
         ranks = average_ranks(-np.round([one.estimate for one in intervals], 9)).tolist()
         others = f"compared within group {number} of {len(groups)} only" if len(groups) > 1 else None
-        for place, interval, rank in zip(group, intervals, ranks, strict=True):
+        for place, interval, chance, rank in zip(group, intervals, chances.tolist(), ranks, strict=True):
             lost, tie = total[:, place].sum() - ties[place] / 2, ties[place]
             found[place] = Rating(
-                labels[place], interval, 1 / (1 + exp(-interval.estimate)), float(total[place].sum() - tie / 2),
-                float(tie), float(lost), number, rank, interval.reason or others,
+                labels[place], interval, chance, float(total[place].sum() - tie / 2), float(tie),
+                float(lost), number, rank, interval.reason or others,
             )  # fmt: skip
     return sorted(found.values(), key=lambda one: (one.group, one.rank, one.model))
 
@@ -188,7 +190,8 @@ def bradley_terry(wins: ArrayLike) -> Floats:
     -----
     The maximum is that of Zermelo's and Hunter's MM algorithm, reached in fewer steps: Newton's method, each step d
     shortened to ``log(1 + r) / r`` of itself, r being ``max(d) - min(d)``, so that it never overshoots [2]_. It ends
-    when no strength moves by 1e-10; as the error is squared in a step, what is left of it is rounding.
+    when no strength moves by 1e-10; as the error is squared in a step, what is left of it is rounding. Each step is
+    rounded to single precision, so that the last digits do not depend on the processor.
 
     References
     ----------
@@ -218,7 +221,9 @@ def _fit(wins: Floats, start: Floats) -> Floats:
             return strengths
         won, now = wins[active], strengths[active]
         lost = won.transpose(0, 2, 1)
-        beats = np.exp(-np.logaddexp(0, now[:, np.newaxis] - now[..., np.newaxis]))
+        behind = now[:, np.newaxis] - now[..., np.newaxis]
+        odds = exponential(-np.abs(behind))
+        beats = np.where(behind > 0, odds, 1) / (1 + odds)
         gradient = (won * beats.transpose(0, 2, 1) - lost * beats).sum(axis=2)
         weight = (won + lost) * beats * beats.transpose(0, 2, 1)
         # Minus the Hessian, made regular: the constant vector, along which nothing changes, is added.
@@ -228,6 +233,9 @@ def _fit(wins: Floats, start: Floats) -> Floats:
         step = np.linalg.solve(curvature, gradient[..., np.newaxis])[..., 0]
         spread = np.ptp(step, axis=1, keepdims=True)
         step *= np.divide(np.log1p(spread), spread, out=np.ones_like(spread), where=spread > 0)
+        # Libraries of linear algebra differ in the last digits of a step. Without these all processors take equal
+        # steps, and the next step makes up for them.
+        step = step.astype(np.float32).astype(np.float64)
         strengths[active] += step - step.mean(axis=1, keepdims=True)
         active = active[(np.abs(step) >= 1e-10).any(axis=1)]
     raise ArithmeticError("bradley_terry did not converge in 1000 steps")

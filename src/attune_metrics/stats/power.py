@@ -153,7 +153,7 @@ def _deviations(terms: Floats, index: NDArray[np.intp]) -> tuple[Floats, Floats]
         return sums, units
     deviations = sums - units * (sums.sum() / units.sum())
     rounding = ROUNDING * float(np.nanmax(np.abs(terms))) * float(units.sum())
-    return (np.zeros_like(units) if float(np.linalg.norm(deviations)) <= rounding else deviations), units
+    return (np.zeros_like(units) if sqrt(float((deviations**2).sum())) <= rounding else deviations), units
 
 
 def minimum_detectable_effect(a: ArrayLike, b: ArrayLike, clusters: Iterable[Hashable]) -> float:

@@ -416,7 +416,10 @@ def bca_correction(known: Floats, estimate: float, left_out: Floats) -> tuple[fl
     if not (0 < share < 1 and _varies(left_out)):
         return None
     influence = left_out.mean() - left_out
-    return _NORMAL.inv_cdf(share), float((influence**3).sum() / (6 * (influence**2).sum() ** 1.5))
+    squares = influence * influence
+    total = float(squares.sum())
+    # Products, since the last digit of a power depends on the processor.
+    return _NORMAL.inv_cdf(share), float((squares * influence).sum()) / (6 * total * sqrt(total))
 
 
 def _bca(known: Floats, estimate: float, left_out: Floats, level: float) -> tuple[float, float] | None:

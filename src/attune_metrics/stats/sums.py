@@ -26,6 +26,7 @@ __all__ = [
     "rounding_of",
     "row_blocks",
     "series_blocks",
+    "weighted_sums",
 ]
 
 Statistic = Callable[[Floats, Floats], Floats]
@@ -167,27 +168,49 @@ def products(weights: Weights, *parts: Floats) -> Iterator[tuple[slice, list[Flo
     chooses by processor, threads and shape. A row of weights adds up to at most twice the number of clusters.
     """
     source = weights.draw() if isinstance(weights, Streamed) else weights
-    split = [_split(part) for part in parts]
+    split = [_split(part, 2 * len(part)) for part in parts]
     for rows in row_blocks(*weights.shape):
         block = next(source) if isinstance(source, Iterator) else source[rows]
         numbers = block.astype(np.float64)
         sums = []
         for part, (both, lower) in zip(parts, split, strict=True):
-            found = numbers @ both
-            size = both.shape[1] - len(lower)
-            found[:, lower] += found[:, size:]
-            sums.append(found[:, :size].reshape(len(found), *part.shape[1:]))
+            sums.append(_multiplied(numbers, both, lower).reshape(len(numbers), *part.shape[1:]))
         yield rows, sums
 
 
-def _split(part: Floats) -> tuple[Floats, NDArray[np.intp]]:
+def weighted_sums(counts: Floats, values: Floats) -> Floats:
+    """Return ``counts @ values`` for whole numbers (..., n) and values (n, columns), each sum rounded once.
+
+    As from `products`, the sums do not depend on the order of addition.
+
+    Examples
+    --------
+    >>> weighted_sums(np.array([3.0, 1.0, 6.0]), np.array([[0.1], [0.7], [0.5]]))
+    array([4.])
+    """
+    rows = counts.reshape(prod(counts.shape[:-1]), counts.shape[-1])
+    found = _multiplied(rows, *_split(values, int(rows.sum(axis=1).max(initial=0))))
+    return found.reshape(*counts.shape[:-1], values.shape[1])
+
+
+def _multiplied(counts: Floats, both: Floats, lower: NDArray[np.intp]) -> Floats:
+    """Return the weighted sums (rows, columns) of what `_split` made."""
+    found = counts @ both
+    size = both.shape[1] - len(lower)
+    found[:, lower] += found[:, size:]
+    kept: Floats = found[:, :size]
+    return kept
+
+
+def _split(part: Floats, total: int) -> tuple[Floats, NDArray[np.intp]]:
     """Return columns (clusters, ...) rounded to what weighted sums of are exact, then the rest of those that have one.
 
-    A column is rounded to multiples of a power of two that is so coarse that no partial sum has more than 53 bits; the
-    rest, which is at most half of that power, likewise. Last the positions of the columns that have a rest.
+    A column is rounded to multiples of a power of two that is so coarse that no partial sum has more than 53 bits where
+    weights add up to at most `total`; the rest, which is at most half of that power, likewise. Last the positions of
+    the columns that have a rest.
     """
     columns = part.reshape(len(part), prod(part.shape[1:]))
-    most = int(2 * len(part)).bit_length()  # of a sum of weights, in bits
+    most = total.bit_length()
     upper = _on_grid(columns, most)
     rest = columns - upper
     lower = np.flatnonzero(rest.any(axis=0))
