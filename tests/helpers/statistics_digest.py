@@ -1,0 +1,78 @@
+"""All digits of what each statistic makes of random tables, a line each; as a program, after the kernel in use."""
+
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from processors import kernel_in_use
+
+from attune_metrics.stats.agreement import cohen_kappa_interval, fleiss_kappa_interval, krippendorff_alpha_interval
+from attune_metrics.stats.arrays import exponential
+from attune_metrics.stats.bradley_terry import bradley_terry, bradley_terry_ratings
+from attune_metrics.stats.cluster_means import mean_of_clusters_interval
+from attune_metrics.stats.comparison import paired_bootstrap, paired_permutation_test
+from attune_metrics.stats.correlation import kendall_tau_b_rows, spearman_rho_rows
+from attune_metrics.stats.equivalence import equivalence
+from attune_metrics.stats.power import clustered_standard_error, minimum_detectable_effect
+from attune_metrics.stats.prediction_powered import prediction_powered
+from attune_metrics.stats.ranking import rank_intervals, win_rates
+from attune_metrics.stats.repeats import rank_shares, repeat_variance
+from attune_metrics.stats.resampling import bootstrap, bootstrap_distribution, draw_resamples
+from attune_metrics.stats.statistics import STATISTICS
+from attune_metrics.stats.variance_parts import crossed_variances
+
+__all__ = ["digest"]
+
+_UNITS = 400  # so many that OpenBLAS shares their sums among threads
+
+
+def digest() -> str:
+    """Return the lines."""
+    source = np.random.default_rng(1)
+    clusters = np.arange(_UNITS) // 3
+    drawn = draw_resamples(clusters, n_resamples=600, seed=2)
+    few = draw_resamples(clusters[:60], n_resamples=100, seed=3)
+    scores = source.gamma(2, size=(8, _UNITS)) / 7
+    counts = source.integers(0, 9, size=(3, 4, _UNITS))
+    tenths = source.integers(0, 11, size=(_UNITS, 4)) / 10
+    models = source.integers(0, 9, size=(2, 500))
+    models[1] = (models[0] + 1 + models[1] % 8) % 9
+    outcomes = source.integers(0, 3, size=500) / 2
+    of_comparisons = draw_resamples(np.arange(500) // 5, n_resamples=200, seed=4)
+    rated = np.where(source.random(_UNITS) < 0.3, scores[0] + source.normal(size=_UNITS) / 20, np.nan)
+    pair = scores[0], scores[1]
+    made: Mapping[str, Callable[[], Any]] = {
+        "bootstrap": lambda: bootstrap(scores, drawn),
+        "bootstrap, BCa": lambda: bootstrap(scores, drawn, method="bca"),
+        "bootstrap, MCC": lambda: bootstrap(counts, drawn, statistic=STATISTICS["mcc"]),
+        "distribution": lambda: bootstrap_distribution(scores, drawn).tolist(),
+        "paired bootstrap": lambda: paired_bootstrap(*pair, drawn),
+        "permutations": lambda: paired_permutation_test(*pair, clusters, n_permutations=500),
+        "equivalence": lambda: equivalence(*pair, drawn, margin=0.03),
+        "strengths": lambda: bradley_terry(source.integers(1, 40, size=(30, 30))).tolist(),
+        "ratings": lambda: bradley_terry_ratings(*models, outcomes, of_comparisons),
+        "kappa": lambda: cohen_kappa_interval(tenths[:, 0], tenths[:, 1], drawn, weights="quadratic"),
+        "linear kappa": lambda: cohen_kappa_interval(tenths[:, 0], tenths[:, 1], drawn, weights="linear"),
+        "Fleiss": lambda: fleiss_kappa_interval(tenths, drawn),
+        "alpha, interval": lambda: krippendorff_alpha_interval(tenths, drawn, level="interval"),
+        "alpha, ratio": lambda: krippendorff_alpha_interval(tenths, drawn, level="ratio"),
+        "alpha, ordinal": lambda: krippendorff_alpha_interval(tenths, drawn, level="ordinal"),
+        "correlations": lambda: [
+            rows(scores[:4], scores[4:]).tolist() for rows in (spearman_rho_rows, kendall_tau_b_rows)
+        ],
+        "clusters": lambda: mean_of_clusters_interval(scores, clusters),
+        "errors": lambda: [clustered_standard_error(one, clusters) for one in scores],
+        "smallest effect": lambda: minimum_detectable_effect(*pair, clusters),
+        "corrected": lambda: prediction_powered(scores[:1], rated[np.newaxis], drawn),
+        "ranks": lambda: [rank_intervals(scores, drawn), win_rates(scores).rates.tolist()],
+        "rank shares": lambda: rank_shares(scores[:4, :5]).tolist(),
+        "repeats": lambda: repeat_variance(scores[:3, :60], few),
+        "variances": lambda: crossed_variances(scores[:, :60], few),
+        "exponential": lambda: exponential(source.uniform(-700, 700, size=1000)).tolist(),
+    }
+    return "".join(f"{name}: {compute()!r}\n" for name, compute in made.items())
+
+
+if __name__ == "__main__":
+    sys.stdout.write(f"{kernel_in_use()}\n{digest()}")

@@ -1,0 +1,85 @@
+"""Every number is the same to its last digit on any processor, with any number of threads, in any process."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import every_output
+import pytest
+import statistics_digest
+from processors import KERNELS, environment, runs_here
+
+TESTS = Path(__file__).parent
+NUMERIC = [
+    "attune_metrics/stats/test_bradley_terry.py",
+]
+"""Tests of what goes through linear algebra, by hand-derived and published values."""
+
+
+def run(arguments: list[object], variables: Mapping[str, str]) -> str:
+    """Return what a program of Python prints under variables of the environment."""
+    alone = os.environ | {"SOURCE_DATE_EPOCH": "0"} | variables
+    command = [sys.executable, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, check=False, env=alone, cwd=TESTS)
+    assert done.returncode == 0, (done.stdout + done.stderr).decode(errors="replace")[-4000:]
+    return done.stdout.decode()
+
+
+@pytest.fixture(params=KERNELS)
+def kernel(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    if not runs_here(name):
+        pytest.skip(f"this processor does not run the kernel {name} of OpenBLAS")
+    return name
+
+
+@pytest.fixture(scope="module")
+def digits() -> list[str]:
+    return statistics_digest.digest().splitlines()
+
+
+def test_statistics_have_the_same_digits_under_every_kernel(kernel: str, digits: list[str]) -> None:
+    place = [*KERNELS].index(kernel)
+    variables = environment(kernel, 1 + place % 2, plain=place % 2 == 1, hash_seed=place)
+    used, *lines = run([TESTS / "helpers" / "statistics_digest.py"], variables).splitlines()
+    assert used == kernel
+    assert [line for line, expected in zip(lines, digits, strict=True) if line != expected] == []
+
+
+@pytest.fixture(scope="module")
+def outputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with inputs and, under ``here``, all outputs as this processor makes them."""
+    folder = tmp_path_factory.mktemp("outputs")
+    every_output.write_inputs(folder / "inputs")
+    run([TESTS / "helpers" / "every_output.py", folder / "here"], {"PYTHONHASHSEED": "99"})
+    return folder
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.slow
+def test_all_outputs_are_the_same_bytes_under_every_kernel(kernel: str, outputs: Path) -> None:
+    place = [*KERNELS].index(kernel)
+    variables = environment(kernel, 2 - place % 2, plain=place % 2 == 0, hash_seed=place)
+    own = outputs / kernel
+    run([TESTS / "helpers" / "every_output.py", own], {**variables, "POLARS_MAX_THREADS": str(1 + place)})
+    expected, found = contents(outputs / "here"), contents(own)
+    assert found.keys() == expected.keys()
+    assert sum(name.endswith((".svg", ".html")) for name in found) > 30
+    assert [name for name, content in expected.items() if found[name] != content] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("name", ["Haswell", "SkylakeX", "Prescott"])
+def test_the_numeric_tests_pass_under_every_kernel(name: str, threads: int) -> None:
+    if not runs_here(name):
+        pytest.skip(f"this processor does not run the kernel {name} of OpenBLAS")
+    variables = environment(name, threads, plain=name == "Prescott")
+    files = [TESTS / file for file in NUMERIC]
+    said = run(["-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *files], variables)
+    assert " passed" in said
