@@ -172,8 +172,8 @@ def skewed_table(rows: Sequence[Row]) -> str:
         if row.of in SCORES:
             shares = [count / row.simulations for count in (row.covered, row.rejected, row.same, row.warned)]
             lines.append(
-                f"{row.of:11}  {row.participants:12}  {row.sizes:8}  {row.icc:.1f}  {shares[0]:7.1%}  {shares[1]:6.1%}  "
-                f"{shares[2]:5.1%}  {shares[3]:6.1%}"
+                f"{row.of:11}  {row.participants:12}  {row.sizes:8}  {row.icc:.1f}  {shares[0]:7.1%}  "
+                f"{shares[1]:6.1%}  {shares[2]:5.1%}  {shares[3]:6.1%}"
             )
     return "\n".join(lines)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from attune_data.text import plural
 from attune_metrics.errors import UnreliableIntervalWarning
 from attune_metrics.stats.arrays import Floats
 from attune_metrics.stats.skewness import MOST_SKEWNESS, skewness_of_mean
@@ -13,12 +14,13 @@ from attune_metrics.stats.skewness import MOST_SKEWNESS, skewness_of_mean
 __all__ = ["DIFFERENCES", "MEANS", "VARIANCES", "warn_of_skewness", "warn_of_variance"]
 
 # The figures are the worst of the tables in docs/intervals.md and docs/repeats.md.
-MEANS = "a 95% interval of such a mean covers the true one in as few as 00% of cases"
+MEANS = "in simulations intervals of such means missed the true one in up to 14% of cases instead of 5%"
 DIFFERENCES = (
-    "a 95% interval of such a difference covers the true one in as few as 00% of cases, and a test at 0.05 finds a "
-    "difference where there is none in up to 00%"
+    "in simulations intervals of such differences missed the true one in up to 14% of cases instead of 5%, tests at "
+    "0.05 found one where there was none in up to 14%, and models that differed by the margin were called the same in "
+    "up to 18%"
 )
-VARIANCES = "a 95% interval of such a variance covers the true one in as few as 00% of cases"
+VARIANCES = "in simulations intervals of such variances missed the true one in up to 36% of cases instead of 5%"
 
 
 def warn_of_skewness(
@@ -30,7 +32,7 @@ def warn_of_skewness(
     drawn: str,
     most: float = MOST_SKEWNESS,
 ) -> None:
-    """Warn of the most skewed mean of several series, where it is more skewed than `most`.
+    """Warn of the means of several series that are more skewed than `most`.
 
     Parameters
     ----------
@@ -57,14 +59,14 @@ def warn_of_skewness(
     ...     for scores in ([0, 0, 1, 1], [0, 0, 0, 1]):
     ...         warn_of_skewness(np.array([scores]), np.arange(4), "beware", of="points", drawn="person")
     >>> [str(warning.message) for warning in caught]
-    ['points: few far scores decide a mean of so few persons (its skewness is 0.58, above 0.2): beware']
+    ['points: few far scores decide 1 of 1 mean of so few persons (skewness up to 0.58, above 0.2): beware']
     """
     found = [float(np.abs(skewness_of_mean(values, clusters))[0]) for values in series]
-    worst = float(np.fmax.reduce(found, initial=0))
-    if worst > most:
+    skewed = [one for one in found if one > most]
+    if skewed:
         warnings.warn(
-            f"{of}: few far scores decide a mean of so few {drawn}s (its skewness is {worst:.2f}, above {most:g}): "
-            f"{consequence}",
+            f"{of}: few far scores decide {len(skewed)} of {plural(len(found), 'mean')} of so few {drawn}s "
+            f"(skewness up to {max(skewed):.2f}, above {most:g}): {consequence}",
             UnreliableIntervalWarning,
             stacklevel=3,
         )

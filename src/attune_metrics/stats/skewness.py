@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from attune_metrics.errors import MetricInputError
 from attune_metrics.stats.arrays import Floats
 from attune_metrics.stats.power import clustered_standard_error
-from attune_metrics.stats.sums import as_terms, cluster_index
+from attune_metrics.stats.sums import as_terms, cluster_index, rounding_of
 
 __all__ = ["MOST_SKEWNESS", "skewness_of_mean"]
 
@@ -76,14 +76,15 @@ def _skewness(values: Floats, index: NDArray[np.intp]) -> float:
     known, labels = values[present], index[present]
     if not len(known) or (labels == labels[0]).all():
         return nan
-    error = clustered_standard_error(known, labels)
     centred = known - known.mean()
     largest = float(np.abs(centred).max())
-    if not error > 0 or not largest > 0:
+    if largest <= rounding_of(known):
         return nan
     centred /= largest
+    error = clustered_standard_error(centred, labels)
+    if not error > 0:
+        return nan
     squares = centred * centred
     spread = sqrt(float(squares.mean()))
     skewness = float((squares * centred).mean()) / spread**3
-    n = len(known)
-    return skewness * (error / largest) / (spread * sqrt(n / (n - 1)))
+    return skewness * error / (spread * sqrt(len(known) / (len(known) - 1)))

@@ -301,10 +301,11 @@ def test_a_family_that_could_not_reach_significance_warns(build: Build) -> None:
     )
     with pytest.warns(UserWarning, match=re.escape(message)) as caught:
         frame = six.compare_all(metrics=M)
-    assert len(caught) == 1
+    assert sum("too few for" in str(one.message) for one in caught) == 1
     assert frame["p_min"].to_list() == [2 / 64] * 3
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", ".* few far scores decide")  # normal scores of few can be skewed
         seven.compare_all(metrics=M)
     one = build({"a": [1.0, 2, 3], "b": [1.0, 2, 4]})
     with pytest.warns(UserWarning, match=r"^1 participant with a difference is too few for 1 test .* 5 more would"):
@@ -322,6 +323,7 @@ def test_more_resamples_are_not_advised_where_they_do_not_help(build: Build) -> 
         assert few.compare_all(metrics=M, resamples=50)["p_holm"].min() > 0.05  # type: ignore[operator]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", ".* few far scores decide")  # normal scores of few can be skewed
         enough.compare_all(metrics=M, resamples=50)
 
 
@@ -339,6 +341,7 @@ def test_bca_of_a_dominant_participant_warns_once_an_analysis(build: Build) -> N
         assert len(caught) == 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", ".* few far scores decide")  # normal scores of few can be skewed
         scores.summary(interval="percentile", **options)
         build({"a": list(rng.normal(size=11))}).summary(interval="bca", **options)
 

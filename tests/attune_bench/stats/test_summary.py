@@ -13,8 +13,13 @@ from statsmodels.stats.proportion import proportion_confint
 
 from attune_bench import Scores, score
 from attune_bench.benchmarks.attunebench.aggregates import aggregates
+from attune_bench.stats.signing import sign
+from attune_bench.stats.subgroups import subgroups
 from attune_bench.stats.summary import SUMMARY_SCHEMA, coverage, distribution
 from attune_metrics.errors import MetricInputError
+from attune_metrics.signature import Signature
+from attune_metrics.stats.resampling import bootstrap, draw_resamples
+from attune_metrics.stats.shares import share_of_clusters_interval
 
 Build = Callable[..., Scores]
 
@@ -79,7 +84,7 @@ def test_a_share_of_independent_trials_has_wilsons_interval(level: float) -> Non
         assert (row["low"], row["high"]) == pytest.approx(theirs, abs=1e-12)
 
 
-def test_a_share_of_trials_in_clusters_is_resampled() -> None:
+def test_a_share_of_trials_in_clusters_rests_on_the_clusters() -> None:
     # Five clusters of four units that are alike: the share rests on five trials, not on twenty.
     scores = score([one for one in dialogues() if one.model == "a"][:20])
     clusters = [f"k{place // 4}" for place in range(20)]
@@ -93,8 +98,23 @@ def test_a_share_of_trials_in_clusters_is_resampled() -> None:
     wilson = proportion_confint(8, 20, method="wilson")
     assert (row["value"], row["n"], row["clusters"]) == (0.4, 20, 5)
     assert row["high"] - row["low"] > 1.5 * (wilson[1] - wilson[0])
+    [interval] = share_of_clusters_interval(hits, clusters)
+    assert (row["low"], row["high"]) == (interval.low, interval.high)
+    assert Signature.parse(sign(shared, metrics=["success"])).interval == "percentile-expanded,logit-t"
+    assert Signature.parse(sign(scores, metrics=["success"])).interval == "percentile-expanded"
     alone = shared.summary(metrics=["success"], unit="unit").row(0, named=True)
     assert alone["high"] - alone["low"] < row["high"] - row["low"]
+    # Another interval that is asked for is resampled.
+    [resampled] = bootstrap(hits, draw_resamples(clusters), method="percentile")
+    asked = shared.summary(metrics=["success"], interval="percentile").row(0, named=True)
+    assert (asked["low"], asked["high"]) == (resampled.low, resampled.high)
+    assert Signature.parse(sign(shared, metrics=["success"], interval="percentile")).interval == "percentile"
+    # A subgroup has the interval of its own units.
+    half = subgroups(shared, {"half": shared.units["unit"][8:]}, known=[], metrics=["success"])
+    assert half.select("value", "low", "high", "reason").row(0) == (0.0, None, None, "fewer than 5 scenarios")
+    rare = replace(shared, values=shared.values.with_columns(success=pl.lit(0.0)))
+    row = rare.summary(metrics=["success"]).row(0, named=True)
+    assert (row["low"], row["high"]) == (0.0, pytest.approx(1 - 0.025**0.2, abs=1e-12))
 
 
 def test_coverage_of_a_metric_without_questions_is_the_share_of_all_units() -> None:

@@ -56,8 +56,10 @@ def test_unequal_clusters_by_hand() -> None:
     b, clusters = np.zeros(8), [0, 1, 2, 3, 4, 5, 6, 6]
     a = np.array([0.0, 2, 0, 2, 0, 2, 1, 1])
     error = sqrt(6 / 7 * 6 * (1 / 7) ** 2)
-    # Sizes of mean 8 / 7 and mean square 10 / 7: an effective number of (8^2) / 10 = 6.4 clusters, so that it is 7.
-    assert minimum_detectable_effect(a, b, clusters) == pytest.approx(mde_factor(7) * error, abs=1e-12)
+    # Sizes of mean 8 / 7 and mean square 10 / 7: an effective number of (8^2) / 10 = 6.4 clusters. The largest p-value
+    # below 0.05 of multiples of 1 / 2^6 is 3 / 64.
+    factor = float(t.ppf(1 - 3 / 64 / 2, 5.4) + t.ppf(0.8, 5.4))
+    assert minimum_detectable_effect(a, b, clusters) == pytest.approx(factor * error, abs=1e-12)
     # 14 such clusters have an effective number of 12.8: Student's t with 11.8 degrees of freedom. The largest p-value
     # below 0.05 of multiples of 1 / 2^13 is 409 / 8192.
     twice = np.concatenate([clusters, np.array(clusters) + 7])
@@ -90,7 +92,9 @@ def test_the_factor_is_defined_from_seven_clusters_and_falls() -> None:
     assert factors == sorted(factors, reverse=True)
     # Of 24 clusters with a coefficient of variation of 1, 12 are effective: 11 degrees of freedom of any table.
     assert mde_factor(24, units_cv=1) == pytest.approx(2.201 + 0.876, abs=2e-3)
-    assert mde_factor(24, units_cv=1e200) == pytest.approx(float(t.ppf(0.975, 6) + t.ppf(0.8, 6)), abs=1e-6)
+    # Never fewer than 2; the largest p-value below 0.05 of multiples of 1 / 2^23 is 419430 / 2^23.
+    least = float(t.ppf(1 - 419430 / 2**24, 2) + t.ppf(0.8, 2))
+    assert mde_factor(24, units_cv=1e200) == pytest.approx(least, abs=1e-9)
     with pytest.raises(MetricInputError, match="units_cv -1 is outside 0-inf"):
         mde_factor(24, units_cv=-1)
     with pytest.raises(MetricInputError, match=r"clusters 7\.5 is not a whole number from 0"):

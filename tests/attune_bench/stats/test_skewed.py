@@ -1,0 +1,118 @@
+"""The warning that few far scores decide a mean: where it comes, what it says, and that it goes with its cause."""
+
+import re
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from attune_bench import Scores
+from attune_bench.analyses import repeat_variances, variance_split
+from attune_bench.stats.skewed import DIFFERENCES, MEANS, VARIANCES
+from attune_bench.stats.subgroups import subgroups
+from attune_metrics.errors import UnreliableIntervalWarning
+from attune_metrics.stats.skewness import MOST_SKEWNESS, skewness_of_mean
+
+PEOPLE = 20
+EVEN = np.tile([1.0, 2.0, 3.0, 4.0], PEOPLE // 4)
+FAR = np.where(np.arange(PEOPLE) < 2, 40.0, EVEN)  # two of twenty decide
+OPTIONS: Any = {"resamples": 50}
+
+
+def table(**models: np.ndarray) -> Scores:
+    """Return scores of models on one unit of each person."""
+    rows = [
+        (model, f"u{place:02}", f"p{place:02}", "points", value)
+        for model, values in models.items()
+        for place, value in enumerate(values.tolist())
+    ]
+    return Scores.from_table(pl.DataFrame(rows, schema=["model", "unit", "cluster", "metric", "value"], orient="row"))
+
+
+def warned(analysis: Callable[[], object]) -> list[str]:
+    """Return what an analysis says of intervals."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        analysis()
+    return [str(one.message) for one in caught if issubclass(one.category, UnreliableIntervalWarning)]
+
+
+def test_a_summary_says_it_once_and_how_many_means_are_skewed() -> None:
+    scores = table(a=FAR, b=EVEN, c=FAR + 1)
+    [skewness] = skewness_of_mean(FAR, range(PEOPLE))
+    assert skewness > MOST_SKEWNESS > abs(skewness_of_mean(EVEN, range(PEOPLE))[0])
+    assert warned(lambda: scores.summary(**OPTIONS)) == [
+        f"points: few far scores decide 2 of 3 means of so few clusters (skewness up to {skewness:.2f}, above 0.2): {MEANS}"
+    ]
+    assert warned(lambda: table(a=EVEN, b=EVEN[::-1]).summary(**OPTIONS)) == []
+    # Far scores below the others are as bad.
+    assert len(warned(lambda: table(a=-FAR).summary(**OPTIONS))) == 1
+
+
+def test_more_people_of_the_same_kind_are_no_longer_few() -> None:
+    assert warned(lambda: table(a=np.tile(FAR, 2)).summary(**OPTIONS))
+    assert abs(skewness_of_mean(np.tile(FAR, 12), range(240))[0]) < MOST_SKEWNESS
+    assert warned(lambda: table(a=np.tile(FAR, 12)).summary(**OPTIONS)) == []
+
+
+def test_without_an_interval_there_is_nothing_to_warn_of() -> None:
+    assert warned(lambda: table(a=FAR[:4]).summary(**OPTIONS)) == []
+    assert warned(lambda: table(a=FAR[:4], b=EVEN[:4]).compare("a", "b", **OPTIONS)) == []
+
+
+def test_a_comparison_says_it_of_differences_not_of_scores() -> None:
+    same = table(a=FAR, b=FAR + EVEN)
+    assert warned(lambda: same.compare("a", "b", **OPTIONS)) == []
+    differ = table(a=FAR, b=EVEN, c=EVEN[::-1])
+    [said] = warned(lambda: differ.compare_all(margin=1.0, **OPTIONS))
+    # Of a and b, and of a and c.
+    assert said.startswith("differences: few far scores decide 2 of 3 means of so few clusters (skewness up to ")
+    assert said.endswith(f": {DIFFERENCES}")
+
+
+def test_it_counts_participants_once_where_the_mean_does() -> None:
+    scores = table(a=FAR, b=EVEN)
+    for analysis in (scores.summary, scores.compare_all):
+        assert len(warned(lambda analysis=analysis: analysis(weight="cluster", **OPTIONS))) == 1  # type: ignore[misc]
+    # Of one person who talked much the units are many, and the person one.
+    units = [f"u{place:02}" for place in range(2 * PEOPLE)]
+    rows = {
+        "model": "a", "unit": units, "cluster": ["p0"] * PEOPLE + units[PEOPLE:], "metric": "points",
+        "value": np.r_[np.full(PEOPLE, 40.0), EVEN],
+    }  # fmt: skip
+    talked = Scores.from_table(pl.DataFrame(rows))
+    assert warned(lambda: talked.summary(weight="cluster", **OPTIONS))
+
+
+def test_subgroups_say_it_of_theirs() -> None:
+    scores = table(a=FAR)
+    units = scores.units["unit"].sort().to_list()
+    assert len(warned(lambda: subgroups(scores, {"far": units[:10], "even": units[2:]}, known=units, **OPTIONS))) == 1
+    assert warned(lambda: subgroups(scores, {"even": units[2:]}, known=units, **OPTIONS)) == []
+
+
+def test_the_variance_of_units_says_it_of_squared_deviations() -> None:
+    far = table(a=FAR, b=FAR + EVEN)
+    [said] = warned(lambda: variance_split(far, **OPTIONS))
+    assert said.startswith("squared deviations of points: few far scores decide 1 of 1 mean of so few clusters (")
+    assert said.endswith(f", above 0.4): {VARIANCES}")
+    assert warned(lambda: variance_split(table(a=EVEN, b=EVEN[::-1] / 3), **OPTIONS)) == []
+    rows = [
+        ("a", f"u{place}", "points", str(repeat), value + repeat)
+        for place, value in enumerate(FAR.tolist())
+        for repeat in range(2)
+    ]
+    repeated = Scores.from_table(
+        pl.DataFrame(rows, schema=["model", "unit", "metric", "repeat", "value"], orient="row")
+    )
+    assert len(warned(lambda: repeat_variances(repeated, **OPTIONS))) == 1
+
+
+def test_the_page_of_a_report_says_it(tmp_path: Any) -> None:
+    page = re.sub(r"<[^>]+>", "", table(a=FAR, b=EVEN).report(format="html", **OPTIONS))
+    assert page.count("few far scores decide 1 of 2 means of so few clusters") == 1
+    even = re.sub(r"<[^>]+>", "", table(a=EVEN, b=EVEN[::-1]).report(format="html", **OPTIONS))
+    assert "few far scores decide" not in even
