@@ -139,9 +139,23 @@ def read() -> list[Row]:
     """Return the rows of the last complete run."""
     with NUMBERS.open(encoding="utf-8", newline="") as file:
         return [
-            Row(of, int(n), sizes, float(icc), *map(int, counts), float(width), *map(int, more))
-            for of, n, sizes, icc, *counts, width, warned, rejected, same in list(csv.reader(file))[1:]
-            for more in [(warned, rejected, same)]
+            Row(
+                of,
+                int(n),
+                sizes,
+                float(icc),
+                int(simulations),
+                int(expanded),
+                int(covered),
+                int(logit),
+                float(width),
+                int(warned),
+                int(rejected),
+                int(same),
+            )
+            for of, n, sizes, icc, simulations, expanded, covered, logit, width, warned, rejected, same in list(
+                csv.reader(file)
+            )[1:]
         ]
 
 

@@ -86,7 +86,9 @@ def condition_differences(scores: ScoreTable, **options: Unpack[AnalysisKeywords
     families = [f"{called} {series.groups[a][1]!r} against {series.groups[b][1]!r}" for a, b in pairs]
     rows: dict[tuple[int, str], tuple[Any, ...]] = {}
     for metric in metrics:
-        found = paired(series, series.values(metric), pairs, families, draws, chosen, series.statistic(metric))
+        found = paired(
+            series, series.values(metric), pairs, families, draws, chosen, series.statistic(metric), of=metric
+        )
         columns = tested(found, families, draws)
         for place, ((a, b), pair, own) in enumerate(zip(pairs, found, columns, strict=True)):
             rows[place, metric] = (*series.groups[a], series.groups[b][1], metric, *pair[:3], *own)

@@ -342,8 +342,8 @@ def subgroup_notes(
     held, chosen = table.provenance, options or AnalysisOptions()
     name = held.cluster if has_clusters(table) else held.unit
     notes = [
-        f"In brackets: {interval_words(table, chosen)}. few: fewer than {FEW} {name}s. too few: "
-        f"fewer than {MIN_CLUSTERS}, no interval."
+        f"In brackets: {interval_words(table, chosen)}. few: fewer than {FEW} {name}s, whose intervals "
+        f"cover too rarely where scores are skewed. too few: fewer than {MIN_CLUSTERS}, no interval."
     ]
     if compared:
         resampled = f", by resampling {drawn(table, chosen)}s" if chosen.weighs_clusters(table) else ""

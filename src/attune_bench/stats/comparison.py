@@ -279,7 +279,8 @@ def _compare(
     for name in names:
         of_metric = margins.get(name)
         found = paired(
-            series, series.values(name), sides, families, draws, options, series.statistic(name), margin=of_metric
+            series, series.values(name), sides, families, draws, options, series.statistic(name), margin=of_metric,
+            of=name,
         )  # fmt: skip
         columns_of = tested(found, families, draws)
         if of_metric is not None:

@@ -115,12 +115,13 @@ def paired(
     statistic: Statistic = mean_of_sums,
     *,
     margin: float | None = None,
+    of: str = "scores",
 ) -> list[Paired]:
     """Compare two of `values` (series, terms, units) for each pair of places, against a margin where one is given.
 
     A pair is compared on the units on which both have a value. Where each cluster counts once, values are means over
     these. Pairs with one label of `families` are a family; `enough_exchanges` says how many random exchanges the
-    largest of these needs.
+    largest of these needs. `of` names the values for a warning.
     """
     found: dict[int, Paired] = {}
     both = np.asarray(places, dtype=np.intp).reshape(-1, 2)
@@ -164,7 +165,7 @@ def paired(
                 if series.count(common[place]) >= MIN_CLUSTERS
             ]
             with draws.warning.of_all():
-                _warn_of_skewness(part[:, 0], shown, labels, draws.drawn, weighs=weighs)
+                _warn_of_skewness(part[:, 0], shown, labels, f"differences of {of}", draws.drawn, weighs=weighs)
         same: list[float | None] = [None] * len(tests)
         if margin is not None:
             with draws.warning.of_all():
@@ -238,15 +239,15 @@ def _tests(
 
 
 def _warn_of_skewness(
-    values: Floats, sides: Sequence[tuple[int, int]], labels: NDArray[np.intp], drawn: str, *, weighs: bool
+    values: Floats, sides: Sequence[tuple[int, int]], labels: NDArray[np.intp], of: str, drawn: str, *, weighs: bool
 ) -> None:
     """Warn of the pair whose mean difference is the most skewed; where clusters count once, of their means."""
     differences = (values[a] - values[b] for a, b in sides)
     if weighs:
         means = (cluster_means(one, labels)[0] for one in differences)
-        warn_of_skewness(means, np.unique(labels), DIFFERENCES, of="differences", drawn=drawn)
+        warn_of_skewness(means, np.unique(labels), DIFFERENCES, of=of, drawn=drawn)
     else:
-        warn_of_skewness(differences, labels, DIFFERENCES, of="differences", drawn=drawn)
+        warn_of_skewness(differences, labels, DIFFERENCES, of=of, drawn=drawn)
 
 
 def _of_clusters(values: Floats, sides: NDArray[np.intp], labels: NDArray[np.intp]) -> tuple[Pairs, list[float | None]]:

@@ -158,6 +158,8 @@ def subgroups(
     -----
     UserWarning
         Where in a family, with so few resamples or clusters, no corrected p-value can be below 0.05.
+    UnreliableIntervalWarning
+        As `attune_bench.stats.summary.summary`, of strata that are not marked.
 
     Examples
     --------
@@ -185,7 +187,11 @@ def subgroups(
     names = chosen.names_of_means(table, made_of_units)
     for name in names:
         values, statistic = series.values(name), series.statistic(name)
-        cells = [intervals_of(series, name, series.scored & mask, draws, chosen) for mask in masks.values()]
+        cells = [
+            # Smaller ones are marked.
+            intervals_of(series, name, series.scored & mask, draws, chosen, checked_from=FEW)
+            for mask in masks.values()
+        ]
         gaps = [
             _differences(series, values, series.scored & (among | mask), mask, draws, chosen, statistic)
             for mask in masks.values()

@@ -109,9 +109,18 @@ Summarised = tuple[float | None, float | None, float | None, int, int, str | Non
 
 
 def intervals_of(
-    series: ScoreSeries, name: str, scored: Mask, draws: Draws, options: AnalysisOptions
+    series: ScoreSeries,
+    name: str,
+    scored: Mask,
+    draws: Draws,
+    options: AnalysisOptions,
+    *,
+    checked_from: int = MIN_CLUSTERS,
 ) -> list[Summarised]:
-    """Return value, low, high, n, clusters and reason of a metric for each series on its units (groups, units)."""
+    """Return value, low, high, n, clusters and reason of a metric for each series on its units (groups, units).
+
+    Means of so many clusters, `checked_from`, are warned of where they are too skewed.
+    """
     table = series.table
     metric = table.metric(name)
     if metric.statistic not in STATISTICS:
@@ -119,7 +128,7 @@ def intervals_of(
         # They are made of values in which each unit counts.
         return [(None, *row[1:]) for row in rows] if options.weighs_clusters(table) else rows
     if options.weighs_clusters(table):
-        return _of_clusters(series, metric, scored, draws, options)
+        return _of_clusters(series, metric, scored, draws, options, checked_from)
     values, statistic = series.values(name), series.statistic(name)
     found: dict[int, Summarised] = {}
     defined = have_values(values)
@@ -135,7 +144,7 @@ def intervals_of(
                     part, draws.of(mask), statistic=statistic, method=options.interval, level=options.level
                 )
             if metric.statistic == "mean":
-                shown = part[[size >= MIN_CLUSTERS for size in sizes], 0]
+                shown = part[[size >= checked_from for size in sizes], 0]
                 warn_of_skewness(shown, draws.labels(mask), MEANS, of=name, drawn=draws.drawn)
         for group, clusters, interval, terms in zip(groups.tolist(), sizes, intervals, part, strict=True):
             if metric.statistic == "share" and clusters == interval.n and interval.n:
@@ -146,7 +155,7 @@ def intervals_of(
 
 
 def _of_clusters(
-    series: ScoreSeries, metric: Metric, scored: Mask, draws: Draws, options: AnalysisOptions
+    series: ScoreSeries, metric: Metric, scored: Mask, draws: Draws, options: AnalysisOptions, checked_from: int
 ) -> list[Summarised]:
     """Return the mean of the clusters' means of a metric for each series, null where it has none."""
     values = np.where(scored, series.values(metric.name)[:, 0], np.nan)
@@ -155,7 +164,7 @@ def _of_clusters(
         return [(None, None, None, int(row.sum()), series.count(row), why) for row in present]
     intervals = series.intervals_of_clusters(values, options.level, low=metric.low, high=metric.high)
     if intervals and intervals[0].method == "t":
-        means = series.once_per_cluster(values[:, np.newaxis])[[one.clusters >= MIN_CLUSTERS for one in intervals], 0]
+        means = series.once_per_cluster(values[:, np.newaxis])[[one.clusters >= checked_from for one in intervals], 0]
         with draws.warning.of_all():
             warn_of_skewness(means, np.arange(means.shape[1]), MEANS, of=metric.name, drawn=draws.drawn)
     found: list[Summarised] = []

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-import pytest
 
 from attune_bench import Scores
 from attune_bench.analyses import repeat_variances, variance_split
@@ -69,7 +68,9 @@ def test_a_comparison_says_it_of_differences_not_of_scores() -> None:
     differ = table(a=FAR, b=EVEN, c=EVEN[::-1])
     [said] = warned(lambda: differ.compare_all(margin=1.0, **OPTIONS))
     # Of a and b, and of a and c.
-    assert said.startswith("differences: few far scores decide 2 of 3 means of so few clusters (skewness up to ")
+    assert said.startswith(
+        "differences of points: few far scores decide 2 of 3 means of so few clusters (skewness up to "
+    )
     assert said.endswith(f": {DIFFERENCES}")
 
 
@@ -88,10 +89,15 @@ def test_it_counts_participants_once_where_the_mean_does() -> None:
 
 
 def test_subgroups_say_it_of_theirs() -> None:
-    scores = table(a=FAR)
+    scores = table(a=np.r_[FAR, EVEN])
     units = scores.units["unit"].sort().to_list()
-    assert len(warned(lambda: subgroups(scores, {"far": units[:10], "even": units[2:]}, known=units, **OPTIONS))) == 1
-    assert warned(lambda: subgroups(scores, {"even": units[2:]}, known=units, **OPTIONS)) == []
+    of_half = {"far": units[:PEOPLE], "even": units[PEOPLE:]}
+    assert len(warned(lambda: subgroups(scores, of_half, known=units, **OPTIONS))) == 1
+    assert warned(lambda: subgroups(scores, {"even": units[PEOPLE:]}, known=units, **OPTIONS)) == []
+    # Fewer are marked, and the note below the table says what that means.
+    few = subgroups(scores, {"far": units[: PEOPLE - 1]}, known=units, **OPTIONS)
+    assert few["mark"].to_list() == ["few"]
+    assert warned(lambda: subgroups(scores, {"far": units[: PEOPLE - 1]}, known=units, **OPTIONS)) == []
 
 
 def test_the_variance_of_units_says_it_of_squared_deviations() -> None:
