@@ -43,9 +43,8 @@ def test_a_summary_says_it_once_and_how_many_means_are_skewed() -> None:
     scores = table(a=FAR, b=EVEN, c=FAR + 1)
     [skewness] = skewness_of_mean(FAR, range(PEOPLE))
     assert skewness > MOST_SKEWNESS > abs(skewness_of_mean(EVEN, range(PEOPLE))[0])
-    assert warned(lambda: scores.summary(**OPTIONS)) == [
-        f"points: few far scores decide 2 of 3 means of so few clusters (skewness up to {skewness:.2f}, above 0.2): {MEANS}"
-    ]
+    cause = f"few far scores decide 2 of 3 means of so few clusters (skewness up to {skewness:.2f}, above 0.2)"
+    assert warned(lambda: scores.summary(**OPTIONS)) == [f"points: {cause}: {MEANS}"]
     assert warned(lambda: table(a=EVEN, b=EVEN[::-1]).summary(**OPTIONS)) == []
     # Far scores below the others are as bad.
     assert len(warned(lambda: table(a=-FAR).summary(**OPTIONS))) == 1
@@ -117,7 +116,7 @@ def test_the_variance_of_units_says_it_of_squared_deviations() -> None:
     assert len(warned(lambda: repeat_variances(repeated, **OPTIONS))) == 1
 
 
-def test_the_page_of_a_report_says_it(tmp_path: Any) -> None:
+def test_the_page_of_a_report_says_it() -> None:
     page = re.sub(r"<[^>]+>", "", table(a=FAR, b=EVEN).report(format="html", **OPTIONS))
     assert page.count("few far scores decide 1 of 2 means of so few clusters") == 1
     even = re.sub(r"<[^>]+>", "", table(a=EVEN, b=EVEN[::-1]).report(format="html", **OPTIONS))

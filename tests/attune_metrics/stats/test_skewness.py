@@ -15,7 +15,7 @@ def test_by_hand() -> None:
     # Values 0, 0, 0, 4 of mean 1: squares 1, 1, 1, 9 of mean 3, cubes -1, -1, -1, 27 of mean 6, skewness 6 / 3^1.5; of
     # the mean of four, half of that.
     assert skewness_of_mean([0, 0, 0, 4], range(4)) == pytest.approx([6 / 3**1.5 / 2], abs=1e-12)
-    # In two clusters with the sums of deviations -2 and 2: standard error sqrt(2 / 1 * 8) / 4 = 1, standard deviation 2.
+    # In two clusters with the sums of deviations -2 and 2: standard error sqrt(2 * 8) / 4 = 1, standard deviation 2.
     assert skewness_of_mean([0, 0, 0, 4], [*"aabb"]) == pytest.approx([6 / 3**1.5 / 2], abs=1e-12)
     # One more cluster of another 0: nothing is worth as much as five independent units.
     assert skewness_of_mean([0, 0, 4, 4, 0], [*"aabbc"])[0] > skewness_of_mean([0, 0, 4, 4, 0], range(5))[0] > 0
@@ -47,9 +47,8 @@ def test_scale_and_order_change_nothing_and_a_sign_the_sign() -> None:
 
 
 def test_undefined_without_spread_or_clusters() -> None:
-    found = skewness_of_mean(
-        [[nan] * 4, [0.1, 0.1, 0.1, 0.3 - 0.2], [1, nan, nan, nan], [1, 5, nan, nan], [1, 5, 1, 5]], [*"aabb"]
-    )
+    values = [[nan, nan, nan, nan], [0.1, 0.1, 0.1, 0.3 - 0.2], [1, nan, nan, nan], [1, 5, nan, nan], [1, 5, 1, 5]]
+    found = skewness_of_mean(values, [*"aabb"])
     assert np.isnan(found).all()  # the last differs within clusters only, so that the mean is known
 
 
