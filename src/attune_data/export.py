@@ -108,6 +108,7 @@ class Exportable(ABC):
         >>> load("demo").to_datasets()["turns"].num_rows
         200
         """
+        require("pyarrow", "datasets")
         library = require("datasets", "datasets")
         return library.DatasetDict({name: library.Dataset(table) for name, table in self.to_arrow().items()})
 

@@ -86,3 +86,13 @@ def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(ImportError, match=r"pip install 'attune-bench\[datasets\]'"):
         load("demo").to_datasets()
+
+
+@pytest.mark.parametrize("method", ["to_arrow", "to_datasets"])
+def test_without_pyarrow_one_sentence_says_what_to_install(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    for loaded in [name for name in sys.modules if name.partition(".")[0] == "datasets"]:
+        monkeypatch.delitem(sys.modules, loaded)
+    said = r"^pyarrow is not installed; it comes with an extra: pip install 'attune-bench\[datasets\]'$"
+    with pytest.raises(ImportError, match=said):
+        getattr(load("demo"), method)()
