@@ -15,11 +15,12 @@ from attune_bench.stats.series import Draws, Mask, ScoreSeries, have_values
 from attune_bench.stats.skewed import MEANS, warn_of_skewness
 from attune_bench.undefined import null
 from attune_metrics.metric import Metric
-from attune_metrics.stats.arrays import Floats
+from attune_metrics.stats.arrays import Floats, average_ranks
 from attune_metrics.stats.proportions import wilson_interval
 from attune_metrics.stats.resampling import Interval, bootstrap
 from attune_metrics.stats.shares import share_of_clusters_interval
 from attune_metrics.stats.statistics import PER_UNIT, STATISTICS, point_estimate
+from attune_metrics.stats.sums import rounding_of
 
 __all__ = [
     "SUMMARY_SCHEMA",
@@ -223,11 +224,13 @@ def sorted_groups(table: ScoreTable, options: AnalysisOptions | None = None) -> 
     series = ScoreSeries(table)
     metric = table.metric(table.primary)
     values = dict(zip(series.groups, points(series, metric.name, options), strict=True))
-    sign = metric.sign
+    known = [group for group in series.groups if values[group] is not None]
+    means = metric.sign * np.array([values[group] for group in known], dtype=np.float64)
+    # Those that only rounding separates are in the order of their names.
+    ranks = dict(zip(known, average_ranks(-means, rounding_of(means)).tolist(), strict=True))
 
     def place(group: tuple[str, str | None]) -> tuple[bool, float, str, str]:
-        value = values[group]
-        return value is None, -sign * (value or 0.0), group[0], group[1] or ""
+        return group not in ranks, ranks.get(group, 0.0), group[0], group[1] or ""
 
     return sorted(series.groups, key=place)
 

@@ -46,6 +46,7 @@ from attune_metrics.stats.sums import (
     Streamed,
     cluster_index,
     paired_terms,
+    rounding_of,
 )
 
 __all__ = [
@@ -142,7 +143,10 @@ def distribution_of_pairs(pairs: Pairs, resamples: Resamples, *, statistic: Stat
     >>> distribution_of_pairs(pairs, draw_resamples(range(4), n_resamples=2, seed=1)).tolist()
     [[0.25, 0.5], [-0.25, -0.5], [-0.5, -1.0]]
     """
-    return pairs.differences(distribution_of_sums(pairs.sums, resamples, statistic).T).T
+    found = pairs.differences(distribution_of_sums(pairs.sums, resamples, statistic).T).T
+    for difference, largest in zip(found, pairs.observed(statistic)[1].tolist(), strict=True):
+        difference[np.abs(difference) <= rounding_of(difference, largest)] = 0
+    return found
 
 
 def bootstrap_of_pairs(
@@ -181,13 +185,13 @@ def bootstrap_of_pairs(
     [0.8, -0.4, -1.2]
     """
     check_method(method, level)
-    estimates = pairs.differences(pairs.estimates(statistic))
+    estimates, largest = pairs.observed(statistic)
     if distribution is None:
         distribution = distribution_of_pairs(pairs, resamples, statistic=statistic)
     elif distribution.shape != (shape := (len(estimates), len(resamples.counts))):
         raise MetricInputError(f"distribution has shape {distribution.shape}; expected {shape} (pairs, resamples)")
     left_out = pairs.left_out(statistic) if method == "bca" else None
-    intervals = intervals_of(estimates, pairs.units, distribution, left_out, method, level)
+    intervals = intervals_of(estimates, pairs.units, distribution, left_out, method, level, largest=largest)
     return [
         interval
         if np.isnan(interval.estimate) or differ
@@ -316,7 +320,7 @@ def permutation_test_of_pairs(
     [0.25, 1.0, 0.25]
     """
     number = pairs.differ.sum(axis=0)
-    observed = pairs.differences(pairs.estimates(statistic))
+    observed, _ = pairs.observed(statistic)
     observed[(number == 0) & ~np.isnan(observed)] = 0  # equal up to rounding, as in `paired_bootstrap`
     shape = check_whole(n_permutations, "n_permutations", 1, MOST_RESAMPLES), len(pairs.sums)
     random = Streamed(shape, partial(random_exchanges, *shape, check_whole(seed, "seed", 0)))

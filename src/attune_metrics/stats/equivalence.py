@@ -250,14 +250,16 @@ def equivalence_of_pairs(
         pairs, resamples, statistic=statistic, method=method, level=1 - 2 * alpha, distribution=distribution
     )
     left_out = pairs.left_out(statistic) if method == "bca" else None
+    _, sizes = pairs.observed(statistic)
     found = []
-    for place, (interval, test) in enumerate(zip(intervals, tests, strict=True)):
+    for place, (interval, test, largest) in enumerate(zip(intervals, tests, sizes.tolist(), strict=True)):
         p_same = nan
         if interval.reason is None and not test.differing:
             p_same = 0.0
         elif interval.reason is None:
             without = None if left_out is None else left_out[pairs.units[:, place] > 0, place]
-            p_same = max(p_of_ends(distribution[place], -margin, margin, interval, method, without))
+            ends = p_of_ends(distribution[place], -margin, margin, interval, method, without, largest=largest)
+            p_same = max(ends)
         found.append(
             Equivalence(
                 interval.estimate, interval.low, interval.high, margin, alpha, p_same, test.p_value,

@@ -16,7 +16,7 @@ import numpy as np
 
 from attune_metrics.stats.arrays import Floats
 from attune_metrics.stats.resampling import Interval, Method, bca_correction
-from attune_metrics.stats.sums import ROUNDING
+from attune_metrics.stats.sums import rounding_of
 
 __all__ = ["TwoSided", "p_of_ends", "two_sided_p"]
 
@@ -29,21 +29,29 @@ class TwoSided(NamedTuple):
 
 
 def p_of_ends(
-    drawn: Floats, low: float, high: float, interval: Interval, method: Method, left_out: Floats | None
+    drawn: Floats,
+    low: float,
+    high: float,
+    interval: Interval,
+    method: Method,
+    left_out: Floats | None,
+    *,
+    largest: float = 0,
 ) -> tuple[float, float]:
     """Return the alpha whose 1 - 2 alpha interval has its lower end at `low`, and that of the upper end at `high`.
 
     `drawn` (resamples,) is the statistic in every resample, `interval` one that `attune_metrics.stats.resampling` made
-    of it by `method`, and `left_out` (clusters,) the statistic without each cluster, which BCa needs. An alpha is not
+    of it by `method`, and `left_out` (clusters,) the statistic without each cluster, which BCa needs. Of differences,
+    `largest` is the size of what they are differences of. An alpha is not
     below that of the level 1 / (1 + resamples), as more resamples could have reached further, nor below the share of
     resamples in which the statistic is undefined, as there is no interval below it.
     """
     known = drawn[~np.isnan(drawn)]
-    correction = None if left_out is None else bca_correction(known, interval.estimate, left_out)
+    correction = None if left_out is None else bca_correction(known, interval.estimate, left_out, largest)
     bias, acceleration = correction or (0.0, 0.0)
 
     def alpha(values: Floats, bound: float, sign: int) -> float:
-        level = max(_level_at(values, bound), 1 / (len(known) + 1))
+        level = max(_level_at(values, bound, largest), 1 / (len(known) + 1))
         found = _alpha_of(level, interval.clusters, method, sign * bias, sign * acceleration)
         return max(found, 1 - len(known) / len(drawn))
 
@@ -60,11 +68,11 @@ def two_sided_p(drawn: Floats, interval: Interval, method: Method, left_out: Flo
     return TwoSided(p_value, p_min)
 
 
-def _level_at(known: Floats, bound: float) -> float:
+def _level_at(known: Floats, bound: float, largest: float) -> float:
     """Return the highest level at which the quantile of `known` is not above `bound`; 0 if there is none."""
     if bound == -inf:
         return 0.0
-    bound += ROUNDING * max(float(np.abs(known).max()), abs(bound))
+    bound += rounding_of(known, bound, largest)
     is_below = known <= bound
     number = int(is_below.sum())
     if number in {0, len(known)}:

@@ -130,6 +130,18 @@ class Pairs:
         """Return the statistic of each side, shape (sides,)."""
         return evaluate(statistic, self._totals[:, :-1], self._totals[:, -1])
 
+    def observed(self, statistic: Statistic) -> tuple[Floats, Floats]:
+        """Return the difference of each pair, 0 where only rounding separates the sides, and the larger size of both.
+
+        Both of shape (pairs,); the size is 0 where a side is undefined.
+        """
+        found = self.estimates(statistic)
+        sizes = np.nan_to_num(np.abs(found))
+        largest: Floats = np.maximum(sizes[self.first], sizes[self.second])
+        difference = self.differences(found)
+        difference[np.abs(difference) <= ROUNDING * largest] = 0
+        return difference, largest
+
     def left_out(self, statistic: Statistic) -> Floats:
         """Return the difference of each pair without each cluster in turn, shape (clusters, pairs)."""
         left = self.sums.sum(axis=0) - self.sums

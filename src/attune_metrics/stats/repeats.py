@@ -203,11 +203,10 @@ def rank_shares(values: Sequence[ArrayLike], *, seed: int = 0) -> Floats:
         drawn = np.random.default_rng(check_whole(seed, "seed", 0))
         places = np.stack([drawn.integers(size, size=_MOST_ORDERS) for size in sizes])
     table = np.stack([one[chosen] for one, chosen in zip(each, places, strict=True)], axis=1)
-    rounding = rounding_of(table)
-    ranks = average_ranks(-table, rounding)
+    ranks = average_ranks(-table, rounding_of(table))
     shares = np.zeros((len(each), len(each)))
     for model, of_model in enumerate(ranks.T):
-        tied = (np.abs(table - table[:, [model]]) <= rounding).sum(axis=1)
+        tied = (ranks == ranks[:, [model]]).sum(axis=1)
         first = of_model - (tied - 1) / 2
         for rank in range(len(each)):
             within = (first <= rank + 1) & (rank + 1 < first + tied)

@@ -39,7 +39,6 @@ from attune_metrics.errors import MetricInputError, UnreliableIntervalWarning
 from attune_metrics.stats.arrays import Floats
 from attune_metrics.stats.statistics import mean_of_sums, point_estimate
 from attune_metrics.stats.sums import (
-    ROUNDING,
     Statistic,
     Streamed,
     Weights,
@@ -48,6 +47,7 @@ from attune_metrics.stats.sums import (
     cluster_sums,
     evaluate,
     products,
+    rounding_of,
     row_blocks,
 )
 
@@ -331,22 +331,30 @@ def bootstrap(
 
 
 def intervals_of(
-    estimates: Floats, units: Floats, distribution: Floats, left_out: Floats | None, method: Method, level: float
+    estimates: Floats,
+    units: Floats,
+    distribution: Floats,
+    left_out: Floats | None,
+    method: Method,
+    level: float,
+    *,
+    largest: Floats | None = None,
 ) -> list[Interval]:
     """Return the interval of each series from its distribution (series, resamples), as `bootstrap` says.
 
     `units` (clusters, series) is the number of units with a value, `left_out` (clusters, series) the statistic without
-    each cluster, which BCa needs.
+    each cluster, which BCa needs. Of differences, `largest` (series,) is the size of what they are differences of.
     """
     n, present = units.sum(axis=0), units > 0
     intervals = []
     for series, estimate in enumerate(estimates.tolist()):
         clusters = int(present[:, series].sum())
         known = distribution[series][~np.isnan(distribution[series])]
-        reason = _refuse(n[series], clusters, estimate, known, distribution.shape[1], level)
+        size = 0.0 if largest is None else float(largest[series])
+        reason = _refuse(n[series], clusters, estimate, known, distribution.shape[1], level, size)
         levels = None
         if reason is None and left_out is not None:
-            levels = _bca(known, estimate, left_out[present[:, series], series], level)
+            levels = _bca(known, estimate, left_out[present[:, series], series], level, size)
             reason = None if levels else "the BCa correction is undefined; are there too few clusters?"
         elif reason is None:
             levels = symmetric_levels(level, clusters if method == "percentile-expanded" else None)
@@ -364,7 +372,9 @@ def check_method(method: str, level: float) -> None:
     check_level(level)
 
 
-def _refuse(n: float, clusters: int, estimate: float, known: Floats, drawn: int, level: float) -> str | None:
+def _refuse(
+    n: float, clusters: int, estimate: float, known: Floats, drawn: int, level: float, largest: float
+) -> str | None:
     """Return the reason against an interval, or None."""
     if not n:
         return "no unit has a value"
@@ -377,7 +387,7 @@ def _refuse(n: float, clusters: int, estimate: float, known: Floats, drawn: int,
         return f"the statistic is undefined in {drawn - len(known)} of {drawn} resamples"
     if len(known) == 1:
         return "a single resample has no spread"
-    if not _varies(known):
+    if not _varies(known, largest):
         return "no variation among clusters"
     return None
 
@@ -394,9 +404,9 @@ def _warn_of_dominance(units: Floats, given: list[bool]) -> None:
         )
 
 
-def _varies(values: Floats) -> bool:
-    """Whether the values differ by more than rounding; not if one is nan."""
-    return bool(np.ptp(values) > ROUNDING * np.abs(values).max())
+def _varies(values: Floats, largest: float) -> bool:
+    """Whether the values, or differences of such a size, differ by more than rounding; not if one is nan."""
+    return bool(np.ptp(values) > rounding_of(values, largest))
 
 
 def symmetric_levels(level: float, clusters: int | None) -> tuple[float, float]:
@@ -409,22 +419,26 @@ def symmetric_levels(level: float, clusters: int | None) -> tuple[float, float]:
     return tail, 1 - tail
 
 
-def bca_correction(known: Floats, estimate: float, left_out: Floats) -> tuple[float, float] | None:
-    """Return the bias z0 and the acceleration of BCa, or None where they are undefined."""
-    tied = np.abs(known - estimate) <= ROUNDING * np.abs(known).max()
+def bca_correction(known: Floats, estimate: float, left_out: Floats, largest: float = 0) -> tuple[float, float] | None:
+    """Return the bias z0 and the acceleration of BCa, or None where they are undefined.
+
+    Of differences, `largest` is the size of what they are differences of.
+    """
+    tied = np.abs(known - estimate) <= rounding_of(known, largest)
     share = float((~tied & (known < estimate)).mean() + tied.mean() / 2)
-    if not (0 < share < 1 and _varies(left_out)):
+    if not (0 < share < 1 and _varies(left_out, largest)):
         return None
     influence = left_out.mean() - left_out
+    influence /= np.abs(influence).max()  # so that no cube is too small or too large for a float
     squares = influence * influence
     total = float(squares.sum())
     # Products, since the last digit of a power depends on the processor.
     return _NORMAL.inv_cdf(share), float((squares * influence).sum()) / (6 * total * sqrt(total))
 
 
-def _bca(known: Floats, estimate: float, left_out: Floats, level: float) -> tuple[float, float] | None:
+def _bca(known: Floats, estimate: float, left_out: Floats, level: float, largest: float) -> tuple[float, float] | None:
     """Return the levels of both ends, or None where they are undefined."""
-    correction = bca_correction(known, estimate, left_out)
+    correction = bca_correction(known, estimate, left_out, largest)
     if correction is None:
         return None
     bias, acceleration = correction

@@ -141,9 +141,12 @@ def _fsum(values: list[float]) -> float:
         return inf  # which `evaluate` makes nan
 
 
-def rounding_of(values: Floats) -> float:
-    """Return how far two averages of such values can be apart and yet be equal up to rounding; nan does not count."""
-    return ROUNDING * float(np.nan_to_num(np.abs(values)).max(initial=0))
+def rounding_of(values: ArrayLike, *others: ArrayLike) -> float:
+    """Return how far two averages of such values can be apart and yet be equal up to rounding; nan does not count.
+
+    Of differences, the others are what they are differences of.
+    """
+    return ROUNDING * max(float(np.nan_to_num(np.abs(part)).max(initial=0)) for part in (values, *others))
 
 
 def row_blocks(rows: int, clusters: int) -> Iterator[slice]:

@@ -12,25 +12,28 @@ from attune_bench.stats.comparison import compare_all
 from attune_bench.stats.options import SamplingKeywords
 from attune_bench.stats.ranking import rank
 from attune_bench.stats.subgroups import subgroups
+from attune_bench.stats.summary import sorted_groups
 from attune_bench.stats.tiers import tiers
 from attune_metrics.stats.arrays import average_ranks
 from attune_metrics.stats.ranking import rank_intervals
-from attune_metrics.stats.resampling import draw_resamples
+from attune_metrics.stats.repeats import rank_shares
+from attune_metrics.stats.resampling import Method, bootstrap, draw_resamples
 
-MEASURED = ("value", "difference", "difference_low", "difference_high", "mde")
+MEASURED = ("value", "difference", "difference_low", "difference_high", "mde", "margin", "p_same", "p_same_holm")
+FACTORS = [10, 1 / 10, 1 / 3, 2.0**-7, 2.0**9, -1, -1 / 3]
 
 
-def scores_of(values: Mapping[str, Sequence[float]], factor: float, *, of_cluster: int = 2) -> Scores:
+def scores_of(
+    values: Mapping[str, Sequence[float]], factor: float, *, of_cluster: int = 2, low: float | None = 0
+) -> Scores:
     rows = [
         (model, f"u{unit:03}", f"p{unit // of_cluster}", "points", value * factor)
         for model, own in values.items()
         for unit, value in enumerate(own)
     ]
     frame = pl.DataFrame(rows, schema=["model", "unit", "cluster", "metric", "value"], orient="row")
-    low, high = sorted((0 * factor, 6 * factor))
-    return Scores.from_table(
-        frame, metrics={"points": {"low": low, "high": high, "higher_is_better": factor > 0, "scale": 10}}
-    )
+    ends = {} if low is None else dict(zip(("low", "high"), sorted((low * factor, 6 * factor)), strict=True))
+    return Scores.from_table(frame, metrics={"points": {**ends, "higher_is_better": factor > 0, "scale": 10}})
 
 
 def decided(frame: pl.DataFrame, *measured: str) -> pl.DataFrame:
@@ -38,7 +41,7 @@ def decided(frame: pl.DataFrame, *measured: str) -> pl.DataFrame:
     return frame.drop(*MEASURED, *measured, strict=False)
 
 
-@pytest.mark.parametrize("factor", [10, 1 / 10, 1 / 3, 2.0**-7, 2.0**9, -1, -1 / 3])
+@pytest.mark.parametrize("factor", FACTORS)
 def test_verdicts_p_ranks_and_tiers_are_those_of_any_unit(factor: float) -> None:
     source = np.random.default_rng(4)
     values = {f"m{model}": (source.integers(0, 4 + model, 24) * 1.0).tolist() for model in range(4)}
@@ -86,3 +89,53 @@ def test_ranks_of_fifths_are_those_of_whole_numbers() -> None:
 def test_neighbours_that_are_apart_by_more_than_rounding_do_not_tie() -> None:
     assert average_ranks(np.array([1.0, 1 + 1e-13, 2]), 1e-12).tolist() == [1.5, 1.5, 3]
     assert average_ranks(np.array([1.0, 1 + 1e-11, 2]), 1e-12).tolist() == [1, 2, 3]
+
+
+def signs(frame: pl.DataFrame, factor: float) -> pl.DataFrame:
+    """Return a comparison with what is decided of the ends of its intervals: on which side of 0 they are."""
+    better, worse = ("low", "high") if factor > 0 else ("high", "low")
+    sides = {"low": pl.col(better), "high": pl.col(worse), "side": pl.col("difference")}
+    return decided(frame.with_columns(**{name: (end * factor).sign() for name, end in sides.items()}))
+
+
+@pytest.mark.parametrize("interval", ["percentile-expanded", "percentile", "bca"])
+@pytest.mark.parametrize("origin", [0, 1e7])
+def test_differences_are_decided_alike_in_any_unit_and_from_any_origin(interval: Method, origin: float) -> None:
+    # Far from 0, tenths differ by what rounding makes of large numbers, and no more of it is known.
+    for seed in range(4):
+        source = np.random.default_rng(seed)
+        values = {f"m{model}": (source.integers(0, 4, 9 + seed) + origin).tolist() for model in range(3)}
+
+        def found(factor: float, values: Mapping[str, Sequence[float]] = values) -> pl.DataFrame:
+            margin = abs(factor)
+            return compare_all(
+                scores_of(values, factor, of_cluster=1, low=None), resamples=200, interval=interval, margin=margin
+            )
+
+        one = found(1)
+        for factor in FACTORS:
+            same = found(factor)
+            assert signs(same, factor).equals(signs(one, 1)), (seed, factor)
+            assert same["p_same"].to_list() == pytest.approx(one["p_same"].to_list(), rel=1e-4, nan_ok=True)
+
+
+def test_models_that_only_rounding_separates_are_in_the_order_of_their_names() -> None:
+    values = {"a": [3, 0], "b": [1, 2]}
+    assert 0.1 + 0.2 > 0.3
+    for factor in (1, 1 / 10):
+        table = scores_of(values, factor)
+        assert [model for model, _ in sorted_groups(table)] == ["a", "b"]
+        assert compare_all(table, resamples=50).select("model_a", "difference").rows() == [("a", 0)]
+
+
+def test_shares_of_ranks_that_tie_in_a_chain_are_those_of_the_ranks() -> None:
+    step = 0.6e-12
+    shares = rank_shares([[1.0], [1 + step], [1 + 2 * step]])
+    assert shares.tolist() == [[1 / 3] * 3] * 3
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-120, 1e160, 1e300])
+def test_bca_corrects_alike_at_any_scale(scale: float) -> None:
+    values, drawn = [3, 1, 4, 1, 5, 9, 2, 6], draw_resamples(range(8), n_resamples=200)
+    [one], [other] = (bootstrap(np.array(values) * factor, drawn, method="bca") for factor in (1, scale))
+    assert (other.low / scale, other.high / scale) == pytest.approx((one.low, one.high), rel=1e-12)
