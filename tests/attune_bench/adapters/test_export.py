@@ -19,7 +19,7 @@ from attune_bench import Scores, score
 from attune_bench.adapters.eee import Publisher, eee_records
 from attune_bench.adapters.eee_samples import Samples
 from attune_bench.adapters.flat import flat_tables
-from attune_bench.adapters.hub_results import hub_results, push_hub_results
+from attune_bench.adapters.hub_results import check_proposable, hub_results, push_hub_results
 from attune_bench.adapters.units import BenchmarkUnits
 from attune_bench.report.suppression import hidden_strata
 from attune_bench.stats.traits import strata_of
@@ -165,6 +165,23 @@ def test_names_of_models_stay_within_the_folder(call: Call, tmp_path: Path) -> N
         assert (status, out, err) == (0, f"{target}: 1 file\n", ""), err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "table.parquet"]
     assert sorted(path.name for path in (tmp_path / "in").iterdir()) == ["eee", "hub"]
+
+
+def test_a_model_has_a_page_of_its_own_and_no_other_repository() -> None:
+    names = ["v/a-b", "v/a:b", "v/a*b", "v/a\u202e"]
+    rows = [(name, f"q{unit}", "hit", float(unit % 2)) for name in names for unit in range(6)]
+    found = hub_results(
+        Scores.from_table(pl.DataFrame(rows, schema=["model", "unit", "metric", "value"], orient="row")),
+        dataset="a/b",
+        resamples=20,
+    )
+    folders = [path.partition("/.eval_results/")[0] for path in found]
+    assert len(set(folders)) == 4
+    assert [folder for folder in folders if folder == "v/a-b"] == ["v/a-b"]
+    for path, text in found.items():
+        if not path.startswith("v/a-b/"):
+            with pytest.raises(PublishError, match="is not the name of a repository"):
+                check_proposable({path: text})
 
 
 @pytest.mark.parametrize("format_", ["csv", "parquet"])

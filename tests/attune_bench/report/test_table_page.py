@@ -129,6 +129,13 @@ def test_the_subgroups_are_those_of_the_traits(scores: Scores, of_table: str) ->
         assert found[5:7] == [f"{row['p_holm']:.4f}", f"{row['p_min']:.4f}"]
 
 
+def test_names_that_do_not_print_have_a_page() -> None:
+    frame = table_of().with_columns(pl.format("{}\u202e\x1b[1m", "metric").alias("metric"))
+    page = Scores.from_table(frame).report(format="html", resamples=20)
+    assert "accuracy\ufffd\ufffd[1m" in page
+    assert "\u202e" not in page
+
+
 def test_a_trait_of_many_values_is_named_and_left_out() -> None:
     frame = table_of(units=30).with_columns(name="unit")
     page_text = Scores.from_table(frame).report(format="html", resamples=50)
