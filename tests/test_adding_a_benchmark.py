@@ -62,10 +62,12 @@ def test_the_page_is_short() -> None:
     assert len(PAGE.read_text(encoding="utf-8").splitlines()) <= MOST_LINES
 
 
+@pytest.mark.slow
 def test_the_records_are_valid(said: dict[str, str]) -> None:
     assert of(said, "validate") == "2 questions loaded; 0 errors, 0 warnings, 0 notes\n"
 
 
+@pytest.mark.slow
 def test_models_are_asked_and_scored(said: dict[str, str]) -> None:
     assert of(said, "run local model-a").startswith("results: 2 answers\n")
     assert of(said, "score").startswith("scores.parquet: 4 answers of 2 models\n")
@@ -73,6 +75,7 @@ def test_models_are_asked_and_scored(said: dict[str, str]) -> None:
     assert values.rows() == [("model-a", "q1", 1), ("model-a", "q2", 1), ("model-b", "q1", 0), ("model-b", "q2", 1)]
 
 
+@pytest.mark.slow
 def test_they_are_compared(said: dict[str, str]) -> None:
     text = of(said, "compare")
     # 2 of 2 against 1 of 2.
@@ -80,6 +83,7 @@ def test_they_are_compared(said: dict[str, str]) -> None:
     assert "|benchmark:kinder%3ABENCHMARK|metric:agreement|" in text
 
 
+@pytest.mark.slow
 def test_the_page_of_scores_is_written(said: dict[str, str]) -> None:
     page = Path(said["folder"], "page.html").read_text(encoding="utf-8")
     assert "Kinder" in page
@@ -91,6 +95,7 @@ def test_the_commands_go_through_every_stage() -> None:
     assert verbs == {"validate", "run", "score", "compare", "report"}
 
 
+@pytest.mark.slow
 def test_repeats_need_a_field_of_the_results(said: dict[str, str]) -> None:
     words = ("run", "local", "model-a", "questions.jsonl", "--benchmark", "kinder:BENCHMARK", "--repeats", "2")
     done = command(Path(said["folder"]), *words, "--base-url", "http://127.0.0.1:9/v1")

@@ -42,11 +42,17 @@ OF_EXTRAS = ("openai", "torch", "trl", "attune_bench.adapters.trl", "attune_benc
 """Modules that pages import and that come with an extra."""
 
 LONG = (
+    "attunebench.md",
+    "comparing.md",
+    "eibench.md",
     "emobench.md",
+    "judges.md",
+    "leaderboard.md",
     "repeats.md",
     "scale.md",
     "scores.md",
     "start.md",
+    "statistics.md",
     "testing-a-metric.md",
     "testing-with-our-data.md",
 )

@@ -12,17 +12,13 @@ from model_server import ModelServer, answer_to, talk
 ANSWERS = {"attunebench": answer_to, "eibench": talk}
 
 
-@pytest.mark.parametrize(
-    ("benchmark", "kills", "limit"),
-    [
-        pytest.param("attunebench", 2, 2, id="quick"),
-        *(pytest.param(name, 10, 16, marks=pytest.mark.slow, id=name) for name in ANSWERS),
-    ],
-)
+# Quick are the runs that are interrupted or killed once, in the tests of each benchmark and of its answer formats.
+@pytest.mark.slow
+@pytest.mark.parametrize("benchmark", ANSWERS)
 def test_a_run_that_is_killed_again_and_again_ends_as_one_that_was_not(
-    benchmark: str, kills: int, limit: int, scale: int, tmp_path: Path
+    benchmark: str, scale: int, tmp_path: Path
 ) -> None:
-    kills *= scale
+    kills, limit = 10 * scale, 16
     killed, whole, moments = tmp_path / "killed", tmp_path / "whole", random.Random(5)
     with ModelServer(latency=0.02, answer=ANSWERS[benchmark]) as server:
         for _ in range(kills):

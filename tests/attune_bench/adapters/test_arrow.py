@@ -39,8 +39,16 @@ def written(scores: Scores, folder: Path) -> bytes:
     return (folder / "scores.json").read_bytes()
 
 
-@pytest.mark.parametrize("protocol", ["documented", "released"])
-@pytest.mark.parametrize("size", [1, 7, 100])
+@pytest.mark.parametrize(
+    ("size", "protocol"),
+    [
+        *((1, "released"), (7, "documented")),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in ((1, "documented"), (7, "released"), (100, "documented"), (100, "released"))
+        ),
+    ],
+)
 def test_the_scores_are_those_of_one_place(
     runs: Path, table: pa.Table, tmp_path: Path, size: int, protocol: str
 ) -> None:

@@ -184,7 +184,7 @@ def test_a_model_has_a_page_of_its_own_and_no_other_repository() -> None:
                 check_proposable({path: text})
 
 
-@pytest.mark.parametrize("format_", ["csv", "parquet"])
+@pytest.mark.parametrize("format_", [pytest.param("csv", marks=pytest.mark.slow), "parquet"])
 def test_tables_of_the_command(format_: str, call: Call, scores: Scores, tmp_path: Path) -> None:
     scores.write(tmp_path / "scores.parquet")
     target = tmp_path / "tables"

@@ -14,6 +14,7 @@ from commands import Call, Scored, Spawn, bend
 from attune_bench import Scores
 
 Files = tuple[Path, Path]
+SLOW = pytest.mark.slow
 MAIN = "from attune_bench.cli import main; main()"
 
 
@@ -44,7 +45,10 @@ def _closed() -> int:
     return write
 
 
-@pytest.mark.parametrize("command", ["validate", "score", "report", "compare", "analyze", "help"])
+@pytest.mark.parametrize(
+    "command",
+    ["help", "report", *(pytest.param(name, marks=SLOW) for name in ("validate", "score", "compare", "analyze"))],
+)
 def test_a_closed_pipe_gives_no_traceback(
     spawn: Spawn, files: Files, scores_file: Path, tmp_path: Path, command: str
 ) -> None:
@@ -96,11 +100,8 @@ ENCODINGS = {
 
 each_encoding = pytest.mark.parametrize(
     "env",
-    # Quick are one that is named to Python and one that follows from the locale, neither of which shows everything.
-    [
-        env if name in {"ascii", "C-without-UTF-8"} else pytest.param(env, marks=pytest.mark.slow)
-        for name, env in ENCODINGS.items()
-    ],
+    # Quick is one that follows from the locale and does not show everything.
+    [env if name == "C-without-UTF-8" else pytest.param(env, marks=SLOW) for name, env in ENCODINGS.items()],
     ids=ENCODINGS,
 )
 
@@ -132,7 +133,7 @@ def test_validate_where_the_terminal_cannot_show_a_value(
     assert b"unknown-option" in done.stdout
 
 
-@pytest.mark.parametrize("flags", [(), ("--format", "json")], ids=["text", "json"])
+@pytest.mark.parametrize("flags", [(), pytest.param(("--format", "json"), marks=SLOW)], ids=["text", "json"])
 def test_validate_a_file_whose_name_is_no_text(spawn: Spawn, files: Files, flags: tuple[str, ...]) -> None:
     name = os.fsencode(files[0]) + b"/conversation_\xff.json"
     with open(name, "wb") as file:  # noqa: PTH123  # a name that is no text
@@ -173,7 +174,7 @@ def _on_a_terminal(command: list[str], env: dict[str, str]) -> tuple[int, bytes]
     return process.returncode, shown
 
 
-@pytest.mark.parametrize("term", ["xterm", "dumb"])
+@pytest.mark.parametrize("term", ["xterm", pytest.param("dumb", marks=SLOW)])
 def test_a_quick_command_shows_no_progress_on_a_terminal(files: Files, term: str) -> None:
     command = [sys.executable, "-c", MAIN, "validate", str(files[0]), "--results", str(files[1])]
     assert _on_a_terminal(command, {"TERM": term}) == (0, b"")

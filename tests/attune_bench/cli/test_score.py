@@ -173,7 +173,12 @@ def test_an_unwritable_folder(call: Call, files: Files, tmp_path: Path, monkeypa
 @pytest.mark.parametrize(
     ("options", "title", "said"),
     [
-        ((), "AttuneBench", (*map("baseline/{}".format, BASELINES), "protocol documented", "n = 40 conversations")),
+        pytest.param(
+            (),
+            "AttuneBench",
+            (*map("baseline/{}".format, BASELINES), "protocol documented", "n = 40 conversations"),
+            marks=pytest.mark.slow,
+        ),
         (("--benchmark", "eibench"), "EIBench", ("synthetic/attentive", "synthetic/hasty")),
         (("--benchmark", "sage"), "SAGE", ("synthetic/attentive", "synthetic/hasty")),
     ],

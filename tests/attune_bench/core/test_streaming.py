@@ -1,11 +1,9 @@
 """Scoring while reading: the scores and issues of reading all and then scoring, in one process or several."""
 
 import json
-import os
-import signal
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from operator import or_
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from worker_tasks import failing
 
 from attune_bench import Scores, score
 from attune_bench.benchmarks import BENCHMARKS, benchmark_named
@@ -67,8 +66,16 @@ def written(scores: Scores, folder: Path) -> tuple[bytes, bytes]:
     return (folder / "scores.json").read_bytes(), (folder / "scores.parquet").read_bytes()
 
 
-@pytest.mark.parametrize("jobs", [1, 2, None])
-@pytest.mark.parametrize("protocol", ["documented", "released"])
+@pytest.mark.parametrize(
+    ("protocol", "jobs"),
+    [
+        *(("documented", 1), ("released", 2)),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in (("documented", 2), ("documented", None), ("released", 1), ("released", None))
+        ),
+    ],
+)
 def test_the_scores_are_those_of_reading_all_first(
     sources: tuple[Path, list[Path]], tmp_path: Path, protocol: str, jobs: int | None
 ) -> None:
@@ -169,51 +176,29 @@ def test_what_a_benchmark_that_streams_leaves_out_is_not_needed(benchmark: Any) 
 # Other processes.
 
 
-def killing(folder: str) -> Callable[[int], int]:
-    """Return a function that ends its process at the task 3, the first time it comes."""
-    mark = Path(folder, "killed")
-
-    def work(task: int) -> int:
-        if task == 3 and not mark.exists():
-            mark.touch()
-            os.kill(os.getpid(), signal.SIGKILL)
-        return task * task
-
-    return work
-
-
-def failing(message: str) -> Callable[[int], int]:
-    def work(task: int) -> int:
-        if task == 3:
-            raise ValueError(message)
-        return task * task
-
-    return work
-
-
 def test_a_process_that_is_killed_changes_nothing(tmp_path: Path) -> None:
     def work(task: int) -> int:
         return task * task
 
-    with Workers[int, int](2, f"{__name__}:killing") as workers:
+    with Workers[int, int](2, "worker_tasks:killing") as workers:
         assert list(workers.map(work, (str(tmp_path),), range(20))) == [task * task for task in range(20)]
     assert (tmp_path / "killed").exists()
 
 
-@pytest.mark.parametrize("reference", [f"{__name__}:killing", "no_such_module:name"])
+@pytest.mark.parametrize("reference", ["worker_tasks:killing", "no_such_module:name"])
 def test_without_a_process_that_works_this_one_does(reference: str) -> None:
     with Workers[int, int](2, reference) as workers:
         assert list(workers.map(abs, ("/no/such/folder", "too many"), range(5))) == [0, 1, 2, 3, 4]
 
 
 def test_an_error_is_raised_here() -> None:
-    with Workers[int, int](2, f"{__name__}:failing") as workers, pytest.raises(ValueError, match=r"^four and three$"):
+    with Workers[int, int](2, "worker_tasks:failing") as workers, pytest.raises(ValueError, match=r"^four and three$"):
         list(workers.map(failing("four and three"), ("four and three",), range(9)))
 
 
 def test_tasks_are_read_a_few_ahead(tmp_path: Path) -> None:
     tasks = iter(range(100))
-    with Workers[int, int](2, f"{__name__}:killing") as workers:
+    with Workers[int, int](2, "worker_tasks:killing") as workers:
         results = workers.map(abs, (str(tmp_path),), tasks)
         assert next(results) == 0
         assert next(tasks) < 10

@@ -5,7 +5,7 @@ import json
 import logging
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -143,7 +143,16 @@ def accounted(outcome: RunOutcome, conversations: list[Conversation], output: Pa
         assert score(conversations, runs).report(resamples=20)
 
 
-@pytest.mark.parametrize("name", FAULTS)
+# One of a kind of fault is quick, and all of them mixed.
+QUICK = ("429 seconds", "500", "page in a success", "half a body", "not HTTP", "reset", "fenced", "null", "odd usage")
+
+
+def some(names: Iterable[str]) -> list[Any]:
+    """Return names as parameters, those that are not quick with the mark."""
+    return [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in names]
+
+
+@pytest.mark.parametrize("name", some(FAULTS))
 def test_a_fault_now_and_then(name: str, demo: list[Conversation], tmp_path: Path) -> None:
     seen: set[str] = set()
 
@@ -158,13 +167,7 @@ def test_a_fault_now_and_then(name: str, demo: list[Conversation], tmp_path: Pat
     assert outcome.skipped == ()
 
 
-# What a server asks to wait for is waited for.
-WAITED = ("429 date", "429 days", "429 nonsense", "429 year", "429 twice")
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow if name in WAITED else ()) for name in PASSING]
-)
+@pytest.mark.parametrize("name", some(PASSING))
 def test_a_fault_at_every_try(name: str, demo: list[Conversation], tmp_path: Path) -> None:
     fault = PASSING[name]
     with ModelServer(lambda _number, body: fault(body)) as server:

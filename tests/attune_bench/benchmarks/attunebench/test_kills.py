@@ -4,6 +4,7 @@ import resource
 import signal
 from pathlib import Path
 
+import pytest
 from interrupts import CONCURRENCY, STOPPED, finish, interrupt, start_run, until
 from model_server import ModelServer
 
@@ -31,6 +32,7 @@ def test_an_interrupted_run_says_so_and_goes_on(tmp_path: Path) -> None:
         assert server.calls == planned(3) + sent - kept.count(b"\n")
 
 
+@pytest.mark.slow  # quick is that of EIBench
 def test_a_second_process_refuses_the_folder(tmp_path: Path) -> None:
     with ModelServer(lambda _number, _body: "stall") as server:
         first = start_run(server, tmp_path, 2)
@@ -45,6 +47,7 @@ def test_a_second_process_refuses_the_folder(tmp_path: Path) -> None:
         assert finish(start_run(server, tmp_path, 2)) == (0, b"")
 
 
+@pytest.mark.slow  # quick is a disk that fills up, in this process
 def test_a_file_that_may_not_grow_is_one_error_and_the_cache_file_is_intact(tmp_path: Path) -> None:
     def no_more_than_20_kilobytes() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))

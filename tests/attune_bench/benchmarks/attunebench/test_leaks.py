@@ -129,13 +129,22 @@ def _blind(oracle: Oracle, conversation: Conversation) -> Oracle:
     return lambda _, *rest: oracle(conversation, *rest)
 
 
-@pytest.mark.parametrize(("mode", "strategy", "judges"), CASES)
+@pytest.fixture(scope="module")
+def twins(demo: list[Conversation]) -> list[tuple[Conversation, Conversation]]:
+    """Return the conversations of the demo, each with one of other answers."""
+    return [(one, Conversation.model_validate(_answers(_record(one)))) for one in demo]
+
+
+# With judges all that is asked without them is asked too.
+@pytest.mark.parametrize(
+    ("mode", "strategy", "judges"),
+    [case if case[2] else pytest.param(*case, marks=pytest.mark.slow) for case in CASES],
+)
 def test_the_whole_demo_is_asked_without_its_answers(
-    demo: list[Conversation], mode: str, strategy: str, judges: tuple[str, ...]
+    twins: list[tuple[Conversation, Conversation]], mode: str, strategy: str, judges: tuple[str, ...]
 ) -> None:
     settings = _settings(mode, strategy, judges)
-    for conversation in demo:
-        twin = Conversation.model_validate(_answers(_record(conversation)))
+    for conversation, twin in twins:
         assert planned_calls(conversation, settings) == planned_calls(twin, settings)
 
 
