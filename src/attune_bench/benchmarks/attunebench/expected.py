@@ -163,13 +163,20 @@ def _may_be_undefined(comparisons: PreparedComparisons) -> bool:
 def _of_panas(truth: Truth) -> dict[str, float | None]:
     after, before = truth.post_panas, truth.pre_panas
     rated = [score_panas(after, form, baseline=before) for form in _rated_forms()]
-    summed = [(share, score_panas(after, form, baseline=before)) for form, share in _summed_forms()]
-    fields = {name: name.removeprefix("panas_") for name in (*_ITEM_METRICS, *_TOTAL_METRICS)}
+    # The metrics of items are means over items, so that all items may have one rating at a time.
+    of_items = {name: null(fmean(getattr(one, name.removeprefix("panas_")) for one in rated)) for name in _ITEM_METRICS}
+    return of_items | _of_totals(after.totals, before.totals)
+
+
+@lru_cache(maxsize=2**12)
+def _of_totals(after: PanasTotals, before: PanasTotals) -> dict[str, float | None]:
+    """Return the expected values of the metrics of totals, which depend on four numbers."""
+    reference, baseline = PreparedPanas({}, after), PreparedPanas({}, before)
+    summed = [(share, score_panas(reference, form, baseline=baseline)) for form, share in _summed_forms()]
+    # Means over affects, each of one total.
     return {
-        # The metrics of items are means over items, so that all items may have one rating at a time.
-        **{name: null(fmean(getattr(one, fields[name]) for one in rated)) for name in _ITEM_METRICS},
-        # Those of totals are means over affects, each of one total.
-        **{name: null(fsum(share * getattr(one, fields[name]) for share, one in summed)) for name in _TOTAL_METRICS},
+        name: null(fsum(share * getattr(one, name.removeprefix("panas_")) for share, one in summed))
+        for name in _TOTAL_METRICS
     }
 
 
