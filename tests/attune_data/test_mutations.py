@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from attune_data import Collection, Kind, LoadError, SourceError, load_records
 from attune_data.fixes import respelled
-from attune_data.kinds import KINDS
+from attune_data.kinds import CONVERSATION, KINDS, RUN
 from attune_data.testing import mutated
 
 COPIES = 20
@@ -56,8 +56,14 @@ def check(data: bytes, kind: Kind[Any, Any], path: Path) -> bool:
     return True
 
 
-@pytest.mark.parametrize("one_of", [50, pytest.param(1, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.noun)
+# Of the other kinds, test_testing.py has quick ones.
+@pytest.mark.parametrize(
+    ("kind", "one_of"),
+    [
+        *(pytest.param(kind, 50, id=f"{kind.noun}-quick") for kind in (CONVERSATION, RUN)),
+        *(pytest.param(kind, 1, id=kind.noun, marks=pytest.mark.slow) for kind in KINDS),
+    ],
+)
 def test_broken_files_load_or_are_reported(
     kind: Kind[Any, Any], one_of: int, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:

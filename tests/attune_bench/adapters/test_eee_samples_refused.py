@@ -165,7 +165,9 @@ def test_a_record_says_under_which_licence_its_samples_are(tmp_path: Path) -> No
 # The command.
 
 
-@pytest.mark.parametrize("name", BENCHMARKS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name == "attunebench" else ()) for name in BENCHMARKS]
+)
 def test_the_command_writes_the_same_every_time(
     name: str, call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

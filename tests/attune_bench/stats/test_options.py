@@ -161,7 +161,14 @@ DRAWN = [
     ),
     *(("table", asked) for asked in (*VERBS, *ANALYSES) if asked not in UNDRAWN),
 ]
-drawn = pytest.mark.parametrize(("name", "asked"), DRAWN)
+# What every benchmark is asked, EIBench is asked in the slow suite, as SAGE is here.
+drawn = pytest.mark.parametrize(
+    ("name", "asked"),
+    [
+        pytest.param(name, asked, marks=pytest.mark.slow if name == "eibench" and ("sage", asked) in DRAWN else ())
+        for name, asked in DRAWN
+    ],
+)
 # Ends that are ranks which occur, or of few possible values, may stay where they are.
 COARSE = {"rank", "judge_ranks", "rank_shifts", "win_rates", "ratings", "metric_correlation"}
 NO_BCA = {
