@@ -422,9 +422,9 @@ class _ScriptEncoder(json.JSONEncoder):
         return super().encode(o).replace("<", "\\u003c")
 
 
-def svg(figure: "Chart") -> str:
-    """Return a figure as SVG."""
-    return svg_of_width(specification(figure))
+def svg(figure: "Chart", total: int | None = None) -> str:
+    """Return a figure as SVG; with `total`, of that width in all."""
+    return svg_of_width(specification(figure), total)
 
 
 def svg_of_width(made: dict[str, Any], total: int | None = None) -> str:
