@@ -2,8 +2,9 @@
 
 Scores of 40 units in 10 clusters of 4: normal, with a variance of 1 between clusters, of 1 between units within them,
 and of 1 in one repeat of one unit; between repeats as the first column says. Then the variance of units, which is 1, by
-clusters, how alike their units are (ICC), and scores, normal or lognormal: its mean estimate and how often its interval
-covers it; *before* by mean squares of units, as if these were independent, with the expanded percentile interval.
+clusters, how alike their units are (ICC), and scores, normal or lognormal: its mean estimate, how often its interval
+covers it, and how often the output warns; *before* by mean squares of units, as if these were independent, with the
+expanded percentile interval.
 ``python benchmarks/repeats.py``
 """
 
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from attune_metrics.stats.repeats import repeat_variance
 from attune_metrics.stats.resampling import Interval, Resamples, bootstrap, draw_resamples
+from attune_metrics.stats.skewness import MOST_SKEWNESS, skewness_of_mean
 from attune_metrics.stats.variance_parts import crossed_variances
 
 CLUSTERS, EACH, ROWS = 10, 4, 3
@@ -67,11 +69,11 @@ def of_mean_squares(values: Floats, resamples: Resamples) -> Interval:
 
 def variances_of_units(simulations: int, seed: int) -> Iterator[str]:
     """Yield the lines of the table of the variance of units."""
-    yield "clusters  ICC  scores     before  covered     now  covered"
+    yield "clusters  ICC  scores     before  covered     now  covered  warned"
     for clusters, icc, scores in product((10, 25, 50), (0.0, 0.7), ("normal", "lognormal")):
         labels, generator = np.repeat(np.arange(clusters), EACH), np.random.default_rng([seed, clusters])
         resamples = draw_resamples(labels, n_resamples=1000)
-        estimates, covered = np.zeros(2), np.zeros(2)
+        estimates, covered, warned = np.zeros(2), np.zeros(2), 0
         for _ in range(simulations):
             unit = np.sqrt(icc) * generator.normal(size=clusters)[labels]
             unit += np.sqrt(1 - icc) * generator.normal(size=len(labels))
@@ -81,8 +83,13 @@ def variances_of_units(simulations: int, seed: int) -> Iterator[str]:
             found = [of_mean_squares(values, resamples), crossed_variances(values, resamples)[0]]
             estimates += [one.estimate for one in found]
             covered += [one.low <= 1 <= one.high for one in found]
+            mean = values.mean(axis=0)
+            warned += int(skewness_of_mean((mean - mean.mean()) ** 2, labels)[0] > 2 * MOST_SKEWNESS)
         (before, now), (of_before, of_now) = estimates / simulations, covered / simulations
-        yield f"{clusters:8}  {icc:.1f}  {scores:9}  {before:6.3f}  {of_before:7.1%}  {now:6.3f}  {of_now:7.1%}"
+        yield (
+            f"{clusters:8}  {icc:.1f}  {scores:9}  {before:6.3f}  {of_before:7.1%}  {now:6.3f}  {of_now:7.1%}  "
+            f"{warned / simulations:6.1%}"
+        )
 
 
 if __name__ == "__main__":

@@ -10,8 +10,9 @@ Everything else is imported from its module:
   `composite`; `protocol` names the choices that can change a score. `eibench`, `sage` and `eqbench` for those
   benchmarks, `curves` for the way of an emotion over a conversation, `turn_credit` for training.
 - `stats`: `resampling` (bootstrap intervals), `comparison` (two models on the same units), `multiplicity` (many tests),
-  `proportions` (independent trials), `power` (how much data a difference needs), `agreement` of raters, `correlation`
-  of ranks, `ranking` of models, `statistics` (from the terms of units to the value of a model).
+  `proportions` (independent trials), `shares` (trials in clusters), `skewness` (of a mean), `power` (how much data a
+  difference needs), `agreement` of raters, `correlation` of ranks, `ranking` of models, `statistics` (from the terms of
+  units to the value of a model).
 - `signature` writes the line to quote with a score; `testing` checks a metric of your own.
 
 The ``prepare_*``, ``count_*`` and ``score_*`` functions of a module do not check their input: they serve a harness that

@@ -180,7 +180,8 @@ def equivalence(
     How often models that differ by exactly the margin are called the same at 0.05, simulated with the default interval
     (100,000 data sets each, standard error 0.1 points or less; docs/intervals.md): with 25 clusters and more of equal
     size in 5.0 to 5.2% with 2,000 resamples and in 5.0 to 5.1% with 10,000; with 10 in 5.0 to 5.3%; where one cluster
-    has 30% of the units in 5.2 to 6.0%.
+    has 30% of the units in 5.2 to 6.0%. Where few far differences decide a mean, they err in up to 20%:
+    `attune_metrics.stats.skewness.skewness_of_mean` tells.
 
     Examples
     --------

@@ -59,7 +59,7 @@ def test_zeros_and_ones_mirror_and_missing_units_count_nowhere() -> None:
 
 
 def test_no_interval() -> None:
-    found = share_of_clusters_interval([[nan, nan, nan, nan], [0, 1, nan, nan], [0, 1, 1, 0]], [*"aabb"])
+    found = share_of_clusters_interval(np.array([[nan, nan, nan, nan], [0, 1, nan, nan], [0, 1, 1, 0]]), [*"aabb"])
     reasons = ["no unit has a value", "all values are in one cluster", "no variation among clusters"]
     assert [one.reason for one in found] == reasons
     assert all(isnan(one.low) and isnan(one.high) for one in found)

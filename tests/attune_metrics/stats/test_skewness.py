@@ -48,7 +48,7 @@ def test_scale_and_order_change_nothing_and_a_sign_the_sign() -> None:
 
 def test_undefined_without_spread_or_clusters() -> None:
     values = [[nan, nan, nan, nan], [0.1, 0.1, 0.1, 0.3 - 0.2], [1, nan, nan, nan], [1, 5, nan, nan], [1, 5, 1, 5]]
-    found = skewness_of_mean(values, [*"aabb"])
+    found = skewness_of_mean(np.array(values), [*"aabb"])
     assert np.isnan(found).all()  # the last differs within clusters only, so that the mean is known
 
 
