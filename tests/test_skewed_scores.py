@@ -1,4 +1,4 @@
-"""The tables of shares and skewed scores are the benchmark's numbers, and what pages and warnings say follows from them."""
+"""The tables of shares and skewed scores are the numbers of the benchmark, and pages and warnings say what they say."""
 
 import re
 from pathlib import Path
