@@ -99,9 +99,9 @@ def check_entry(path: Path, *, today: date | None = None, small_cells: bool = Fa
     beside = source.with_suffix(".toml")
     for file in (source, beside):
         # What is submitted could lead to any file of whoever checks it, and what is wrong with that quotes it.
-        if os.path.dirname(os.path.realpath(file)) != os.path.realpath(path.parent):
-            mistakes.append(f"{path}: scores: {file.name} is a link out of the folder of this file; send the file itself")
-            return None, mistakes
+        if Path(os.path.realpath(file)).parent != Path(os.path.realpath(path.parent)):
+            why = f"{file.name} is a link out of the folder of this file; send the file itself"
+            return None, [*mistakes, f"{path}: scores: {why}"]
     table, why = _scores(source)
     if table is None:
         also = f"; {path.name} is read as its description, so call the entry otherwise" if beside == path else ""

@@ -20,7 +20,7 @@ from attune_bench.stats.series import Draws, Mask, ScoreSeries, have_values
 from attune_bench.stats.skewed import DIFFERENCES, warn_of_skewness
 from attune_bench.undefined import null
 from attune_data.text import plural
-from attune_metrics.errors import UndefinedMetricWarning
+from attune_metrics.errors import MetricInputError, UndefinedMetricWarning
 from attune_metrics.stats.arrays import Floats
 from attune_metrics.stats.cluster_means import cluster_means, mean_of_clusters_interval
 from attune_metrics.stats.comparison import (
@@ -54,6 +54,8 @@ __all__ = [
     "tested",
     "tested_same",
 ]
+
+_MOST_DIFFERENCES = 2**25  # in memory at once: 256 MiB
 
 TESTED: dict[str, Any] = {
     **dict.fromkeys(("low", "high", "p", "p_min", "p_holm"), pl.Float64),
@@ -97,12 +99,23 @@ def enough_exchanges(pairs: int, resamples: int) -> int:
     Holm's method multiplies the smallest of `pairs` p-values by their number, and no p-value is smaller than one of all
     exchanges and one more: with 40 for each pair the smallest corrected p-value is below 0.025, half of 0.05.
 
+    Raises
+    ------
+    MetricInputError
+        Where these are more than any test makes.
+
     Examples
     --------
     >>> enough_exchanges(3_655, 10_000), enough_exchanges(55, 10_000)
     (146200, 10000)
     """
-    return max(resamples, min(ceil(2 * pairs / ALPHA), MOST_RESAMPLES))
+    enough = ceil(2 * pairs / ALPHA)
+    if enough > MOST_RESAMPLES:
+        most = int(MOST_RESAMPLES * ALPHA / 2)
+        raise MetricInputError(
+            f"{pairs:,} pairs of models are more than the {most:,} that can be compared at once; leave models out"
+        )
+    return max(resamples, enough)
 
 
 def paired(
@@ -144,20 +157,6 @@ def paired(
         parts.append(_Part(mask, rows, part, labels, sides, pairs, effects))
     tests_of_parts = _tests([one.pairs for one in parts], statistic, n_permutations, options.seed)
     for (mask, rows, part, labels, sides, pairs, effects), tests in zip(parts, tests_of_parts, strict=True):
-        if weighs:
-            intervals = _intervals_of_clusters(part[:, 0], sides, labels, pairs, options.level)
-        else:
-            resamples = draws.of(mask)
-            distribution = distribution_of_pairs(pairs, resamples, statistic=statistic)
-            with draws.warning.of_all():
-                intervals = bootstrap_of_pairs(
-                    pairs,
-                    resamples,
-                    statistic=statistic,
-                    method=options.interval,
-                    level=options.level,
-                    distribution=distribution,
-                )
         if statistic is mean_of_sums:
             shown = [
                 (a, b)
@@ -167,19 +166,10 @@ def paired(
             with draws.warning.of_all():
                 _warn_of_skewness(part[:, 0], shown, labels, f"differences of {of}", draws.drawn, weighs=weighs)
         same: list[float | None] = [None] * len(tests)
-        if margin is not None:
-            with draws.warning.of_all():
-                made = equivalence_of_pairs(
-                    pairs,
-                    resamples,
-                    tests,
-                    margin=margin,
-                    alpha=ALPHA,
-                    statistic=statistic,
-                    method=options.interval,
-                    distribution=distribution,
-                )
-            same = [null(one.p_same) for one in made]
+        if weighs:
+            intervals = _intervals_of_clusters(part[:, 0], sides, labels, pairs, options.level)
+        else:
+            intervals, same = _by_resampling(part, sides, mask, draws, options, statistic, tests, margin)
         points = pairs.estimates(statistic)
         former, latter = points[pairs.first].tolist(), points[pairs.second].tolist()
         for place, first, second, interval, test, mde, p_same in zip(
@@ -248,6 +238,54 @@ def _warn_of_skewness(
         warn_of_skewness(means, np.unique(labels), DIFFERENCES, of=of, drawn=drawn)
     else:
         warn_of_skewness(differences, labels, DIFFERENCES, of=of, drawn=drawn)
+
+
+def _by_resampling(
+    values: Floats,
+    sides: NDArray[np.intp],
+    mask: Mask,
+    draws: Draws,
+    options: AnalysisOptions,
+    statistic: Statistic,
+    tests: Sequence[PermutationTest],
+    margin: float | None,
+) -> tuple[list[Interval], list[float | None]]:
+    """Return the bootstrap interval of each pair, and its p-value against a margin, None where none is given.
+
+    Some pairs at a time, as many models have more pairs than memory has room for with all their resamples.
+    """
+    labels, resamples = draws.labels(mask), draws.of(mask)
+    intervals: list[Interval] = []
+    same: list[float | None] = []
+    step = max(1, _MOST_DIFFERENCES // options.resamples)
+    for start in range(0, len(sides), step):
+        block = slice(start, start + step)
+        pairs = Pairs(values, sides[block], labels)
+        distribution = distribution_of_pairs(pairs, resamples, statistic=statistic)
+        with draws.warning.of_all():
+            intervals += bootstrap_of_pairs(
+                pairs,
+                resamples,
+                statistic=statistic,
+                method=options.interval,
+                level=options.level,
+                distribution=distribution,
+            )
+        if margin is None:
+            continue
+        with draws.warning.of_all():
+            made = equivalence_of_pairs(
+                pairs,
+                resamples,
+                tests[block],
+                margin=margin,
+                alpha=ALPHA,
+                statistic=statistic,
+                method=options.interval,
+                distribution=distribution,
+            )
+        same += [null(one.p_same) for one in made]
+    return intervals, same or [None] * len(sides)
 
 
 def _of_clusters(values: Floats, sides: NDArray[np.intp], labels: NDArray[np.intp]) -> tuple[Pairs, list[float | None]]:

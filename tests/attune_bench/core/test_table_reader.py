@@ -157,12 +157,12 @@ def test_a_wrong_description_is_told_by_file_key_and_value(toml: str, message: s
 def test_a_description_that_is_no_file_is_not_passed_over(kind: str, tmp_path: Path) -> None:
     path = written(frame(), tmp_path / "results.csv")
     beside = path.with_suffix(".toml")
-    {
-        "a link to nothing": lambda: beside.symlink_to("nothing.toml"),
-        "a link to itself": lambda: beside.symlink_to(beside.name),
-        "a folder": beside.mkdir,
-        "a pipe": lambda: os.mkfifo(beside),
-    }[kind]()
+    if kind == "a folder":
+        beside.mkdir()
+    elif kind == "a pipe":
+        os.mkfifo(beside)
+    else:
+        beside.symlink_to("nothing.toml" if kind == "a link to nothing" else beside.name)
     with pytest.raises(SourceError, match=r"results\.toml cannot be read: "):
         Scores.read(path)
 

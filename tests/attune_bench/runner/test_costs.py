@@ -274,7 +274,7 @@ def test_no_run_spends_more_than_its_limit(told: str, demo: list[Conversation], 
         asked = Call("x", body["model"], "model", tuple(body["messages"]), {}, "x")
         cost = PRICES[body["model"]].of(most_tokens(asked), 200)
         paid.append(cost)
-        usage = {
+        usage: dict[str, dict[str, Any]] = {
             "cost": {"cost": cost},
             "nothing": {"prompt_tokens": None, "completion_tokens": None},
             "0 tokens": {"prompt_tokens": 0, "completion_tokens": 0},

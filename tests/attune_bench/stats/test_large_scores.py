@@ -1,12 +1,14 @@
 """Scores on many clusters: models that were run on different units share their Poisson draws."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
 from attune_bench import Scores
+from attune_bench.stats import paired as paired_module
 from attune_bench.stats import series as series_module
 from attune_bench.stats.comparison import compare, compare_all
 from attune_bench.stats.options import AnalysisOptions
@@ -14,7 +16,9 @@ from attune_bench.stats.ranking import rank
 from attune_bench.stats.series import Draws, Mask, ScoreSeries
 from attune_bench.stats.subgroups import subgroups
 from attune_bench.stats.summary import summary
+from attune_metrics.errors import MetricInputError
 from attune_metrics.stats import resampling
+from attune_metrics.stats.comparison import distribution_of_pairs
 
 UNITS, LIMIT = 300, 100
 
@@ -107,3 +111,39 @@ def test_ranks_on_poisson_draws(scores: Scores) -> None:
     assert found["rank"].to_list() == [1, 2, 3, 4]
     assert (found["low"] <= found["rank"]).all()
     assert (found["high"] >= found["rank"]).all()
+
+
+@pytest.mark.parametrize("options", [{}, {"interval": "bca"}, {"margin": 0.3}, {"weight": "cluster"}])
+def test_pairs_that_are_taken_in_parts_have_the_same_intervals(
+    scores: Scores, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = compare_all(scores, resamples=50, **options)
+    monkeypatch.setattr(paired_module, "_MOST_DIFFERENCES", 100)  # two pairs at a time
+    assert compare_all(scores, resamples=50, **options).equals(whole)
+
+
+def test_the_memory_for_many_pairs_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The differences of all 1,225 pairs in all 2,000 resamples would be 19.6 MB."""
+    generator = np.random.default_rng(7)
+    rows = [(f"m{model:02}", f"u{unit}", "score", generator.normal()) for model in range(50) for unit in range(20)]
+    scores = Scores.from_table(pl.DataFrame(rows, schema=["model", "unit", "metric", "value"], orient="row"))
+    monkeypatch.setattr(paired_module, "_MOST_DIFFERENCES", 100_000)
+    largest = 0
+    made = distribution_of_pairs
+
+    def measured(*given: Any, **options: Any) -> Any:
+        nonlocal largest
+        found = made(*given, **options)
+        largest = max(largest, found.nbytes)
+        return found
+
+    monkeypatch.setattr(paired_module, "distribution_of_pairs", measured)
+    assert compare_all(scores, resamples=2_000).height == 1_225
+    assert 0 < largest <= 800_000
+
+
+def test_more_pairs_than_can_be_compared_are_refused_at_once() -> None:
+    rows = [(f"m{model}", "u", "score", 1.0) for model in range(800)]
+    scores = Scores.from_table(pl.DataFrame(rows, schema=["model", "unit", "metric", "value"], orient="row"))
+    with pytest.raises(MetricInputError, match=r"319,600 pairs of models are more than the 250,000 that can be"):
+        compare_all(scores)
