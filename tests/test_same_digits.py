@@ -1,9 +1,9 @@
 """Every number is the same to its last digit on any processor, with any number of threads, in any process."""
 
+import ast
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 import every_output
@@ -12,19 +12,53 @@ import statistics_digest
 from processors import KERNELS, environment, runs_here
 
 TESTS = Path(__file__).parent
-NUMERIC = [
-    "attune_metrics/stats/test_bradley_terry.py",
-]
-"""Tests of what goes through linear algebra, by hand-derived and published values."""
+NUMERIC = (
+    *(f"attune_metrics/stats/test_{name}.py" for name in ("agreement", "bradley_terry", "comparison", "resampling")),
+    *(f"attune_metrics/stats/test_{name}.py" for name in ("prediction_powered", "statistics")),
+    *(f"attune_bench/stats/test_{name}.py" for name in ("judges", "ratings", "unit_of_measurement")),
+    "attune_bench/core/test_scoring.py",
+    "attune_bench/benchmarks/attunebench/test_expected.py",
+)
+"""Tests of what goes through linear algebra, against numbers derived by hand or published, and of scores."""
 
 
-def run(arguments: list[object], variables: Mapping[str, str]) -> str:
+LAST_DIGIT_VARIES = frozenset(
+    "arccos arccosh arcsin arcsinh arctan arctan2 arctanh cbrt corrcoef cos cosh cov dot einsum exp exp2 expm1 "
+    "float_power hypot inner linalg log log10 log1p log2 logaddexp matmul polyfit power sin sinh tan tanh tensordot vdot @".split()
+)
+"""What numpy computes by the instructions of the processor: AVX-512 has its own, which few machines can show."""
+
+MADE_UP_FOR = {
+    "attune_metrics/stats/bradley_terry.py": {"linalg", "log1p"},  # their steps are rounded
+    "attune_metrics/stats/ranking.py": {"@"},  # of whole numbers
+    "attune_metrics/stats/sums.py": {"@"},  # of numbers so coarse that every order of addition is exact
+}
+
+
+def run(arguments: list[object], variables: dict[str, str]) -> str:
     """Return what a program of Python prints under variables of the environment."""
     alone = os.environ | {"SOURCE_DATE_EPOCH": "0"} | variables
     command = [sys.executable, *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, check=False, env=alone, cwd=TESTS)
     assert done.returncode == 0, (done.stdout + done.stderr).decode(errors="replace")[-4000:]
     return done.stdout.decode()
+
+
+def is_numpy(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == "np"
+
+
+def test_nothing_that_is_computed_by_instructions_of_the_processor_reaches_a_number() -> None:
+    source = TESTS.parent / "src"
+    found: dict[str, set[str]] = {}
+    for path in source.rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        nodes = [*ast.walk(ast.parse(text))] if "numpy" in text or " @ " in text else []
+        named = {node.attr for node in nodes if isinstance(node, ast.Attribute) and is_numpy(node.value)}
+        named |= {"@" for node in nodes if isinstance(node, ast.MatMult)}
+        if used := named & LAST_DIGIT_VARIES:
+            found[path.relative_to(source).as_posix()] = used
+    assert found == MADE_UP_FOR
 
 
 @pytest.fixture(params=KERNELS)

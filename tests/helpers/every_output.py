@@ -5,7 +5,7 @@
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from io import StringIO
 from pathlib import Path
@@ -144,7 +144,7 @@ def _figures(folder: Path, scores: Scores) -> None:
     """Write the figures of scores as SVG, each that can be drawn of them."""
     chosen: dict[str, Any] = {"resamples": 200}
     [condition] = scores.conditions[:1]
-    drawn = {
+    drawn: dict[str, Callable[[], Any]] = {
         "scores": lambda: figures.scores(scores, condition=condition, **chosen),
         "ranks": lambda: figures.ranks(scores, condition=condition, **chosen),
         "profile": lambda: figures.profile(scores, scores.models[0], condition=condition, **chosen),

@@ -36,8 +36,8 @@ def digest() -> str:
     scores = source.gamma(2, size=(8, _UNITS)) / 7
     counts = source.integers(0, 9, size=(3, 4, _UNITS))
     tenths = source.integers(0, 11, size=(_UNITS, 4)) / 10
-    models = source.integers(0, 9, size=(2, 500))
-    models[1] = (models[0] + 1 + models[1] % 8) % 9
+    left = source.integers(0, 9, size=500)
+    right = (left + source.integers(1, 9, size=500)) % 9
     outcomes = source.integers(0, 3, size=500) / 2
     of_comparisons = draw_resamples(np.arange(500) // 5, n_resamples=200, seed=4)
     rated = np.where(source.random(_UNITS) < 0.3, scores[0] + source.normal(size=_UNITS) / 20, np.nan)
@@ -51,7 +51,7 @@ def digest() -> str:
         "permutations": lambda: paired_permutation_test(*pair, clusters, n_permutations=500),
         "equivalence": lambda: equivalence(*pair, drawn, margin=0.03),
         "strengths": lambda: bradley_terry(source.integers(1, 40, size=(30, 30))).tolist(),
-        "ratings": lambda: bradley_terry_ratings(*models, outcomes, of_comparisons),
+        "ratings": lambda: bradley_terry_ratings(left, right, outcomes, of_comparisons),
         "kappa": lambda: cohen_kappa_interval(tenths[:, 0], tenths[:, 1], drawn, weights="quadratic"),
         "linear kappa": lambda: cohen_kappa_interval(tenths[:, 0], tenths[:, 1], drawn, weights="linear"),
         "Fleiss": lambda: fleiss_kappa_interval(tenths, drawn),
@@ -66,7 +66,7 @@ def digest() -> str:
         "smallest effect": lambda: minimum_detectable_effect(*pair, clusters),
         "corrected": lambda: prediction_powered(scores[:1], rated[np.newaxis], drawn),
         "ranks": lambda: [rank_intervals(scores, drawn), win_rates(scores).rates.tolist()],
-        "rank shares": lambda: rank_shares(scores[:4, :5]).tolist(),
+        "rank shares": lambda: rank_shares([*scores[:4, :5]]).tolist(),
         "repeats": lambda: repeat_variance(scores[:3, :60], few),
         "variances": lambda: crossed_variances(scores[:, :60], few),
         "exponential": lambda: exponential(source.uniform(-700, 700, size=1000)).tolist(),

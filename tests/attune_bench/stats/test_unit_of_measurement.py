@@ -120,8 +120,8 @@ def test_differences_are_decided_alike_in_any_unit_and_from_any_origin(interval:
 
 
 def test_models_that_only_rounding_separates_are_in_the_order_of_their_names() -> None:
-    values = {"a": [3, 0], "b": [1, 2]}
-    assert 0.1 + 0.2 > 0.3
+    values = {"a": [1, 5], "b": [6, 0]}
+    assert 6 * (1 / 10) > 1 / 10 + 5 * (1 / 10)
     for factor in (1, 1 / 10):
         table = scores_of(values, factor)
         assert [model for model, _ in sorted_groups(table)] == ["a", "b"]
