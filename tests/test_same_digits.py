@@ -24,7 +24,8 @@ NUMERIC = (
 
 LAST_DIGIT_VARIES = frozenset(
     "arccos arccosh arcsin arcsinh arctan arctan2 arctanh cbrt corrcoef cos cosh cov dot einsum exp exp2 expm1 "
-    "float_power hypot inner linalg log log10 log1p log2 logaddexp matmul polyfit power sin sinh tan tanh tensordot vdot @".split()
+    "float_power hypot inner linalg log log10 log1p log2 logaddexp matmul polyfit power sin sinh tan tanh tensordot "
+    "vdot @".split()
 )
 """What numpy computes by the instructions of the processor: AVX-512 has its own, which few machines can show."""
 
