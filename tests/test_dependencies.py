@@ -1,4 +1,5 @@
-"""The lowest versions of dependencies that `pyproject.toml` allows have wheels, and the library runs with them."""
+"""What `pyproject.toml` lets install: lowest versions with wheels, with which the library runs, and no two extras that
+cannot run together."""
 
 import re
 import subprocess
@@ -72,3 +73,14 @@ def test_the_library_runs_with_the_lowest_versions(uv: Uv, python: Path, tmp_pat
     for name, version in re.findall(r"^([\w.-]+)==(\S+)", pinned, re.MULTILINE):
         assert f'"{version}"' in done.stdout, name
     subprocess.run([python.with_name("attune-bench"), "demo"], cwd=tmp_path, check=True)
+
+
+def test_extras_that_cannot_run_together_are_refused(uv: Uv, capfd: pytest.CaptureFixture[str]) -> None:
+    for extra in ("inspect", "verifiers"):
+        assert "openai==" in uv("compile", "--quiet", "pyproject.toml", "--extra", extra)
+    capfd.readouterr()
+    with pytest.raises(subprocess.CalledProcessError):
+        uv("compile", "--quiet", "pyproject.toml", "--extra", "inspect", "--extra", "verifiers")
+    said = capfd.readouterr().err
+    assert "No solution found" in said
+    assert all(word in said for word in ("attune-bench", "verifiers", "openai"))
