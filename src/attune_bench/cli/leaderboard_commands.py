@@ -16,7 +16,7 @@ from attune_bench.leaderboard.entries import Entry, check_entry
 from attune_bench.leaderboard.page import leaderboard_page
 from attune_bench.progress import progress
 from attune_data.io.files import whole_folder
-from attune_data.text import plural
+from attune_data.text import listed, plural
 
 __all__ = ["leaderboard"]
 
@@ -57,6 +57,8 @@ def build(entries: tuple[Path, ...], output: Path, small_cells: bool, **given: A
     try:
         with whole_folder(output) as folder:
             boards = make_boards(_read(entries, small_cells=small_cells), small_cells=small_cells)
+            if not any(board.table.groups for board in boards):
+                raise UserError(f"no model can be ranked: {listed([why for one in boards for why in one.left_out], 3)}")
             with mistakes():
                 content = leaderboard_content(boards, small_cells=small_cells, **sampling_of(given))
             page, numbers = leaderboard_page(content), json.dumps(content, separators=(",", ":"))
@@ -75,7 +77,8 @@ def _read(paths: Sequence[Path], *, small_cells: bool) -> list[Entry]:
     with progress() as phase:
         step = phase("reading entries", len(paths))
         for place, path in enumerate(paths, start=1):
-            entry, found = check_entry(path, small_cells=small_cells)
+            # Models of a table that were run on few people are left out; an entry is of one model, and would be empty.
+            entry, found = check_entry(path, small_cells=small_cells or path.suffix.lower() != ".toml")
             read += [] if entry is None else [entry]
             wrong += found
             step(place)

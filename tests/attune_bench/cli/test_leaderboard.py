@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from commands import QUICK, Call, Scored
@@ -64,17 +65,31 @@ def test_check_lists_every_mistake(call: Call, folder: Path) -> None:
     assert not (folder / "site").exists()
 
 
-def test_models_of_few_people_are_shown_where_asked(call: Call, folder: Path) -> None:
+def test_models_of_few_people_are_left_out_and_shown_where_asked(call: Call, folder: Path) -> None:
     rows = [f"{model},q{unit},p{unit},hit,1" for model, units in (("many", 6), ("few", 3)) for unit in range(units)]
-    (folder / "people.csv").write_text("\n".join(["model,unit,cluster,metric,value", *rows]), encoding="utf-8")
-    (folder / "people.toml").write_text("private = true\n[metrics.hit]\n", encoding="utf-8")
-    given = ("leaderboard", folder / "people.csv", "-o", folder / "site", *QUICK)
-    status, _, err = call(*given)
-    assert (status, err.count("few was run on 3, fewer than 5 clusters")) == (2, 1)
-    assert not (folder / "site").exists()
-    assert call(*given, "--small-cells")[0] == 0
-    [board] = json.loads((folder / "site" / "board.json").read_text(encoding="utf-8"))["boards"]
-    assert {row["model"]: row["n"] for row in board["conditions"][0]["models"]} == {"many": 6, "few": 3}
+    head = "model,unit,cluster,metric,value"
+    for name, kept in (("people", rows), ("few", rows[6:])):
+        (folder / f"{name}.csv").write_text("\n".join([head, *kept]), encoding="utf-8")
+        (folder / f"{name}.toml").write_text("private = true\n[metrics.hit]\n", encoding="utf-8")
+    (folder / "entry.toml").write_text(f'scores = "people.csv"{ABOUT.replace("vendor/large", "few")}', encoding="utf-8")
+    why = "few was run on 3, fewer than 5 clusters"
+
+    def board(name: str, *options: str) -> dict[str, Any]:
+        site = folder / f"site{len(list(folder.iterdir()))}"
+        assert call("leaderboard", folder / name, "-o", site, *options, *QUICK)[0] == 0
+        [found] = json.loads((site / "board.json").read_text(encoding="utf-8"))["boards"]
+        return dict(found)
+
+    without, whole = board("people.csv"), board("people.csv", "--small-cells")
+    assert without["left_out"] == ["few: hit of fewer than 5 clusters"]
+    assert [row["model"] for row in without["conditions"][0]["models"]] == ["many"]
+    assert {row["model"]: row["n"] for row in whole["conditions"][0]["models"]} == {"many": 6, "few": 3}
+    assert why in call("leaderboard", "check", folder / "people.csv")[1]
+    # Where nothing would be left there is no leaderboard.
+    for name, said in (("few.csv", "no model can be ranked: few: hit of fewer than 5 clusters"), ("entry.toml", why)):
+        status, _, err = call("leaderboard", folder / name, "-o", folder / "site", *QUICK)
+        assert (status, said in err) == (2, True), err
+        assert not (folder / "site").exists()
 
 
 def test_a_model_has_a_row_in_each_condition(call: Call, folder: Path) -> None:
