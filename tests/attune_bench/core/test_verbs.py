@@ -17,6 +17,7 @@ from polars.testing import assert_frame_equal
 
 from attune_bench import Scores
 from attune_bench.report.render import FORMATS, Format
+from attune_bench.stats.comparison import exchanges_of_all
 from attune_bench.stats.options import FEW, MIN_CLUSTERS
 from attune_bench.stats.summary import sorted_groups
 from attune_metrics.metric import Metric
@@ -121,14 +122,19 @@ def test_compare_all(name: str) -> None:
         assert condition in scores.conditions
         assert metric in scores.metrics
     a, b = frame.select("model_a", "model_b").row(0)
-    of_both = frame.filter(model_a=a, model_b=b).drop("p_holm", "significant")
+    of_both = frame.filter(model_a=a, model_b=b).drop("p", "p_min", "p_holm", "significant")
     # In another condition b may be the better one.
     same = pl.col("condition").is_in(of_both["condition"].unique().to_list(), nulls_equal=True)
-    one = scores.compare(a, b, **QUICK).drop("p_holm", "significant").filter(same)
+    one = scores.compare(a, b, **QUICK).drop("p", "p_min", "p_holm", "significant").filter(same)
     # Products of matrices of other sizes may differ in the last bit of a resample.
     rounded = ["low", "high", "mde"]
     assert of_both.drop(rounded).equals(one.drop(rounded))
     assert_frame_equal(of_both.select(rounded), one.select(rounded), abs_tol=0, rel_tol=1e-12)
+    # Of as many exchanges as the family needs, a pair has the same p-values alone.
+    resamples = exchanges_of_all(scores, QUICK["resamples"])
+    alone = scores.compare(a, b, resamples=resamples).filter(same)
+    among = frame.filter(model_a=a, model_b=b)
+    assert among.select("p", "p_min").equals(alone.select("p", "p_min"))
 
 
 @each
