@@ -257,6 +257,7 @@ def _metric(metric: Metric) -> Record:
             {
                 "statistic": metric.statistic,
                 "definition": metric.source,
+                "scale": None if metric.scale == 1 else f"reports show {metric.scale:g} times the score",
                 "direction": "neither is better" if metric.higher_is_better is None else None,
                 "rests_on": ", ".join(metric.rests_on),
             }

@@ -67,9 +67,11 @@ def hub_results(
         if kind_of_group(model) != "model":
             continue
         own: Any = {**options, "metrics": [row["metric"]]}
+        scale = table.metrics[row["metric"]].scale
         said = [
             *([_SYNTHETIC] if table.provenance.synthetic else []),
             table.metrics[row["metric"]].label,
+            *([] if scale == 1 else [f"reports show {scale:g} times the value"]),
             *([f"{table.provenance.condition} {condition}"] if condition else []),
         ]
         if row["low"] is not None:

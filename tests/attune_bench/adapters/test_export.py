@@ -84,6 +84,10 @@ def test_records_are_valid_and_have_the_numbers_of_the_summary(benchmark: str) -
                 assert (interval["lower"], interval["upper"]) == (row["low"], row["high"])
             signature = found.sign(models=[model], metrics=[name], **OPTIONS)
             assert details["details"]["signature"] == signature
+            # Scores are unscaled, and where reports show them times 100 that is said.
+            scale = found.metrics[name].scale
+            said = None if scale == 1 else f"reports show {scale:g} times the score"
+            assert one["metric_config"]["additional_details"].get("scale") == said
         lacking = int(record["source_metadata"]["additional_details"]["results_without_a_value"])
         asked = [name for name, metric in found.metrics.items() if metric.level == "unit" and metric.group]
         assert lacking + len(shown) == len(asked or found.metrics)
@@ -150,6 +154,13 @@ def test_pages_of_models_have_what_the_hub_reads(scores: Scores) -> None:
         assert entry["date"] == "2026-01-01"
         signature = scores.sign(models=[row["model"]], metrics=["composite_score"], **OPTIONS)
         assert entry["notes"].endswith(signature)
+
+
+def test_pages_of_models_say_what_reports_show_a_multiple_of() -> None:
+    found = SCORINGS["eibench"]()
+    for metric in ("reward", "final_anger"):
+        texts = hub_results(found, dataset="lab/people", metrics=[metric], **OPTIONS).values()
+        assert {"reports show 100 times the value" in text for text in texts} == {metric == "reward"}
 
 
 def test_names_of_models_stay_within_the_folder(call: Call, tmp_path: Path) -> None:

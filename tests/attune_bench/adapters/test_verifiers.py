@@ -5,6 +5,7 @@ import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -42,7 +43,7 @@ def test_its_episodes_are_those_of_a_run(verifiers: Shell, tmp_path: Path) -> No
         return talk(body | {"messages": messages}) + ("\n" if body["model"] == "vendor/model" else "")
 
     with ModelServer(answer=with_white_space) as server:
-        run_block(commands, verifiers, tmp_path, server=server.url)
+        printed = run_block(commands, verifiers, tmp_path, server=server.url)
         asked = ["run", "local", "vendor/model", "demo", "--benchmark=eibench", "--simulator-model=vendor/person"]
         output = str(tmp_path / "runs")
         subprocess.run([SCRIPT, *asked, "--free-json", f"--base-url={server.url}", "-o", output], check=True)
@@ -69,6 +70,11 @@ def test_its_episodes_are_those_of_a_run(verifiers: Shell, tmp_path: Path) -> No
         assert all(node["message"]["content"].endswith("\n") for node in said_aloud)
     assert of_run == {}
     assert len(set(rewards)) > 10
+    # What is printed is the mean reward of the model, and that of the report where failed episodes count as they ended.
+    alike = score(scenarios.values(), load_episodes(tmp_path / "runs")).variant(failed="start", rule="directed")
+    value = alike.summary(metrics=["reward"], resamples=1)["value"].item()
+    assert fmean(rewards) == pytest.approx(value, abs=1e-12)
+    assert f"reward {value:.2f}" in printed
     numbers = re.compile("^vendor/model .*[0-9].*", re.MULTILINE)
     expected_report = score(scenarios.values(), load_episodes(tmp_path / "runs")).report()
     assert numbers.findall(run_block(read, verifiers, tmp_path)) == numbers.findall(expected_report) != []
