@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict
 from attune_data.record import content_hash
 
 __all__ = [
+    "CHANCE_BASELINE",
     "NOT_RECORDED",
     "SENT_WHERE_SET",
     "GroupSettings",
@@ -21,6 +22,8 @@ __all__ = [
 ]
 
 NOT_RECORDED = "not recorded"
+CHANCE_BASELINE = "baseline/chance"
+"""The row of a set of random answers."""
 SENT_WHERE_SET: Mapping[str, tuple[str, str]] = {
     "reasoning_effort": ("reasoning effort", "not sent"),
     "extra_body": ("extra body", "not sent"),

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from attune_bench.group_settings import kind_of_group
+from attune_bench.group_settings import CHANCE_BASELINE, kind_of_group
 from attune_bench.report.columns import interval, number
 from attune_bench.report.page import breakable, element
 from attune_bench.report.section_parts import PageScores
@@ -147,7 +147,10 @@ def without_value_sentence(page: PageScores, condition: str | None) -> str:
 
 
 def chance_sentence(page: PageScores, condition: str | None) -> str:
-    """Say by how much the leader beats random answers, and which models do not."""
+    """Say by how much the leader beats random answers, and which models do not.
+
+    A model beats them where the whole interval of its value is better than what they score on average.
+    """
     table = page.table
     metric, known = table.metric(table.primary), chances(page, condition)
     rows = _with_value(page, condition)
@@ -159,31 +162,37 @@ def chance_sentence(page: PageScores, condition: str | None) -> str:
         return f"Random answers score {number(known[metric.name], metric)} on average." if metric.name in known else ""
     if metric.name in known:
         return _beaten(metric, known[metric.name], _of_models(rows))
-    values = {
-        row["metric"]: row["value"]
-        for row in rows_under(page.summary, condition)
-        if row["model"] == leader["model"] and row["value"] is not None
-    }
+    of_leader = {row["metric"]: row for row in rows_under(page.summary, condition) if row["model"] == leader["model"]}
     metrics = [
         table.metric(name)
         for name in table.headline
-        if name in known and name in values and table.metric(name).higher_is_better is not None
+        if name in known and name in of_leader and table.metric(name).higher_is_better is not None
     ]
-    unknown = f"What random answers score on average in {metric.label} is not known"
+    # The row of the baseline says what they score where their average is not known.
+    has_row = any(row["model"] == CHANCE_BASELINE for row in rows)
+    unknown = "" if has_row else f"What random answers score on average in {metric.label} is not known."
+    metrics = [one for one in metrics if of_leader[one.name]["low"] is not None]
     if not metrics:
-        return f"{unknown}."
-    ahead = {one: one.sign * (values[one.name] - known[one.name]) for one in metrics}
-    beaten = [one for one in metrics if ahead[one] > 0]
-    others = [f"not in {label(one)}" for one in metrics if ahead[one] <= 0]
+        return unknown
+    beaten = [one for one in metrics if _beats(of_leader[one.name], known[one.name], one)]
+    others = [f"not clearly in {label(one)}" for one in metrics if one not in beaten]
     if not beaten:
-        return f"{_subject(rows)} beats random answers in no metric where theirs are known. {unknown}."
+        found = f"{_subject(rows)} clearly beats random answers in no metric where theirs are known."
+        return " ".join(filter(None, (found, unknown)))
     said = [
-        f"by {number(ahead[one], one)} in {one.label} ({number(values[one.name], one)} against "
-        f"{number(known[one.name], one)})"
+        f"by {number(abs(of_leader[one.name]['value'] - known[one.name]), one)} in {one.label} "
+        f"({number(of_leader[one.name]['value'], one)} against {number(known[one.name], one)})"
         for one in beaten[:_MOST_METRICS]
     ]
     more = [f"in {plural(len(beaten) - len(said), 'more metric')}"] if len(beaten) > len(said) else []
-    return f"{_subject(rows)} beats random answers {_joined([*said, *more, *others])}. {unknown}."
+    found = f"{_subject(rows)} beats random answers {_joined([*said, *more, *others])}."
+    return " ".join(filter(None, (found, unknown)))
+
+
+def _beats(row: Mapping[str, Any], expected: float, metric: Metric) -> bool:
+    """Tell whether the whole interval of a value is better than another value; without one nothing is known."""
+    end = row["low" if metric.sign > 0 else "high"]
+    return end is not None and metric.sign * (end - expected) > 0
 
 
 def _subject(rows: Rows) -> str:
@@ -197,31 +206,23 @@ def _share_the_lead(models: Rows) -> bool:
 
 
 def _beaten(metric: Metric, expected: float, models: Rows) -> str:
-    sign = metric.sign
     leader = models[0]
-    ahead = sign * (leader["value"] - expected)
-    begin = f"Random answers score {number(expected, metric)} on average: {_called(leader['model'])} is "
-    begin += (
-        f"{'better' if ahead > 0 else 'worse'} by {number(abs(ahead), metric)}"
-        if number(leader["value"], metric) != number(expected, metric)
-        else "no better"
-    )
-    near = [
-        row["model"]
-        for row in models
-        if (row["value"] if row["low"] is None else row["low" if sign > 0 else "high"]) * sign <= expected * sign
-    ]
-    without = [row["model"] for row in models if row["low"] is None]
-    if without:
-        return f"{begin}." if not near else f"{begin}; not clearly better: {_listed(near)}."
+    apart = number(abs(leader["value"] - expected), metric)
+    end = leader["high" if metric.sign > 0 else "low"]
+    if _beats(leader, expected, metric):
+        found = f"better by {apart}"
+    elif end is not None and metric.sign * (end - expected) < 0:
+        found = f"worse by {apart}"
+    else:
+        found = "not clearly better"
+    begin = f"Random answers score {number(expected, metric)} on average: {_called(leader['model'])} is {found}"
+    near = [row["model"] for row in models if not _beats(row, expected, metric)]
     if not near:
         every = "its interval is" if len(models) == 1 else f"the intervals of all {len(models)} are"
         return f"{begin}, and {every} better than that."
-    if len(near) == len(models):
-        return f"{begin}, but no model's interval is better than that." if len(models) > 1 else (
-            f"{begin}, but its interval reaches that."
-        )  # fmt: skip
-    return f"{begin}; the {'interval' if len(near) == 1 else 'intervals'} of {_listed(near)} reach{_es(near)} that."
+    if len(near) < len(models):
+        return f"{begin}; not clearly better: {_listed(near)}."
+    return f"{begin}; no model is clearly better." if len(models) > 1 else f"{begin}."
 
 
 def good_score(page: PageScores, condition: str | None) -> list[tuple[str, str]]:
@@ -237,10 +238,14 @@ def good_score(page: PageScores, condition: str | None) -> list[tuple[str, str]]
     if len(models) > 1:
         found.append(("seen here", _ends(models, metric)))
     random = chances(page, condition).get(metric.name)
-    found.append(("random answers, on average", "not known" if random is None else number(random, metric)))
+    if random is not None:
+        found.append(("random answers, on average", number(random, metric)))
+    elif not any(row["model"] == CHANCE_BASELINE for row in rows):
+        found.append(("random answers, on average", "not known"))
     found += [
         (kind_of_group(row["model"]) + " " + row["model"].partition("/")[2], number(row["value"], metric))
-        for row in rows
+        # Random answers first, so that they are among the few.
+        for row in sorted(rows, key=lambda row: row["model"] != CHANCE_BASELINE)
         if kind_of_group(row["model"]) != "model"
     ][:_MOST_NAMED]
     return found
@@ -317,7 +322,3 @@ def _be(models: Sequence[str]) -> str:
 
 def _have(models: Sequence[str]) -> str:
     return "has" if len(models) == 1 else "have"
-
-
-def _es(models: Sequence[str]) -> str:
-    return "es" if len(models) == 1 else ""

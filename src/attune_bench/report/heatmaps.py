@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from statistics import median
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -25,7 +26,7 @@ from attune_bench.report.drawing import (
 )
 from attune_bench.report.words import RANDOM_ANSWERS
 from attune_bench.score_table import ScoreTable
-from attune_bench.stats.chance import chance_under
+from attune_bench.stats.chance import chance_of_units
 from attune_bench.stats.options import ALPHA
 from attune_metrics.metric import Metric
 from attune_metrics.stats.statistics import STATISTICS
@@ -244,7 +245,7 @@ def profiles(
     metrics: Sequence[str] | None = None,
     condition: str | None = None,
 ) -> "Chart":
-    """Draw the metrics from 0 to 1 against the models, and random answers beside them.
+    """Draw the metrics of a finite range against the models, and random answers beside them.
 
     Parameters
     ----------
@@ -258,8 +259,8 @@ def profiles(
     Returns
     -------
     altair.LayerChart
-        Cells print the value; the colour says how far it is from the median of the models, of one model from random
-        answers.
+        Cells print the value; the colour says by which part of the metric's range it is better or worse than the median
+        of the models, of one model than random answers. A metric without a better direction has no colour.
 
     Raises
     ------
@@ -285,22 +286,32 @@ def profile_cells(
     metrics: Sequence[str] | None = None,
     condition: str | None = None,
     numbers: Numbers | None = None,
+    chance: pl.DataFrame | None = None,
 ) -> Cells:
-    """Return what `profiles` draws; `numbers` is as for `attune_bench.report.drawing.numbered`."""
+    """Return what `profiles` draws; `numbers` is as for `attune_bench.report.drawing.numbered`.
+
+    `chance` is what `attune_bench.stats.chance.chance_of_units` gives, without what must not be shown; by default all.
+    """
     places = labels(table, profiled(table) if metrics is None else metrics)
     rows = [row for row in rows_of(summary, "value", condition=condition) if row["metric"] in places]
     if not rows:
         raise ValueError(f"nothing to draw: no value of {', '.join(places)}")
-    expected = chance_under(table, summary["condition"][0] if condition is None else condition)
+    known = (chance_of_units(table) if chance is None else chance).drop_nulls("chance")
+    own_condition = summary["condition"][0] if condition is None else condition
+    known = known.filter(pl.col("condition").eq_missing(pl.lit(own_condition)))
+    expected = dict(known.select("metric", "chance").iter_rows())
     models = numbered(table, rows, "model", numbers=numbers)
     random = []
+    several = len({row["model"] for row in rows}) > 1
     for name, place in places.items():
         own = [row for row in rows if row["metric"] == name]
         of = table.metrics[name]
-        middle = median(row["value"] for row in own) if len(own) > 1 else expected.get(name)
+        middle = median(row["value"] for row in own) if own and several else expected.get(name)
+        if of.higher_is_better is None:
+            middle = None
         for row in own:
             row["place"], row["shown"] = place, number(row["value"], of)
-            row["share"] = None if middle is None else row["value"] - middle
+            row["share"] = None if middle is None else of.sign * (row["value"] - middle) / (of.high - of.low)
             row["text"] = f"{row['model']}, {place}: {shown(row, 'value', of)}, {sizes(table, row)}"
         if own and name in expected:
             said = number(expected[name], of)
@@ -326,7 +337,7 @@ _RANDOM = "random answers"
 
 
 def profiled(table: ScoreTable) -> tuple[str, ...]:
-    """Return the metrics that one axis from 0 to 1 can show: those of that range that reports list.
+    """Return the metrics of which a value is a part of a range: those of a finite range that reports list.
 
     Examples
     --------
@@ -339,9 +350,7 @@ def profiled(table: ScoreTable) -> tuple[str, ...]:
     return tuple(
         name
         for name, metric in table.metrics.items()
-        if (metric.low, metric.high, metric.scale) == (0, 1, 1)
-        and metric.statistic in STATISTICS
-        and (metric.group or not grouped)
+        if isfinite(metric.high - metric.low) and metric.statistic in STATISTICS and (metric.group or not grouped)
     )
 
 

@@ -55,14 +55,21 @@ def _in_order(page: PageScores, table: Table) -> Table:
 def _profiles(page: PageScores) -> Section:
     table, metrics = page.table, figures.profiled(page.table)
     if len(metrics) < _MIN_PROFILED:
-        return Section("Profiles", left_out=f"need three metrics from 0 to 1; the scores have {len(metrics)}")
-    several = sum(condition == table.conditions[0] for _, condition in table.groups) > 1
-    against = "the median of the models" if several else "random answers"
-    caption = f"Metrics from 0 to 1. Blue: above {against}, orange: below."
+        return Section("Profiles", left_out=f"need three metrics of a finite range; the scores have {len(metrics)}")
     known = page.summary.filter(pl.col("metric").is_in(metrics))
-    return drawn_section(
-        page, "Profiles", known, "value", caption, partial(profile_cells, table, metrics=metrics, numbers=page.numbers)
+    models = known.drop_nulls("value").group_by("condition").agg(pl.col("model").n_unique())["model"]
+    against = {(True, True): "the median of the models", (False, False): "random answers"}.get(
+        ((models > 1).any(), (models > 1).all()), "the median of the models, of one model than random answers"
     )
+    caption = f"Metrics of a finite range. Blue: better than {against}, orange: worse, by the part of the range."
+    return drawn_section(
+        page,
+        "Profiles",
+        known,
+        "value",
+        caption,
+        partial(profile_cells, table, metrics=metrics, numbers=page.numbers, chance=page.chance),
+    )  # fmt: skip
 
 
 def _ranks(page: PageScores) -> Section:
@@ -269,8 +276,12 @@ def _failed(page: PageScores) -> Section | None:
         # Two treatments of the few that failed differ by these few.
         tables = [one for one in tables if one.key == "failed"]
     title = f"Failed {table.provenance.unit}s{' and choices of scoring' if table.choices else ''}"
-    counted = any(name.startswith("failed.") for name in table.values.columns)
-    none = [f"No {table.provenance.unit} failed."] if counted and not any(one.key == "failed" for one in tables) else []
+    counts = [name for name in table.values.columns if name.startswith("failed.")]
+    none = []
+    # A result that does not say whether it failed may have.
+    known = counts and not table.values.select(pl.any_horizontal(pl.col(counts).is_null()).any()).item()
+    if known and not any(one.key == "failed" for one in tables):
+        none = [f"No {table.provenance.unit} failed."]
     parts: list[Part] = [*none, *tables]
     return Section(title, parts) if parts else None
 

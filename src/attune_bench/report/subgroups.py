@@ -114,9 +114,11 @@ def subgroup_section(
         frame = subgroups(table, of_trait, known=known, compare=True, metrics=[table.primary], **options)
         shown = conceal_strata(table, trait, frame, hidden)
         tables.append(_table(table, trait, shown, overlap(of_trait), numbers))
+        metric = table.metrics[table.primary]
+        more, less = ("higher", "lower") if metric.higher_is_better is None else ("better", "worse")
         caption = (
-            f"{label(table.metrics[table.primary])} by {trait.replace('_', ' ')}. Blue: better than in the other "
-            f"{table.provenance.unit}s, orange: worse; *: Holm p below {ALPHA:g}."
+            f"{label(metric)} by {trait.replace('_', ' ')}. Blue: {more} than in the other {table.provenance.unit}s, "
+            f"orange: {less}; *: Holm p below {ALPHA:g}."
         )
         figures += figures_of(table, shown, "value", caption, partial(subgroup_cells, table, numbers=numbers))
     notes = subgroup_notes(table, compared=True, options=AnalysisOptions(**options))

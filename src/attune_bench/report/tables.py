@@ -17,6 +17,7 @@ from attune_bench.report.columns import (
     number,
     number_column,
     p_column,
+    p_value,
     percent,
     size_column,
     text_column,
@@ -25,7 +26,7 @@ from attune_bench.report.columns import (
 from attune_bench.report.words import drawn, has_clusters, interval_words, under_condition
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.comparison import count_significant
-from attune_bench.stats.options import FEW, MIN_CLUSTERS, AnalysisOptions
+from attune_bench.stats.options import ALPHA, FEW, MIN_CLUSTERS, AnalysisOptions
 from attune_bench.stats.series import ScoreSeries
 from attune_bench.stats.summary import coverage, points, sorted_groups, z_scores
 from attune_data.text import plural, width
@@ -87,8 +88,11 @@ def board(table: ScoreTable, summary: pl.DataFrame, metrics: Sequence[str], opti
     """
     found = {(row["model"], row["condition"], row["metric"]): row for row in summary.iter_rows(named=True)}
     rows: list[dict[str, Any]] = []
+    best, directed = None, table.metric(table.primary).higher_is_better is not None
     for model, condition in sorted_groups(table, options):
         own = [found[model, condition, name] for name in metrics]
+        value = found.get((model, condition, table.primary), own[0])["value"]
+        best = best if rows else value
         shares = [row["coverage"] for row in own if row["coverage"] is not None]
         rows.append(
             {
@@ -100,14 +104,14 @@ def board(table: ScoreTable, summary: pl.DataFrame, metrics: Sequence[str], opti
                 "clusters": own[0]["clusters"],
                 "coverage": min(shares, default=None),
                 "reason": _reasons(table, own),
-                "is_best": not rows and own[0]["value"] is not None,
+                "is_best": directed and value is not None and value == best,
             }
         )
     columns = [text_column("model", "name", is_name=True), *(_board_column(table.metrics[name]) for name in metrics)]
     columns.append(size_column())
     if any(row["coverage"] is not None for row in rows):
         columns.append(Column("least coverage", _least_coverage))
-    return Table("summary", "Models", columns, rows, summary, (_board_note(table, metrics, options),))
+    return Table("summary", "Models", columns, rows, summary, (_board_note(table, summary, metrics, options),))
 
 
 def _reasons(table: ScoreTable, own: Sequence[Row]) -> str | None:
@@ -131,15 +135,18 @@ def _least_coverage(row: Row) -> Cell:
     return Cell(text, value=None if share is None else float(text.rstrip("%")) / 100)
 
 
-def _board_note(table: ScoreTable, metrics: Sequence[str], options: AnalysisOptions) -> str:
+def _board_note(table: ScoreTable, summary: pl.DataFrame, metrics: Sequence[str], options: AnalysisOptions) -> str:
     held = table.provenance
     size = f"{held.unit}s ({held.cluster}s)" if has_clusters(table) else f"{held.unit}s"
-    shares = any(table.metrics[name].statistic == "share" for name in metrics)
+    shares = [name for name in metrics if table.metrics[name].statistic == "share"]
+    # Wilson's is the interval of independent trials: of units of which no two share a cluster.
+    alone = summary.filter(pl.col("metric").is_in(shares)).drop_nulls("low").select(pl.col("n") == pl.col("clusters"))
+    wilson, clustered = alone["n"].any(), not alone["n"].all()
     trials = ""
-    if shares and not has_clusters(table):
-        trials = " Shares have Wilson intervals."
-    elif shares and options.interval == "percentile-expanded" and not options.weighs_clusters(table):
-        trials = " Those of shares are by Student's t on the logit scale."
+    if wilson:
+        trials = f" Shares{f' of {held.unit}s of as many {held.cluster}s' if clustered else ''} have Wilson intervals."
+    if clustered and options.interval == "percentile-expanded" and not options.weighs_clusters(table):
+        trials += f" Those of {'other ' if wilson else ''}shares are by Student's t on the logit scale."
     return f"In brackets: {interval_words(table, options)}.{trials} n: {size} with a value."
 
 
@@ -268,10 +275,16 @@ def comparison_tables(table: ScoreTable, comparisons: pl.DataFrame) -> list[Tabl
 
 
 def significant_words(count: Row) -> str:
-    """Return how many pairs differ, from a row of `count_significant`."""
+    """Return how many pairs differ, from a row of `count_significant`, or that none could have differed."""
+    by_interval = f"{count['interval_excludes_0']} by interval alone"
+    if not count["family"]:
+        return f"no pair of {count['pairs']} can be tested, {by_interval}"
+    if count["p_holm_min"] >= ALPHA:
+        least = f"least possible Holm p {p_value(count['p_holm_min'])}, family of {count['family']}"
+        return f"no pair of {count['pairs']} could differ ({least}), {by_interval}"
     return (
         f"pairs that differ {count['significant']} of {count['pairs']} (Holm p < 0.05, family of {count['family']}), "
-        f"{count['interval_excludes_0']} by interval alone"
+        f"{by_interval}"
     )
 
 

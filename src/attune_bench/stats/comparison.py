@@ -305,15 +305,16 @@ def count_significant(comparisons: pl.DataFrame) -> pl.DataFrame:
     -------
     polars.DataFrame
         ``condition, metric`` (with strata, ``stratum`` before these), ``pairs, family, significant,
-        interval_excludes_0``, a row a condition and metric: all pairs, those with a p-value (the family of the
-        correction), those whose corrected p-value is below 0.05, and those whose interval, uncorrected, excludes 0.
+        interval_excludes_0, p_holm_min``, a row a condition and metric: all pairs, those with a p-value (the family of
+        the correction), those whose corrected p-value is below 0.05, those whose interval, uncorrected, excludes 0, and
+        the smallest corrected p-value that any pair could have had, null where none has a p-value.
 
     Examples
     --------
-    >>> rows = {"condition": ["m", "m"], "metric": ["x", "x"], "p": [0.01, None], "significant": [True, None],
-    ...         "low": [1.0, None], "high": [2.0, None]}
+    >>> rows = {"condition": ["m", "m"], "metric": ["x", "x"], "p": [0.01, None], "p_min": [0.01, None],
+    ...         "significant": [True, None], "low": [1.0, None], "high": [2.0, None]}
     >>> count_significant(pl.DataFrame(rows)).row(0)
-    ('m', 'x', 2, 1, 1, 1)
+    ('m', 'x', 2, 1, 1, 1, 0.01)
     """
     excludes = (pl.col("low") > 0) | (pl.col("high") < 0)
     keys = [name for name in ("stratum", "condition", "metric") if name in comparisons.columns]
@@ -323,4 +324,5 @@ def count_significant(comparisons: pl.DataFrame) -> pl.DataFrame:
         family.cast(pl.Int64).alias("family"),
         pl.col("significant").sum().cast(pl.Int64).alias("significant"),
         excludes.sum().cast(pl.Int64).alias("interval_excludes_0"),
+        pl.min_horizontal(family * pl.col("p_min").min(), 1.0).alias("p_holm_min"),
     )

@@ -14,7 +14,7 @@ from attune_metrics.signature import Signature
 Make = Callable[..., Scores]
 # JSON and CSV name the condition as the benchmark does.
 COMPARE = ("model_a model_b mode metric difference low high p p_min p_holm significant n clusters mde reason").split()
-SIGNIFICANT = "mode metric pairs family significant interval_excludes_0".split()
+SIGNIFICANT = "mode metric pairs family significant interval_excludes_0 p_holm_min".split()
 NAMES = tuple(benchmark.name for benchmark in BENCHMARKS)
 
 

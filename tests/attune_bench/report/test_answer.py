@@ -123,11 +123,48 @@ def test_where_lower_is_better() -> None:
 def test_random_answers_are_beaten_by_some() -> None:
     spread = {"a": [3.0, 3.5] * 6, "b": [0.0, 2.5] * 6, "c": [2.0, 2.2] * 6}
     said = answer(with_chance(scores_of(spread), 1.0))
-    assert "Random answers score 1.0 on average: a is better by 2.3; the interval of b reaches that." in said
+    assert "Random answers score 1.0 on average: a is better by 2.3; not clearly better: b ." in said
     assert "and the intervals of all 3 are better than that." in answer(with_chance(scores_of(spread), -1.0))
-    assert "but no model's interval is better than that." in answer(with_chance(scores_of(spread), 9.0))
-    assert "a is worse by 5.8" in answer(with_chance(scores_of(spread), 9.0))
+    assert "a is worse by 5.8; no model is clearly better." in answer(with_chance(scores_of(spread), 9.0))
+    # Of a, from 3 to 3.5, the interval contains 3.2.
+    near = answer(with_chance(scores_of({"a": spread["a"]}), 3.2))
+    assert "Random answers score 3.2 on average: a is not clearly better." in near
+    assert "Random answers score 3.2 on average: a is not clearly better." in answer(
+        with_chance(scores_of({"a": [-one for one in spread["a"]]}, higher_is_better=False), -3.2)
+    ).replace("score -3.2", "score 3.2")
+    # Without an interval nothing is clear.
+    few = answer(with_chance(scores_of({"a": [3.0, 3.5]}), 1.0))
+    assert "a is not clearly better." in few
     assert "What random answers score on average in Hits is not known." in answer(scores_of(spread))
+
+
+def second_metric(value: Sequence[float], expected: float, **metric: Any) -> str:
+    """Return what a page says of one model by a metric whose random answers are not known, and of another's."""
+    rows = [("m", f"u{unit}", name, one) for name in ("main", "hit") for unit, one in enumerate(value)]
+    frame = pl.DataFrame(rows, schema=["model", "unit", "metric", "value"], orient="row")
+    entries: dict[str, Any] = {"main": {"digits": 1, "group": "G"}, "hit": {"digits": 1, "group": "G", **metric}}
+    scores = with_chance(Scores.from_table(frame, metrics=entries, about={"primary": "main"}), expected)
+    return answer(scores)
+
+
+def test_another_metric_beats_random_answers_with_its_whole_interval() -> None:
+    wide = [3.0, 3.5] * 6
+    assert "It beats random answers by 2.3 in hit" in second_metric(wide, 1.0)
+    assert "beats random answers in no metric" in second_metric(wide, 3.2)
+    assert "beats random answers in no metric" in second_metric(wide, 9.0)
+    assert "It beats random answers by 5.8 in hit" in second_metric(wide, 9.0, higher_is_better=False)
+    assert "beats" not in second_metric([3.0, 3.5], 1.0)
+
+
+def test_random_answers_are_known_where_a_row_is_theirs() -> None:
+    models = {"lab/m": [3.0, 2.0] * 5, "lab/n": [2.0, 1.5] * 5}
+    others = {f"baseline/{name}": [1.0, 0.5] * 5 for name in "abcd"}
+    without = answer(scores_of(models | others))
+    assert "random answers, on average not known" in without
+    assert "What random answers score on average in Hits is not known." in without
+    said = answer(scores_of(models | others | {"baseline/chance": [0.5, 0.0] * 5}))
+    assert "not known" not in said
+    assert "baseline chance 0.3" in said
 
 
 def test_people_and_baselines_do_not_lead() -> None:

@@ -124,6 +124,7 @@ def test_the_interval_of_a_state_is_that_of_resampled_scenarios() -> None:
 def test_a_section_for_each_subject(page: str) -> None:
     assert headings(page) == [
         "Scores",
+        "Profiles",
         "Ranks",
         "Comparisons",
         "Win rates",
@@ -140,7 +141,6 @@ def test_a_section_for_each_subject(page: str) -> None:
         "Not in this report",
     ]
     assert left_out(page) == {
-        "Profiles": "need three metrics from 0 to 1; the scores have 0",
         "Correlation of metrics across models": "fewer than 6 models",
     }
 
@@ -274,6 +274,21 @@ def test_a_figure_of_all_models_and_one_of_each(page: str) -> None:
     marks = re.findall(r"<title>([^<]*round \d+: mean [^<]*)</title>", drawn)
     assert 2 * 3 * 4 * 2 * 6 < len(marks) <= 2 * 3 * 4 * 2 * 9
     assert all(mark.endswith("n = 4 scenarios") or "invented/rash" in mark for mark in marks)
+
+
+def test_every_model_is_said_where_every_model_is_drawn(scenarios: Collection[Scenario]) -> None:
+    path = [(80, 10), (70, 20)]
+    known = scenarios[:2]
+    names = [one.id for one in known]
+    shown = [told(name, path) for name in names]
+    silent = [
+        Episode(profile_id=name, model="n", ended_by="max_rounds", final_anger=50, final_trust=50, history=[])
+        for name in names
+    ]
+    for more, said in (([told(name, path, model="n") for name in names], True), (silent, False)):
+        both = [*shown, *more]
+        page = score(known, both).report(format="html", data=known, results=both, resamples=50)
+        assert ("Every model, by scene." in text_of(section(page, "Trajectories"))) == said
 
 
 def test_without_what_a_section_needs_it_says_so(scenarios: Collection[Scenario], scores: Scores) -> None:

@@ -328,7 +328,7 @@ def test_what_random_answers_score_on_few_participants_is_not_shown(scores_of: C
     scores = scores_of({"a": {f"c{i}": {} for i in range(8)}})
     # Eight participants, of whom four changed in mood.
     known: dict[str, list[float | None]] = {
-        "panas_baseline_adjusted": [-0.875] * 4 + [None] * 4,
+        "panas_baseline_adjusted": [-0.875] * 4 + [None] * 4,  # its range is finite: profiles show it
         "four_branch_normalized": [0.625] * 8,
     }
     columns = [pl.Series(f"chance.{name}", values, pl.Float64) for name, values in known.items()]

@@ -67,7 +67,7 @@ def test_a_bare_table_has_a_whole_page(of_table: str) -> None:
         "Not in this report",
     ]
     assert left_out(of_table) == {
-        "Profiles": "need three metrics from 0 to 1; the scores have 0",
+        "Profiles": "need three metrics of a finite range; the scores have 0",
         "Correlation of metrics across models": "fewer than 6 models",
         "Difficulty of units": "too few different values of accuracy",
     }

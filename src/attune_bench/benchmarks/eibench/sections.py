@@ -100,7 +100,8 @@ def _trajectories(page: PageScores, data: Collection[Scenario] | None, results: 
         "start. An episode that has ended keeps its last state; a line stops where every episode of its scene has "
         "ended. Failed episodes are left out."
     )
-    caption = "Every model, by scene. Broken lines: the mean start, target and worst case of the scene's scenarios."
+    which = "Every model" if len(drawn) == len(scores.models) else "The models whose episodes say how the state moved"
+    caption = f"{which}, by scene. Broken lines: the mean start, target and worst case of the scene's scenarios."
     bands = f"Bands are {100 * options.level:g}% intervals, where a scene has 5 scenarios or more."
     each = [Figure(trajectories(states, model, last=last), model, is_small=True) for model in drawn]
     played = {episode.scenario_id for episode in episodes}

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from random import Random
 
 from attune_bench.benchmarks.attunebench.model_view import Seen, SeenTurn, predicted_panas, see
+from attune_bench.group_settings import CHANCE_BASELINE
 from attune_data import Codebook, Conversation, Run, Runs, RunTurn, load_codebook
 from attune_data.attunebench.parts import FourBranchScores, MoodShiftTag
 from attune_data.attunebench.run_parts import Answers, PostConversation, PredictedConversationWide
@@ -58,7 +59,7 @@ def _run(seen: Seen, codebook: Codebook, seed: int) -> Run:
     )
     return Run(
         conversation_id=seen.id,
-        em_model="baseline/chance",
+        em_model=CHANCE_BASELINE,
         mode="default",
         turns=tuple(turns),
         post_conversation=post,

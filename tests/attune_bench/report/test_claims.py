@@ -1,0 +1,158 @@
+"""What reports say is made false, and then it is not said."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+import pytest
+from pages import section, text_of
+
+from attune_bench import Scores
+from attune_bench.group_settings import GroupSettings
+from attune_bench.report.heatmaps import profile_cells, profiled, subgroup_cells
+from attune_bench.report.provenance import settings_notes
+from attune_bench.report.tables import board, comparison_tables
+from attune_bench.stats.options import AnalysisOptions
+from attune_bench.stats.subgroups import subgroups
+
+FEW: dict[str, Any] = {"resamples": 200}
+
+
+def scores_of(
+    values: Mapping[str, Sequence[float | None]], *, people: Sequence[str] | None = None, **metric: Any
+) -> Scores:
+    rows = [
+        {"model": model, "unit": f"u{place:02}", "metric": "hit", "value": value}
+        | ({} if people is None else {"cluster": people[place]})
+        for model, own in values.items()
+        for place, value in enumerate(own)
+    ]
+    return Scores.from_table(pl.DataFrame(rows), metrics={"hit": metric})
+
+
+def notes_of(scores: Scores) -> str:
+    names = [scores.primary]
+    return " ".join(board(scores, scores.summary(metrics=names, **FEW), names, AnalysisOptions(**FEW)).notes)
+
+
+def test_shares_have_wilson_intervals_where_no_two_units_share_a_cluster() -> None:
+    share: dict[str, Any] = {"statistic": "share", "low": 0, "high": 1}
+    hits = {"a": [0.0, 1.0] * 6, "b": [1.0] * 12}
+    assert "Shares have Wilson intervals." in notes_of(scores_of(hits, **share))
+    own = [f"p{place}" for place in range(12)]
+    assert "Shares have Wilson intervals." in notes_of(scores_of(hits, people=own, **share))
+    two_each = [f"p{place // 2}" for place in range(12)]
+    assert "Wilson" not in notes_of(scores_of(hits, people=two_each, **share))
+    # One model has one unit of each, and one two.
+    of_some: dict[str, list[float | None]] = {"a": [0.0, None] * 6, "b": [1.0, 0.0, 1.0, 1.0] * 3}
+    said = notes_of(scores_of(of_some, people=two_each, **share))
+    assert "Shares have Wilson" not in said
+    assert "Wilson" in said
+    # Too few units for an interval, and no share.
+    assert "Wilson" not in notes_of(scores_of({"a": [0.0, 1.0, 1.0]}, **share))
+    assert "Wilson" not in notes_of(scores_of(hits))
+
+
+def title_of(scores: Scores) -> str:
+    return comparison_tables(scores, scores.compare_all(**FEW))[0].title
+
+
+@pytest.mark.filterwarnings("ignore:.*too few for")
+def test_how_many_pairs_differ_is_counted_where_some_could() -> None:
+    # Of k units that differ p is at least 2 / 2^k.
+    assert "pairs that differ 1 of 1" in title_of(scores_of({"a": [2.0] * 6, "b": [1.0] * 6}))
+    assert "pairs that differ 0 of 1" in title_of(scores_of({"a": [2.0, 0.0] * 3, "b": [1.0] * 6}))
+    four = title_of(scores_of({"a": [2.0] * 4, "b": [1.0] * 4}))
+    assert "differ 0 of" not in four
+    assert "no pair of 1 could differ (least possible Holm p 0.12" in four
+    # Six differ, and of three pairs the smallest p is corrected to 3 x 2 / 64.
+    three = title_of(scores_of({"a": [3.0] * 6, "b": [2.0] * 6, "c": [1.0] * 6}))
+    assert "no pair of 3 could differ" in three
+    apart = title_of(scores_of({"a": [2.0] * 6 + [None] * 6, "b": [None] * 6 + [1.0] * 6}))
+    assert "no pair of 1 can be tested" in apart
+    assert "could" not in apart
+
+
+@pytest.mark.parametrize("higher", [True, False, None])
+def test_the_best_value_is_marked_where_a_direction_is_better(higher: bool | None) -> None:
+    scores = scores_of({"a": [2.0] * 3, "b": [1.0] * 3, "c": [2.0] * 3}, higher_is_better=higher)
+    found = board(scores, scores.summary(**FEW), ["hit"], AnalysisOptions(**FEW))
+    marked = {row["model"] for row in found.rows if row["is_best"]}
+    assert marked == {True: {"a", "c"}, False: {"b"}, None: set()}[higher]
+
+
+@pytest.mark.parametrize(("higher", "signs"), [(True, [1, 0, -1]), (False, [-1, 0, 1]), (None, [None] * 3)])
+@pytest.mark.parametrize(("low", "high", "scale"), [(0.0, 1.0, 1.0), (0.0, 1.0, 100.0), (-5.0, 5.0, 1.0)])
+def test_colours_of_profiles_follow_direction_and_range(
+    higher: bool | None, signs: list[int | None], low: float, high: float, scale: float
+) -> None:
+    values = {name: [low + part * (high - low)] * 6 for name, part in (("a", 0.9), ("b", 0.5), ("c", 0.1))}
+    scores = scores_of(values, low=low, high=high, scale=scale, higher_is_better=higher)
+    assert profiled(scores) == ("hit",)
+    cells = profile_cells(scores, scores.summary(**FEW))
+    shares = {row["model"]: row["share"] for row in cells.rows}
+    for model, sign in zip("abc", signs, strict=True):
+        assert shares[model] == (None if sign is None else pytest.approx(sign * 0.4, abs=1e-12))
+
+
+def test_an_unbounded_metric_is_in_no_profile() -> None:
+    assert profiled(scores_of({"a": [1.0] * 3}, low=0)) == ()
+
+
+@pytest.mark.parametrize(("values", "said"), [
+    ({"a": [0.5, 0.7] * 3, "b": [0.1, 0.2] * 3}, "the median of the models, orange"),
+    ({"a": [0.5, 0.7] * 3}, "random answers, orange"),
+])  # fmt: skip
+def test_what_profiles_are_set_against(values: dict[str, Sequence[float]], said: str) -> None:
+    rows = [
+        (model, f"u{place}", name, value)
+        for model, own in values.items()
+        for name in ("one", "two", "three")
+        for place, value in enumerate(own)
+    ]
+    frame = pl.DataFrame(rows, schema=["model", "unit", "metric", "value"], orient="row")
+    metrics = {name: {"low": 0, "high": 1} for name in ("one", "two", "three")}
+    page = Scores.from_table(frame, metrics=metrics).report(format="html", resamples=50)
+    assert f"Blue: better than {said}" in text_of(section(page, "Profiles"))
+
+
+@pytest.mark.parametrize("higher", [True, False, None])
+def test_a_subgroup_is_called_better_where_a_direction_is(higher: bool | None) -> None:
+    rows = [
+        {"model": "m", "unit": f"u{place:02}", "metric": "hit", "value": float(place), "kind": "xy"[place % 2]}
+        for place in range(24)
+    ]
+    scores = Scores.from_table(pl.DataFrame(rows), metrics={"hit": {"higher_is_better": higher}})
+    text = text_of(section(scores.report(format="html", resamples=100), "Subgroups"))
+    assert ("better than in the other" in text) == (higher is not None)
+    strata = {"x": [f"u{place:02}" for place in range(12, 24)]}
+    frame = subgroups(scores, strata, known=list(scores.units["unit"]), compare=True, **FEW)
+    [cell] = subgroup_cells(scores, frame).rows
+    assert (cell["better"] > 0) == (higher is not False)
+
+
+def test_no_unit_failed_is_said_where_every_result_says_so() -> None:
+    scores = scores_of({"a": [1.0] * 6, "b": [2.0] * 6})
+
+    def said(*counts: int | None) -> bool:
+        failed = pl.Series("failed.error", counts, pl.Int64)
+        page = replace(scores, values=scores.values.with_columns(failed)).report(format="html", resamples=50)
+        return "No unit failed." in text_of(page)
+
+    assert said(*[0] * 12)
+    assert not said(*[0] * 11, 1)
+    assert not said(*[0] * 11, None)
+
+
+@pytest.mark.parametrize(("temperatures", "said"), [
+    (((0.0,), (0.0,)), True), (((0.0,), (0.5,)), False), (((0.0, 0.5), (0.0,)), False), (((None,), (0.0,)), False),
+])  # fmt: skip
+def test_what_is_said_of_all_runs_is_true_of_all(temperatures: Sequence[Any], said: bool) -> None:
+    scores = scores_of({"a": [1.0] * 6, "b": [2.0] * 6})
+    settings = tuple(
+        GroupSettings(model=name, settings={"temperature": own}) for name, own in zip("ab", temperatures, strict=True)
+    )
+    about = scores.provenance.model_copy(update={"decisive": {"temperature": "temperature"}, "settings": settings})
+    notes = settings_notes(replace(scores, provenance=about))
+    assert any("All runs: temperature" in note for note in notes) == said
