@@ -1,6 +1,7 @@
 """Scores as results on the pages of models on the Hugging Face Hub: ``.eval_results/<benchmark>.yaml``."""
 
 from collections.abc import Mapping
+from hashlib import sha256
 from typing import Any
 
 from typing_extensions import Unpack
@@ -45,7 +46,8 @@ def hub_results(
     -------
     dict of str to str
         YAML by path, ``<model>/.eval_results/<benchmark>.yaml``; models without any value are left out, and so are
-        people and baselines, which have no page.
+        people and baselines, which have no page. Where a model's name is not a name of folders, its characters are
+        replaced and a digest follows: ``vendor/large-free--b26510822c32``, which is no repository's name.
 
     Examples
     --------
@@ -86,11 +88,17 @@ def hub_results(
         )
     name = safe_part(table.provenance.benchmark or "scores")
     return {
-        f"{model_folder(model)}/{_FOLDER}/{name}.yaml": yaml.safe_dump(
+        f"{_folder(model)}/{_FOLDER}/{name}.yaml": yaml.safe_dump(
             hub.eval_result_entries_to_yaml(found), sort_keys=False, allow_unicode=True, width=10_000
         )
         for model, found in entries.items()
     }
+
+
+def _folder(model: str) -> str:
+    """Return the folder of a model: its name, or where it is no name of folders one that no repository can have."""
+    folder = model_folder(model)
+    return folder if folder == model else f"{folder}--{sha256(model.encode()).hexdigest()[:12]}"
 
 
 def check_proposable(results: Mapping[str, str]) -> None:
@@ -114,6 +122,8 @@ def check_proposable(results: Mapping[str, str]) -> None:
                 f"the results of {model} are of synthetic data, which say nothing about a model, and are not proposed "
                 "to its page; score runs on real data, or leave out the push"
             )
+        if "--" in model:
+            raise PublishError(f"{model} is not the name of a repository; leave the model out of the scores")
         check_writable(model)
 
 

@@ -113,7 +113,9 @@ def metric_in(table: ScoreTable, frame: pl.DataFrame, metric: str | None) -> Met
 
 
 def rows_of(frame: pl.DataFrame, value: str, *, condition: str | None = None, metric: str | None = None) -> Rows:
-    """Return the rows of one condition that have a value, of one metric where it is given; text is made printable.
+    """Return the rows of one condition that have a value, of one metric where it is given.
+
+    Text is made printable, but for the names of metrics, which are keys.
 
     Raises
     ------
@@ -128,7 +130,7 @@ def rows_of(frame: pl.DataFrame, value: str, *, condition: str | None = None, me
     if condition is not None and condition not in conditions:
         raise ValueError(f"no condition {condition!r}; expected one of {', '.join(map(repr, conditions))}")
     rows = [
-        {key: printable(item) if isinstance(item, str) else item for key, item in row.items()}
+        {key: printable(item) if isinstance(item, str) and key != "metric" else item for key, item in row.items()}
         for row in frame.iter_rows(named=True)
         if condition in (None, row["condition"]) and metric in (None, row.get("metric")) and row[value] is not None
     ]
