@@ -43,12 +43,16 @@ def test_shares_have_wilson_intervals_where_no_two_units_share_a_cluster() -> No
     own = [f"p{place}" for place in range(12)]
     assert "Shares have Wilson intervals." in notes_of(scores_of(hits, people=own, **share))
     two_each = [f"p{place // 2}" for place in range(12)]
-    assert "Wilson" not in notes_of(scores_of(hits, people=two_each, **share))
+    of_clusters = notes_of(scores_of({"a": [0.0, 1.0, 1.0, 1.0] * 3}, people=two_each, **share))
+    assert "Wilson" not in of_clusters
+    assert "logit" in of_clusters
+    assert "logit" not in notes_of(scores_of(hits, people=own, **share))
     # One model has one unit of each, and one two.
     of_some: dict[str, list[float | None]] = {"a": [0.0, None] * 6, "b": [1.0, 0.0, 1.0, 1.0] * 3}
     said = notes_of(scores_of(of_some, people=two_each, **share))
     assert "Shares have Wilson" not in said
     assert "Wilson" in said
+    assert "logit" in said
     # Too few units for an interval, and no share.
     assert "Wilson" not in notes_of(scores_of({"a": [0.0, 1.0, 1.0]}, **share))
     assert "Wilson" not in notes_of(scores_of(hits))
