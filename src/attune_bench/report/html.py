@@ -210,8 +210,10 @@ def _methods(
         if weight
         else ""
     )
+    shares = any(table.metric(name).statistic == "share" for name in (table.primary, *table.headline))
+    but_shares = ", but for those of shares that the note of the scores names," if shares else ""
     drawing = (
-        f"{by_t}{'Other intervals' if weight else 'Intervals'} are "
+        f"{by_t}{'Other intervals' if weight else 'Intervals'}{but_shares} are "
         f"{100 * chosen.level:g}% bootstrap intervals ({INTERVALS[chosen.interval]}) of "
         f"{chosen.resamples:,} resamples, seed {chosen.seed}: {person}s are drawn{each}. With {too_few(table)}, or "
         "where nothing varies, a number has no interval."

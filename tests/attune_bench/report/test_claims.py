@@ -160,3 +160,11 @@ def test_what_is_said_of_all_runs_is_true_of_all(temperatures: Sequence[Any], sa
     about = scores.provenance.model_copy(update={"decisive": {"temperature": "temperature"}, "settings": settings})
     notes = settings_notes(replace(scores, provenance=about))
     assert any("All runs: temperature" in note for note in notes) == said
+
+
+def test_intervals_are_all_bootstrap_intervals_where_none_is_of_a_share() -> None:
+    hits = {"a": [0.0, 1.0] * 6}
+    share: dict[str, Any] = {"statistic": "share", "low": 0, "high": 1}
+    for metric, said in (({}, True), (share, False)):
+        methods = text_of(section(scores_of(hits, **metric).report(format="html", resamples=50), "Methods"))
+        assert ("Intervals are 95% bootstrap intervals" in methods) == said
