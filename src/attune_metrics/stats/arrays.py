@@ -18,7 +18,12 @@ _SERIES = [1 / factorial(power) for power in range(13, -1, -1)]
 
 
 def as_floats(value: ArrayLike, name: str) -> Floats:
-    """Return a copy of `value` as floats, None as nan; raise for what is not a number, text such as '0.5' included."""
+    """Return a copy of `value` as floats, None and masked values as nan; raise for any other value than a number.
+
+    A text such as '0.5' is not a number.
+    """
+    if isinstance(value, np.ma.MaskedArray):
+        value = value.astype(object).filled(None)
     try:
         array = np.asarray(value)
     except ValueError:

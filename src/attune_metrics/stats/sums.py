@@ -69,7 +69,7 @@ def cluster_index(clusters: Iterable[Hashable]) -> NDArray[np.intp]:
     given = clusters.tolist() if isinstance(clusters, np.ndarray) else clusters
     labels = check_list(given, "clusters", "labels, one for each unit")
     for place, label in enumerate(labels):
-        if label is None or label != label:  # noqa: PLR0124 (nan is the one value unequal to itself)
+        if _is_missing(label):
             raise MetricInputError(f"clusters[{place}] is {label!r}; a unit of no cluster is given a label of its own")
     try:
         position = {label: index for index, label in enumerate(sorted(set(labels)))}  # type: ignore[type-var]
@@ -77,6 +77,14 @@ def cluster_index(clusters: Iterable[Hashable]) -> NDArray[np.intp]:
         kinds = ", ".join(sorted({type(label).__name__ for label in labels}))
         raise MetricInputError(f"clusters cannot be sorted, they are of the types {kinds}; use text for all") from error
     return np.array([position[label] for label in labels], dtype=np.intp)
+
+
+def _is_missing(label: Hashable) -> bool:
+    """Tell whether a label is None, nan, which is not equal to itself, or NA of pandas, which is neither."""
+    try:
+        return label is None or bool(label != label)  # noqa: PLR0124
+    except TypeError:
+        return True
 
 
 def as_terms(values: ArrayLike, units: int | None = None, name: str = "values") -> Floats:

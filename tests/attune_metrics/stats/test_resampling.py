@@ -8,6 +8,7 @@ from math import nan, sqrt
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.stats
 
@@ -21,7 +22,7 @@ from attune_metrics.stats.resampling import (
     bootstrap_distribution,
     draw_resamples,
 )
-from attune_metrics.stats.statistics import mean_of_sums
+from attune_metrics.stats.statistics import mean_of_sums, point_estimate
 
 # Efron & Tibshirani (1993), table 3.1: mean LSAT score and mean GPA of 15 law schools.
 LSAT = np.array([576, 635, 558, 578, 666, 580, 555, 661, 651, 605, 653, 575, 545, 572, 594]) / 100
@@ -274,6 +275,12 @@ def test_odd_values(values: Any, message: str) -> None:
         bootstrap(values, draw_resamples("a b c".split()))
 
 
+@pytest.mark.parametrize("kind", [float, int])
+def test_a_masked_value_is_missing(kind: type) -> None:
+    masked: Any = np.ma.masked_array(np.array([9, 2, 3], dtype=kind), mask=[True, False, False])
+    assert point_estimate(masked).tolist() == [2.5]
+
+
 @pytest.mark.parametrize(
     ("clusters", "options", "message"),
     [
@@ -282,6 +289,7 @@ def test_odd_values(values: Any, message: str) -> None:
         ([["a"], ["b"]], {}, "of the types list"),
         (["a", None], {}, r"clusters\[1\] is None; a unit of no cluster is given a label of its own"),
         ([1.0, nan], {}, r"clusters\[1\] is nan"),
+        (pd.Series([1, None], dtype="Int64"), {}, r"clusters\[1\] is <NA>; a unit of no cluster"),
         (["a", 1], {}, "of the types int, str; use text for all"),
         (["a"], {"seed": -1}, "seed -1 is not a whole number from 0"),
         (["a"], {"seed": None}, "seed None is not a whole number"),
