@@ -31,9 +31,11 @@ from attune_metrics.checks import check_level, check_list, warn_undefined
 from attune_metrics.errors import MetricInputError
 from attune_metrics.stats.arrays import Floats, average_ranks, check_array, exponential
 from attune_metrics.stats.resampling import Interval, Resamples, intervals_of
-from attune_metrics.stats.sums import products
+from attune_metrics.stats.sums import on_grid, products
 
 __all__ = ["Rating", "bradley_terry", "bradley_terry_ratings"]
+
+_STEP_ROUNDED = 53 - 24  # bits of the largest value of a step that do not count
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +193,7 @@ def bradley_terry(wins: ArrayLike) -> Floats:
     The maximum is that of Zermelo's and Hunter's MM algorithm, reached in fewer steps: Newton's method, each step d
     shortened to ``log(1 + r) / r`` of itself, r being ``max(d) - min(d)``, so that it never overshoots [2]_. It ends
     when no strength moves by 1e-10; as the error is squared in a step, what is left of it is rounding. Each step is
-    rounded to single precision, so that the last digits do not depend on the processor.
+    rounded to 24 bits of its largest value, so that the last digits do not depend on the processor.
 
     References
     ----------
@@ -235,7 +237,7 @@ def _fit(wins: Floats, start: Floats) -> Floats:
         step *= np.divide(np.log1p(spread), spread, out=np.ones_like(spread), where=spread > 0)
         # Libraries of linear algebra differ in the last digits of a step. Without these all processors take equal
         # steps, and the next step makes up for them.
-        step = step.astype(np.float32).astype(np.float64)
+        step = on_grid(step.T, _STEP_ROUNDED).T
         strengths[active] += step - step.mean(axis=1, keepdims=True)
         active = active[(np.abs(step) >= 1e-10).any(axis=1)]
     raise ArithmeticError("bradley_terry did not converge in 1000 steps")

@@ -21,6 +21,7 @@ __all__ = [
     "cluster_sums",
     "evaluate",
     "exact_sums",
+    "on_grid",
     "paired_terms",
     "products",
     "rounding_of",
@@ -222,14 +223,14 @@ def _split(part: Floats, total: int) -> tuple[Floats, NDArray[np.intp]]:
     """
     columns = part.reshape(len(part), prod(part.shape[1:]))
     most = total.bit_length()
-    upper = _on_grid(columns, most)
+    upper = on_grid(columns, most)
     rest = columns - upper
     lower = np.flatnonzero(rest.any(axis=0))
-    return np.concatenate([upper, _on_grid(rest[:, lower], most)], axis=1), lower
+    return np.concatenate([upper, on_grid(rest[:, lower], most)], axis=1), lower
 
 
-def _on_grid(columns: Floats, most: int) -> Floats:
-    """Round each column to 53 bits less `most` of its largest value."""
+def on_grid(columns: Floats, most: int) -> Floats:
+    """Round each column to multiples of a power of two, of which its largest value has 53 bits less `most`."""
     _, exponents = np.frexp(np.abs(columns).max(axis=0, initial=0))
     shift = 53 - most - exponents
     rounded: Floats = np.ldexp(np.rint(np.ldexp(columns, shift)), -shift)
