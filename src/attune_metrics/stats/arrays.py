@@ -23,7 +23,7 @@ def as_floats(value: ArrayLike, name: str) -> Floats:
     A text such as '0.5' is not a number.
     """
     if isinstance(value, np.ma.MaskedArray):
-        value = value.astype(object).filled(None)
+        value = value.tolist()  # None where it is masked
     try:
         array = np.asarray(value)
     except ValueError:
