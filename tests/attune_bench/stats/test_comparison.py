@@ -93,7 +93,7 @@ def test_the_family_is_the_pairs_of_a_metric(build: Build) -> None:
     assert frame["p_holm"].to_list() == [6 / 64, 6 / 64, 1.0]
     assert frame["significant"].to_list() == [False] * 3
     # Both differences from a are between 8 and 9 for certain; that of b and c is not different from 0.
-    assert count_significant(frame).rows() == [("default", "composite_score", 3, 3, 0, 2)]
+    assert count_significant(frame).rows() == [("default", "composite_score", 3, 3, 0, 2, 6 / 64)]
 
 
 def test_a_difference_is_significant_below_005_after_correction(build: Build) -> None:
@@ -103,7 +103,7 @@ def test_a_difference_is_significant_below_005_after_correction(build: Build) ->
     frame = build({"a": a, "b": b, "c": b}).compare_all(metrics=M)
     assert frame["p_holm"].to_list() == [6 / 128, 6 / 128, 1.0]
     assert frame["significant"].to_list() == [True, True, False]
-    assert count_significant(frame).rows() == [("default", "composite_score", 3, 3, 2, 2)]
+    assert count_significant(frame).rows() == [("default", "composite_score", 3, 3, 2, 2, 6 / 128)]
     # A fourth makes six pairs: nothing is significant any more.
     frame = build({"a": a, "b": b, "c": b, "d": [0.0, 1, 0, 1, 0, 1, 0]}).compare_all(metrics=M)
     assert frame["significant"].to_list() == [False] * 6
