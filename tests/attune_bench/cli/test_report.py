@@ -1,13 +1,18 @@
 """The command `report`: the text in four formats and the page, of the scores of any benchmark and of a table."""
 
 import re
+import warnings
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from commands import QUICK, Call, Scored, Scorings, csv_rows, strict_json, too_wide
 from pages import headings, text_of
 
 from attune_bench import BENCHMARKS, Scores, benchmark_named
+from attune_bench.report.render import render
+from attune_bench.report.text import report_document
 from attune_data import load_records
 from attune_data.references import resolve
 from attune_metrics.signature import Signature
@@ -43,14 +48,16 @@ def test_it_is_the_report_of_the_scores(call: Call, scored: Scorings, name: str,
     status, out, err = call("report", "--scores", path, "--format", format_, *options)
     assert (status, err) == (0, "")
     scores = Scores.read(path)
-    expected = scores.report(
-        format=format_,  # type: ignore[arg-type]
-        seed=3,
-        level=0.9,
-        interval="percentile",
-        unit="unit",
-        resamples=200,
-    )
+    asked: Any = {
+        "format": format_, "seed": 3, "level": 0.9, "interval": "percentile", "unit": "unit", "resamples": 200,
+    }  # fmt: skip
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        made = report_document(scores, **asked)
+        assert scores.report(**asked) == render(made, format=format_)  # type: ignore[arg-type]
+    # The command says below the report what Python warns of.
+    said = dict.fromkeys(f"Warning: {one.message}." for one in caught)
+    expected = render(replace(made, notes=[*made.notes, *said]), format=format_)  # type: ignore[arg-type]
     assert out == f"{expected}\n"
     if format_ == "table":
         assert too_wide(out) == []
