@@ -282,7 +282,16 @@ def test_every_model_is_said_where_every_model_is_drawn(scenarios: Collection[Sc
     names = [one.id for one in known]
     shown = [told(name, path) for name in names]
     silent = [
-        Episode(profile_id=name, model="n", ended_by="max_rounds", final_anger=50, final_trust=50, history=[])
+        Episode.model_validate(
+            {
+                "profile_id": name,
+                "model": "n",
+                "ended_by": "max_rounds",
+                "final_anger": 50,
+                "final_trust": 50,
+                "history": [],
+            }
+        )
         for name in names
     ]
     for more, said in (([told(name, path, model="n") for name in names], True), (silent, False)):
