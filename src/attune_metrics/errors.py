@@ -1,6 +1,12 @@
 """What a metric says when it cannot give a number."""
 
-__all__ = ["MetricInputError", "UndefinedMetricWarning", "UnknownEmotionWarning", "UnreliableIntervalWarning"]
+__all__ = [
+    "MetricInputError",
+    "SkewedScoresWarning",
+    "UndefinedMetricWarning",
+    "UnknownEmotionWarning",
+    "UnreliableIntervalWarning",
+]
 
 
 class MetricInputError(ValueError):
@@ -17,3 +23,7 @@ class UnknownEmotionWarning(UserWarning):
 
 class UnreliableIntervalWarning(UserWarning):
     """The interval was computed, but of such data it covers the truth far less often than its level says."""
+
+
+class SkewedScoresWarning(UnreliableIntervalWarning):
+    """So few far scores decide the number that its interval and its test err more often than they say."""

@@ -26,7 +26,7 @@ from attune_bench.cli.options import (
     scores_option,
     verb,
 )
-from attune_bench.cli.output import UserError, emit, mistakes, say
+from attune_bench.cli.output import UserError, emit, mistakes, say, warnings_on_stderr
 from attune_bench.cli.reading import kind_of
 from attune_bench.long_table import description_toml
 from attune_bench.report.suppression import hides
@@ -108,7 +108,7 @@ def export(
     written: dict[str, bytes] = {}
     records: dict[str, dict[str, Any]] = {}
     found: dict[str, str] = {}
-    with mistakes():
+    with mistakes(), warnings_on_stderr():
         if format == "eee":
             if organization is None:
                 raise UserError("--format eee needs --organization: who publishes the scores")

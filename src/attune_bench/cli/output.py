@@ -22,6 +22,7 @@ __all__ = [
     "mistakes",
     "print_document",
     "say",
+    "warnings_on_stderr",
     "with_warnings",
     "write_page",
 ]
@@ -44,11 +45,28 @@ def mistakes() -> Iterator[None]:
 
 def with_warnings(analysis: Callable[[], T]) -> tuple[T, list[str]]:
     """Return what an analysis gives, and its warnings as sentences."""
-    with mistakes(), warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
+    with mistakes(), _sentences() as said:
         found = analysis()
-    said = [f"Warning: {warning.message}." for warning in caught if issubclass(warning.category, UserWarning)]
-    return found, list(dict.fromkeys(said))
+    return found, said
+
+
+@contextmanager
+def warnings_on_stderr() -> Iterator[None]:
+    """Write the warnings of analyses to standard error, for outputs that have no place for sentences."""
+    with _sentences() as said:
+        yield
+    sys.stderr.writelines(f"attune-bench: {sentence}\n" for sentence in said)
+
+
+@contextmanager
+def _sentences() -> Iterator[list[str]]:
+    """Give a list that has the warnings as sentences, each once, when the block has ended."""
+    said: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        yield said
+    found = [f"Warning: {warning.message}." for warning in caught if issubclass(warning.category, UserWarning)]
+    said += dict.fromkeys(found)
 
 
 def emit(text: str) -> None:

@@ -23,7 +23,7 @@ def warn_out_of_reach(limit: str, tests: int, family: str, smallest: float, advi
 
 
 class OneWarning:
-    """Lets one warning of unreliable intervals through, however many series an analysis has.
+    """Lets one warning of each kind of unreliable interval through, however many series an analysis has.
 
     Examples
     --------
@@ -38,7 +38,7 @@ class OneWarning:
     """
 
     def __init__(self) -> None:
-        self._said = False
+        self._said: set[type[Warning]] = set()
 
     @contextmanager
     def of_all(self) -> Iterator[None]:
@@ -47,7 +47,8 @@ class OneWarning:
             warnings.simplefilter("always", UnreliableIntervalWarning)
             yield
         for one in caught:
-            unreliable = issubclass(one.category, UnreliableIntervalWarning)
-            if not (unreliable and self._said):
-                warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
-            self._said |= unreliable
+            if one.category in self._said:
+                continue
+            if issubclass(one.category, UnreliableIntervalWarning):
+                self._said.add(one.category)
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attune_data.text import plural
-from attune_metrics.errors import UnreliableIntervalWarning
+from attune_metrics.errors import SkewedScoresWarning
 from attune_metrics.stats.arrays import Floats
 from attune_metrics.stats.skewness import MOST_SKEWNESS, skewness_of_mean
 
@@ -49,7 +49,7 @@ def warn_of_skewness(
 
     Warns
     -----
-    UnreliableIntervalWarning
+    SkewedScoresWarning
         Where a mean is that skewed.
 
     Examples
@@ -67,7 +67,7 @@ def warn_of_skewness(
         warnings.warn(
             f"{of}: few far scores decide {len(skewed)} of {plural(len(found), 'mean')} of so few {drawn}s "
             f"(skewness up to {max(skewed):.2f}, above {most:g}): {consequence}",
-            UnreliableIntervalWarning,
+            SkewedScoresWarning,
             stacklevel=3,
         )
 

@@ -1,6 +1,6 @@
 """The value of every metric for every model, with its interval, n and coverage."""
 
-from math import fsum, sqrt
+from math import fsum, isnan, sqrt
 from statistics import fmean
 from typing import Any
 
@@ -75,7 +75,7 @@ def summary(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFr
     -----
     UnreliableIntervalWarning
         Where few far scores decide a mean, whose interval then covers too rarely, see
-        `attune_metrics.stats.skewness.skewness_of_mean`; where `bootstrap` warns. One warning of either.
+        `attune_metrics.stats.skewness.skewness_of_mean`; where `bootstrap` warns. One warning of each.
 
     Examples
     --------
@@ -145,7 +145,10 @@ def intervals_of(
                     part, draws.of(mask), statistic=statistic, method=options.interval, level=options.level
                 )
             if metric.statistic == "mean":
-                shown = part[[size >= checked_from for size in sizes], 0]
+                given = [
+                    size >= checked_from and not isnan(one.low) for size, one in zip(sizes, intervals, strict=True)
+                ]
+                shown = part[given, 0]
                 warn_of_skewness(shown, draws.labels(mask), MEANS, of=name, drawn=draws.drawn)
         for group, clusters, interval, terms in zip(groups.tolist(), sizes, intervals, part, strict=True):
             if metric.statistic == "share" and clusters == interval.n and interval.n:

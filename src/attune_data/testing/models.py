@@ -54,7 +54,7 @@ def from_model(
     --------
     >>> from attune_data.attunebench.parts import MoodShiftTag
     >>> from hypothesis import find
-    >>> find(from_model(MoodShiftTag), lambda tag: bool(tag.get("intensity")))
+    >>> find(from_model(MoodShiftTag), lambda tag: tag.get("intensity", 0) == 7)
     {'emotion': '', 'intensity': 7}
     """
     given = fields or {}

@@ -96,7 +96,8 @@ class Pairs:
 
         Examples
         --------
-        >>> one, other = Pairs([[1, 2], [3, 4]], [(0, 1)], "ab"), Pairs([[5, 6], [7, 8]], [(0, 1)], "cd")
+        >>> one = Pairs([[1, 2], [3, 4]], [(0, 1)], ["ann", "bob"])
+        >>> other = Pairs([[5, 6], [7, 8]], [(0, 1)], ["cid", "dan"])
         >>> both = Pairs.joined([one, other])
         >>> both.first.tolist(), both.second.tolist(), both.sums[..., 0].tolist()
         ([0, 2], [1, 3], [[1.0, 3.0, 5.0, 7.0], [2.0, 4.0, 6.0, 8.0]])

@@ -220,6 +220,18 @@ def test_tables_of_the_command(format_: str, call: Call, scores: Scores, tmp_pat
         assert (target / "summary.csv").read_text(encoding="utf-8").splitlines()[0].startswith("model,condition,metric")
 
 
+@pytest.mark.parametrize(("far", "lines"), [(40, 1), (3, 0)])
+def test_unreliable_intervals_are_said_in_one_line_of_standard_error(
+    far: int, lines: int, call: Call, tmp_path: Path
+) -> None:
+    rows = [f"m,u{unit},points,{far if unit == 0 else unit % 4}" for unit in range(16)]
+    (tmp_path / "own.csv").write_text("\n".join(["model,unit,metric,value", *rows]), encoding="utf-8")
+    words = ["--scores", tmp_path / "own.csv", "--resamples", "50", "-o", tmp_path / "tables"]
+    status, _, err = call("export", "--format", "csv", *words)
+    assert status == 0
+    assert err.count("\n") == err.count("attune-bench: Warning: points: ") == lines
+
+
 def test_no_table_of_single_people(call: Call, scores: Scores, tmp_path: Path) -> None:
     scores.write(tmp_path / "scores.parquet")
     target = tmp_path / "tables"

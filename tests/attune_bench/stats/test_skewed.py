@@ -121,3 +121,21 @@ def test_the_page_of_a_report_says_it() -> None:
     assert page.count("few far scores decide 1 of 2 means of so few clusters") == 1
     even = re.sub(r"<[^>]+>", "", table(a=EVEN, b=EVEN[::-1]).report(format="html", **OPTIONS))
     assert "few far scores decide" not in even
+
+
+def test_another_kind_of_warning_does_not_hide_it() -> None:
+    values = {"a": FAR, "b": EVEN}
+    rows = [
+        (model, f"u{place:02}", "one" if place < 8 else f"p{place:02}", "points", value)
+        for model, own in values.items()
+        for place, value in enumerate(own.tolist())
+    ]
+    schema = ["model", "unit", "cluster", "metric", "value"]
+    dominant = Scores.from_table(pl.DataFrame(rows, schema=schema, orient="row"))
+    said = warned(lambda: dominant.summary(interval="bca", **OPTIONS))
+    assert ["few far scores" in one for one in said].count(True) == 1
+    assert ["here one has 40%" in one for one in said].count(True) == 1
+
+
+def test_nothing_is_said_where_no_interval_is_shown() -> None:
+    assert warned(lambda: table(a=FAR).summary(resamples=1)) == []

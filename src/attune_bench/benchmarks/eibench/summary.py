@@ -1,5 +1,6 @@
 """``summary.json`` of EIBench: the scores of one model, overall and by scene."""
 
+import warnings
 from typing import Any
 
 import polars as pl
@@ -8,6 +9,7 @@ from attune_bench.benchmarks.eibench.scoring import FAILURES, NUMBERS
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.summary import summary
 from attune_data.eibench.scenario import SCENES
+from attune_metrics.errors import UnreliableIntervalWarning
 
 __all__ = ["model_summary"]
 
@@ -29,7 +31,7 @@ def model_summary(scores: ScoreTable) -> dict[str, Any]:
         of the reward, else null with the ``reason``. ``overall.macro`` is the mean of the scenes' rewards, null where a
         scene has none. ``failed`` counts failed episodes by kind, and ``reward_if_failed`` is the overall reward under
         each treatment of them. ``scenarios`` counts those given, ``coverage`` is the share of them with an episode that
-        counts.
+        counts. ``warnings`` says which intervals are unreliable, and why.
 
     Raises
     ------
@@ -48,9 +50,12 @@ def model_summary(scores: ScoreTable) -> dict[str, Any]:
     """
     if len(scores.models) != 1:
         raise ValueError(f"these are scores of {len(scores.models)} models ({', '.join(scores.models)}); keep one")
-    overall = _block(scores)
-    macro = summary(scores, metrics=["reward_macro"])["value"].item()
     of_scene = {scene: scores.units.filter(pl.col("scene") == scene)["unit"].to_list() for scene in SCENES}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UnreliableIntervalWarning)
+        overall = _block(scores)
+        by_scene = {scene: _block(scores.keep(units=units)) for scene, units in of_scene.items() if units}
+    macro = summary(scores, metrics=["reward_macro"], resamples=1)["value"].item()
     failed = {kind: int(scores.values[f"failed.{kind}"].sum()) for kind in FAILURES}
     treatments = scores.choices["failed"]
     rewards = {
@@ -63,17 +68,18 @@ def model_summary(scores: ScoreTable) -> dict[str, Any]:
         "synthetic": scores.provenance.synthetic,
         "n": overall["n"],
         "overall": {**overall, "macro": macro},
-        "by_scene": {scene: _block(scores.keep(units=units)) for scene, units in of_scene.items() if units},
+        "by_scene": by_scene,
         "failed": failed,
         "reward_if_failed": rewards,
         "scenarios": expected,
         "coverage": overall["n"] / expected if expected else None,
+        "warnings": [*dict.fromkeys(str(warning.message) for warning in caught)],
     }
 
 
 def _block(scores: ScoreTable) -> dict[str, Any]:
-    rows = {row["metric"]: row for row in summary(scores, metrics=NUMBERS).iter_rows(named=True)}
-    reward = rows["reward"]
+    reward = summary(scores, metrics=["reward"]).row(0, named=True)
+    means = summary(scores, metrics=NUMBERS[1:], resamples=1)
     failed = sum(int(scores.values[f"failed.{kind}"].sum()) for kind in FAILURES)
     return {
         "n": reward["n"],
@@ -81,6 +87,6 @@ def _block(scores: ScoreTable) -> dict[str, Any]:
         "reward": reward["value"],
         "low": reward["low"],
         "high": reward["high"],
-        **{name: rows[name]["value"] for name in NUMBERS[1:]},
+        **dict(means.select("metric", "value").iter_rows()),
         "reason": reward["reason"],
     }

@@ -13,7 +13,7 @@ from attune_bench.benchmarks.eibench.summary import model_summary
 from attune_data import load_scenarios
 
 BLOCK = "n failed reward low high anger_score trust_score final_anger final_trust reason".split()
-TOP = "model synthetic n overall by_scene failed reward_if_failed scenarios coverage".split()
+TOP = "model synthetic n overall by_scene failed reward_if_failed scenarios coverage warnings".split()
 # As in `anchored`, but of two scenes.
 FIVE = [scenario("a", "support"), *(scenario(name, "repair") for name in "bcde")]
 
@@ -79,3 +79,11 @@ def test_scores_of_several_models_are_refused() -> None:
         model_summary(scores)
     alone = model_summary(scores.keep(groups=[("other", None)]))
     assert (alone["model"], alone["n"], alone["coverage"]) == ("other", 1, 0.25)
+
+
+def test_it_says_where_its_interval_is_unreliable() -> None:
+    names = [f"s{place:02}" for place in range(16)]
+    skewed = model_summary(score(scenarios(names), played({"m": [1.0, *[-1.0] * 15]}, names)))
+    assert any("few far scores decide" in warning for warning in skewed["warnings"])
+    even = model_summary(score(scenarios(names), played({"m": [1.0, -1.0] * 8}, names)))
+    assert even["warnings"] == []
