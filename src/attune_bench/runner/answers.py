@@ -42,6 +42,7 @@ Reader = Callable[[Fields], tuple[Fields, int]]
 dropped."""
 
 _FENCED = re.compile(r"```[^\n`]*\n(.*?)```", re.DOTALL)
+_BEGUN = re.compile(r'\{\s*+"')
 _MOST_DIGITS = 300
 
 
@@ -207,10 +208,10 @@ def _without_reasoning(answer: str) -> str:
     """Leave out the reasoning that a server left in an answer: what it drafts and rejects is not the answer.
 
     It may lack the tag that opens it, which some servers put into the prompt; without the tag that closes it, it is
-    the whole answer. A tag behind the first brace is taken for text of the answer.
+    the whole answer. A tag behind what begins an object is taken for text of the answer.
     """
     opened = answer.find("<think>")
-    if opened >= 0 and "{" in answer[:opened]:
+    if opened >= 0 and _BEGUN.search(answer, 0, opened):
         return answer
     _, closed, after = answer.rpartition("</think>")
     return after if closed or opened < 0 else ""

@@ -22,6 +22,7 @@ from attune_bench.runner import find_object
         ('<think>Maybe {"response": "b"} or {c}?</think>\n{"response": "a"}', True),
         ('<think>\n```json\n{"response": "b"}\n```\n</think>\n```json\n{"response": "a"}\n```', True),
         ('Maybe {"response": "b"} or {c}?\n</think>\n{"response": "a"}', True),
+        ('Of {these}: <think>\n```json\n{"response": "b"}\n```\nNo.</think>\n{"response": "a"}', True),
         ('```json\n{"response": "a"}\n```\nAgain: {"response": "a"}', True),
         ('```python\n{}\n```\n```json\n{"response": "a"}\n```', True),
         ('```python\nprint({})\n```\n```json\n{"response": "a"}\n```', True),
@@ -76,6 +77,7 @@ def test_a_draft_may_hold_a_code_block() -> None:
         '<think>Maybe {"response": "b"}? And what',
         'Maybe {"response": "b"}?</think>\nI would rather not.',
         'Hm.\n<think>\n```json\n{"response": "b"}\n```',
+        'Of {these}: <think>\n```json\n{"response": "b"}\n```\nNo.</think>\nI would rather not.',
         "<html><body>502 Bad Gateway</body></html>",
     ],
 )
