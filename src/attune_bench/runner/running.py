@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -191,6 +191,9 @@ def run_sync(
     RunError, PriceError
         As of `run`.
     """
+    with suppress(RuntimeError):  # which says that no loop runs, as it should be
+        asyncio.get_running_loop()
+        raise RunError("an event loop is running, as in a notebook; use: await run(...)")
     return asyncio.run(
         run(task, units, settings, endpoints, output=output, repeats=repeats, options=options, watch=watch)
     )

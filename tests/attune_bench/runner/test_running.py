@@ -285,6 +285,16 @@ def test_what_failed_is_listed_though_the_run_is_cancelled(demo: list[Conversati
 # What is in the way.
 
 
+def test_within_a_running_loop_a_run_says_how_it_is_awaited(demo: list[Conversation], tmp_path: Path) -> None:
+    async def notebook(server: ModelServer) -> None:
+        with pytest.raises(RunError, match="an event loop is running, as in a notebook; use: await run"):
+            run(server, demo[:1], tmp_path)
+
+    with ModelServer() as server:
+        asyncio.run(notebook(server))
+    assert server.calls == 0
+
+
 def test_a_second_run_refuses_a_folder_in_use(demo: list[Conversation], tmp_path: Path) -> None:
     with ModelServer() as server, locked(tmp_path):
         with pytest.raises(RunError, match="another run is using"):
