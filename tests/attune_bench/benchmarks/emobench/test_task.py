@@ -47,6 +47,14 @@ def test_what_a_model_is_asked() -> None:
     assert calls[0].schema["properties"]["answer_q1"]["enum"] == [*"ABCDEF"]
 
 
+def test_a_line_within_a_choice_is_no_choice_of_its_own() -> None:
+    choices = [f"{choice}\nB) Stay" for choice in EA.choices]
+    text = user_text(EA.model_copy(update={"choices": tuple(choices), "label": choices[0]}))
+    lines = [line for line in text.splitlines() if line[1:3] == ") "]
+    assert [line[0] for line in lines] == [*"ABCD"]
+    assert {line[3:] for line in lines} == {f"{choice} B) Stay" for choice in EA.choices}
+
+
 def test_reasoning_comes_before_the_answer() -> None:
     settings = replace(SETTINGS, reasoning=True)
     call = TASK.calls(EA, settings, None)[0]
