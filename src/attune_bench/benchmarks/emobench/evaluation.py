@@ -79,8 +79,8 @@ def _calls(item: EmoBenchItem, settings: EmoBenchSettings, _: Mapping[str, str] 
         for part, shown in _shown(item, order, settings.shuffle).items():
             texts = dict(zip(LETTERS, item.questions[part][0], strict=False))
             # Each on a line of its own: a line within one would pass for another choice.
-            lines = (" ".join(texts[own].splitlines()) for own in shown)
-            asked[f"{part}_choices"] = "\n".join(f"{letter}) {line}" for letter, line in zip(LETTERS, lines, strict=False))
+            lines = (f"{LETTERS[at]}) {' '.join(texts[own].splitlines())}" for at, own in enumerate(shown))
+            asked[f"{part}_choices"] = "\n".join(lines)
             schema[_KEYS[part]] = choice_schema(LETTERS[: len(shown)])
         said = message("system", "\n\n".join(system)), message("user", settings.render(f"{path}_user", **asked))
         for sample in range(settings.samples_per_order):
