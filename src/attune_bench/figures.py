@@ -123,7 +123,7 @@ def profile(
     by default all whose range is 0 to 1.
     """
     _check(scores)
-    chosen = drawn.profiled(scores) if metrics is None else metrics
+    chosen = drawn.profiled(scores, one_axis=True) if metrics is None else metrics
     if metrics is None and not chosen:
         raise ValueError("no metric is said to reach from 0 to 1, which a profile draws; give metrics=...")
     found = summary(scores, metrics=chosen, **options)

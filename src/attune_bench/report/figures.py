@@ -184,7 +184,7 @@ def profile(
     model : str
         One of its models.
     metrics : sequence of str, optional
-        Which, from the top; by default `profiled`.
+        Which, from the top; by default those of `profiled` from 0 to 1, which one axis can show.
 
     Returns
     -------
@@ -206,7 +206,7 @@ def profile(
     'LayerChart'
     """
     alt = altair()
-    chosen = profiled(table) if metrics is None else metrics
+    chosen = profiled(table, one_axis=True) if metrics is None else metrics
     places = labels(table, chosen)
     rows = [row for row in rows_of(summary, "value", condition=condition) if row["metric"] in places]
     for row in rows:

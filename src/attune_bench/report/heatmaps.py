@@ -336,8 +336,10 @@ def profile_cells(
 _RANDOM = "random answers"
 
 
-def profiled(table: ScoreTable) -> tuple[str, ...]:
+def profiled(table: ScoreTable, *, one_axis: bool = False) -> tuple[str, ...]:
     """Return the metrics of which a value is a part of a range: those of a finite range that reports list.
+
+    With `one_axis`, only those from 0 to 1: one axis can show them.
 
     Examples
     --------
@@ -350,7 +352,10 @@ def profiled(table: ScoreTable) -> tuple[str, ...]:
     return tuple(
         name
         for name, metric in table.metrics.items()
-        if isfinite(metric.high - metric.low) and metric.statistic in STATISTICS and (metric.group or not grouped)
+        if isfinite(metric.high - metric.low)
+        and metric.statistic in STATISTICS
+        and (metric.group or not grouped)
+        and (not one_axis or (metric.low, metric.high, metric.scale) == (0, 1, 1))
     )
 
 
