@@ -29,7 +29,7 @@ _CLOSED_SOMEHOW = re.compile(r"</think[^<>]*>", re.IGNORECASE)
 _TAG = re.compile(r"</?think[^<>]*>", re.IGNORECASE)
 # A string, even one that is cut off: it stays, and nothing within it is taken for something else.
 _STRING = r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)'
-_NOISE = re.compile(rf"({_STRING})|//[^\n]*|\+(?=\.?\d)|,(?=\s*[}}\]])", re.DOTALL)
+_NOISE = re.compile(rf"({_STRING})|//[^\n]*|(?<=[:,\[\s])\+(?=\.?\d)|,(?=\s*[}}\]])", re.DOTALL)
 
 
 class Output(NamedTuple):

@@ -194,6 +194,11 @@ def test_a_state_that_is_set(value: str, anger: int) -> None:
     assert (found.anger, found.trust, found.anger_delta, found.unreadable) == (anger, 20, None, ())
 
 
+@pytest.mark.parametrize("value", ["1+3", "1 + 3", "1 +3", "+-3", "3 4"])
+def test_a_change_that_is_a_sum_is_asked_for_again(value: str) -> None:
+    assert read_reaction(WHOLE.replace("-3", value), 50, 20) is None
+
+
 @pytest.mark.parametrize("value", ["null", '"calm"', "[]", "NaN", "Infinity", "-1e999", "1" + "0" * 400])
 def test_a_state_that_is_no_number_stays_as_it_was(value: str) -> None:
     found = read_reaction(f'{{"anger": {value}, "trust": 30}}', 50, 20)
