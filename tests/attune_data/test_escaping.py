@@ -120,6 +120,7 @@ def check_shown(text: str) -> None:
     assert [token.type for token in paragraph] == ["paragraph_open", "inline", "paragraph_close"]
 
 
+@pytest.mark.slow
 def test_a_report_and_a_figure_have_no_markup_of_a_name(tmp_path: Path) -> None:
     name = "</script><script>alert(1)</script>|[a](http://b.c)`*"
     rows = [(model, f"u{unit}", name, unit % 2) for model in (name, "b") for unit in range(6)]

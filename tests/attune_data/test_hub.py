@@ -252,6 +252,7 @@ def in_process(code: str, environment: Mapping[str, str]) -> "subprocess.Complet
     return subprocess.run(command, env=everything, capture_output=True, text=True, check=False, timeout=60)
 
 
+@pytest.mark.slow
 def test_in_a_process_of_its_own_nothing_but_the_result_is_printed(hub: HubServer, record: Record) -> None:
     hub.add("lab/data", {f"conversation_{n}.json": record(str(n)) for n in range(3)})
     code = "from attune_data import load; print([record.id for record in load('hf://lab/data')])"

@@ -74,7 +74,9 @@ def places(value: Any) -> list[tuple[Json, str]]:
     return own + [place for item in inside for place in places(item)]
 
 
-@pytest.mark.parametrize(("kind", "loader"), [("conversation", load), ("run", load_runs)])
+@pytest.mark.parametrize(
+    ("kind", "loader"), [pytest.param("conversation", load, marks=pytest.mark.slow), ("run", load_runs)]
+)
 def test_nulls_absent_keys_and_unknown_keys_come_back(
     kind: str, loader: Loader, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:

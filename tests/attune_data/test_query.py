@@ -157,6 +157,7 @@ def test_split_keeps_participants_whole(records: Records, shares: tuple[float, .
     ]
 
 
+@pytest.mark.slow
 @given(collections(), st.sampled_from(["ADHD", "none", "unknown"]), st.sampled_from([3, 14]))
 def test_every_frame_of_a_part_is_that_of_its_records(records: Records, group: str, score: int) -> None:
     part = records.where(diagnosis=group) | records.where(who_5=score)

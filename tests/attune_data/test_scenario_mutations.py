@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from drawn import richest
+from slow_cases import slow_except
 
 from attune_data import Kind, SourceError, load_records
 from attune_data.kinds import DIALOGUE, EPISODE, SCENARIO
@@ -28,7 +29,7 @@ ODD = list(dict.fromkeys(text for text in VALUES if len(text) < 80 and _is_json(
 
 
 @pytest.mark.parametrize("one_of", [64, pytest.param(1, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("kind", [SCENARIO, EPISODE, DIALOGUE], ids=lambda kind: kind.noun)
+@pytest.mark.parametrize("kind", slow_except([SCENARIO, EPISODE, DIALOGUE], DIALOGUE), ids=lambda kind: kind.noun)
 def test_any_value_anywhere(kind: Kind[Any, Any], one_of: int, tmp_path: Path) -> None:
     document = richest(kind)
     source, again = tmp_path / "one.json", tmp_path / "again.jsonl"

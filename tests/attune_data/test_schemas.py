@@ -10,6 +10,7 @@ from jsonschema import Draft202012Validator
 from pydantic import ValidationError
 from schema_examples import Path, example, places, replaced, without
 from schema_files import FOLDER, contents
+from slow_cases import slow_except
 
 from attune_data import CodebookError, Conversation, Scenario, json_schema, load, load_runs, load_scenarios
 from attune_data.codebook import checked, codebook_folder
@@ -171,7 +172,7 @@ def leaves(errors: Iterable[Any]) -> Iterator[Any]:
         yield from leaves(error.context) if error.context else (error,)
 
 
-@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("kind", slow_except(MODELS, "scenario", "prediction"))
 def test_a_schema_accepts_what_the_model_reads_as_it_is(kind: str) -> None:
     """Every key dropped, and every value replaced by one of each type: the two judge alike."""
     check = validator(kind)
@@ -186,7 +187,7 @@ def test_a_schema_accepts_what_the_model_reads_as_it_is(kind: str) -> None:
     assert min(sum(one for one, _ in judged), sum(not one for one, _ in judged)) > 40
 
 
-@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("kind", slow_except(MODELS, "scenario", "prediction"))
 def test_unknown_keys_are_accepted_at_every_place(kind: str) -> None:
     check = validator(kind)
     full = example(check.schema)
@@ -229,6 +230,7 @@ def is_early(file: Json, path: Path) -> bool:
     return path[1:2] in [(), *((key,) for key in first)] and not any(isinstance(key, int) and key > 1 for key in path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", FILES)
 def test_a_schema_of_a_codebook_file_refuses_all_but_what_compares_values(kind: str) -> None:
     check = validator(kind)

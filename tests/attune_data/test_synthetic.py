@@ -130,6 +130,7 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_others() -> None:
     assert not {c.id for c in first} & {c.id for c in other}
 
 
+@pytest.mark.slow
 def test_generated_conversations_load_without_an_issue(tmp_path: Path) -> None:
     generated = synthetic.conversations(200, seed=4, turns=(1, 9))
     for number, conversation in enumerate(generated):
@@ -150,6 +151,7 @@ def test_traits_stay_with_the_participant_and_no_story_is_told_twice() -> None:
     assert all(len(set(found)) == len(found) == 12 for found in stories.values())
 
 
+@pytest.mark.slow
 def test_screening_scores_are_in_range_and_sometimes_missing() -> None:
     highest = {"who_5": 25, "asrs_6": 6, "aq_10": 10, "promis_anxiety": 20, "promis_depression": 20, "promis_sleep": 20}
     people = synthetic.conversations(400, participants=400, seed=1)
@@ -272,6 +274,7 @@ def test_an_effect_moves_what_it_should(
     assert measure(generate(**high)) > measure(generate(**low)) + 0.15
 
 
+@pytest.mark.slow
 def test_extreme_effects_are_exact() -> None:
     clear = generate(clarity=1.0, clarity_loss_diagnosed=-1.0, diagnosis_rate=1.0, null_rate=0.0)
     assert mean(map(arc_agreement, clear)) == 1.0
@@ -281,6 +284,7 @@ def test_extreme_effects_are_exact() -> None:
     assert human_share(exact) == 1.0
 
 
+@pytest.mark.slow
 def test_diagnosed_participants_are_harder_to_read_when_planted() -> None:
     conversations = generate(clarity_loss_diagnosed=0.5, diagnosis_rate=0.5)
     groups = [[c for c in conversations if diagnosed(c) is group] for group in (False, True)]
@@ -292,6 +296,7 @@ def test_diagnosed_participants_are_harder_to_read_when_planted() -> None:
     assert abs(none - some) < 0.1
 
 
+@pytest.mark.slow
 def test_label_noise_can_differ_by_group() -> None:
     conversations = generate(label_noise=0.05, label_noise_diagnosed=0.25, diagnosis_rate=0.5)
     none, some = (observed_share(c for c in conversations if diagnosed(c) is group) for group in (False, True))

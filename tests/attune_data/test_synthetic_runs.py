@@ -54,7 +54,10 @@ def pooled(model: SimulatedModel, measure: Callable[..., list[bool]], **options:
 # --- The demonstration runs -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("argument", "file"), [("conversations", "demo.jsonl"), ("runs", "demo_runs.jsonl")])
+@pytest.mark.parametrize(
+    ("argument", "file"),
+    [pytest.param("conversations", "demo.jsonl", marks=pytest.mark.slow), ("runs", "demo_runs.jsonl")],
+)
 def test_the_command_writes_the_demo_files(argument: str, file: str) -> None:
     command = [sys.executable, "-m", "attune_data.attunebench.synthetic.generator", argument]
     written = subprocess.run(command, capture_output=True, check=True, timeout=300)
@@ -64,7 +67,10 @@ def test_the_command_writes_the_demo_files(argument: str, file: str) -> None:
     assert same, f"{file} is not what the generator writes; write it again"
 
 
-@pytest.mark.parametrize("arguments", [[], ["demo"], ["runs", "runs"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [pytest.param([], marks=pytest.mark.slow), ["demo"], pytest.param(["runs", "runs"], marks=pytest.mark.slow)],
+)
 def test_the_command_needs_a_known_argument(arguments: list[str]) -> None:
     command = [sys.executable, "-m", "attune_data.attunebench.synthetic.generator", *arguments]
     refused = subprocess.run(command, capture_output=True, check=False, text=True, timeout=300)
@@ -174,6 +180,7 @@ def test_runs_of_conversations_that_are_not_synthetic() -> None:
     assert run.post_conversation is not None
 
 
+@pytest.mark.slow
 def test_missing_bias_drift_and_phrasing_show() -> None:
     truths = load("demo")
 

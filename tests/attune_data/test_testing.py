@@ -7,17 +7,19 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from slow_cases import slow_except
 
 from attune_data import Kind, SourceError, json_schema, load_records
 from attune_data.fixes import Reversible, closed, record, respelled
-from attune_data.kinds import CONVERSATION, KINDS, RUN
+from attune_data.kinds import CONVERSATION, KINDS, PREDICTION, RUN, SCENARIO
 from attune_data.record import Integer, Rating, SnakeCaseRecord
 from attune_data.testing import broken, documents, old_spellings, records, synthetic
 from attune_data.testing.models import from_model
 
 Json = dict[str, Any]
 
-every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.noun)
+# Documents of the other kinds are made in the same way and have more fields.
+every_kind = pytest.mark.parametrize("kind", slow_except(KINDS, SCENARIO, PREDICTION), ids=lambda kind: kind.noun)
 some = settings(
     max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 )

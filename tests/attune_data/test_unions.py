@@ -197,6 +197,7 @@ def test_collections_can_be_copied(part: Callable[[Any], Any]) -> None:
         kept.files["a"] = "b"
 
 
+@pytest.mark.slow
 def test_tables_can_be_copied(tmp_path: Path) -> None:
     demo = load("demo")
     runs = load_runs("demo").joined(demo)

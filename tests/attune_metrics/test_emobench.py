@@ -61,6 +61,7 @@ def test_bad_input_is_named(labels: Any, predictions: Any, message: str) -> None
         majority_accuracy(labels, predictions)
 
 
+@pytest.mark.slow
 def test_every_published_accuracy_follows_from_the_published_predictions() -> None:
     expected = json.loads((PUBLISHED / "expected.json").read_text(encoding="utf-8"))
     cells = {

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from jsonschema import Draft7Validator, Draft202012Validator
 from sample_cases import BENCHMARKS, Case, Json, case_of, own_case
+from slow_cases import slow_except
 
 from attune_bench import score
 from attune_bench.adapters.eee_samples import Samples
@@ -26,7 +27,7 @@ def lines_of(path: Path) -> list[Json]:
 # What a line is.
 
 
-@pytest.mark.parametrize("name", BENCHMARKS)
+@pytest.mark.parametrize("name", slow_except(BENCHMARKS, "eibench", "sage"))
 def test_lines_are_valid_and_have_the_values_of_the_scores(name: str, tmp_path: Path) -> None:
     case = case_of(name)
     bare = case.records()
@@ -61,6 +62,7 @@ def test_lines_are_valid_and_have_the_values_of_the_scores(name: str, tmp_path: 
         assert case.pooled is None or case.pooled in named
 
 
+@pytest.mark.slow
 def test_a_unit_without_a_value_has_no_line() -> None:
     """The episode with an error counts nothing; some conversations have no intensities."""
     for name, metric, undefined in (("eibench", "reward", 1), ("attunebench", "avg_emotion_intensity_mae", 3)):
@@ -71,6 +73,7 @@ def test_a_unit_without_a_value_has_no_line() -> None:
         assert count == case.scores.values.height - undefined
 
 
+@pytest.mark.slow
 def test_what_is_best_is_correct() -> None:
     best = {"emo_point": 100, "success": 1, "failure": 0, "reward": 1, "final_anger": 0, "final_trust": 100}
     best |= {"avg_emotion_intensity_mae": 0, "composite_score": 100, "panas_baseline_adjusted": 1}
@@ -105,6 +108,7 @@ def hashed(raw: str, reference: list[str]) -> str:
     return sha256(json.dumps({"raw": raw, "reference": reference}, separators=(",", ":")).encode()).hexdigest()
 
 
+@pytest.mark.slow
 def test_texts_of_a_prediction_are_the_conversation_and_the_prediction() -> None:
     case = case_of("attunebench")
     found = first_lines(case)
@@ -153,6 +157,7 @@ def test_texts_of_a_dialogue_need_no_data() -> None:
         assert line["sample_hash"] == hashed(dialogue.history[0].content, [])
 
 
+@pytest.mark.slow
 def test_a_record_has_the_samples_of_its_condition() -> None:
     case = case_of("attunebench")
     two = type(case.results)([*case.results, *(run.model_copy(update={"mode": "verbose"}) for run in case.results)])
@@ -168,6 +173,7 @@ def test_a_record_has_the_samples_of_its_condition() -> None:
             assert line["metadata"]["mode"] == mode
 
 
+@pytest.mark.slow
 def test_data_may_have_more_than_was_scored() -> None:
     case = case_of("attunebench")
     half = case.data[:20]
@@ -175,6 +181,7 @@ def test_data_may_have_more_than_was_scored() -> None:
     assert {line["sample_id"] for line in first_lines(of_half).values()} == {one.id for one in half}
 
 
+@pytest.mark.slow
 def test_chance_and_subgroups() -> None:
     case = case_of("attunebench")
     bare, records = case.records(), case.records(by=["diagnosis_group"], data=case.data)
@@ -203,6 +210,7 @@ def test_a_result_that_is_not_shown_has_no_line(tmp_path: Path) -> None:
     assert all(record["detailed_evaluation_results"]["total_rows"] for record in shown.values())
 
 
+@pytest.mark.slow
 def test_a_person_is_in_a_sample_only_with_small_cells() -> None:
     case = case_of("attunebench")
     content = json.loads(case.data[0].to_json())

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from commands import Call
 from sample_cases import BENCHMARKS, LAB, Case, Json, case_of, own_case
+from slow_cases import slow_except
 
 from attune_bench import Scores, score
 from attune_bench.adapters.eee import eee_records
@@ -36,6 +37,7 @@ def test_benchmarks_that_have_no_samples() -> None:
         case_of("sage")._replace(scores=table).samples()
 
 
+@pytest.mark.slow
 def test_other_records_than_those_scored_are_refused() -> None:
     case = case_of("attunebench")
     changed = case.data[0].model_copy(update={"metadata": case.data[0].metadata.model_copy(update={"category": "X"})})
@@ -57,6 +59,7 @@ def test_other_records_than_those_scored_are_refused() -> None:
         case._replace(scores=part).samples()
 
 
+@pytest.mark.slow
 def test_two_records_of_one_thing_are_refused() -> None:
     case = case_of("attunebench")
     assert case.data is not None
@@ -138,7 +141,7 @@ def export(call: Call, case: Case, folder: Path, *words: str) -> tuple[int, str,
     return call("export", "--scores", folder / "scores.parquet", *options, "-o", folder / "out", *words)
 
 
-@pytest.mark.parametrize("why", REFUSED)
+@pytest.mark.parametrize("why", slow_except(REFUSED, *list(REFUSED)[-2:]))
 def test_where_a_licence_forbids_it_nothing_is_written(why: str, call: Call, tmp_path: Path) -> None:
     name, update, licence, message = REFUSED[why]
     case = changed(case_of(name), **update) if update else case_of(name)
@@ -190,6 +193,7 @@ def test_the_command_writes_the_same_every_time(
         assert found[0][path] == (tmp_path / "expected" / path).read_bytes()
 
 
+@pytest.mark.slow
 def test_texts_leave_only_where_they_are_asked_for(call: Call, tmp_path: Path) -> None:
     for name in BENCHMARKS:
         case = case_of(name)

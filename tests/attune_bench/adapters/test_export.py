@@ -14,6 +14,7 @@ from commands import Call
 from hub_server import TOKEN, HubServer
 from jsonschema import Draft202012Validator
 from polars.testing import assert_frame_equal
+from slow_cases import slow_except
 
 from attune_bench import Scores, score
 from attune_bench.adapters.eee import Publisher, eee_records
@@ -61,7 +62,7 @@ SCORINGS: dict[str, Callable[[], Scores]] = {
 }
 
 
-@pytest.mark.parametrize("benchmark", SCORINGS)
+@pytest.mark.parametrize("benchmark", slow_except(SCORINGS, "eibench", "sage"))
 def test_records_are_valid_and_have_the_numbers_of_the_summary(benchmark: str) -> None:
     found = SCORINGS[benchmark]()
     records = eee_records(found, LAB, **OPTIONS)
@@ -195,6 +196,7 @@ def test_a_model_has_a_page_of_its_own_and_no_other_repository() -> None:
                 check_proposable({path: text})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format_", [pytest.param("csv", marks=pytest.mark.slow), "parquet"])
 def test_tables_of_the_command(format_: str, call: Call, scores: Scores, tmp_path: Path) -> None:
     scores.write(tmp_path / "scores.parquet")
@@ -244,6 +246,7 @@ def test_no_table_of_single_people(call: Call, scores: Scores, tmp_path: Path) -
     assert "scores" in flat_tables(public, **OPTIONS)
 
 
+@pytest.mark.slow
 def test_equal_input_gives_equal_records(
     scores: Scores, monkeypatch: pytest.MonkeyPatch, call: Call, tmp_path: Path
 ) -> None:

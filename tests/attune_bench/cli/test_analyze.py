@@ -43,6 +43,7 @@ def test_everything_that_the_inputs_allow(call: Call, conversations: Scored) -> 
     assert too_wide(out) == []
 
 
+@pytest.mark.slow
 def test_with_data_and_results_more_is_done(call: Call, conversations: Scored) -> None:
     given = ("--scores", conversations.scores, "--data", "demo", "--results", "demo")
     status, out, err = call("analyze", *given, *QUICK)

@@ -61,6 +61,7 @@ def test_the_main_metric_of_every_benchmark_is_compared(call: Call, scored: Scor
     assert too_wide(out) == []
 
 
+@pytest.mark.slow
 def test_the_same_seed_prints_the_same_bytes(call: Call, demo_scores: Path) -> None:
     first, again, other = (
         call("compare", "--scores", demo_scores, "--format", "csv", "--seed", seed, *QUICK)[1] for seed in (1, 1, 2)
@@ -121,6 +122,7 @@ def test_how_many_exchanges_are_made_is_said_where_it_is_not_the_resamples(
     assert Signature.parse(about["signature"]).exchanges == (120 if said else None)
 
 
+@pytest.mark.slow
 def test_the_models_compared_are_in_the_signature(call: Call, demo_scores: Path) -> None:
     choices = [(), *permutations(Scores.read(demo_scores).models, 2)]
     signatures = set()
@@ -135,6 +137,7 @@ def test_the_models_compared_are_in_the_signature(call: Call, demo_scores: Path)
 # Within strata.
 
 
+@pytest.mark.slow
 def test_each_scene_is_a_family_of_its_own(call: Call, episodes: Scored) -> None:
     status, out, err = call("compare", "--scores", episodes.scores, "--by", "scene", "--format", "json", *QUICK)
     assert (status, err) == (0, "")

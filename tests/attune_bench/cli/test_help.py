@@ -25,6 +25,7 @@ def test_version(call: Call) -> None:
     assert call("--version") == (0, f"{__version__}\n", "")
 
 
+@pytest.mark.slow
 def test_the_package_is_a_program(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "attune_bench", "score", "--results", "demo", "--data", "demo"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)

@@ -115,6 +115,7 @@ def test_a_mistake_in_the_labels_is_one_line(call: Call, conversations: Scored, 
     assert err == f"attune-bench: {filled}, line 3: {said}\n"
 
 
+@pytest.mark.slow
 def test_a_page_has_the_ratings(call: Call, conversations: Scored, filled: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     of_page = ("report", "--scores", conversations.scores, "--html", page, *QUICK)

@@ -10,6 +10,7 @@ from attune_bench import Scores
 STATED = ("--sd", "20", "--correlation", "0.5", "--icc", "0.3", "--units-per-participant", "4")
 
 
+@pytest.mark.slow
 def test_from_a_pilot(call: Call, conversations: Scored) -> None:
     arguments = ("plan", "--scores", conversations.scores, "--metric", "avg_emotion_f1", "--difference", "0.05")
     status, out, err = call(*arguments, "--format", "json")

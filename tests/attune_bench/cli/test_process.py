@@ -45,6 +45,7 @@ def _closed() -> int:
     return write
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     ["help", "report", *(pytest.param(name, marks=SLOW) for name in ("validate", "score", "compare", "analyze"))],
@@ -66,6 +67,7 @@ def test_a_closed_pipe_gives_no_traceback(
     assert done.returncode in (0, 1, 141)
 
 
+@pytest.mark.slow
 def test_a_reader_that_stops_early_gives_no_traceback(make_scores: Callable[..., Scores], tmp_path: Path) -> None:
     # Far more than a pipe holds.
     make_scores([f"vendor/model-{i}" for i in range(60)]).write(tmp_path / "scores.json")
@@ -106,6 +108,7 @@ each_encoding = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.slow
 @each_encoding
 @pytest.mark.parametrize(
     "format_", ["table", *(pytest.param(name, marks=pytest.mark.slow) for name in ("markdown", "csv", "json"))]
@@ -133,6 +136,7 @@ def test_validate_where_the_terminal_cannot_show_a_value(
     assert b"unknown-option" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flags", [(), pytest.param(("--format", "json"), marks=SLOW)], ids=["text", "json"])
 def test_validate_a_file_whose_name_is_no_text(spawn: Spawn, files: Files, flags: tuple[str, ...]) -> None:
     name = os.fsencode(files[0]) + b"/conversation_\xff.json"
@@ -144,6 +148,7 @@ def test_validate_a_file_whose_name_is_no_text(spawn: Spawn, files: Files, flags
     assert done.returncode == 1
 
 
+@pytest.mark.slow
 @each_encoding
 def test_a_mistake_beyond_ascii(spawn: Spawn, env: dict[str, str]) -> None:
     done = spawn("validate", "нет-такого", env=env)
@@ -151,6 +156,7 @@ def test_a_mistake_beyond_ascii(spawn: Spawn, env: dict[str, str]) -> None:
     assert done.stderr.count(b"\n") == 1
 
 
+@pytest.mark.slow
 def test_no_progress_where_standard_error_is_no_terminal(
     call: Call, files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -180,6 +186,7 @@ def test_a_quick_command_shows_no_progress_on_a_terminal(files: Files, term: str
     assert _on_a_terminal(command, {"TERM": term}) == (0, b"")
 
 
+@pytest.mark.slow
 def test_a_slow_command_shows_progress_on_a_terminal(files: Files) -> None:
     code = "from attune_bench import cli, progress; progress._QUIET_SECONDS = -1.0; cli.main()"
     command = [sys.executable, "-c", code, "validate", str(files[0])]

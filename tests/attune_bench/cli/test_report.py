@@ -40,8 +40,19 @@ def test_a_table_is_the_default(call: Call, scores_file: Path) -> None:
     assert call("report", "--scores", scores_file) == call("report", "--scores", scores_file, "--format", "table")
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("format_", ["table", "markdown", "csv", "json"])
+# A report of AttuneBench takes the longest, and every format is made of the same report.
+@pytest.mark.parametrize(
+    ("format_", "name"),
+    [
+        pytest.param(
+            format_,
+            name,
+            marks=() if name == "sage" or (name, format_) == ("attunebench", "table") else pytest.mark.slow,
+        )
+        for format_ in ("table", "markdown", "csv", "json")
+        for name in NAMES
+    ],
+)
 def test_it_is_the_report_of_the_scores(call: Call, scored: Scorings, name: str, format_: str) -> None:
     path = scored(name).scores
     options = ("--seed", 3, "--level", 0.9, "--interval", "percentile", "--unit", "unit", *QUICK)
@@ -148,6 +159,7 @@ def test_a_page_without_data_says_what_is_left_out(call: Call, episodes: Scored,
     assert "failed start" in text
 
 
+@pytest.mark.slow
 def test_small_cells_are_shown_where_asked_for(call: Call, scores_file: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     status, out, err = call("report", "--scores", scores_file, "--html", page, *QUICK)
@@ -157,6 +169,7 @@ def test_small_cells_are_shown_where_asked_for(call: Call, scores_file: Path, tm
     assert text_of(page.read_text(encoding="utf-8")).count("64.69") >= 2
 
 
+@pytest.mark.slow
 def test_a_page_that_cannot_be_written_leaves_the_older_one(
     call: Call, episodes: Scored, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,6 +10,7 @@ from pages import section
 from attune_bench.report import transcripts
 
 
+@pytest.mark.slow
 def test_the_command_writes_the_page_and_what_goes_beside_it(
     call: Call, dialogues: Scored, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -72,8 +72,19 @@ def test_the_commands_that_follow_can_be_pasted(call: Call, files: Files, monkey
 # The same verb for the others.
 
 
-@pytest.mark.parametrize("name", ["attunebench", "eibench", "sage"])
-@pytest.mark.parametrize("format_", ["parquet", "default"])
+@pytest.mark.parametrize(
+    ("format_", "name"),
+    [
+        *(("default", "eibench"), ("parquet", "sage")),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in (
+                *(("default", "attunebench"), ("default", "sage")),
+                *(("parquet", "attunebench"), ("parquet", "eibench")),
+            )
+        ),
+    ],
+)
 def test_the_file_has_the_scores_that_python_gives(
     call: Call, scored: Scorings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, format_: str
 ) -> None:

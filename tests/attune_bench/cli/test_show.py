@@ -126,6 +126,7 @@ def test_records_of_every_benchmark(call: Call, episodes: Scored, dialogues: Sco
         assert too_wide(out) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["show", "describe"])
 def test_a_pipe_gets_text_without_escapes(spawn: Spawn, command: str) -> None:
     ids = [load("demo")[0].id] if command == "show" else []
@@ -136,6 +137,7 @@ def test_a_pipe_gets_text_without_escapes(spawn: Spawn, command: str) -> None:
     assert too_wide(out) == []
 
 
+@pytest.mark.slow
 def test_show_survives_a_terminal_without_the_characters(spawn: Spawn, files: Files) -> None:
     path = files[0] / "conversation_1.json"
     path.write_text(json.dumps(json.loads(path.read_bytes()) | {"metadata": {"category": "Семья"}}), encoding="utf-8")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from interrupts import STOPPED, interrupt, recorded, start, start_run, until_prepared, until_says
 from model_server import ModelServer
+from slow_cases import slow_except
 
 from attune_bench.cli.asking import usage_errors
 from attune_bench.cli.stopping import process as this_process
@@ -29,7 +30,7 @@ def test_little_is_imported_before_signals_are_caught() -> None:
     assert {"attune_bench.cli.stopping"} == {*out.decode().split()} & {"attune_bench.cli.stopping", *slow}
 
 
-@pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.parametrize("number", slow_except(SIGNALS, signal.SIGTERM))
 def test_signals_before_the_first_import(number: int, tmp_path: Path) -> None:
     with ModelServer() as server:
         process = start_run(server, tmp_path, 1)
@@ -39,7 +40,7 @@ def test_signals_before_the_first_import(number: int, tmp_path: Path) -> None:
     assert ended.seconds < SECONDS
 
 
-@pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.parametrize("number", slow_except(SIGNALS, signal.SIGINT))
 def test_signals_while_a_server_says_nothing(number: int, tmp_path: Path) -> None:
     with ModelServer(lambda call, _body: "stall" if call > 8 else None) as server:
         process = start_run(server, tmp_path, 1)
@@ -74,6 +75,7 @@ main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seconds", [0.2, 60.0])
 def test_signals_while_a_response_is_written(seconds: float, tmp_path: Path) -> None:
     with ModelServer() as server:
@@ -106,7 +108,7 @@ WAITS = {
 }
 
 
-@pytest.mark.parametrize("wait", WAITS.values(), ids=WAITS)
+@pytest.mark.parametrize("wait", slow_except(WAITS.values(), WAITS["a library in C"]), ids=WAITS)
 def test_signals_while_a_command_waits(wait: str) -> None:
     process = start(code=WAITING.format(wait=wait))
     until_says(process, b"ready")
@@ -127,7 +129,7 @@ main()
 """
 
 
-@pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.parametrize("number", slow_except(SIGNALS, signal.SIGINT))
 def test_signals_after_a_command_has_ended_change_nothing(number: int) -> None:
     process = start("--version", code=ENDING)
     until_says(process, b"ending")

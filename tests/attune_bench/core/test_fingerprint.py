@@ -31,9 +31,16 @@ Json = dict[str, Any]
 
 RUNS = load_runs("demo")[:6]
 
-each = pytest.mark.parametrize("benchmark", BENCHMARKS, ids=lambda benchmark: benchmark.name)
+# Results of every benchmark are hashed by the same code; those of EQ-Bench take the least time.
+each = pytest.mark.parametrize(
+    "benchmark",
+    [pytest.param(one, marks=() if one.name == "eqbench" else pytest.mark.slow) for one in BENCHMARKS],
+    ids=lambda benchmark: benchmark.name,
+)
 asking = pytest.mark.parametrize(
-    "benchmark", [one for one in BENCHMARKS if one.task], ids=lambda benchmark: benchmark.name
+    "benchmark",
+    [pytest.param(one, marks=pytest.mark.slow if one.name == "attunebench" else ()) for one in BENCHMARKS if one.task],
+    ids=lambda benchmark: benchmark.name,
 )
 
 
@@ -175,6 +182,7 @@ def test_runs_that_are_judged_again_have_one_hash_whatever_the_first_run_cost(tm
     assert hashes[0] == hashes[1]
 
 
+@pytest.mark.slow
 def test_runs_scored_while_they_are_read_have_the_same_hash(tmp_path: Path) -> None:
     hashes = []
     for cost in (0.25, 0.5):

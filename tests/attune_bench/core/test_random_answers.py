@@ -93,6 +93,7 @@ def test_files_of_scores_say_it(scores: Scores, ending: str, tmp_path: Path) -> 
     assert chance(Scores.read(tmp_path / f"scores.{ending}")).equals(chance(scores))
 
 
+@pytest.mark.slow
 def test_of_data_every_metric_has_it_expected_or_simulated(conversations: Conversations, scores: Scores) -> None:
     few = conversations[:8]
     found, of_units = chance(few, repeats=40, seed=3), chance(scores.keep(units=[one.id for one in few]))

@@ -66,6 +66,7 @@ def written(scores: Scores, folder: Path) -> tuple[bytes, bytes]:
     return (folder / "scores.json").read_bytes(), (folder / "scores.parquet").read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("protocol", "jobs"),
     [

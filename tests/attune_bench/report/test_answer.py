@@ -322,6 +322,7 @@ def test_the_contents_lead_to_every_section() -> None:
         assert f'<section id="{address}">' in page
 
 
+@pytest.mark.slow
 def test_the_numbers_of_very_many_pairs_are_those_of_a_command() -> None:
     def page_of(models: int) -> str:
         values = {f"m{place:02}": [float(unit * place % 7) for unit in range(8)] for place in range(models)}

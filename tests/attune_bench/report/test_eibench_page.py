@@ -231,6 +231,7 @@ def test_it_says_how_to_cite_and_what_is_comparable(
     assert "SYNTHETIC" not in foreign
 
 
+@pytest.mark.slow
 def test_bands_have_the_level_that_is_asked_for(
     scores: Scores, episodes: list[Episode], scenarios: Collection[Scenario]
 ) -> None:
@@ -276,6 +277,7 @@ def test_a_figure_of_all_models_and_one_of_each(page: str) -> None:
     assert all(mark.endswith("n = 4 scenarios") or "invented/rash" in mark for mark in marks)
 
 
+@pytest.mark.slow
 def test_every_model_is_said_where_every_model_is_drawn(scenarios: Collection[Scenario]) -> None:
     path = [(80, 10), (70, 20)]
     known = scenarios[:2]
@@ -300,6 +302,7 @@ def test_every_model_is_said_where_every_model_is_drawn(scenarios: Collection[Sc
         assert ("Every model, by scene." in text_of(section(page, "Trajectories"))) == said
 
 
+@pytest.mark.slow
 def test_without_what_a_section_needs_it_says_so(scenarios: Collection[Scenario], scores: Scores) -> None:
     ends: dict[str, Any] = {"ended_by": "max_rounds", "final_anger": 50, "final_trust": 50, "history": []}
     bare = [Episode(profile_id=one.id, model="m", **ends) for one in scenarios]
@@ -319,6 +322,7 @@ def test_without_what_a_section_needs_it_says_so(scenarios: Collection[Scenario]
     assert other["Trajectories"] == "the episodes are not those that were scored"
 
 
+@pytest.mark.slow
 def test_the_order_of_the_episodes_changes_nothing(
     page: str, episodes: list[Episode], scenarios: Collection[Scenario]
 ) -> None:

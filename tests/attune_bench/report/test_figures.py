@@ -425,13 +425,18 @@ def test_numbers_in_cells_can_be_read() -> None:
         assert (light + 0.05) / (dark + 0.05) >= 4.5
 
 
+@pytest.mark.slow
 def test_more_than_altair_draws_by_itself() -> None:
     many = pl.concat([DIFFICULTY.head(1)] * 5001)
     assert len(marks(svg(figures.unit_difficulty(TABLE, many)))) == 5001
 
 
 @pytest.mark.parametrize(
-    ("ending", "begins"), [("svg", b"<svg"), ("png", b"\x89PNG"), ("pdf", b"%PDF"), ("html", b"<!DOCTYPE html>")]
+    ("ending", "begins"),
+    [
+        *(("svg", b"<svg"), ("png", b"\x89PNG"), ("pdf", b"%PDF")),
+        pytest.param("html", b"<!DOCTYPE html>", marks=pytest.mark.slow),
+    ],
 )
 def test_saves(ending: str, begins: bytes, tmp_path: Path) -> None:
     target = tmp_path / f"figure.{ending}"

@@ -84,6 +84,7 @@ def test_the_line_of_random_answers_is_that_of_the_data(scores: Scores, page: st
     assert ("Evaluation quality", "random answers") in profiles
 
 
+@pytest.mark.slow
 def test_correlations_are_drawn_of_six_models(conversations: Conversations) -> None:
     drawn = [(f"random {seed}", run) for seed in range(6) for run in BASELINES["chance"](conversations, seed=seed)]
     runs = [run.model_copy(update={"em_model": name}) for name, run in drawn]
@@ -146,6 +147,7 @@ def test_no_participant_and_no_conversation_is_named(page: str, conversations: C
     assert [message for message in said if message and message in page] == []
 
 
+@pytest.mark.slow
 def test_no_value_of_a_few_participants(page: str, scores: Scores, conversations: Conversations) -> None:
     groups = scores.by("diagnosis_group", data=conversations, metrics=["composite_score"], resamples=10)
     few = groups.filter(groups["clusters"] < 5)
@@ -167,6 +169,7 @@ def test_no_value_of_a_few_participants(page: str, scores: Scores, conversations
     assert {stratum for (stratum, _), value in hidden.items() if value != "-"} == {"AnxDep", "none"}
 
 
+@pytest.mark.slow
 def test_a_figure_hides_the_groups_that_the_tables_hide(
     page: str, scores: Scores, conversations: Conversations
 ) -> None:
@@ -198,6 +201,7 @@ def test_small_cells_show_single_conversations(scores: Scores) -> None:
     assert len(re.findall(r"<title>mean ", drawn)) == 2 * 40
 
 
+@pytest.mark.slow
 def test_what_was_not_given_is_named(scores: Scores, conversations: Conversations) -> None:
     bare = left_out(scores.report(format="html", resamples=50))
     assert bare["Subgroups"] == "need the conversations (--data)"
@@ -256,6 +260,7 @@ def test_same_seed_same_bytes(scores: Scores) -> None:
     assert scores.report(format="html", resamples=50) != scores.report(format="html", resamples=50, seed=1)
 
 
+@pytest.mark.slow
 def test_two_modes(make_scores: Callable[..., Scores]) -> None:
     page = make_scores(["a", "b"], ["default", "verbose"], conversations=6).report(format="html", resamples=50)
     differences = text_of(section(page, "Differences between modes"))

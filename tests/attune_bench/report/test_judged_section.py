@@ -77,6 +77,7 @@ def test_the_numbers_are_those_of_debias() -> None:
     assert "Every other section has the judge's scores as they are, uncorrected." in text_of(found)
 
 
+@pytest.mark.slow
 def test_the_other_sections_stay_as_they_are() -> None:
     table = frame()
     scores, labels = scores_of(table), rated(table, 36)

@@ -52,6 +52,7 @@ def test_a_person_is_scored_like_a_model(scores: Scores) -> None:
     assert set(found["n"]) == {7}
 
 
+@pytest.mark.slow
 def test_tables_mark_people(call: Call, scores: Scores, tmp_path: Path) -> None:
     path = tmp_path / "scores.json"
     scores.write(path)
@@ -72,6 +73,7 @@ def test_tables_mark_people(call: Call, scores: Scores, tmp_path: Path) -> None:
     assert said in text
 
 
+@pytest.mark.slow
 def test_scores_of_models_alone_say_nothing_of_people(call: Call, tmp_path: Path) -> None:
     score(load("demo"), load_runs("demo")).write(tmp_path / "scores.json")
     given = ("--scores", tmp_path / "scores.json", *QUICK)

@@ -11,6 +11,7 @@ import pytest
 from benchmark_scores import NAMES, dialogues, predictions, scores_named
 from episodes import episodes_of, scenarios_of
 from pages import headings
+from slow_cases import slow_except
 
 from attune_bench import Scores, score
 from attune_bench.benchmarks import BENCHMARKS
@@ -77,7 +78,7 @@ def records_of(name: str) -> dict[str, Any]:
     return {"results": dialogues()}
 
 
-@pytest.mark.parametrize("name", NAMES[:-1])
+@pytest.mark.parametrize("name", slow_except(NAMES[:-1], "eibench", "sage"))
 def test_the_count_sees_scoring(name: str) -> None:
     sources = records_of(name).values()
     with counted() as calls:
@@ -92,8 +93,9 @@ def test_the_count_sees_files(tmp_path: Path) -> None:
     assert len(calls.opened) == 1
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("format_", FORMATS_AND_PAGE)
+# The formats are made of one report, and only the page of more.
+@pytest.mark.parametrize("name", slow_except(NAMES, "eibench"))
+@pytest.mark.parametrize("format_", slow_except(FORMATS_AND_PAGE, "table", "html"))
 def test_a_report_scores_nothing_and_opens_no_file(name: str, format_: Any) -> None:
     scores = scores_named(name)
     scores = scores.keep(groups=scores.groups[:2])
@@ -117,7 +119,7 @@ def test_a_page_with_data_and_results_scores_nothing(name: str) -> None:
     assert (calls.scoring, calls.opened) == ([], [])
 
 
-@pytest.mark.parametrize("name", [pytest.param(NAMES[0], marks=pytest.mark.slow), *NAMES[1:]])
+@pytest.mark.parametrize("name", slow_except(NAMES, "sage"))
 def test_scores_that_were_read_need_their_file_no_more(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -234,6 +234,7 @@ def page(scores: Scores, conversations: Conversations) -> str:
     return scores.report(format="html", data=conversations, resamples=50)
 
 
+@pytest.mark.slow
 def test_a_hidden_category_does_not_follow_from_the_others(
     page: str, scores: Scores, conversations: Conversations
 ) -> None:
@@ -258,6 +259,7 @@ def test_a_hidden_category_does_not_follow_from_the_others(
     assert "not shown, as a smaller stratum would follow." in said
 
 
+@pytest.mark.slow
 def test_no_digit_beyond_those_printed(page: str) -> None:
     values = re.findall(r'data-value="([^"]*)"', page)
     assert len(values) > 50
@@ -280,6 +282,7 @@ def test_a_model_on_few_participants_is_not_shown(scores_of: Callable[..., Score
         scores_of({"vendor/few": few}).report(format="html", resamples=20)
 
 
+@pytest.mark.slow
 def test_a_metric_of_few_participants_is_not_shown(scores_of: Callable[..., Scores]) -> None:
     judged: dict[str, dict[str, object]] = {f"c{i}": {"composite_score": 12.34 if i < 4 else None} for i in range(8)}
     scores = scores_of({"a": judged, "b": {f"c{i}": {} for i in range(8)}})
@@ -292,6 +295,7 @@ def test_a_metric_of_few_participants_is_not_shown(scores_of: Callable[..., Scor
     assert "12.34" in scores.report(format="html", resamples=20, small_cells=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["composite_score", "avg_pairwise_accuracy"])
 def test_nothing_depends_on_values_of_few(scores_of: Callable[..., Scores], metric: str) -> None:
     units = [f"c{place}" for place in range(8)]
@@ -369,6 +373,7 @@ def test_other_data(scores: Scores, conversations: Conversations) -> None:
     assert left_out(page)["Subgroups"] == "none of the 40 conversations scored is in the data"
 
 
+@pytest.mark.slow
 def test_a_part_of_the_runs(scores: Scores, conversations: Conversations) -> None:
     page = scores.report(format="html", data=conversations, results=list(load_runs("demo"))[1:], resamples=20)
     assert left_out(page)["Agreement by question"] == "the run files are not all those that were scored"

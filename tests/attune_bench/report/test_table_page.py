@@ -221,6 +221,7 @@ def shown_tables(scores: ScoreTable, monkeypatch: pytest.MonkeyPatch, **given: o
     return html.html_report(scores, **given), found  # type: ignore[arg-type]  # whatever a page takes
 
 
+@pytest.mark.slow
 def test_every_table_has_the_rows_of_its_text(monkeypatch: pytest.MonkeyPatch) -> None:
     conversations, runs = load("demo"), load_runs("demo")
     scores = score(conversations, runs)

@@ -117,7 +117,9 @@ def test_a_table_fits_is_aligned_and_has_every_model(
 
 
 @pytest.mark.parametrize("n", [2, 300])
-@pytest.mark.parametrize("models", [2, 4, 5])
+@pytest.mark.parametrize(
+    "models", [2, pytest.param(4, marks=pytest.mark.slow), pytest.param(5, marks=pytest.mark.slow)]
+)
 def test_cells_wider_than_their_heading_fit(scores_of: Make, models: int, n: int) -> None:
     units = {f"c{i}": {"avg_pairwise_kendall_tau": -1 / 3 if i else None} for i in range(n)}
     text = report(scores_of({f"m{model}": units for model in range(models)}))

@@ -45,7 +45,11 @@ def markup(demo: SimpleNamespace) -> str:
     return section_element(made(demo.scores, data=demo.data, results=demo.results))
 
 
-@pytest.mark.parametrize("benchmark", BENCHMARKS, ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "benchmark",
+    [pytest.param(one, marks=pytest.mark.slow if one.name in ("attunebench", "eibench") else ()) for one in BENCHMARKS],
+    ids=lambda one: one.name,
+)
 def test_every_benchmark_shows_its_records(benchmark: Any) -> None:
     sides = [side for side in ("data", "results") if getattr(benchmark, side)]
     given = {side: load_records("demo", resolve(getattr(benchmark, side))) for side in sides}
@@ -138,6 +142,7 @@ def test_agreement_is_said_in_words() -> None:
     assert counted(rows) == "1 of 2 the same"
 
 
+@pytest.mark.slow
 def test_texts_are_texts() -> None:
     conversations, runs = load("demo"), load_runs("demo")
     evil = [
@@ -177,7 +182,11 @@ def licensed(conversations: Any, licence: str, count: int) -> list[Conversation]
     ("licence", "why"),
     [
         ("cc-by-nd-4.0", "cc-by-nd-4.0 allows nothing but the unchanged work"),
-        ("all rights reserved", 'it states the licence "all rights reserved", which is not in the codebook'),
+        pytest.param(
+            "all rights reserved",
+            'it states the licence "all rights reserved", which is not in the codebook',
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_a_licence_that_forbids_is_said_and_nothing_is_shown(demo: SimpleNamespace, licence: str, why: str) -> None:
@@ -210,6 +219,7 @@ def people(demo: SimpleNamespace) -> SimpleNamespace:
     return SimpleNamespace(scores=score(data, results), data=data, results=results)
 
 
+@pytest.mark.slow
 def test_conversations_of_people_need_more_than_the_option(people: SimpleNamespace) -> None:
     found = made(people.scores, data=people.data, results=people.results)
     assert found.parts == ()

@@ -64,7 +64,7 @@ def take(calls: Path, answers: Iterable[Path], output: Path, units: Any = None, 
     return import_batch(TASK, found, SETTINGS, PROVIDERS, calls=calls, answers=list(answers), output=output, **options)
 
 
-@pytest.mark.parametrize("seed", [None, 7])
+@pytest.mark.parametrize("seed", [None, pytest.param(7, marks=pytest.mark.slow)])
 def test_results_are_those_of_a_run_with_the_same_answers(
     seed: int | None, tmp_path: Path, run_files: RunFiles
 ) -> None:
@@ -191,6 +191,7 @@ def test_lines_that_are_errors_are_listed_and_asked_for_again(tmp_path: Path) ->
     assert (output / ".cache.jsonl").read_bytes() == cache
 
 
+@pytest.mark.slow
 def test_files_are_no_larger_than_services_take(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = export(tmp_path / "whole.jsonl")[0].read_bytes()
     monkeypatch.setattr(batch_files, "_MOST_LINES", 50)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from model_server import ModelServer, answer_to, reply, said
+from slow_cases import slow_except
 
 from attune_bench.benchmarks.attunebench.flow import planned_calls
 from attune_bench.benchmarks.attunebench.settings import AttuneBenchSettings
@@ -265,7 +266,10 @@ def test_an_unknown_cost_is_null_not_0(five_turns: Conversation, tmp_path: Path)
     assert content["api_cost"] is content["judge_cost"] is None
 
 
-@pytest.mark.parametrize("told", ["cost", "nothing", "0 tokens", "0 tokens of the prompt", "0 tokens of the answer"])
+@pytest.mark.parametrize(
+    "told",
+    slow_except(["cost", "nothing", "0 tokens", "0 tokens of the prompt", "0 tokens of the answer"], "cost", "nothing"),
+)
 def test_no_run_spends_more_than_its_limit(told: str, demo: list[Conversation], tmp_path: Path) -> None:
     """The server charges all that a call may cost, and tells the cost, or nothing, or tokens that it did not count."""
     paid: list[float] = []
@@ -373,6 +377,7 @@ def test_a_limit_stops_the_estimate_where_it_stops_the_calls(limit: float) -> No
         assert calls_within(calls, {"model": decoding}, {"m": price}, limit) == asyncio.run(made())
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("elsewhere")
 def test_a_dry_run_says_where_the_limit_stops_the_run(request: pytest.FixtureRequest, demo: list[Conversation]) -> None:
     cli: Callable[..., tuple[int, str, str]] = request.getfixturevalue("call")  # The name is taken here.

@@ -24,6 +24,7 @@ def other_each_time(body: Json) -> str:
     return answer_to(seeded)
 
 
+@pytest.mark.slow
 def test_every_repeat_has_a_seed_and_files_of_its_own(call: Call, tmp_path: Path) -> None:
     output = tmp_path / "results"
     with ModelServer(answer=other_each_time) as server:
@@ -154,6 +155,7 @@ def test_repeats_of_episodes_have_results_of_their_own(call: Call, tmp_path: Pat
     assert call("report", "--scores", scored)[0] == 0
 
 
+@pytest.mark.slow
 def test_repeats_go_on_without_schemas_that_a_server_refuses_later(call: Call, tmp_path: Path) -> None:
     refuses = False
 

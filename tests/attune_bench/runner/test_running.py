@@ -142,10 +142,10 @@ def test_a_finished_conversation_is_not_asked_again(demo: list[Conversation], tm
     ("changed", "options"),
     [
         ({"seed": 1}, {}),
-        ({"temperature": None}, {}),
-        ({"model": "vendor/other"}, {}),
-        ({"mode": "verbose"}, {}),
-        ({"max_tokens": 100}, {}),
+        *(
+            pytest.param(changed, {}, marks=pytest.mark.slow)
+            for changed in ({"temperature": None}, {"model": "vendor/other"}, {"mode": "verbose"}, {"max_tokens": 100})
+        ),
         ({}, {"provider": "prime"}),
     ],
 )
@@ -159,6 +159,7 @@ def test_a_changed_parameter_reuses_no_answer(
         assert server.calls == planned(demo[:1]) + planned(demo[:1], settings)
 
 
+@pytest.mark.slow
 def test_a_server_that_has_moved_is_asked_nothing_again(
     demo: list[Conversation], tmp_path: Path, run_files: RunFiles
 ) -> None:
@@ -175,6 +176,7 @@ def test_a_server_that_has_moved_is_asked_nothing_again(
     assert run_files(tmp_path / "there") == before, "nothing in a file depends on where the server is"
 
 
+@pytest.mark.slow
 def test_another_judge_costs_only_its_own_calls(demo: list[Conversation], tmp_path: Path) -> None:
     with ModelServer() as server:
         run(server, demo[:1], tmp_path)
@@ -253,6 +255,7 @@ def test_a_conversation_that_failed_is_listed_and_only_it_is_tried_again(
     assert len(load_runs(tmp_path)) == 3
 
 
+@pytest.mark.slow
 def test_what_failed_is_listed_though_the_run_is_cancelled(demo: list[Conversation], tmp_path: Path) -> None:
     finished, failed = (conversation.turns[0].user_message for conversation in demo[:2])
 
@@ -342,6 +345,7 @@ def test_a_disk_that_can_only_be_read(
         assert server.calls == 0
 
 
+@pytest.mark.slow
 def test_what_is_under_way_is_waited_for_where_a_run_file_cannot_be_written(
     demo: list[Conversation], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -359,6 +363,7 @@ def test_what_is_under_way_is_waited_for_where_a_run_file_cannot_be_written(
         assert server.calls == planned(demo[:6])
 
 
+@pytest.mark.slow
 def test_a_disk_that_fills_up_stops_the_run_and_keeps_the_cache(
     demo: list[Conversation], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -254,6 +254,7 @@ def test_a_key_of_the_server_is_refused_wherever_it_stands(tmp_path: Path) -> No
 # The cost.
 
 
+@pytest.mark.slow
 def test_a_limit_of_the_cost_needs_a_limit_of_tokens(call: Invoke, tmp_path: Path) -> None:
     (tmp_path / "prices.toml").write_text("[m]\ninput = 1.0\noutput = 2.0\n")
     limited = ("--max-cost", 1, "--prices", "prices.toml")

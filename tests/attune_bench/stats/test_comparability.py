@@ -86,14 +86,19 @@ VERBS: dict[str, Callable[[Scores], Any]] = {
     ("name", "value", "said"),
     [
         ("prompt_version", "custom", "version of the prompts v2 (of vendor/a), custom (of vendor/b)"),
-        ("prompt_hash", "ef" * 32, "prompts abababababab (of vendor/a), efefefefefef (of vendor/b)"),
-        ("codebook_hash", "ef" * 32, "codebook cdcdcdcdcdcd (of vendor/a), efefefefefef (of vendor/b)"),
-        ("panas_strategy", "delta", "PANAS strategy absolute (of vendor/a), delta (of vendor/b)"),
-        ("temperature", 0.7, "temperature 0 (of vendor/a), 0.7 (of vendor/b)"),
         ("temperature", None, "temperature 0 (of vendor/a), of the server (of vendor/b)"),
-        ("answer_format", "free", "answer format schema (of vendor/a), free (of vendor/b)"),
-        ("reasoning_effort", "high", "reasoning effort not sent (of vendor/a), high (of vendor/b)"),
-        ("max_tokens", None, "limit of tokens sent (of vendor/a), of the server (of vendor/b)"),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in (
+                ("prompt_hash", "ef" * 32, "prompts abababababab (of vendor/a), efefefefefef (of vendor/b)"),
+                ("codebook_hash", "ef" * 32, "codebook cdcdcdcdcdcd (of vendor/a), efefefefefef (of vendor/b)"),
+                ("panas_strategy", "delta", "PANAS strategy absolute (of vendor/a), delta (of vendor/b)"),
+                ("temperature", 0.7, "temperature 0 (of vendor/a), 0.7 (of vendor/b)"),
+                ("answer_format", "free", "answer format schema (of vendor/a), free (of vendor/b)"),
+                ("reasoning_effort", "high", "reasoning effort not sent (of vendor/a), high (of vendor/b)"),
+                ("max_tokens", None, "limit of tokens sent (of vendor/a), of the server (of vendor/b)"),
+            )
+        ),
     ],
 )
 def test_a_difference_is_refused_and_named(verb: str, name: str, value: Any, said: str) -> None:
@@ -105,6 +110,7 @@ def test_a_difference_is_refused_and_named(verb: str, name: str, value: Any, sai
     VERBS[verb](scores.allow_mixed())
 
 
+@pytest.mark.slow
 def test_further_parameters_differ_in_any_value_and_not_in_their_order() -> None:
     one, same, other = {"top_p": 0.9, "min_p": 0.1}, {"min_p": 0.1, "top_p": 0.9}, {"top_p": 0.8, "min_p": 0.1}
     assert not differences(scored(runs(a=OURS | {"extra_body": one}, b=OURS | {"extra_body": same})))
@@ -154,10 +160,10 @@ def test_a_page_is_refused_too() -> None:
 @pytest.mark.parametrize(
     "given",
     [
-        {"a": OURS, "b": OURS},
+        pytest.param({"a": OURS, "b": OURS}, marks=pytest.mark.slow),
         {"a": OURS, "b": OURS | {"provider": "prime", "seed": 3, "max_tokens": 9}},
-        {"a": OURS | {"temperature": 0}, "b": OURS},
-        {"a": None, "b": None},
+        pytest.param({"a": OURS | {"temperature": 0}, "b": OURS}, marks=pytest.mark.slow),
+        pytest.param({"a": None, "b": None}, marks=pytest.mark.slow),
     ],
     ids=["the same", "what changes no answer", "0 and 0.0", "nothing recorded"],
 )

@@ -168,6 +168,7 @@ def test_a_file_that_is_no_table() -> None:
         read_ratings(EMPATHY / "NOTICE.md")
 
 
+@pytest.mark.slow
 def test_what_the_page_says_of_published_ratings() -> None:
     judges = ["gpt", "claude", "gemini"]
     found = compare_judges(EMPATHY / "ratings.parquet", experts=EXPERTS, judges=judges, margin=0.2).judges

@@ -122,6 +122,7 @@ def test_pairs_that_are_taken_in_parts_have_the_same_intervals(
     assert compare_all(scores, resamples=50, **options).equals(whole)
 
 
+@pytest.mark.slow
 def test_the_memory_for_many_pairs_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """The differences of all 1,225 pairs in all 2,000 resamples would be 19.6 MB."""
     generator = np.random.default_rng(7)

@@ -16,6 +16,7 @@ import pytest
 from benchmark_scores import NAMES, TRAITS, scores_named
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from slow_cases import slow_except
 
 from attune_bench import Scores, score
 from attune_bench.analyses import condition_differences
@@ -85,6 +86,7 @@ def shuffled(scores: Scores, seed: int) -> Scores:
     return replace(scores, values=scores.values[order], units=scores.units.reverse(), detail=detail)
 
 
+@pytest.mark.slow
 def test_the_composite_of_the_demo() -> None:
     scores = score(load("demo"), load_runs("demo"))
     model = "synthetic/attentive"
@@ -97,7 +99,7 @@ def test_the_composite_of_the_demo() -> None:
         assert set(found.values()) == {67.33675}, found
 
 
-@pytest.mark.parametrize("name", [pytest.param(NAMES[0], marks=pytest.mark.slow), *NAMES[1:]])
+@pytest.mark.parametrize("name", slow_except(NAMES, "sage"))
 def test_every_mean_of_every_benchmark(name: str) -> None:
     scores = scores_named(name)
     if name == "table":
@@ -120,7 +122,7 @@ def test_any_values_in_any_order(values: Sequence[float], seed: int) -> None:
     assert set(found.values()) == {fsum(values) / len(values)}, found
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", slow_except(NAMES, "eibench", "sage"))
 def test_differences_are_those_of_the_values(name: str) -> None:
     scores = scores_named(name)
     metric = scores.primary

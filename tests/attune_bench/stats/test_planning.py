@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 from benchmark_scores import NAMES, scores_named
+from slow_cases import slow_except
 
 from attune_bench import Scores
 from attune_bench.stats.planning import plan_from_assumptions
@@ -41,7 +42,7 @@ def test_by_hand() -> None:
     assert row["difference"] == pytest.approx(0.4993, abs=1e-4)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", slow_except(NAMES, "attunebench", "sage"))
 def test_both_directions_agree(name: str) -> None:
     scores = scores_named(name)
     metrics = [scores.primary]

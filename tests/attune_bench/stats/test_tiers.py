@@ -62,6 +62,7 @@ def _many() -> Scores:
     return scores_of(values)
 
 
+@pytest.mark.slow
 def test_many_models_that_differ_are_all_found_by_every_analysis() -> None:
     # 40 models, 780 pairs, each of which differs in 20 units by far more than the noise: with 10,000 exchanges the
     # smallest corrected p-value would be 780 / 10,001.

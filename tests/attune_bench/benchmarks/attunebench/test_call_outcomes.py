@@ -120,6 +120,7 @@ def test_json_holds_the_counts(scores: Scores) -> None:
     assert {second[name] for name in COUNTS} == {None}
 
 
+@pytest.mark.slow
 def test_the_page_has_a_section_of_calls(scores: Scores, make_scores: Callable[..., Scores]) -> None:
     page = scores.report(format="html", resamples=50, small_cells=True)
     section = page[page.index("<h2>Calls</h2>") :].partition("</section>")[0]

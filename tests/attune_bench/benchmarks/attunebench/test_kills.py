@@ -18,6 +18,7 @@ def planned(limit: int) -> int:
     return sum(len(planned_calls(conversation, settings)) for conversation in load("demo")[:limit])
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_says_so_and_goes_on(tmp_path: Path) -> None:
     with ModelServer(latency=0.05) as server:
         process = start_run(server, tmp_path, 3)

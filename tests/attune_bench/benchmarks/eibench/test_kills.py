@@ -6,6 +6,7 @@ import subprocess
 import time
 from pathlib import Path
 
+import pytest
 from interrupts import STOPPED, finish, interrupt, start_run
 from model_server import ModelServer, talk
 
@@ -31,6 +32,7 @@ def test_an_interrupted_run_says_so_and_goes_on(tmp_path: Path) -> None:
     assert [json.loads(line)["profile_id"] for line in lines] == load_scenarios("demo").unit_ids
 
 
+@pytest.mark.slow
 def test_a_second_process_refuses_the_folder_and_changes_nothing(tmp_path: Path) -> None:
     with ModelServer(lambda _number, _body: "stall") as server:
         first = start(server, tmp_path, 2)

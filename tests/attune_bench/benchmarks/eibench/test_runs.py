@@ -54,6 +54,7 @@ def late(_number: int, body: Json) -> float:
 # Results.
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_concurrency(tmp_path: Path) -> None:
     with ModelServer(late, answer=talk) as server:
         one = run(server, DEMO, tmp_path / "one", concurrency=1)

@@ -106,6 +106,7 @@ def test_runs_of_other_scores_are_refused() -> None:
             analysis(scores, results=runs[1:])
 
 
+@pytest.mark.slow
 def test_means_over_repeats_are_refused() -> None:
     data, runs = load("demo"), with_judges(load_runs("demo"))
     again = [run.model_copy(update={"repeat": 2}) for run in runs]
