@@ -68,6 +68,11 @@ def score(
     TypeError
         Where its scoring has no such option.
 
+    Notes
+    -----
+    It can be called from several threads. Processes of your own are to be started with ``spawn`` or ``forkserver``:
+    with ``fork`` one can wait forever (docs/scale.md).
+
     Examples
     --------
     >>> from attune_data import load, load_runs

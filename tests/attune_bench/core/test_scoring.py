@@ -1,7 +1,9 @@
 """The one function that scores: which records it takes for which benchmark."""
 
 import re
+import warnings
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +40,20 @@ Sources = Callable[[], tuple[Any, ...]]
 def test_records_that_do_not_fit(sources: Sources, name: str | None, message: str) -> None:
     with pytest.raises(MetricInputError, match=re.escape(message)):
         score(*sources(), benchmark=name)
+
+
+def test_threads_make_equal_scores_and_comparisons() -> None:
+    data, results = load("demo"), load_runs("demo")
+
+    def made(_: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+        scores = score(data, results)
+        return scores.values, scores.compare_all(metrics=["composite_score"], resamples=500)
+
+    values, pairs = made(0)
+    with warnings.catch_warnings(), ThreadPoolExecutor(8) as threads:  # filters belong to all threads
+        for found in threads.map(made, range(8)):
+            assert found[0].equals(values)
+            assert found[1].equals(pairs)
 
 
 FRAME = pl.DataFrame({"model": ["a"], "unit": ["u"], "metric": ["hit"], "value": [1.0]})
