@@ -77,10 +77,8 @@ def _calls(item: EmoBenchItem, settings: EmoBenchSettings, _: Mapping[str, str] 
     for order in range(settings.orders):
         schema = {"reasoning": TEXT} if settings.reasoning else {}
         for part, shown in _shown(item, order, settings.shuffle).items():
-            texts = dict(zip(LETTERS, item.questions[part][0], strict=False))
-            # Each on a line of its own: a line within one would pass for another choice.
-            lines = (f"{LETTERS[at]}) {' '.join(texts[own].splitlines())}" for at, own in enumerate(shown))
-            asked[f"{part}_choices"] = "\n".join(lines)
+            texts = dict(zip(LETTERS, (" ".join(one.splitlines()) for one in item.questions[part][0]), strict=False))
+            asked[f"{part}_choices"] = "\n".join(f"{LETTERS[at]}) {texts[own]}" for at, own in enumerate(shown))
             schema[_KEYS[part]] = choice_schema(LETTERS[: len(shown)])
         said = message("system", "\n\n".join(system)), message("user", settings.render(f"{path}_user", **asked))
         for sample in range(settings.samples_per_order):
