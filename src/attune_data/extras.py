@@ -38,5 +38,5 @@ def require(module: str, extra: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
             raise
-        message = f"{module} is not installed; it comes with an extra: pip install 'attune-bench[{extra}]'"
+        message = f"{error.name} is not installed; it comes with an extra: pip install 'attune-bench[{extra}]'"
         raise ImportError(message, name=error.name) from None

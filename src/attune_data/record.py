@@ -80,7 +80,8 @@ class Record(BaseModel):
     def __dir__(self) -> list[str]:
         """Return the names that a notebook offers: not those that say something of all records of the class."""
         declared = type(self).__class_vars__.difference(dir(BaseModel))
-        return [name for name in super().__dir__() if name not in declared]
+        shown = [name for name in super().__dir__() if name.startswith("__") or not name.startswith("_")]
+        return [name for name in shown if name not in declared]
 
     def to_json(self, *, indent: int | None = None) -> bytes:
         """Return the record as JSON in current spelling, what was absent left out.

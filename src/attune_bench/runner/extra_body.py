@@ -9,22 +9,26 @@ __all__ = ["check_extra_body"]
 
 _SET_HERE: Mapping[str, str] = {
     "model": "the argument MODEL names it",
+    "models": "the argument MODEL names it",
     "messages": "the benchmark writes them, and --prompts changes their wording",
     "temperature": "use --temperature",
     "seed": "use --seed",
     "max_tokens": "use --max-tokens",
     "max_completion_tokens": "use --max-tokens",
+    "max_output_tokens": "use --max-tokens",
     "reasoning_effort": "use --reasoning-effort",
     "response_format": "the benchmark has a schema for each answer, and --free-json sends none",
     "stream": "an answer is read whole",
     "n": "a call asks for one answer, and --repeats asks again",
+    "best_of": "a call asks for one answer, and --repeats asks again",
     "usage": "the cost that a server states is asked for where it can be",
 }
 """Parameters that the library sets itself, and what is to be done instead."""
 
-# Of a name in small letters without its separators; "tokens" counts tokens.
+# Of a name in small letters without its separators; "tokens" counts tokens, and an "eos_token" is one.
 _CREDENTIAL = re.compile(
-    "apikey|accesskey|privatekey|secret|passw|passphrase|credential|authorization|^auth$|bearer|cookie|token$"
+    "apikey|accesskey|privatekey|secret(?!ary)|passw|pwd$|passphrase|credential|authorization|^x?auth(header)?$|bearer|"
+    "cookie|jwt|(?<!bos)(?<!eos)(?<!pad)(?<!stop)(?<!unk)token$"
 )
 
 
@@ -34,8 +38,8 @@ def check_extra_body(body: Mapping[str, Any]) -> None:
     Raises
     ------
     ValueError
-        It is no JSON object, has a parameter that the library sets, or a name that looks like that of a credential.
-        The text has names and no values.
+        It is no JSON object, or reads otherwise than it was given (tuples, names that are numbers), has a parameter
+        that the library sets, or a name that looks like that of a credential. The text has names and no values.
 
     Examples
     --------
@@ -48,7 +52,9 @@ def check_extra_body(body: Mapping[str, Any]) -> None:
     try:
         if not isinstance(body, Mapping):
             raise TypeError
-        json.dumps(dict(body), allow_nan=False, ensure_ascii=False).encode()
+        written = json.dumps(dict(body), allow_nan=False, ensure_ascii=False).encode()
+        if json.loads(written) != dict(body):
+            raise ValueError
     except (TypeError, ValueError, RecursionError):
         raise ValueError('extra_body is no JSON object; expected one such as {"top_p": 0.9}') from None
     for name, instead in _SET_HERE.items():

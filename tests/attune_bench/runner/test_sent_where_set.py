@@ -216,6 +216,10 @@ def test_the_newer_name_of_the_limit_is_not_sent_either() -> None:
         ('{"stream": true}', "extra_body has stream"),
         ('{"n": 2}', "--repeats"),
         ('{"usage": {}}', "extra_body has usage"),
+        ('{"max_output_tokens": 9}', "use --max-tokens"),
+        ('{"models": ["x"]}', "the argument MODEL"),
+        ('{"best_of": 2}', "extra_body has best_of"),
+        ('{"x-auth": "hidden-value"}', "has x-auth, which looks like a credential"),
         ('{"api_key": "hidden-value"}', "extra_body has api_key, which looks like a credential"),
         ('{"tools": [{"headers": {"Authorization": "hidden-value"}}]}', "has Authorization, which looks like a"),
         ('{"provider": {"hf_token": "hidden-value"}}', "has hf_token, which looks like a credential"),
@@ -230,8 +234,20 @@ def test_further_parameters_that_are_refused(given: str, said: str, call: Invoke
 
 
 def test_names_that_count_tokens_are_no_credentials() -> None:
-    body = {"stop_token_ids": [1], "min_tokens": 3, "prompt_cache_key": "a", "skip_special_tokens": True}
+    body = {
+        "stop_token_ids": [1],
+        "min_tokens": 3,
+        "prompt_cache_key": "a",
+        "skip_special_tokens": True,
+        "eos_token": "a",
+    }
     assert Decoding(0.0, None, 9, extra_body=body).content()["extra_body"] == body
+
+
+@pytest.mark.parametrize("body", [{"logit_bias": {50256: -100}}, {"stop": ("a", "b")}])
+def test_further_parameters_that_a_file_cannot_give_back_are_refused(body: Json) -> None:
+    with pytest.raises(ValueError, match="no JSON object"):
+        Decoding(0.0, None, 9, extra_body=body)
 
 
 @pytest.mark.parametrize("effort", ["", " ", "lo\nw"])
