@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,28 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
     gc.enable()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def certificates_read_once() -> Iterator[None]:
+    """Let clients share a TLS context, as hundreds of tests make one and no server of theirs has TLS.
+
+    Each would read all certificates of the system, which takes longer than many of these tests.
+    """
+    import httpcore2
+
+    plain = httpcore2.default_ssl_context
+
+    @cache
+    def shared(_file: str | None, _folder: str | None, trust_env: bool) -> Any:
+        return plain(_trust_env=trust_env)
+
+    def context(*, _trust_env: bool = True) -> Any:
+        return shared(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"), _trust_env)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(httpcore2, "default_ssl_context", context)
+        yield
 
 
 Triple = tuple[str, str, str]
