@@ -23,6 +23,8 @@ Json = dict[str, Any]
 # Properties are tried on fewer examples than by default: there are several hundred of them. How long one takes says
 # more of the machine than of the code.
 settings.register_profile("quick", max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# Where an example is a whole collection, ten of many records each find what thirty would, in a third of the time.
+settings.register_profile("collections", settings.get_profile("quick"), max_examples=10)
 settings.load_profile("quick")
 
 
@@ -53,23 +55,15 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def certificates_read_once() -> Iterator[None]:
-    """Let clients share a TLS context, as hundreds of tests make one and no server of theirs has TLS.
+    """Let clients of models share a TLS context, as hundreds of tests make one and no server of theirs has TLS.
 
     Each would read all certificates of the system, which takes longer than many of these tests.
     """
-    import httpcore2
+    import httpx2
 
-    plain = httpcore2.default_ssl_context
-
-    @cache
-    def shared(_file: str | None, _folder: str | None, trust_env: bool) -> Any:
-        return plain(_trust_env=trust_env)
-
-    def context(*, _trust_env: bool = True) -> Any:
-        return shared(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"), _trust_env)
-
+    made = cache(httpx2.create_ssl_context)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(httpcore2, "default_ssl_context", context)
+        patch.setattr(httpx2, "create_ssl_context", made)
         yield
 
 

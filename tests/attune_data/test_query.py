@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
@@ -18,6 +18,7 @@ from attune_data.attunebench.tables import TABLES
 from attune_data.query import Condition
 
 Records = Conversations
+few = settings.get_profile("collections")
 Reader = Callable[[Conversation], Any]
 
 READ: dict[str, Reader] = {
@@ -72,6 +73,7 @@ def ids(records: Any) -> list[str]:
     return [record.id for record in records]
 
 
+@few
 @given(collections(), st.sampled_from(sorted(READ)), st.sampled_from(["one", "any", "all", "none"]), st.data())
 def test_where_is_right_row_by_row(records: Records, trait: str, how: str, data: st.DataObject) -> None:
     known = sorted(set().union(*(values(record, trait) for record in records)), key=str)
@@ -91,6 +93,7 @@ def test_where_is_right_row_by_row(records: Records, trait: str, how: str, data:
     assert records.tables.where(**{trait: forms[how]}).conversations["conversation_id"].to_list() == expected
 
 
+@few
 @given(collections(), st.sampled_from(["adhd", "ANXDEP ", "asd", "other", "none", "unknown"]))
 def test_diagnosis_is_a_group(records: Records, group: str) -> None:
     name = group.strip().lower()
@@ -98,6 +101,7 @@ def test_diagnosis_is_a_group(records: Records, group: str) -> None:
     assert ids(records.where(diagnosis=group)) == expected
 
 
+@few
 @given(collections(), st.sampled_from([*sorted(READ), "diagnosis_group"]))
 def test_strata_cover_every_conversation(records: Records, trait: str) -> None:
     strata = records.stratify(trait)
@@ -116,6 +120,7 @@ def test_strata_cover_every_conversation(records: Records, trait: str) -> None:
         assert tables.conversations["conversation_id"].to_list() == ids(strata[name])
 
 
+@few
 @given(collections(), st.sampled_from([3, 14]), st.sampled_from(["<", ">="]))
 def test_filter_by_expression_and_by_sql(records: Records, bound: int, sign: str) -> None:
     scores = [(c.id, READ["who_5"](c)) for c in records]
@@ -125,6 +130,7 @@ def test_filter_by_expression_and_by_sql(records: Records, bound: int, sign: str
     assert ids(records.filter(f"who_5 {sign} {bound}")) == expected
 
 
+@few
 @given(collections(), st.data(), st.integers(0, 5), st.sampled_from([None, "country", "diagnosis_group", "category"]))
 def test_sample_keeps_participants_whole(records: Records, data: st.DataObject, seed: int, by: str | None) -> None:
     people = [c.participant_id or f"lone {c.id}" for c in records]
@@ -145,6 +151,7 @@ def test_sample_by_a_trait_keeps_its_shares() -> None:
     assert len({tuple(ids(records.sample(10, seed))) for seed in range(5)}) > 1
 
 
+@few
 @given(collections(), st.sampled_from([(1.0,), (0.5, 0.5), (0.7, 0.2, 0.1)]), st.integers(0, 5))
 def test_split_keeps_participants_whole(records: Records, shares: tuple[float, ...], seed: int) -> None:
     parts = records.split(*shares, seed=seed)
@@ -158,6 +165,7 @@ def test_split_keeps_participants_whole(records: Records, shares: tuple[float, .
 
 
 @pytest.mark.slow
+@few
 @given(collections(), st.sampled_from(["ADHD", "none", "unknown"]), st.sampled_from([3, 14]))
 def test_every_frame_of_a_part_is_that_of_its_records(records: Records, group: str, score: int) -> None:
     part = records.where(diagnosis=group) | records.where(who_5=score)
