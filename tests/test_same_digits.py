@@ -10,6 +10,7 @@ import every_output
 import pytest
 import statistics_digest
 from processors import KERNELS, environment, runs_here
+from slow_cases import slow_except
 
 TESTS = Path(__file__).parent
 NUMERIC = (
@@ -61,7 +62,7 @@ def test_nothing_that_is_computed_by_instructions_of_the_processor_reaches_a_num
     assert found == MADE_UP_FOR
 
 
-@pytest.fixture(params=KERNELS)
+@pytest.fixture(params=slow_except(KERNELS, "Prescott", "Haswell"))
 def kernel(request: pytest.FixtureRequest) -> str:
     name: str = request.param
     if not runs_here(name):

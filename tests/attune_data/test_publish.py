@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 from hub_server import CUT, HANG, TOKEN, Failure, HubServer
 from huggingface_hub import DatasetCard
+from slow_cases import slow_except
 
 from attune_data import Conversation, Conversations, PublishError, Runs, load, load_runs, publish
 from attune_data.attunebench.tables import TABLES, table_schemas
@@ -192,6 +193,7 @@ def test_publishing_again_replaces_what_is_ours_only(writer: HubServer) -> None:
     assert list(load_runs("hf://lab/data")) == list(load_runs("demo"))
 
 
+@pytest.mark.slow
 def test_equal_input_gives_equal_files(writer: HubServer) -> None:
     publish(load("demo"), "lab/one", licence="cc-by-4.0")
     publish(load("demo"), "other/one", licence="cc-by-4.0")
@@ -333,6 +335,7 @@ def test_what_is_left_of_a_repository_is_said(writer: HubServer, monkeypatch: py
     assert not writer.repositories
 
 
+@pytest.mark.slow
 def test_uploads_stay_within_the_bounds_where_xet_is_on(writer: HubServer, monkeypatch: pytest.MonkeyPatch) -> None:
     from huggingface_hub import constants
     from huggingface_hub.utils._runtime import is_xet_available
@@ -355,7 +358,7 @@ def test_a_hub_that_breaks_off(writer: HubServer, monkeypatch: pytest.MonkeyPatc
         publish(load("demo")[:2], "lab/data", licence="cc-by-4.0")
 
 
-@pytest.mark.parametrize("step", ["/api/repos/create", "/api/validate-yaml", "/commit/"])
+@pytest.mark.parametrize("step", slow_except(["/api/repos/create", "/api/validate-yaml", "/commit/"], "/commit/"))
 def test_a_hub_that_hangs_later(writer: HubServer, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     from huggingface_hub import get_session
 

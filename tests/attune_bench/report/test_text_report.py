@@ -83,8 +83,15 @@ def _long(text: str) -> list[str]:
 # Table.
 
 
-@pytest.mark.parametrize("partial", [False, True], ids=["full", "partial"])
-@pytest.mark.parametrize("modes", [("default",), ("default", "verbose_omniscient")], ids=["one-mode", "two-modes"])
+@pytest.mark.parametrize(
+    ("modes", "partial"),
+    [
+        pytest.param(("default",), False, id="one-mode-full"),
+        pytest.param(("default",), True, id="one-mode-partial", marks=pytest.mark.slow),
+        pytest.param(("default", "verbose_omniscient"), False, id="two-modes-full", marks=pytest.mark.slow),
+        pytest.param(("default", "verbose_omniscient"), True, id="two-modes-partial"),
+    ],
+)
 @pytest.mark.parametrize("models", CASES)
 def test_a_table_fits_is_aligned_and_has_every_model(
     make_scores: Make, models: list[str], modes: tuple[str, ...], partial: bool
