@@ -69,6 +69,7 @@ def test_line_too_long_costs_only_itself(record: Record, tmp_path: Path, monkeyp
         assert brief(loaded.found) == [("a.jsonl.gz:2", problems, "error")]
 
 
+@pytest.mark.slow
 def test_compressed_bomb_of_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("attune_data.io.limits.ALL_LIMIT", 2**28)
     (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(bytes(2**24)) * (TEN_GB // 2**24))

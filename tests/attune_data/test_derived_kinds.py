@@ -11,11 +11,12 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from pydantic import Field
+from slow_cases import slow_except
 
 from attune_data import Collection, Kind, SageDialogue, describe, load_records, record_kind
 from attune_data.columns import choices_of, dtypes_of, values_of
 from attune_data.fixes import Findings, Fix
-from attune_data.kinds import DIALOGUE, EPISODE, KINDS
+from attune_data.kinds import CONVERSATION, DIALOGUE, EPISODE, KINDS
 from attune_data.meanings import columns_of
 from attune_data.model_fixes import fix_of
 from attune_data.record import Integer, Items, Level, Number, Record, SnakeCaseRecord, Text
@@ -161,7 +162,7 @@ def test_the_class_of_the_collections_is_made_too(tmp_path: Path) -> None:
     assert list(found | found[:1]) == list(found)
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.noun)
+@pytest.mark.parametrize("kind", slow_except(KINDS, CONVERSATION), ids=lambda kind: kind.noun)
 def test_collections_and_tables_of_every_kind_can_be_sent_to_a_process(kind: Kind[Any, Any]) -> None:
     given = load_records("demo", kind)
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:

@@ -160,6 +160,7 @@ def test_tables_come_back_with_their_types_and_equal_tables_give_equal_bytes(chu
         assert written.read_bytes() == (tmp_path / "records" / f"{name}.parquet").read_bytes()
 
 
+@pytest.mark.slow
 def test_pieces_of_a_long_table_do_not_show_in_its_bytes() -> None:
     numbers = range(200_000)
     texts = [f"text {number * 7919 % 1000}" for number in numbers]
@@ -169,6 +170,7 @@ def test_pieces_of_a_long_table_do_not_show_in_its_bytes() -> None:
     assert parquet_bytes(pieces) == parquet_bytes(whole)
 
 
+@pytest.mark.slow
 def test_another_process_writes_equal_bytes(tmp_path: Path) -> None:
     load("demo").to_parquet(tmp_path / "here")
     code = "import sys; from attune_data import load; load('demo').to_parquet(sys.argv[1])"

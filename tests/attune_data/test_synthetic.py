@@ -261,10 +261,15 @@ def panas_change(conversations: Iterable[Conversation]) -> float:
     ("measure", "low", "high"),
     [
         (lambda cs: mean(map(arc_agreement, cs)), {"clarity": 0.2}, {"clarity": 0.9}),
-        (named_share, {"clarity": 0.2}, {"clarity": 0.9}),
-        (lambda cs: mean(map(diagnosed, cs)), {"diagnosis_rate": 0.1}, {"diagnosis_rate": 0.7}),
-        (observed_share, {"label_noise": 0.3}, {"label_noise": 0.0}),
-        (human_share, {"preference_strength": 0.0}, {"preference_strength": 5.0}),
+        pytest.param(named_share, {"clarity": 0.2}, {"clarity": 0.9}, marks=pytest.mark.slow),
+        pytest.param(
+            lambda cs: mean(map(diagnosed, cs)),
+            {"diagnosis_rate": 0.1},
+            {"diagnosis_rate": 0.7},
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(observed_share, {"label_noise": 0.3}, {"label_noise": 0.0}, marks=pytest.mark.slow),
+        pytest.param(human_share, {"preference_strength": 0.0}, {"preference_strength": 5.0}, marks=pytest.mark.slow),
         (panas_change, {"panas_shift": 0.0}, {"panas_shift": 1.0}),
     ],
 )
@@ -314,6 +319,7 @@ def test_nulls_and_na_come_at_the_rate_that_was_asked_for() -> None:
     assert all(12 <= len(turn.annotations.binary_judgements) <= 18 for turn in turns)
 
 
+@pytest.mark.slow
 def test_first_words_about_the_whole_follow_the_annotation() -> None:
     codebook = load_codebook()
     ratings = defaultdict(list)

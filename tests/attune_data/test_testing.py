@@ -11,7 +11,7 @@ from slow_cases import slow_except
 
 from attune_data import Kind, SourceError, json_schema, load_records
 from attune_data.fixes import Reversible, closed, record, respelled
-from attune_data.kinds import CONVERSATION, KINDS, PREDICTION, RUN, SCENARIO
+from attune_data.kinds import ANSWER, CONVERSATION, KINDS, PREDICTION, RUN
 from attune_data.record import Integer, Rating, SnakeCaseRecord
 from attune_data.testing import broken, documents, old_spellings, records, synthetic
 from attune_data.testing.models import from_model
@@ -19,7 +19,7 @@ from attune_data.testing.models import from_model
 Json = dict[str, Any]
 
 # Documents of the other kinds are made in the same way and have more fields.
-every_kind = pytest.mark.parametrize("kind", slow_except(KINDS, SCENARIO, PREDICTION), ids=lambda kind: kind.noun)
+every_kind = pytest.mark.parametrize("kind", slow_except(KINDS, ANSWER, PREDICTION), ids=lambda kind: kind.noun)
 some = settings(
     max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 )

@@ -54,6 +54,7 @@ def test_every_table_of_a_kind_is_a_file(kind: Kind[Any, Any], tmp_path: Path) -
         assert len(frames[name]) == frame.height
 
 
+@pytest.mark.slow
 def test_joined_tables_and_a_part(tmp_path: Path) -> None:
     joined = load_runs("demo").joined(load("demo"))
     joined.to_csv(tmp_path / "joined")

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from notebook_pages import Page
+from slow_cases import slow_except
 from terminals import show_on_terminal
 
 from attune_data import Collection, Conversation, Conversations, Issue, Run, Runs, load
@@ -118,7 +119,7 @@ def test_every_question_that_was_asked_is_explained() -> None:
         assert f"{word}:" in after.lower()
 
 
-@pytest.mark.parametrize("columns", [40, 60, 80, 100])
+@pytest.mark.parametrize("columns", slow_except([40, 60, 80, 100], 40, 100))
 def test_transcripts_keep_to_their_width(columns: int) -> None:
     for conversation in [*load("demo")[:5], _conversation()]:
         assert max(map(width, transcript(conversation, columns).splitlines())) <= columns

@@ -180,7 +180,8 @@ def _on_a_terminal(command: list[str], env: dict[str, str]) -> tuple[int, bytes]
     return process.returncode, shown
 
 
-@pytest.mark.parametrize("term", ["xterm", pytest.param("dumb", marks=SLOW)])
+@pytest.mark.slow
+@pytest.mark.parametrize("term", ["xterm", "dumb"])
 def test_a_quick_command_shows_no_progress_on_a_terminal(files: Files, term: str) -> None:
     command = [sys.executable, "-c", MAIN, "validate", str(files[0]), "--results", str(files[1])]
     assert _on_a_terminal(command, {"TERM": term}) == (0, b"")

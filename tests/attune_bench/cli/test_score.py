@@ -190,7 +190,9 @@ def test_an_unwritable_folder(call: Call, files: Files, tmp_path: Path, monkeypa
             (*map("baseline/{}".format, BASELINES), "protocol documented", "n = 40 conversations"),
             marks=pytest.mark.slow,
         ),
-        (("--benchmark", "eibench"), "EIBench", ("synthetic/attentive", "synthetic/hasty")),
+        pytest.param(
+            ("--benchmark", "eibench"), "EIBench", ("synthetic/attentive", "synthetic/hasty"), marks=pytest.mark.slow
+        ),
         (("--benchmark", "sage"), "SAGE", ("synthetic/attentive", "synthetic/hasty")),
     ],
     ids=["the default", "eibench", "sage"],

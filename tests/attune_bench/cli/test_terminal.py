@@ -10,6 +10,7 @@ import sys
 import termios
 from pathlib import Path
 
+import pytest
 from commands import Spawn
 from model_server import ModelServer, reply
 
@@ -37,6 +38,7 @@ def in_terminal(columns: int, *arguments: object, **environment: str) -> str:
     return b"".join(parts).decode().replace("\r\n", "\n")
 
 
+@pytest.mark.slow
 def test_the_width_is_that_of_the_terminal() -> None:
     text = in_terminal(70, "rank", "--help")
     assert 60 < max(map(width, text.splitlines())) <= 70
@@ -65,6 +67,7 @@ def test_a_run_on_a_terminal_says_its_result_once(tmp_path: Path) -> None:
     assert after.count("1/1 conversations") == 1
 
 
+@pytest.mark.slow
 def test_a_file_has_lines_in_order_without_control_characters(spawn: Spawn, tmp_path: Path) -> None:
     """Standard output and error in one file."""
     fails = reply("400 Bad Request", '{"error": {"message": "no such model"}}')

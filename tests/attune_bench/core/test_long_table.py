@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from benchmark_scores import NAMES, scores_named
 from polars.testing import assert_frame_equal
+from slow_cases import slow_except
 
 from attune_bench import Scores
 from attune_bench.long_table import description_toml, long_table
@@ -24,7 +25,7 @@ def read_back(scores: Scores, folder: Path) -> Scores:
     return Scores.read(folder / "scores.csv")
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", slow_except(NAMES, "attunebench", "sage"))
 def test_results_are_equal(name: str, tmp_path: Path) -> None:
     scores = scores_named(name)
     again = read_back(scores, tmp_path)

@@ -98,6 +98,7 @@ def test_what_is_kept_has_no_content(sources: tuple[Path, list[Path]]) -> None:
     assert not any(conversation.turns for conversation in found.data)
 
 
+@pytest.mark.slow
 def test_a_source_of_another_kind_is_refused_as_in_loading(sources: tuple[Path, list[Path]]) -> None:
     data, results = sources
     with pytest.raises(SourceError) as plain:

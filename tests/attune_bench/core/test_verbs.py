@@ -14,6 +14,7 @@ import pytest
 from benchmark_scores import NAMES, TRAITS, scores_named
 from pages import Tags, headings, section, tables
 from polars.testing import assert_frame_equal
+from slow_cases import slow_except
 
 from attune_bench import Scores
 from attune_bench.report.render import FORMATS, Format
@@ -36,6 +37,8 @@ COLUMNS = {
 }
 
 each = pytest.mark.parametrize("name", NAMES)
+# For what is done with all scores in the same way.
+some = pytest.mark.parametrize("name", slow_except(NAMES, "attunebench", "sage"))
 
 
 def made_of_units(scores: Scores) -> list[str]:
@@ -237,7 +240,7 @@ def test_report(name: str, format_: Format) -> None:
         assert (float(row[scores.primary]), int(row[f"{scores.primary}_n"])) == (known["value"], known["n"])
 
 
-@each
+@some
 def test_page(name: str) -> None:
     scores = scores_named(name)
     scores = scores.keep(groups=scores.groups[:2])
@@ -256,7 +259,7 @@ def _label(metric: Metric) -> str:
     return f"{metric.label}{', lower is better' if metric.higher_is_better is False else ''}"
 
 
-@each
+@some
 @pytest.mark.parametrize("verb", ["summary", "compare", "compare_all", "by", "rank", "sign", "report"])
 def test_the_same_is_given_again(name: str, verb: str) -> None:
     scores = scores_named(name)

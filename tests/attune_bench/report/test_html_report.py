@@ -71,6 +71,7 @@ def test_a_section_for_each_subject(page: str) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_the_line_of_random_answers_is_that_of_the_data(scores: Scores, page: str) -> None:
     # Every comparison of the demo has a winner.
     expected = dict(chance(scores).select("metric", "chance").rows())
@@ -193,6 +194,7 @@ def test_calls_are_counted(make_scores: Callable[..., Scores]) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_small_cells_show_single_conversations(scores: Scores) -> None:
     whole = scores.report(format="html", resamples=50, small_cells=True)
     assert "Difficulty of conversations" in headings(whole)
@@ -248,6 +250,7 @@ def test_the_options_are_those_that_were_asked_for(scores: Scores) -> None:
     assert "interval:percentile|" in said
 
 
+@pytest.mark.slow
 def test_bca_leaves_out_what_has_no_such_interval(scores: Scores) -> None:
     page = scores.report(format="html", resamples=50, interval="bca")
     assert left_out(page)["Ranks"] == "a rank has no BCa interval"
@@ -332,7 +335,7 @@ def test_names_are_text_in_every_section(conversations: Conversations) -> None:
     assert f"{EVIL}2" in text_of(section(page, "Subgroups"))
 
 
-@pytest.mark.parametrize("conversations", [1, 3])
+@pytest.mark.parametrize("conversations", [1, pytest.param(3, marks=pytest.mark.slow)])
 def test_one_model_few_conversations(make_scores: Callable[..., Scores], conversations: int) -> None:
     page = make_scores(conversations=conversations).report(format="html", resamples=20, small_cells=True)
     assert left_out(page)["Comparisons"] == "the scores have one model"

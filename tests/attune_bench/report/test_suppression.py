@@ -344,6 +344,7 @@ def test_what_random_answers_score_on_few_participants_is_not_shown(scores_of: C
         assert ("0.875" in page) == small_cells
 
 
+@pytest.mark.slow
 def test_why_a_section_is_missing(scores_of: Callable[..., Scores]) -> None:
     units: dict[str, dict[str, object]] = {f"c{i}": {} for i in range(6)}
     one, two = (
@@ -357,6 +358,7 @@ def test_why_a_section_is_missing(scores_of: Callable[..., Scores]) -> None:
     assert two["Difficulty of conversations"] == "shows single conversations (--small-cells)"
 
 
+@pytest.mark.slow
 def test_a_part_of_the_data(scores: Scores, conversations: Conversations) -> None:
     part = conversations.where(category=["Family", "Health", "Money", "Relationships", "Work"])
     lacking = len(conversations) - len(part)
@@ -367,6 +369,7 @@ def test_a_part_of_the_data(scores: Scores, conversations: Conversations) -> Non
     assert not any(one.id in page for one in conversations)
 
 
+@pytest.mark.slow
 def test_other_data(scores: Scores, conversations: Conversations) -> None:
     other = Conversations([conversations[0].model_copy(update={"conversation_id": "other"})])
     page = scores.report(format="html", data=other, resamples=20)

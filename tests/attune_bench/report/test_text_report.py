@@ -12,6 +12,7 @@ from typing import Any, NoReturn, get_args
 
 import polars as pl
 import pytest
+from slow_cases import slow_except
 
 from attune_bench import Scores
 from attune_bench.report.columns import number
@@ -294,7 +295,7 @@ def _refuse(constant: str) -> NoReturn:
     raise AssertionError(f"{constant} is no JSON")
 
 
-@pytest.mark.parametrize("models", [PLAIN[:1], *NAMES.values()], ids=["one", *NAMES])
+@pytest.mark.parametrize("models", slow_except([PLAIN[:1], *NAMES.values()], PLAIN[:1], ODD), ids=["one", *NAMES])
 def test_csv_and_json_have_every_metric_of_every_model(make_scores: Make, models: list[str]) -> None:
     models = [name for name in models if name.isprintable()]
     scores = make_scores(models, ("default", "verbose"), avg_draft_judge_score=None)

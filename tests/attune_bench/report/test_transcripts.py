@@ -247,6 +247,7 @@ def test_other_records_than_those_scored_are_refused(demo: SimpleNamespace) -> N
         demo.scores.report(transcripts=True)
 
 
+@pytest.mark.slow
 def test_means_over_repeats_have_no_transcript(demo: SimpleNamespace) -> None:
     again: list[Run] = [run.model_copy(update={"repeat": 2}) for run in demo.results]
     runs = [*demo.results, *again]
@@ -283,6 +284,7 @@ def test_what_is_too_large_goes_beside_the_page(demo: SimpleNamespace) -> None:
     assert len(markup) < 10_000
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_room")
 def test_a_page_whose_name_is_no_text_has_links(demo: SimpleNamespace) -> None:
     name = fsdecode(b"\xff")

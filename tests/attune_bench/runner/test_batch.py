@@ -13,6 +13,7 @@ import pytest
 from batch_service import answer_calls, batch_answer
 from commands import Call
 from model_server import Json, ModelServer, answer_to
+from slow_cases import slow_except
 
 from attune_bench.benchmarks.attunebench.settings import AttuneBenchSettings
 from attune_bench.benchmarks.attunebench.task import TASK
@@ -136,7 +137,7 @@ WRONG: dict[str, tuple[Change, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("name", slow_except(WRONG, "missing", "all"))
 def test_answers_that_do_not_fit_are_one_error_and_none_is_taken(name: str, tmp_path: Path) -> None:
     change, message = WRONG[name]
     calls, output = tmp_path / "calls.jsonl", tmp_path / "batch"
@@ -148,6 +149,7 @@ def test_answers_that_do_not_fit_are_one_error_and_none_is_taken(name: str, tmp_
     assert not output.exists()
 
 
+@pytest.mark.slow
 def test_lines_that_are_errors_are_listed_and_asked_for_again(tmp_path: Path) -> None:
     calls, output = tmp_path / "calls.jsonl", tmp_path / "batch"
     export(calls)
@@ -303,6 +305,7 @@ def test_the_answers_that_are_there_can_be_taken(tmp_path: Path) -> None:
     assert len(again) == made.left.total()
 
 
+@pytest.mark.slow
 def test_the_answers_of_an_engine_that_was_killed_while_it_wrote_can_be_taken(tmp_path: Path) -> None:
     calls, answers, count = tmp_path / "calls.jsonl", tmp_path / "answers.jsonl", 40
     export(calls)

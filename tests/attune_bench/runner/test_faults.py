@@ -235,7 +235,7 @@ def test_one_conversation_that_is_too_long_leaves_the_others(demo: list[Conversa
     accounted(outcome, demo[:4], tmp_path)
 
 
-@pytest.mark.parametrize("how", ["stall", "trickle"])
+@pytest.mark.parametrize("how", slow_except(["stall", "trickle"], "trickle"))
 def test_silence_ends_with_the_timeout(how: str, demo: list[Conversation], tmp_path: Path) -> None:
     began = time.monotonic()
     with ModelServer(lambda _number, _body: how) as server:
@@ -275,7 +275,9 @@ def test_a_refusal_of_everything_is_met_once(name: str, demo: list[Conversation]
     accounted(outcome, demo[:4], tmp_path)
 
 
-@pytest.mark.parametrize("status", ["400 Bad Request", "404 Not Found", "422 Unprocessable Content"])
+@pytest.mark.parametrize(
+    "status", slow_except(["400 Bad Request", "404 Not Found", "422 Unprocessable Content"], "400 Bad Request")
+)
 def test_a_refused_schema_is_left_out_from_then_on(status: str, demo: list[Conversation], tmp_path: Path) -> None:
     def refuse(_number: int, body: Json) -> bytes | None:
         return reply(status, error("response_format")) if "response_format" in body else None
@@ -297,6 +299,7 @@ def test_other_refusals_are_not_the_schema_s(demo: list[Conversation], tmp_path:
     assert "status 400 (too long)" in outcome.skipped[0].reason
 
 
+@pytest.mark.slow
 def test_fewer_at_once_after_429(demo: list[Conversation], tmp_path: Path) -> None:
     under_way: list[int] = []
 

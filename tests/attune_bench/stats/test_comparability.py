@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from commands import Call
 from pages import text_of
+from slow_cases import slow_except
 
 from attune_bench import Scores, score
 from attune_bench.analyses.conditions import condition_differences
@@ -363,7 +364,7 @@ def test_a_signature_names_the_settings() -> None:
     assert str(Signature.parse(scored(runs(a=None)).sign()).settings).startswith("unknown.")
 
 
-@pytest.mark.parametrize("verb", ["compare", "rank", "report"])
+@pytest.mark.parametrize("verb", slow_except(["compare", "rank", "report"], "report"))
 def test_every_output_of_mixed_runs_says_so(call: Call, tmp_path: Path, verb: str) -> None:
     path = tmp_path / "scores.json"
     differing("prompt_hash", "ef" * 32).write(path)
@@ -383,6 +384,7 @@ def test_every_output_of_mixed_runs_says_so(call: Call, tmp_path: Path, verb: st
             assert about["settings"][1]["settings"]["prompt_hash"] == ["ef" * 32]
 
 
+@pytest.mark.slow
 def test_a_page_of_mixed_runs_says_so(call: Call, tmp_path: Path) -> None:
     path, page = tmp_path / "scores.json", tmp_path / "page.html"
     differing("prompt_hash", "ef" * 32).write(path)

@@ -312,6 +312,7 @@ def test_a_family_that_could_not_reach_significance_warns(build: Build) -> None:
         one.compare_all(metrics=M)
 
 
+@pytest.mark.slow
 def test_more_resamples_are_not_advised_where_they_do_not_help(build: Build) -> None:
     # 210 pairs of 21 models on 13 conversations: 210 x 2 / 2^13 = 0.0513, however many resamples; with 14 half of that.
     rng = np.random.default_rng(8)

@@ -143,6 +143,7 @@ def test_the_memory_for_many_pairs_is_bounded(monkeypatch: pytest.MonkeyPatch) -
     assert 0 < largest <= 800_000
 
 
+@pytest.mark.slow
 def test_more_pairs_than_can_be_compared_are_refused_at_once() -> None:
     rows = [(f"m{model}", "u", "score", 1.0) for model in range(800)]
     scores = Scores.from_table(pl.DataFrame(rows, schema=["model", "unit", "metric", "value"], orient="row"))

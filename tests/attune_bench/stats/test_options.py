@@ -10,6 +10,7 @@ import pytest
 from benchmark_scores import NAMES, TRAITS, predictions, scores_named
 from judged_runs import with_judges
 from pages import text_of
+from slow_cases import slow_except
 
 from attune_bench import Scores
 from attune_bench.analyses import ANALYSES
@@ -309,7 +310,7 @@ def test_a_report_has_the_intervals_that_are_asked_for(name: str, options: dict[
         assert words.get(next(iter(options)), "95% intervals") in " ".join(content["metadata"]["notes"])
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", slow_except(NAMES, "sage", "table"))
 def test_a_page_has_the_level_that_is_asked_for(name: str) -> None:
     scores = scores_named(name)
     said = text_of(scores.keep(groups=scores.groups[:2]).report(format="html", resamples=50, level=0.5))

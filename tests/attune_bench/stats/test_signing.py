@@ -68,7 +68,7 @@ def test_a_signature_names_every_setting(make_scores: Callable[..., Scores]) -> 
     assert (kept.n, kept.clusters, kept.excluded, kept.protocol) == (2, 2, 0, "documented")
 
 
-@pytest.mark.parametrize(("units", "draw"), [(20_000, None), (20_001, "poisson")])
+@pytest.mark.parametrize(("units", "draw"), [pytest.param(20_000, None, marks=pytest.mark.slow), (20_001, "poisson")])
 def test_a_signature_says_where_draws_are_poisson(units: int, draw: str | None) -> None:
     names = [f"u{unit:05}" for unit in range(units)]
     half = [f"p{unit // 2:05}" for unit in range(units)]

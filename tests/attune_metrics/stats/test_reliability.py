@@ -51,7 +51,9 @@ def test_pairs_are_those_of_kappa_and_mean() -> None:
         assert [pair.shift] == bootstrap(other - one, resamples, level=0.9)
 
 
-@pytest.mark.parametrize("people", [PEOPLE, list(range(60))], ids=["clusters", "units"])
+@pytest.mark.parametrize(
+    "people", [PEOPLE, pytest.param(list(range(60)), marks=pytest.mark.slow)], ids=["clusters", "units"]
+)
 def test_the_difference_is_resampled_as_a_whole(people: list[Any]) -> None:
     ratings = with_gaps(rated((0.6, 0.6, 0.9)))
     resamples = draw_resamples(people, n_resamples=300, seed=2)

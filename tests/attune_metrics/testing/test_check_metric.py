@@ -175,6 +175,7 @@ def test_a_fault_is_found_and_named(metric: Callable[..., float], broken: str) -
     assert not hasattr(raised.value, "__notes__")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("metric", "broken"),
     [fault for fault in FAULTS if fault[1] in WITHOUT],
@@ -202,26 +203,29 @@ def test_a_fault_breaks_nothing_else(metric: Callable[..., float], broken: str) 
             "  found:    0.0\n"
             "  expected: nan with UndefinedMetricWarning",
         ),
-        (
+        pytest.param(
             case_matters,
             "case_matters breaks a property: letter case does not matter\n"
             "  input:    case_matters(['UPSET'], ['UPSET'])\n"
             "  found:    1.0\n"
             "  expected: 0.0, the value of case_matters(['Upset'], ['upset'])",
+            marks=pytest.mark.slow,
         ),
-        (
+        pytest.param(
             never_perfect,
             "never_perfect breaks a property: a perfect prediction has the best value\n"
             "  input:    never_perfect(['Upset'], ['Upset'])\n"
             "  found:    0.9\n"
             "  expected: 1",
+            marks=pytest.mark.slow,
         ),
-        (
+        pytest.param(
             lenient,
             "lenient breaks a property: malformed input raises MetricInputError\n"
             "  input:    lenient('Upset', [])\n"
             "  found:    0.0\n"
             "  expected: MetricInputError",
+            marks=pytest.mark.slow,
         ),
     ],
     ids=called,
@@ -281,6 +285,7 @@ def test_items_that_belong_together_keep_together() -> None:
         check_metric(weighted_by_place, aligned, order="together", low=0, high=1)
 
 
+@pytest.mark.slow
 def test_arrays_are_put_in_another_order_and_compared() -> None:
     arrays = aligned.map(lambda call: Call(*map(np.array, call.arguments)))
 
@@ -436,6 +441,7 @@ def test_without_hypothesis_one_error_says_what_to_install() -> None:
 # Strategies.
 
 
+@pytest.mark.slow
 def test_what_the_strategies_draw() -> None:
     seen: list[Any] = []
 

@@ -102,6 +102,7 @@ def test_prior_does_not_depend_on_the_answers_of_the_fold(demo: Demo) -> None:
         assert [c.participant_id in fold for c in demo] == same
 
 
+@pytest.mark.slow
 def test_predictions_are_the_same_in_every_process(demo: Demo, spawn: Spawn) -> None:
     code = (
         "import sys; from attune_bench.benchmarks.attunebench.baselines import BASELINES\n"

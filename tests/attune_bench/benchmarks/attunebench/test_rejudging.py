@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from model_server import ModelServer, said
+from slow_cases import slow_except
 
 from attune_bench.benchmarks.attunebench.flow import planned_calls
 from attune_bench.benchmarks.attunebench.settings import AttuneBenchSettings
@@ -54,7 +55,7 @@ def test_rejudging_changes_the_judgements_only(call: Invoke, tmp_path: Path) -> 
         assert contents[0] == contents[1]
 
 
-@pytest.mark.parametrize("calls", [None, 3, ["draft"], {"turn-1/draft": "parsed"}])
+@pytest.mark.parametrize("calls", slow_except([None, 3, ["draft"], {"turn-1/draft": "parsed"}], None))
 def test_runs_of_another_runner_are_judged_again(call: Invoke, tmp_path: Path, calls: Any) -> None:
     with ModelServer() as server:
         call("run", "local", "m", "demo", "--limit", 1, "--base-url", server.url)
@@ -81,7 +82,13 @@ def test_judges_are_asked_in_the_words_of_the_data_set(call: Invoke, tmp_path: P
     assert all("OBSERVED B" in request and "acknowledge" not in request.lower() for request in asked)
 
 
-@pytest.mark.parametrize(("here", "named"), [(".", "."), (".", ".."), (".", "../results"), ("..", "results/.")])
+@pytest.mark.parametrize(
+    ("here", "named"),
+    [
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in ((".", "."), (".", ".."), (".", "../results"))),
+        ("..", "results/."),
+    ],
+)
 def test_judged_again_stands_beside_the_runs(
     here: str, named: str, call: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -234,7 +241,9 @@ def test_judges_of_the_run_are_noted_before_its_model(call: Invoke, monkeypatch:
         assert (server.calls, judges.bodies[-1]["model"]) == (sent, "two")
 
 
-@pytest.mark.parametrize("note", [None, "[", "[1]", "3", "{}", f'{{"a": {"[" * 9_999}', f"{{{'[],' * 200_000}"])
+@pytest.mark.parametrize(
+    "note", slow_except([None, "[", "[1]", "3", "{}", f'{{"a": {"[" * 9_999}', f"{{{'[],' * 200_000}"], None, "[")
+)
 def test_without_a_note_of_the_server_it_is_openrouter(note: str | None, call: Invoke, tmp_path: Path) -> None:
     with ModelServer() as server:
         call(*of_the_test("--base-url", server.url))

@@ -47,6 +47,7 @@ def test_another_measure_has_columns_of_its_own() -> None:
     assert both.summary(metrics=own, resamples=100)["value"].null_count() == 0
 
 
+@pytest.mark.slow
 def test_the_measure_is_in_signatures_and_files(tmp_path: Path) -> None:
     plain, both = score(load("demo"), load_runs("demo")), scored(overlap)
     assert "variant" not in plain.sign()

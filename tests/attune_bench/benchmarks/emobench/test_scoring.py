@@ -89,6 +89,7 @@ def test_what_random_letters_score() -> None:
     assert found[2]["chance.eu_cause_accuracy"] == pytest.approx(1 / 7)
 
 
+@pytest.mark.slow
 def test_the_chance_baseline_scores_what_is_expected() -> None:
     items = load_records("demo", ITEM).where(language="en")
     runs = [score(items, BASELINES["chance"](items, seed=seed)) for seed in range(60)]

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 from judged_runs import with_judges
+from slow_cases import slow_except
 
 from attune_bench import Scores, score
 from attune_bench.analyses import ANALYSES as GENERAL
@@ -104,7 +105,7 @@ def test_the_metrics_of_an_analysis_are_metrics(full: Case, name: str) -> None:
         assert list(dict.fromkeys(found.sort("condition", maintain_order=True)["metric"])) == list(metrics)
 
 
-@each
+@pytest.mark.parametrize("name", slow_except(ANALYSES, "question_agreement", "win_rates"))
 def test_order_of_records_changes_nothing_and_a_seed_repeats(full: Case, mixed: Case, name: str) -> None:
     first = full.analyse(name, seed=5)
     assert first.equals(full.analyse(name, seed=5))
