@@ -17,7 +17,7 @@ from typing_extensions import Unpack
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.comparability import check_within_conditions
 from attune_bench.stats.margins import margins_of
-from attune_bench.stats.options import AnalysisOptions, ComparisonKeywords, Margin
+from attune_bench.stats.options import FEW, MIN_CLUSTERS, AnalysisOptions, ComparisonKeywords, Margin
 from attune_bench.stats.paired import SAME, TESTED, enough_exchanges, family_of_pairs, paired, tested, tested_same
 from attune_bench.stats.remarks import OneWarning
 from attune_bench.stats.series import Draws, ScoreSeries
@@ -208,7 +208,10 @@ def compare_by(
         part = table if units is None else table.keep(units=units)
         common = [(a, b, one) for a, b, one in pairs if {(a, one), (b, one)} <= {*part.groups}]
         with warning.of_all():
-            found = _compare(part, common, chosen, margin, within="" if units is None else f", {trait} {name!r}")
+            if units is None:
+                found = _compare(part, common, chosen, margin)
+            else:
+                found = _compare(part, common, chosen, margin, within=f", {trait} {name!r}", checked_from=FEW)
         parts.append(found.select(pl.lit(name).alias("stratum"), pl.all()))
     return pl.concat(parts)
 
@@ -255,10 +258,11 @@ def _compare(
     margin: Margin | None,
     *,
     within: str = "",
+    checked_from: int = MIN_CLUSTERS,
 ) -> pl.DataFrame:
     """Compare pairs (model, model, condition), which are in the order of their conditions.
 
-    `within` says of which units, where these are a stratum.
+    `within` says of which units, where these are a stratum; `checked_from` is as for `paired`.
     """
     series = ScoreSeries(table)
     draws = Draws(series, options, weighted=True)
@@ -280,7 +284,7 @@ def _compare(
         of_metric = margins.get(name)
         found = paired(
             series, series.values(name), sides, families, draws, options, series.statistic(name), margin=of_metric,
-            of=name,
+            of=name, checked_from=checked_from,
         )  # fmt: skip
         columns_of = tested(found, families, draws)
         if of_metric is not None:

@@ -129,12 +129,14 @@ def paired(
     *,
     margin: float | None = None,
     of: str = "scores",
+    checked_from: int = MIN_CLUSTERS,
 ) -> list[Paired]:
     """Compare two of `values` (series, terms, units) for each pair of places, against a margin where one is given.
 
     A pair is compared on the units on which both have a value. Where each cluster counts once, values are means over
     these. Pairs with one label of `families` are a family; `enough_exchanges` says how many random exchanges the
-    largest of these needs. `of` names the values for a warning.
+    largest of these needs. `of` names the values for a warning; differences over so many clusters, `checked_from`, are
+    warned of where they are too skewed.
     """
     found: dict[int, Paired] = {}
     both = np.asarray(places, dtype=np.intp).reshape(-1, 2)
@@ -161,7 +163,7 @@ def paired(
             shown = [
                 (a, b)
                 for (a, b), place in zip(sides.tolist(), rows, strict=True)
-                if series.count(common[place]) >= MIN_CLUSTERS
+                if series.count(common[place]) >= checked_from
             ]
             with draws.warning.of_all():
                 _warn_of_skewness(part[:, 0], shown, labels, f"differences of {of}", draws.drawn, weighs=weighs)

@@ -10,6 +10,7 @@ import polars as pl
 
 from attune_bench import Scores
 from attune_bench.analyses import repeat_variances, variance_split
+from attune_bench.stats.comparison import compare_by
 from attune_bench.stats.skewed import DIFFERENCES, MEANS, VARIANCES
 from attune_bench.stats.subgroups import subgroups
 from attune_metrics.errors import UnreliableIntervalWarning
@@ -97,6 +98,23 @@ def test_subgroups_say_it_of_theirs() -> None:
     few = subgroups(scores, {"far": units[: PEOPLE - 1]}, known=units, **OPTIONS)
     assert few["mark"].to_list() == ["few"]
     assert warned(lambda: subgroups(scores, {"far": units[: PEOPLE - 1]}, known=units, **OPTIONS)) == []
+
+
+def test_a_comparison_by_strata_says_it_of_no_stratum_of_few() -> None:
+    def warned_of(size: int) -> list[str]:
+        # The differences of one stratum are those of the other below 0: all together are even.
+        values = {"a": np.r_[FAR[:size], -FAR[:size]], "b": np.zeros(2 * size)}
+        rows = [
+            (model, f"u{place:02}", "points", value, "high" if place < size else "low")
+            for model, own in values.items()
+            for place, value in enumerate(own.tolist())
+        ]
+        schema = ["model", "unit", "metric", "value", "half"]
+        scores = Scores.from_table(pl.DataFrame(rows, schema=schema, orient="row"))
+        return warned(lambda: compare_by(scores, "half", **OPTIONS))
+
+    assert len(warned_of(PEOPLE)) == 1
+    assert warned_of(PEOPLE - 1) == []
 
 
 def test_the_variance_of_units_says_it_of_squared_deviations() -> None:
