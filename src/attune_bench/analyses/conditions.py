@@ -92,6 +92,7 @@ def condition_differences(scores: ScoreTable, **options: Unpack[AnalysisKeywords
         columns = tested(found, families, draws)
         for place, ((a, b), pair, own) in enumerate(zip(pairs, found, columns, strict=True)):
             rows[place, metric] = (*series.groups[a], series.groups[b][1], metric, *pair[:3], *own)
+    draws.skewed.warn_of_differences()
     schema: dict[str, Any] = {
         **dict.fromkeys(("model", "condition", "reference", "metric"), str),
         **dict.fromkeys(("value", "value_reference", "difference"), float),

@@ -14,7 +14,6 @@ from attune_bench.stats.intervals import interval_ends
 from attune_bench.stats.options import MIN_CLUSTERS, AnalysisKeywords, AnalysisOptions
 from attune_bench.stats.ranking import direction
 from attune_bench.stats.series import Draws, Mask, ScoreSeries
-from attune_bench.stats.skewed import warn_of_variance
 from attune_bench.stats.summary import metrics_per_unit
 from attune_bench.stats.units import per_unit
 from attune_bench.undefined import null
@@ -211,10 +210,11 @@ def _split(
                     split = repeat_variance(
                         values[:, complete], grids.draws.of(complete), method=options.interval, level=options.level
                     )
-                    if analysis == "repeat_variances" and split.unit.clusters >= MIN_CLUSTERS:
-                        labels = grids.draws.labels(complete)
-                        warn_of_variance(values[:, complete], labels, of=metric, drawn=grids.draws.drawn)
+                if analysis == "repeat_variances" and split.unit.clusters >= MIN_CLUSTERS:
+                    labels = grids.draws.labels(complete)
+                    grids.draws.skewed.add_variance(values[:, complete], labels, of=metric, drawn=grids.draws.drawn)
                 found.append((condition, metric, grids.series.groups[group][0], split))
+    grids.draws.skewed.warn_of_variances()
     return found
 
 

@@ -17,7 +17,6 @@ from attune_bench.stats.comparability import check_within_conditions
 from attune_bench.stats.intervals import interval_ends
 from attune_bench.stats.options import MIN_CLUSTERS, AnalysisKeywords, AnalysisOptions
 from attune_bench.stats.series import Draws, ScoreSeries
-from attune_bench.stats.skewed import warn_of_variance
 from attune_bench.stats.summary import metrics_per_unit
 from attune_bench.stats.units import per_unit
 from attune_bench.undefined import null
@@ -92,8 +91,9 @@ def variance_split(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> p
                 intervals = crossed_variances(
                     values[:, complete], draws.of(complete), method=chosen.interval, level=chosen.level
                 )
-                if sizes[2] >= MIN_CLUSTERS:
-                    warn_of_variance(values[:, complete], draws.labels(complete), of=metric, drawn=draws.drawn)
+            if sizes[2] >= MIN_CLUSTERS:
+                labels = draws.labels(complete)
+                draws.skewed.add_variance(values[:, complete], labels, of=metric, drawn=draws.drawn)
             for place, source in enumerate(SOURCES):
                 cells, reasons = [], []
                 for interval in (intervals[place], intervals[len(SOURCES) + place]):
@@ -101,6 +101,7 @@ def variance_split(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> p
                     cells += [null(interval.estimate), low, high]
                     reasons.append(reason)
                 rows.append((condition, metric, source, *cells, *sizes, reasons[0] or reasons[1]))
+    draws.skewed.warn_of_variances()
     schema: dict[str, Any] = {
         **dict.fromkeys(("condition", "metric", "source"), str),
         **dict.fromkeys(("variance", "low", "high", "share", "share_low", "share_high"), float),

@@ -21,6 +21,7 @@ from attune_bench.stats.options import FEW, MIN_CLUSTERS, AnalysisOptions, Compa
 from attune_bench.stats.paired import SAME, TESTED, enough_exchanges, family_of_pairs, paired, tested, tested_same
 from attune_bench.stats.remarks import OneWarning
 from attune_bench.stats.series import Draws, ScoreSeries
+from attune_bench.stats.skewed import SkewedMeans
 from attune_bench.stats.summary import sorted_groups
 from attune_bench.stats.traits import asked, strata_of
 from attune_data.query import Queryable
@@ -84,7 +85,10 @@ def compare(table: ScoreTable, a: str, b: str, **options: Unpack[ComparisonKeywo
     >>> found["p"].item() < 0.01, found["difference"].item() > found["mde"].item()
     (True, True)
     """
-    return _compare(table, _pairs_of(table, a, b), *_split(options))
+    skewed = SkewedMeans()
+    found = _compare(table, _pairs_of(table, a, b), *_split(options), skewed)
+    skewed.warn_of_differences()
+    return found
 
 
 def compare_all(table: ScoreTable, **options: Unpack[ComparisonKeywords]) -> pl.DataFrame:
@@ -121,7 +125,10 @@ def compare_all(table: ScoreTable, **options: Unpack[ComparisonKeywords]) -> pl.
     ('synthetic/attentive', 'synthetic/hasty', 17.17, True)
     """
     chosen, margin = _split(options)
-    return _compare(table, _all_pairs(table, chosen), chosen, margin)
+    skewed = SkewedMeans()
+    found = _compare(table, _all_pairs(table, chosen), chosen, margin, skewed)
+    skewed.warn_of_differences()
+    return found
 
 
 def exchanges_of_all(table: ScoreTable, resamples: int) -> int:
@@ -203,16 +210,17 @@ def compare_by(
     chosen, margin = _split(options)
     pairs = _all_pairs(table, chosen) if models is None else _pairs_of(table, *models)
     strata = strata_of(asked(table, data), trait)
-    parts, warning = [], OneWarning()
+    parts, warning, skewed = [], OneWarning(), SkewedMeans()
     for name, units in {"overall": None, **strata}.items():
         part = table if units is None else table.keep(units=units)
         common = [(a, b, one) for a, b, one in pairs if {(a, one), (b, one)} <= {*part.groups}]
         with warning.of_all():
             if units is None:
-                found = _compare(part, common, chosen, margin)
+                found = _compare(part, common, chosen, margin, skewed)
             else:
-                found = _compare(part, common, chosen, margin, within=f", {trait} {name!r}", checked_from=FEW)
+                found = _compare(part, common, chosen, margin, skewed, within=f", {trait} {name!r}", checked_from=FEW)
         parts.append(found.select(pl.lit(name).alias("stratum"), pl.all()))
+    skewed.warn_of_differences()
     return pl.concat(parts)
 
 
@@ -256,16 +264,18 @@ def _compare(
     pairs: Sequence[Pair],
     options: AnalysisOptions,
     margin: Margin | None,
+    skewed: SkewedMeans,
     *,
     within: str = "",
     checked_from: int = MIN_CLUSTERS,
 ) -> pl.DataFrame:
     """Compare pairs (model, model, condition), which are in the order of their conditions.
 
-    `within` says of which units, where these are a stratum; `checked_from` is as for `paired`.
+    `within` says of which units, where these are a stratum; `checked_from` is as for `paired`, which adds to `skewed`.
     """
     series = ScoreSeries(table)
     draws = Draws(series, options, weighted=True)
+    draws.skewed = skewed
     place = {group: place for place, group in enumerate(series.groups)}
     sides = np.array([(place[a, one], place[b, one]) for a, b, one in pairs], dtype=np.intp).reshape(-1, 2)
     families = [f"{family_of_pairs(table, condition)}{within}" for *_, condition in pairs]

@@ -17,7 +17,6 @@ from attune_bench.stats.intervals import interval_ends
 from attune_bench.stats.options import ALPHA, MIN_CLUSTERS, AnalysisOptions
 from attune_bench.stats.remarks import warn_out_of_reach
 from attune_bench.stats.series import Draws, Mask, ScoreSeries, have_values
-from attune_bench.stats.skewed import DIFFERENCES, warn_of_skewness
 from attune_bench.undefined import null
 from attune_data.text import plural
 from attune_metrics.errors import MetricInputError, UndefinedMetricWarning
@@ -136,7 +135,7 @@ def paired(
     A pair is compared on the units on which both have a value. Where each cluster counts once, values are means over
     these. Pairs with one label of `families` are a family; `enough_exchanges` says how many random exchanges the
     largest of these needs. `of` names the values for a warning; differences over so many clusters, `checked_from`, are
-    warned of where they are too skewed.
+    added to those that `draws` warns of where they are too skewed.
     """
     found: dict[int, Paired] = {}
     both = np.asarray(places, dtype=np.intp).reshape(-1, 2)
@@ -165,8 +164,7 @@ def paired(
                 for (a, b), place in zip(sides.tolist(), rows, strict=True)
                 if series.count(common[place]) >= checked_from
             ]
-            with draws.warning.of_all():
-                _warn_of_skewness(part[:, 0], shown, labels, f"differences of {of}", draws.drawn, weighs=weighs)
+            _add_differences(draws, part[:, 0], shown, labels, of, weighs=weighs)
         same: list[float | None] = [None] * len(tests)
         if weighs:
             intervals = _intervals_of_clusters(part[:, 0], sides, labels, pairs, options.level)
@@ -230,16 +228,16 @@ def _tests(
         yield list(islice(tests[size], len(pairs.first)))
 
 
-def _warn_of_skewness(
-    values: Floats, sides: Sequence[tuple[int, int]], labels: NDArray[np.intp], of: str, drawn: str, *, weighs: bool
+def _add_differences(
+    draws: Draws, values: Floats, sides: Sequence[tuple[int, int]], labels: NDArray[np.intp], of: str, *, weighs: bool
 ) -> None:
-    """Warn of the pair whose mean difference is the most skewed; where clusters count once, of their means."""
+    """Add the mean differences to those that are warned of; where clusters count once, those of their means."""
     differences = (values[a] - values[b] for a, b in sides)
     if weighs:
         means = (cluster_means(one, labels)[0] for one in differences)
-        warn_of_skewness(means, np.unique(labels), DIFFERENCES, of=of, drawn=drawn)
+        draws.skewed.add(means, np.unique(labels), of=of, drawn=draws.drawn)
     else:
-        warn_of_skewness(differences, labels, DIFFERENCES, of=of, drawn=drawn)
+        draws.skewed.add(differences, labels, of=of, drawn=draws.drawn)
 
 
 def _by_resampling(

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from attune_bench.score_table import ScoreTable, term_columns
 from attune_bench.stats.options import AnalysisOptions
 from attune_bench.stats.remarks import OneWarning
+from attune_bench.stats.skewed import SkewedMeans
 from attune_metrics.errors import MetricInputError
 from attune_metrics.metric import Metric
 from attune_metrics.stats.arrays import Floats
@@ -204,6 +205,8 @@ class Draws:
         What is drawn, in the singular: what the scores call a cluster, or a unit.
     warning : OneWarning
         Under which intervals are made.
+    skewed : SkewedMeans
+        The means with an interval, of which the analysis warns at its end.
     """
 
     def __init__(self, series: ScoreSeries, options: AnalysisOptions, *, weighted: bool = False) -> None:
@@ -215,6 +218,7 @@ class Draws:
         self._options = options
         self._drawn: dict[int, Weights] = {}
         self.warning: OneWarning = OneWarning()
+        self.skewed: SkewedMeans = SkewedMeans()
 
     def labels(self, mask: Mask) -> NDArray[np.intp]:
         """Return the clusters of the units of a mask (units,), numbered in the order of their labels."""

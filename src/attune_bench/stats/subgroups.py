@@ -214,6 +214,7 @@ def subgroups(
                 significant = None if p_holm is None else p_holm < ALPHA
                 p, p_min = null(gap.p), null(gap.smallest)
                 rows.append((*row, why, gap.difference, gap.low, gap.high, p, p_min, p_holm, significant))
+    draws.skewed.warn_of_means()
     _warn(families, chosen, draws)
     return pl.DataFrame(rows, schema=_SCHEMA | (_COMPARED if compare else {}), orient="row")
 

@@ -12,7 +12,6 @@ from attune_bench.score_table import ScoreTable
 from attune_bench.stats.intervals import interval_ends
 from attune_bench.stats.options import MIN_CLUSTERS, AnalysisKeywords, AnalysisOptions
 from attune_bench.stats.series import Draws, Mask, ScoreSeries, have_values
-from attune_bench.stats.skewed import MEANS, warn_of_skewness
 from attune_bench.undefined import null
 from attune_metrics.metric import Metric
 from attune_metrics.stats.arrays import Floats, average_ranks
@@ -95,6 +94,7 @@ def summary(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFr
     rows: list[tuple[Any, ...]] = []
     names = chosen.names(table)
     found = {name: intervals_of(series, name, series.scored, draws, chosen) for name in names}
+    draws.skewed.warn_of_means()
     for place, group in enumerate(series.groups):
         for name in names:
             value, low, high, n, clusters, reason = found[name][place]
@@ -120,7 +120,7 @@ def intervals_of(
 ) -> list[Summarised]:
     """Return value, low, high, n, clusters and reason of a metric for each series on its units (groups, units).
 
-    Means of so many clusters, `checked_from`, are warned of where they are too skewed.
+    Means of so many clusters, `checked_from`, are added to those that `draws` warns of where they are too skewed.
     """
     table = series.table
     metric = table.metric(name)
@@ -144,12 +144,9 @@ def intervals_of(
                 intervals = bootstrap(
                     part, draws.of(mask), statistic=statistic, method=options.interval, level=options.level
                 )
-            if metric.statistic == "mean":
-                given = [
-                    size >= checked_from and not isnan(one.low) for size, one in zip(sizes, intervals, strict=True)
-                ]
-                shown = part[given, 0]
-                warn_of_skewness(shown, draws.labels(mask), MEANS, of=name, drawn=draws.drawn)
+        if metric.statistic == "mean":
+            given = [size >= checked_from and not isnan(one.low) for size, one in zip(sizes, intervals, strict=True)]
+            draws.skewed.add(part[given, 0], draws.labels(mask), of=name, drawn=draws.drawn)
         for group, clusters, interval, terms in zip(groups.tolist(), sizes, intervals, part, strict=True):
             if metric.statistic == "share" and clusters == interval.n and interval.n:
                 interval = _trials(terms[0], options.level)  # noqa: PLW2901
@@ -169,8 +166,7 @@ def _of_clusters(
     intervals = series.intervals_of_clusters(values, options.level, low=metric.low, high=metric.high)
     if intervals and intervals[0].method == "t":
         means = series.once_per_cluster(values[:, np.newaxis])[[one.clusters >= checked_from for one in intervals], 0]
-        with draws.warning.of_all():
-            warn_of_skewness(means, np.arange(means.shape[1]), MEANS, of=metric.name, drawn=draws.drawn)
+        draws.skewed.add(means, np.arange(means.shape[1]), of=metric.name, drawn=draws.drawn)
     found: list[Summarised] = []
     for interval, own in zip(intervals, values, strict=True):
         one = interval

@@ -51,6 +51,23 @@ def test_a_summary_says_it_once_and_how_many_means_are_skewed() -> None:
     assert len(warned(lambda: table(a=-FAR).summary(**OPTIONS))) == 1
 
 
+def test_it_counts_every_mean_and_names_every_metric() -> None:
+    # Each model lacks another unit, so that all have resamples of their own; those of a alone are even.
+    rows = [
+        (model, f"u{place:02}", metric, value)
+        for number, model in enumerate("abcde")
+        for metric, values in {"secs": FAR, "words": EVEN, "cost": 2 * FAR}.items()
+        for place, value in enumerate((EVEN if model == "a" else values).tolist())
+        if place != number + 5
+    ]
+    scores = Scores.from_table(pl.DataFrame(rows, schema=["model", "unit", "metric", "value"], orient="row"))
+    chosen: Any = {**OPTIONS, "metrics": ["secs", "words", "cost"]}
+    [said] = warned(lambda: scores.summary(**chosen))
+    assert said.startswith("secs, cost: few far scores decide 8 of 10 means of so few units (")
+    [said] = warned(lambda: scores.compare_all(**chosen))
+    assert said.startswith("differences of secs, cost: few far scores decide 8 of 20 means of so few units (")
+
+
 def test_more_people_of_the_same_kind_are_no_longer_few() -> None:
     assert warned(lambda: table(a=np.tile(FAR, 2)).summary(**OPTIONS))
     assert abs(skewness_of_mean(np.tile(FAR, 12), range(240))[0]) < MOST_SKEWNESS

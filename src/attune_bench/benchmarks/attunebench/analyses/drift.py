@@ -95,12 +95,13 @@ def turn_drift(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.Da
         statistic = series.statistic(metric)
         early, middle, late = _values(grid, thirds, metric)
         thirds_of = np.concatenate([late, early]), [(group, len(late) + group) for group in range(len(late))]
-        found = paired(series, *thirds_of, families, draws, chosen, statistic)
+        found = paired(series, *thirds_of, families, draws, chosen, statistic, of=metric)
         columns = tested(found, families, draws)
         between = point_estimate(np.where(np.isnan(early + late), np.nan, middle), statistic=statistic).tolist()
         for group, (identity, pair, own) in enumerate(zip(series.groups, found, columns, strict=True)):
             values = pair.second, null(between[group]), pair.first, pair.difference
             rows[group, metric] = (*identity, metric, *values, *own)
+    draws.skewed.warn_of_differences()
     ordered = [rows[group, metric] for group in range(len(series.groups)) for metric in metrics]
     return pl.DataFrame(ordered, schema=_SCHEMA, orient="row")
 

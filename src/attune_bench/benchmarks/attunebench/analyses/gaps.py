@@ -100,6 +100,7 @@ def _gap(scores: ScoreTable, first: tuple[str, str], second: tuple[str, str], op
     families = [f"the models of mode {mode!r}" for _, mode in series.groups]
     found = paired(series, both, [(one, groups + one) for one in range(groups)], families, draws, options)
     columns = tested(found, families, draws)
+    draws.skewed.warn_of_differences()
     schema: dict[str, Any] = {
         **dict.fromkeys(("model", "condition"), str),
         **dict.fromkeys((first[0], second[0], "gap"), float),
