@@ -526,12 +526,13 @@ class Scores(ScoreTable):
         labels: str | None = None,
         margin: Margin | None = None,
         exchanges: int | None = None,
+        of: Literal["values", "differences", "ranks"] = "values",
         **options: Unpack[AnalysisKeywords],
     ) -> str:
         """Return the signature of an analysis; see `attune_bench.stats.signing.sign`."""
         return sign(
             self, within=within, question=question, models=models, labels=labels, margin=margin, exchanges=exchanges,
-            **options,
+            of=of, **options,
         )  # fmt: skip
 
 

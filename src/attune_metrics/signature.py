@@ -57,7 +57,7 @@ class Signature:
     unit, draw, weight, interval : str, optional
         What is resampled (``participant``), how if not multinomially (``poisson``: each a Poisson number of times, with
         more than 20,000 of them), what counts once if not each unit (``participant``: the score is the mean of their
-        means), and the method of the interval (``percentile-expanded``, ``t``; ``percentile-expanded,logit-t`` where
+        means), and the method of the interval (``percentile-expanded``, ``t``; ``percentile-expanded_logit-t`` where
         shares have one of their own).
     margin : str, optional
         Smallest difference of interest, of all metrics or of each.

@@ -20,6 +20,7 @@ from attune_bench.report.shown import Stratum, shown_strata, shown_summary
 from attune_bench.report.words import INTERVALS, drawn, weight_words
 from attune_bench.runner.file_names import model_folder, safe_name
 from attune_bench.score_table import ScoreTable
+from attune_bench.stats.intervals import interval_method
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
 from attune_bench.stats.signing import sign
 from attune_data.query import Queryable
@@ -175,8 +176,7 @@ class _Maker:
         subgroup = f", {trait} = {stratum}" if trait else ""
         own: Any = {**self.keywords, "metrics": [metric.name]}
         options = AnalysisOptions(**self.keywords)
-        over, method = f"{drawn(self.table, options)}s", INTERVALS[options.interval]
-        weight = weight_words(self.table, options)
+        made = interval_method(metric, options, self.table, n=row["n"], clusters=row["clusters"])
         details = {
             f"{held.cluster}s": row["clusters"],
             "coverage": row.get("coverage"),
@@ -191,9 +191,9 @@ class _Maker:
                 "lower": row["low"],
                 "upper": row["high"],
                 "confidence_level": options.level,
-                "method": f"Student's t over {over}; {weight}" if weight else f"bootstrap over {over} ({method})",
+                "method": self._method(made, row["value"], options),
             }
-            if not weight:
+            if made in INTERVALS:
                 uncertainty["num_bootstrap_samples"] = options.resamples
         return {
             "evaluation_result_id": "/".join(filter(None, (metric.name, trait, stratum))),
@@ -203,6 +203,17 @@ class _Maker:
             "score_details": {"score": row["value"], "details": as_texts(details), "uncertainty": uncertainty},
             "generation_config": self._generation(),
         }
+
+    def _method(self, made: str, value: float, options: AnalysisOptions) -> str:
+        """Return what an interval is, as `attune_bench.stats.intervals.interval_method` names it."""
+        over = f"{drawn(self.table, options)}s"
+        if made == "wilson":
+            return "Wilson"
+        if made == "t":
+            return f"Student's t over {over}; {weight_words(self.table, options)}"
+        if made == "logit-t":
+            return ("Clopper-Pearson" if value in {0, 1} else "Student's t on the logit scale") + f" over {over}"
+        return f"bootstrap over {over} ({INTERVALS[made]})"
 
     def _source(self) -> Record:
         held, dataset = self.table.provenance, self.publisher.dataset

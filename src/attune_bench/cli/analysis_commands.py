@@ -197,7 +197,7 @@ def compare(
         note = comparison_note(read, AnalysisOptions(**sampling_of(given)), exchanges, margin=bool(margin))
     tables.append(Table("significant", "", (), (), count_significant(frame)))
     with mistakes():
-        signature = read.sign(question=question, models=model or None, exchanges=exchanges, **options)
+        signature = read.sign(question=question, models=model or None, exchanges=exchanges, of="differences", **options)
     print_document(document(read, tables, notes=[note, *warned], signature=signature), format)
 
 
@@ -216,7 +216,7 @@ def rank(scores: Path, metric: tuple[str, ...], format: Format, **given: Any) ->
     frame, warned = with_warnings(lambda: read.rank(**options))
     said = interval_words(read, AnalysisOptions(**sampling_of(given)), resampled=True)
     note = f"In brackets, of the rank: {said}. The models are fixed."
-    made = document(read, rank_tables(read, frame), notes=[note, *warned], signature=read.sign(**options))
+    made = document(read, rank_tables(read, frame), notes=[note, *warned], signature=read.sign(of="ranks", **options))
     print_document(made, format)
 
 
@@ -269,7 +269,7 @@ def subset(
     made = document(
         read,
         subgroup_tables(read, frame),
-        notes=[*subgroup_notes(read, compared=compare, overlapping=overlapping, options=sampled), *warned],
+        notes=[*subgroup_notes(read, frame, compared=compare, overlapping=overlapping, options=sampled), *warned],
         signature=read.sign(within=within, question=asked, **options),
         metadata={"filter": asked, "overlapping": overlapping},
     )
@@ -383,7 +383,9 @@ def _analysis(
     notes = [analysis_note(scores, analysis, frame, AnalysisOptions(**sampling_of(given)))] if frame.height else []
     columns = [name for name in ("metric", "metric_a", "metric_b") if name in frame.columns]
     of_frame = dict.fromkeys(name for column in columns for name in frame[column] if name in scores.metrics)
-    signature = scores.sign(question=f"analyze {key}", **sampling_of(given), metrics=list(of_frame) or chosen)
+    signature = scores.sign(
+        question=f"analyze {key}", of="differences", **sampling_of(given), metrics=list(of_frame) or chosen
+    )
     return document(scores, analysis_tables(scores, key, analysis, frame), notes=[*notes, *warned], signature=signature)
 
 

@@ -64,7 +64,7 @@ def debias(scores: Path, labels: Path, metric: str | None, format: Format, **giv
     tables = [*judged_tables(read, "models", frame), *judged_tables(read, "differences", pairs)]
     notes = [judged_note(read, AnalysisOptions(**sampled), tested=bool(pairs["p"].count())), *warned, *of_pairs]
     models = list(dict.fromkeys(frame["model"]))
-    signature = read.sign(models=models, labels=held.hash, metrics=[held.metric.name], **sampled)
+    signature = read.sign(models=models, labels=held.hash, of="differences", metrics=[held.metric.name], **sampled)
     print_document(document(read, tables, notes=notes, signature=signature), format)
 
 

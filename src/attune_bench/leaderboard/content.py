@@ -121,7 +121,7 @@ def _board(board: Board, *, small_cells: bool, options: SamplingKeywords) -> dic
             **about,
             "provenance": provenance_line(table),
             "signature": sign(table, metrics=made_of_units, exchanges=exchanges, **options),
-            "intervals": interval_words(table, AnalysisOptions(**options)),
+            "intervals": interval_words(table, AnalysisOptions(**options), values),
             "notes": notes,
             "conditions": [
                 _condition(board, condition, shown, values, strata, families.get(condition, 0), options)

@@ -17,7 +17,7 @@ from attune_bench.report.answer import (
 from attune_bench.report.columns import interval, number
 from attune_bench.report.page import breakable, element
 from attune_bench.report.section_parts import PageScores
-from attune_bench.report.standing import TIERS, called, rows_under
+from attune_bench.report.standing import TIERS, called, rows_under, under
 from attune_bench.report.tables import label
 from attune_bench.report.words import interval_words, under_condition
 from attune_bench.score_table import ScoreTable
@@ -60,7 +60,7 @@ def _ranking(page: PageScores, condition: str | None, rows: Rows) -> Html:
     metric = table.metric(table.primary)
     random = chances(page, condition).get(metric.name)
     low, high = _axis(rows, metric, random)
-    under = under_condition(table, condition) if len(table.conditions) > 1 else ""
+    titled = under_condition(table, condition) if len(table.conditions) > 1 else ""
     has_tiers = any(row["tier"] is not None for row in rows)
     key = [] if random is None else [
         Html(" "), element("span", f"\u2506 random answers {number(random, metric)}", class_="random-key")
@@ -78,10 +78,12 @@ def _ranking(page: PageScores, condition: str | None, rows: Rows) -> Html:
         if tier is not None:
             inside.insert(0, element("tr", element("th", f"Tier {tier}", colspan="3", scope="rowgroup"), class_="tier"))
         bodies.append(element("tbody", *inside))
-    caption = element("caption", f"Ranking by {label(metric)}{under}")
+    caption = element("caption", f"Ranking by {label(metric)}{titled}")
     drawn = element("table", caption, element("thead", element("tr", *heads)), *bodies, class_="ranking")
-    of_ranks = "; in brackets beside a rank, its own" if any(row["rank_low"] is not None for row in rows) else ""
-    said = f"Bars: {interval_words(table, page.chosen)}{of_ranks}. {TIERS if has_tiers else ''}"
+    has_ranks = any(row["rank_low"] is not None for row in rows)
+    of_ranks = " In brackets beside a rank: its own, resampled." if has_ranks else ""
+    words = interval_words(table, page.chosen, under(page.standing, condition))
+    said = f"Bars: {words}.{of_ranks} {TIERS if has_tiers else ''}"
     return Html(drawn + element("p", said.strip(), class_="quiet"))
 
 

@@ -99,6 +99,7 @@ def subgroup_section(
     parts: list[Part] = []
     tables: list[Table] = []
     figures: list[Figure] = []
+    frames: list[pl.DataFrame] = []
     given: dict[str, tuple[Strata, list[str]]] = {}
     for trait in traits:
         every, known = strata_and_known(source, trait)
@@ -113,6 +114,7 @@ def subgroup_section(
     for trait, (of_trait, known) in given.items():
         frame = subgroups(table, of_trait, known=known, compare=True, metrics=[table.primary], **options)
         shown = conceal_strata(table, trait, frame, hidden)
+        frames.append(shown)
         tables.append(_table(table, trait, shown, overlap(of_trait), numbers))
         metric = table.metrics[table.primary]
         more, less = ("higher", "lower") if metric.higher_is_better is None else ("better", "worse")
@@ -121,7 +123,7 @@ def subgroup_section(
             f"orange: {less}; *: Holm p below {ALPHA:g}."
         )
         figures += figures_of(table, shown, "value", caption, partial(subgroup_cells, table, numbers=numbers))
-    notes = subgroup_notes(table, compared=True, options=AnalysisOptions(**options))
+    notes = subgroup_notes(table, pl.concat(frames), compared=True, options=AnalysisOptions(**options))
     if hidden:
         few = too_few(table)
         notes.append(f"Values of {few} are not shown, nor others from which they would follow by subtraction.")

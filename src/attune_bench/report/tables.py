@@ -111,7 +111,7 @@ def board(table: ScoreTable, summary: pl.DataFrame, metrics: Sequence[str], opti
     columns.append(size_column())
     if any(row["coverage"] is not None for row in rows):
         columns.append(Column("least coverage", _least_coverage))
-    return Table("summary", "Models", columns, rows, summary, (_board_note(table, summary, metrics, options),))
+    return Table("summary", "Models", columns, rows, summary, (_board_note(table, summary, options),))
 
 
 def _reasons(table: ScoreTable, own: Sequence[Row]) -> str | None:
@@ -135,19 +135,10 @@ def _least_coverage(row: Row) -> Cell:
     return Cell(text, value=None if share is None else float(text.rstrip("%")) / 100)
 
 
-def _board_note(table: ScoreTable, summary: pl.DataFrame, metrics: Sequence[str], options: AnalysisOptions) -> str:
+def _board_note(table: ScoreTable, summary: pl.DataFrame, options: AnalysisOptions) -> str:
     held = table.provenance
     size = f"{held.unit}s ({held.cluster}s)" if has_clusters(table) else f"{held.unit}s"
-    shares = [name for name in metrics if table.metrics[name].statistic == "share"]
-    # Wilson's is the interval of independent trials: of units of which no two share a cluster.
-    alone = summary.filter(pl.col("metric").is_in(shares)).drop_nulls("low").select(pl.col("n") == pl.col("clusters"))
-    wilson, clustered = alone["n"].any(), not alone["n"].all()
-    trials = ""
-    if wilson:
-        trials = f" Shares{f' of {held.unit}s of as many {held.cluster}s' if clustered else ''} have Wilson intervals."
-    if clustered and options.interval == "percentile-expanded" and not options.weighs_clusters(table):
-        trials += f" Those of {'other ' if wilson else ''}shares are by Student's t on the logit scale."
-    return f"In brackets: {interval_words(table, options)}.{trials} n: {size} with a value."
+    return f"In brackets: {interval_words(table, options, summary)}. n: {size} with a value."
 
 
 def model_frame(table: ScoreTable, options: AnalysisOptions | None = None) -> pl.DataFrame:
@@ -349,17 +340,24 @@ def by_rank(table: ScoreTable, frame: pl.DataFrame, keys: list[str]) -> list[tup
 
 
 def subgroup_notes(
-    table: ScoreTable, *, compared: bool, overlapping: int = 0, options: AnalysisOptions | None = None
+    table: ScoreTable,
+    frame: pl.DataFrame,
+    *,
+    compared: bool,
+    overlapping: int = 0,
+    options: AnalysisOptions | None = None,
 ) -> list[str]:
-    """Return the sentences below tables of subgroups."""
+    """Return the sentences below tables of subgroups, whose numbers are in `frame`."""
     held, chosen = table.provenance, options or AnalysisOptions()
     name = held.cluster if has_clusters(table) else held.unit
     notes = [
-        f"In brackets: {interval_words(table, chosen)}. few: fewer than {FEW} {name}s, whose intervals "
+        f"In brackets: {interval_words(table, chosen, frame)}. few: fewer than {FEW} {name}s, whose intervals "
         f"cover too rarely where scores are skewed. too few: fewer than {MIN_CLUSTERS}, no interval."
     ]
     if compared:
-        resampled = f", by resampling {drawn(table, chosen)}s" if chosen.weighs_clusters(table) else ""
+        shares = any(table.metrics[metric].statistic == "share" for metric in frame["metric"].unique())
+        own = shares or chosen.weighs_clusters(table)
+        resampled = f", by resampling {drawn(table, chosen)}s" if own else ""
         notes.append(
             f"Difference: stratum minus complement, the other {held.unit}s, unpaired{resampled}. p min: the smallest "
             "possible p. Holm: p corrected for the strata of the table, for each model and metric apart."

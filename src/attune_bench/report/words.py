@@ -4,7 +4,10 @@ import re
 from collections.abc import Mapping
 from math import isinf
 
+import polars as pl
+
 from attune_bench.score_table import ScoreTable
+from attune_bench.stats.intervals import interval_method
 from attune_bench.stats.options import AnalysisOptions
 from attune_bench.stats.series import draws_poisson
 from attune_metrics.metric import Metric
@@ -80,10 +83,13 @@ def counts_units(table: ScoreTable, options: AnalysisOptions) -> str:
     return f"counts each {table.provenance.unit} once (--weight unit)" if options.weighs_clusters(table) else ""
 
 
-def interval_words(table: ScoreTable, options: AnalysisOptions, *, resampled: bool = False) -> str:
+def interval_words(
+    table: ScoreTable, options: AnalysisOptions, frame: pl.DataFrame | None = None, *, resampled: bool = False
+) -> str:
     """Return what the intervals of an analysis are, and what a value is where each cluster counts once.
 
-    Those that are `resampled` are so even then.
+    Those that are `resampled` are so even then. `frame` has the values of an analysis whose shares have intervals of
+    their own, in columns ``metric, low, n, clusters``, as from `attune_bench.stats.summary.summary`.
 
     Examples
     --------
@@ -94,9 +100,29 @@ def interval_words(table: ScoreTable, options: AnalysisOptions, *, resampled: bo
     """
     said, weight = f"{100 * options.level:g}% intervals by", weight_words(table, options)
     if weight and not resampled:
-        return f"{said} Student's t over {drawn(table, options)}s (on the logit scale in a finite range); {weight}"
-    kind = INTERVALS[options.interval] + (", Poisson draws" if draws_poisson(table, options) else "")
-    return "; ".join(filter(None, (f"{said} resampling {drawn(table, options)}s ({kind})", weight)))
+        said += f" Student's t over {drawn(table, options)}s (on the logit scale in a finite range); {weight}"
+    else:
+        kind = INTERVALS[options.interval] + (", Poisson draws" if draws_poisson(table, options) else "")
+        said = "; ".join(filter(None, (f"{said} resampling {drawn(table, options)}s ({kind})", weight)))
+    return said if frame is None else ". ".join([said, *_share_words(table, options, frame)])
+
+
+def _share_words(table: ScoreTable, options: AnalysisOptions, frame: pl.DataFrame) -> list[str]:
+    """Return what the intervals of shares are, where these are of their own."""
+    held = table.provenance
+    sizes = frame.drop_nulls("low").select("metric", "n", "clusters").unique().rows()
+    methods = {
+        interval_method(table.metrics[name], options, table, n=n, clusters=clusters)
+        for name, n, clusters in sizes
+        if table.metrics[name].statistic == "share"
+    }
+    wilson, said = "wilson" in methods, []
+    if wilson:
+        alone = f" of {held.unit}s of as many {held.cluster}s" if len(methods) > 1 else ""
+        said.append(f"Shares{alone} have Wilson intervals")
+    if "logit-t" in methods:
+        said.append(f"Those of {'other ' if wilson else ''}shares are by Student's t on the logit scale")
+    return said
 
 
 def in_words(table: ScoreTable, text: str) -> str:

@@ -1,4 +1,4 @@
-"""Ends of intervals as reports state them: two numbers, or none and the reason."""
+"""How intervals are made, and their ends as reports state them: two numbers, or none and the reason."""
 
 import numpy as np
 
@@ -6,13 +6,37 @@ from attune_bench.score_table import ScoreTable
 from attune_bench.stats.options import MIN_CLUSTERS, AnalysisOptions
 from attune_bench.undefined import null
 from attune_metrics.errors import MetricInputError
+from attune_metrics.metric import Metric
 from attune_metrics.stats.arrays import Floats
 from attune_metrics.stats.resampling import Interval, symmetric_levels
 from attune_metrics.stats.sums import ROUNDING
 
-__all__ = ["Ends", "distribution_ends", "interval_ends", "too_few"]
+__all__ = ["Ends", "distribution_ends", "interval_ends", "interval_method", "too_few"]
 
 Ends = tuple[float | None, float | None, str | None]
+
+
+def interval_method(metric: Metric, options: AnalysisOptions, table: ScoreTable, *, n: int, clusters: int) -> str:
+    """Return the method of the interval of a metric's value over `n` units in so many clusters.
+
+    ``wilson`` of a share of independent trials, otherwise ``t`` where each cluster counts once, ``logit-t`` of a share
+    of clustered units unless another interval than the default was asked for, or else the one that `options` name.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from attune_bench import Scores
+    >>> frame = pl.DataFrame({"model": "a", "unit": ["u", "v"], "metric": "hit", "value": [1.0, 0.0]})
+    >>> table, hit = Scores.from_table(frame), Metric(name="hit", label="Hit", low=0, high=1, statistic="share")
+    >>> [interval_method(hit, AnalysisOptions(), table, n=40, clusters=clusters) for clusters in (40, 8)]
+    ['wilson', 'logit-t']
+    """
+    share = metric.statistic == "share"
+    if share and n == clusters:
+        return "wilson"
+    if options.weighs_clusters(table):
+        return "t"
+    return "logit-t" if share and options.interval == AnalysisOptions().interval else options.interval
 
 
 def too_few(table: ScoreTable) -> str:

@@ -1,6 +1,7 @@
 """Signing: the line that names every setting behind an analysis of scores, to be quoted with its numbers."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
 
 import numpy as np
 from typing_extensions import Unpack
@@ -9,6 +10,7 @@ from attune_bench._version import __version__
 from attune_bench.fingerprint import codebook_hash
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.comparability import settings_mark
+from attune_bench.stats.intervals import interval_method
 from attune_bench.stats.margins import margins_of
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions, Margin
 from attune_bench.stats.series import Mask, ScoreSeries, draws_poisson
@@ -28,6 +30,7 @@ def sign(
     labels: str | None = None,
     margin: Margin | None = None,
     exchanges: int | None = None,
+    of: Literal["values", "differences", "ranks"] = "values",
     **options: Unpack[AnalysisKeywords],
 ) -> str:
     """Return the signature of an analysis of scores.
@@ -48,6 +51,9 @@ def sign(
         That of a comparison.
     exchanges : int, optional
         How many random exchanges a comparison made; named where these are more than the resamples.
+    of : {"values", "differences", "ranks"}
+        What has the intervals: the values of metrics, of which shares have intervals of their own; differences or other
+        statistics of an analysis; or ranks, which are resampled where each cluster counts once too.
     **options
         As for the analysis; see `AnalysisOptions`.
 
@@ -58,7 +64,8 @@ def sign(
         the metrics, ``clusters`` what is drawn, ``excluded`` the units without such a value. ``draw`` is ``poisson``
         where models were run on more than 20,000 of what is drawn; parts with fewer are drawn multinomially.
         ``weight`` is there where each cluster counts once; ``interval`` is then ``t``, that of values and of paired
-        differences. Otherwise ``interval`` has ``logit-t`` too where a metric is a share of clustered units.
+        differences. Otherwise ``interval`` of values is ``percentile-expanded_logit-t`` where a metric is a share of
+        clustered units.
 
     Examples
     --------
@@ -105,7 +112,7 @@ def sign(
         unit=held.cluster if chosen.draws_clusters(table) else held.unit,
         draw="poisson" if draws_poisson(table, chosen, within=within) else None,
         weight=held.cluster if weighs else None,
-        interval="t" if weighs else ",".join(_intervals(series, names, kept, chosen)),
+        interval=_interval(series, names, kept, chosen, of),
         margin=_margins(margins_of(table, margin, list(margin) if isinstance(margin, Mapping) else names)),
         level=float(chosen.level),
         boot=chosen.resamples,
@@ -115,14 +122,17 @@ def sign(
     return str(signature)
 
 
-def _intervals(series: ScoreSeries, names: Sequence[str], kept: Mask, options: AnalysisOptions) -> list[str]:
-    """Return the interval that was chosen, and that of shares of clustered units where it is another one."""
-    shares = [name for name in names if series.table.metric(name).statistic == "share"]
-    if options.interval != AnalysisOptions().interval or not shares:
-        return [options.interval]
-    valued = np.array([~np.isnan(series.values(name)[:, 0]) & kept for name in shares])
-    clustered = any(series.count(own) < own.sum() for of_metric in valued for own in of_metric)
-    return [options.interval, *(["logit-t"] if clustered else [])]
+def _interval(series: ScoreSeries, names: Sequence[str], kept: Mask, options: AnalysisOptions, of: str) -> str:
+    """Return the method of the intervals, and that of shares of clustered units where it is another one."""
+    table = series.table
+    if options.weighs_clusters(table) and of != "ranks":
+        return "t"
+    shares = [name for name in names if table.metric(name).statistic == "share" and of == "values"]
+    valued = [(table.metric(name), own) for name in shares for own in ~np.isnan(series.values(name)[:, 0]) & kept]
+    methods = {
+        interval_method(metric, options, table, n=int(own.sum()), clusters=series.count(own)) for metric, own in valued
+    }
+    return "_".join([options.interval, *(methods & {"logit-t"})])
 
 
 def _margins(margins: Mapping[str, float]) -> str | None:

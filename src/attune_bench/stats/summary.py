@@ -9,7 +9,7 @@ import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.score_table import ScoreTable
-from attune_bench.stats.intervals import interval_ends
+from attune_bench.stats.intervals import interval_ends, interval_method
 from attune_bench.stats.options import MIN_CLUSTERS, AnalysisKeywords, AnalysisOptions
 from attune_bench.stats.series import Draws, Mask, ScoreSeries, have_values
 from attune_bench.undefined import null
@@ -137,8 +137,12 @@ def intervals_of(
     for mask, groups in draws.parts(present, defined):
         part = np.where(scored[groups, np.newaxis], values[groups], np.nan)[:, :, mask]
         sizes = [series.count(present[group]) for group in groups]
+        methods = [
+            interval_method(metric, options, table, n=int(present[group].sum()), clusters=size)
+            for group, size in zip(groups, sizes, strict=True)
+        ]
         with draws.warning.of_all():
-            if metric.statistic == "share" and options.interval == "percentile-expanded":
+            if {*methods} <= {"wilson", "logit-t"}:
                 intervals = share_of_clusters_interval(part, draws.labels(mask), level=options.level)
             else:
                 intervals = bootstrap(
@@ -147,8 +151,10 @@ def intervals_of(
         if metric.statistic == "mean":
             given = [size >= checked_from and not isnan(one.low) for size, one in zip(sizes, intervals, strict=True)]
             draws.skewed.add(part[given, 0], draws.labels(mask), of=name, drawn=draws.drawn)
-        for group, clusters, interval, terms in zip(groups.tolist(), sizes, intervals, part, strict=True):
-            if metric.statistic == "share" and clusters == interval.n and interval.n:
+        for group, clusters, method, interval, terms in zip(
+            groups.tolist(), sizes, methods, intervals, part, strict=True
+        ):
+            if method == "wilson":
                 interval = _trials(terms[0], options.level)  # noqa: PLW2901
             low, high, reason = interval_ends(interval, clusters, table)
             found[group] = (null(interval.estimate), low, high, interval.n, clusters, reason)
@@ -170,7 +176,7 @@ def _of_clusters(
     found: list[Summarised] = []
     for interval, own in zip(intervals, values, strict=True):
         one = interval
-        if metric.statistic == "share" and one.clusters == one.n and one.n:
+        if interval_method(metric, options, series.table, n=one.n, clusters=one.clusters) == "wilson":
             one = _trials(own, options.level)
         low, high, reason = interval_ends(one, one.clusters, series.table)
         found.append((null(one.estimate), low, high, one.n, one.clusters, reason))

@@ -62,6 +62,34 @@ SCORINGS: dict[str, Callable[[], Scores]] = {
 }
 
 
+@pytest.mark.parametrize(
+    ("values", "units_each", "options", "method"),
+    [
+        ([0.0, 1.0, 1.0, 1.0] * 6, 2, {}, "Student's t on the logit scale over clusters"),
+        ([0.0] * 24, 2, {}, "Clopper-Pearson over clusters"),
+        ([0.0, 1.0, 1.0, 1.0] * 6, 1, {}, "Wilson"),
+        ([0.0, 1.0, 1.0, 1.0] * 6, 2, {"interval": "bca"}, "bootstrap over clusters (BCa)"),
+        (
+            [0.0, 1.0, 1.0, 1.0, 1.0, 1.0] * 4, 2, {"weight": "cluster"},
+            "Student's t over clusters; values are means of clusters' means: each cluster counts once",
+        ),
+    ],
+)  # fmt: skip
+def test_the_method_of_a_share_is_that_of_its_interval(
+    values: list[float], units_each: int, options: dict[str, Any], method: str
+) -> None:
+    frame = pl.DataFrame(
+        [("a", f"q{unit:02}", f"p{unit // units_each:02}", "hit", value) for unit, value in enumerate(values)],
+        schema=["model", "unit", "cluster", "metric", "value"],
+        orient="row",
+    )
+    scores = Scores.from_table(frame, metrics={"hit": {"statistic": "share", "low": 0, "high": 1}})
+    [record] = eee_records(scores, LAB, **{**OPTIONS, **options}).values()
+    uncertainty = results(record)["hit"]["score_details"]["uncertainty"]
+    assert uncertainty["confidence_interval"]["method"] == method
+    assert ("num_bootstrap_samples" in uncertainty) == method.startswith("bootstrap")
+
+
 @pytest.mark.parametrize("benchmark", slow_except(SCORINGS, "eibench", "sage"))
 def test_records_are_valid_and_have_the_numbers_of_the_summary(benchmark: str) -> None:
     found = SCORINGS[benchmark]()

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from itertools import permutations
 from pathlib import Path
 
+import polars as pl
 import pytest
 from commands import QUICK, Call, Scored, Scorings, csv_rows, strict_json, too_wide
 
@@ -254,3 +255,24 @@ def test_models_without_a_unit_in_common_are_an_error(call: Call, tmp_path: Path
     status, out, err = call("compare", "--scores", path, *words, *QUICK)
     assert (status, out) == (2, "")
     assert "no two models have a unit in common ('a' has 'q1', 'b' has '1'); are the units of both named alike?" in err
+
+
+def test_only_values_of_shares_have_intervals_of_their_own(call: Call, tmp_path: Path) -> None:
+    rows = [
+        (model, f"u{unit:02}", f"p{unit // 2:02}", "hit", float((unit + place) % 4 > place))
+        for place, model in enumerate("ab")
+        for unit in range(24)
+    ]
+    frame = pl.DataFrame(rows, schema=["model", "unit", "cluster", "metric", "value"], orient="row")
+    scores = Scores.from_table(frame, metrics={"hit": {"statistic": "share", "low": 0, "high": 1}})
+    scores.write(tmp_path / "scores.parquet")
+
+    def interval(*words: str) -> str | None:
+        status, out, err = call(*words, "--scores", tmp_path / "scores.parquet", *QUICK)
+        assert (status, err) == (0, "")
+        return Signature.parse(out.splitlines()[-1]).interval
+
+    assert interval("report") == "percentile-expanded_logit-t"
+    assert [interval("compare"), interval("rank")] == ["percentile-expanded"] * 2
+    each_once = [interval(verb, "--weight", "cluster") for verb in ("report", "compare", "rank")]
+    assert each_once == ["t", "t", "percentile-expanded"]

@@ -1,5 +1,6 @@
 """What reports say is made false, and then it is not said."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,9 +11,12 @@ from pages import section, text_of
 
 from attune_bench import Scores
 from attune_bench.group_settings import GroupSettings
+from attune_bench.leaderboard.boards import make_boards
+from attune_bench.leaderboard.content import leaderboard_content
+from attune_bench.leaderboard.entries import Entry
 from attune_bench.report.heatmaps import profile_cells, profiled, subgroup_cells
 from attune_bench.report.provenance import settings_notes
-from attune_bench.report.tables import board, comparison_tables
+from attune_bench.report.tables import board, comparison_tables, subgroup_notes
 from attune_bench.stats.options import AnalysisOptions
 from attune_bench.stats.subgroups import subgroups
 
@@ -56,6 +60,38 @@ def test_shares_have_wilson_intervals_where_no_two_units_share_a_cluster() -> No
     # Too few units for an interval, and no share.
     assert "Wilson" not in notes_of(scores_of({"a": [0.0, 1.0, 1.0]}, **share))
     assert "Wilson" not in notes_of(scores_of(hits))
+
+
+SHARE: dict[str, Any] = {"statistic": "share", "low": 0, "high": 1}
+TWO_EACH = [f"p{place // 2:02}" for place in range(24)]
+SOME = [0.0, 1.0, 1.0, 1.0] * 6
+
+
+@pytest.mark.parametrize(
+    ("people", "metric", "options", "said"),
+    [
+        (TWO_EACH, SHARE, {}, "logit"),
+        (None, SHARE, {}, "Wilson"),
+        (TWO_EACH, SHARE, {"interval": "percentile"}, ""),
+        (None, SHARE, {"interval": "percentile"}, "Wilson"),
+        (TWO_EACH, {}, {}, ""),
+    ],
+)
+def test_all_notes_name_the_intervals_of_shares(
+    people: Sequence[str] | None, metric: Mapping[str, Any], options: dict[str, Any], said: str
+) -> None:
+    scores = scores_of({"a": SOME, "b": SOME[::-1]}, people=people, **metric)
+    options = {**FEW, **options}
+    chosen = AnalysisOptions(**options)
+    names = list(scores.units["unit"])
+    strata = subgroups(scores, {"half": names[:12], "rest": names[12:]}, known=names, compare=True, **options)
+    [ranking] = re.findall(r"Bars: .*?</p>", scores.report(format="html", **options))
+    boards = make_boards([Entry("t", scores, {})], small_cells=True)
+    [content] = leaderboard_content(boards, small_cells=True, **options)["boards"]
+    of_groups = " ".join(subgroup_notes(scores, strata, compared=True, options=chosen))
+    for note in (of_groups, ranking, content["intervals"]):
+        assert [word for word in ("Wilson", "logit") if word in note] == ([said] if said else [])
+    assert ("unpaired, by resampling" in of_groups) == bool(metric)
 
 
 def title_of(scores: Scores) -> str:

@@ -100,7 +100,8 @@ def test_a_share_of_trials_in_clusters_rests_on_the_clusters() -> None:
     assert row["high"] - row["low"] > 1.5 * (wilson[1] - wilson[0])
     [interval] = share_of_clusters_interval(hits, clusters)
     assert (row["low"], row["high"]) == (interval.low, interval.high)
-    assert Signature.parse(sign(shared, metrics=["success"])).interval == "percentile-expanded,logit-t"
+    assert Signature.parse(sign(shared, metrics=["success"])).interval == "percentile-expanded_logit-t"
+    assert "|interval:percentile-expanded_logit-t|" in sign(shared, metrics=["success"])
     assert Signature.parse(sign(scores, metrics=["success"])).interval == "percentile-expanded"
     alone = shared.summary(metrics=["success"], unit="unit").row(0, named=True)
     assert alone["high"] - alone["low"] < row["high"] - row["low"]
