@@ -48,7 +48,7 @@ from attune_bench.cli.output import (
     with_warnings,
     write_page,
 )
-from attune_bench.report.analysis import analysis_note, analysis_tables, only_reason
+from attune_bench.report.analysis import analysis_note, analysis_tables, exchanges_of, only_reason
 from attune_bench.report.columns import Table
 from attune_bench.report.distribution import distribution_tables
 from attune_bench.report.render import Document, Format, json_content
@@ -383,9 +383,11 @@ def _analysis(
     notes = [analysis_note(scores, analysis, frame, AnalysisOptions(**sampling_of(given)))] if frame.height else []
     columns = [name for name in ("metric", "metric_a", "metric_b") if name in frame.columns]
     of_frame = dict.fromkeys(name for column in columns for name in frame[column] if name in scores.metrics)
+    exchanges = exchanges_of(analysis, frame, given["resamples"])
     signature = scores.sign(
-        question=f"analyze {key}", of="differences", **sampling_of(given), metrics=list(of_frame) or chosen
-    )
+        question=f"analyze {key}", exchanges=exchanges, of="differences", **sampling_of(given),
+        metrics=list(of_frame) or chosen,
+    )  # fmt: skip
     return document(scores, analysis_tables(scores, key, analysis, frame), notes=[*notes, *warned], signature=signature)
 
 

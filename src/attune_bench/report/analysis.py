@@ -19,12 +19,13 @@ from attune_bench.report.columns import (
     yes_column,
 )
 from attune_bench.report.tables import label
-from attune_bench.report.words import drawn, in_words, interval_words
+from attune_bench.report.words import drawn, in_words, interval_words, random_words
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.options import AnalysisOptions
+from attune_bench.stats.paired import enough_exchanges
 from attune_metrics.metric import Metric
 
-__all__ = ["analysis_note", "analysis_tables", "only_reason"]
+__all__ = ["analysis_note", "analysis_tables", "exchanges_of", "only_reason"]
 
 _HEADS = {
     **dict.fromkeys(("model_a", "metric_a"), "A"),
@@ -34,7 +35,7 @@ _HEADS = {
     "value_reference": "reference",
 }
 _PLAIN = Metric(name="", label="")
-# The title of a table says these instead of a column.
+# The title of a table says these instead of a column; pairs that share them are a family.
 _HEADED = ("condition", "reference", "metric")
 
 
@@ -44,9 +45,20 @@ def analysis_note(scores: ScoreTable, analysis: Analysis, frame: pl.DataFrame, o
     if "low" in frame.columns:
         notes.append(f"In brackets: {interval_words(scores, options)}.")
     if analysis.exchanged:
-        exchanged = f"p: exchanging the two sides within {drawn(scores, options)}s. p min: the smallest possible p."
-        notes.append(f"{exchanged} Holm: p corrected for {analysis.exchanged}.")
+        random = random_words(exchanges_of(analysis, frame, options.resamples), options)
+        notes.append(
+            f"p: exchanging the two sides within {drawn(scores, options)}s{random}. p min: the smallest possible p. "
+            f"Holm: p corrected for {analysis.exchanged}."
+        )
     return " ".join(notes)
+
+
+def exchanges_of(analysis: Analysis, frame: pl.DataFrame, resamples: int) -> int:
+    """Return how many random exchanges an analysis made: enough for its largest family; the resamples without tests."""
+    if not analysis.exchanged:
+        return resamples
+    pairs = frame.group_by([name for name in _HEADED if name in frame.columns]).len()["len"]
+    return enough_exchanges(max(pairs, default=0), resamples)
 
 
 def only_reason(frame: pl.DataFrame, estimate: str) -> str | None:

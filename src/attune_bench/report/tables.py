@@ -23,7 +23,7 @@ from attune_bench.report.columns import (
     text_column,
     yes_column,
 )
-from attune_bench.report.words import drawn, has_clusters, interval_words, under_condition
+from attune_bench.report.words import drawn, has_clusters, interval_words, random_words, under_condition
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.comparison import count_significant
 from attune_bench.stats.options import ALPHA, FEW, MIN_CLUSTERS, AnalysisOptions
@@ -290,7 +290,7 @@ def comparison_note(table: ScoreTable, options: AnalysisOptions, exchanges: int,
         "Verdict: practically the same where Holm p same is 0.05 or less, otherwise different where Holm p is below "
         "0.05, otherwise undecided."
     )
-    random = f", at most {exchanges:,} times at random" if exchanges != options.resamples else ""
+    random = random_words(exchanges, options)
     note = (
         f"Difference: A minus B, on the {held.unit}s of both. In brackets: {interval_words(table, options)}. p: "
         f"exchanging A and B within each {drawn(table, options)}{random}. p min: the smallest p that the test could "

@@ -20,6 +20,7 @@ __all__ = [
     "has_clusters",
     "in_words",
     "interval_words",
+    "random_words",
     "range_words",
     "under_condition",
     "weight_words",
@@ -123,6 +124,17 @@ def _share_words(table: ScoreTable, options: AnalysisOptions, frame: pl.DataFram
     if "logit-t" in methods:
         said.append(f"Those of {'other ' if wilson else ''}shares are by Student's t on the logit scale")
     return said
+
+
+def random_words(exchanges: int, options: AnalysisOptions) -> str:
+    """Return how many random exchanges were made, where they are not as many as the resamples; else nothing.
+
+    Examples
+    --------
+    >>> random_words(120, AnalysisOptions(resamples=20)), random_words(500, AnalysisOptions(resamples=500))
+    (', at most 120 times at random', '')
+    """
+    return f", at most {exchanges:,} times at random" if exchanges != options.resamples else ""
 
 
 def in_words(table: ScoreTable, text: str) -> str:

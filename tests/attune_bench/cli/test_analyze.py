@@ -9,12 +9,15 @@ import polars as pl
 import pytest
 from commands import QUICK, Call, Scored, Scorings, csv_rows, strict_json, too_wide
 
-from attune_bench import BENCHMARKS, Scores, benchmark_named
+from attune_bench import BENCHMARKS, Scores, benchmark_named, score
 from attune_bench.analyses import ANALYSES as GENERAL
 from attune_bench.analyses import win_rates
 from attune_bench.benchmarks.attunebench.analyses import ANALYSES as OWN
 from attune_bench.benchmarks.attunebench.table import provenance_of, scores_of
+from attune_bench.stats import paired
+from attune_bench.stats.paired import enough_exchanges
 from attune_bench.stats.summary import distribution
+from attune_data import load, load_runs
 from attune_data.references import resolve
 from attune_metrics.signature import Signature
 
@@ -25,6 +28,33 @@ NO_ROWS = {"condition_differences", "rank_shifts", "repeat_ranks", "repeat_varia
 # What needs the names of judges, which the demo does not record.
 UNNAMED = ("judge_agreement", "judge_ranks")
 EMPTY = {*NO_ROWS, "metric_correlation"}
+
+
+@pytest.mark.parametrize(("resamples", "said"), [(20, True), (119, True), (120, False)])
+@pytest.mark.parametrize("name", ["condition_differences", "perspective_gap", "turn_drift", "win_rates"])
+def test_how_many_exchanges_are_made_is_said_where_it_is_not_the_resamples(
+    call: Call, tmp_path: Path, name: str, resamples: int, said: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: set[int] = set()
+
+    def enough(pairs: int, resamples: int) -> int:
+        made.add(exchanges := enough_exchanges(pairs, resamples))
+        return exchanges
+
+    monkeypatch.setattr(paired, "enough_exchanges", enough)
+    runs = load_runs("demo")
+    more = [run.model_copy(update={"em_model": "third"}) for run in runs if run.em_model == runs[0].em_model]
+    again = [run.model_copy(update={"mode": "verbose"}) for run in (*runs, *more)]
+    score(load("demo"), [*runs, *more, *again]).write(tmp_path / "scores.json")
+    # Three models of a mode, or under two modes, need 120.
+    _, out, _ = call(
+        "analyze", name, "--scores", tmp_path / "scores.json", "--resamples", resamples, "--format", "json"
+    )
+    [about] = [part["metadata"] for key, part in strict_json(out).items() if key != "left_out"]
+    tests = name != "win_rates"
+    assert made == ({max(120, resamples)} if tests else set())
+    assert any("at most 120 times at random" in note for note in about["notes"]) == (said and tests)
+    assert Signature.parse(about["signature"]).exchanges == (120 if said and tests else None)
 
 
 def test_everything_that_the_inputs_allow(call: Call, conversations: Scored) -> None:
