@@ -2,7 +2,7 @@
 
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import count, islice
 from math import ceil, nan
@@ -16,7 +16,7 @@ from attune_bench.score_table import ScoreTable
 from attune_bench.stats.intervals import interval_ends
 from attune_bench.stats.options import ALPHA, MIN_CLUSTERS, AnalysisOptions
 from attune_bench.stats.remarks import warn_out_of_reach
-from attune_bench.stats.series import Draws, Mask, ScoreSeries, have_values
+from attune_bench.stats.series import Draws, Mask, ScoreSeries, group_by_mask, have_values
 from attune_bench.undefined import null
 from attune_data.text import plural
 from attune_metrics.errors import MetricInputError, UndefinedMetricWarning
@@ -55,6 +55,7 @@ __all__ = [
 ]
 
 _MOST_DIFFERENCES = 2**25  # in memory at once: 256 MiB
+_MOST_CELLS = 2**23  # clusters times sides of the pairs that are tested at once: 64 MiB for each term
 
 TESTED: dict[str, Any] = {
     **dict.fromkeys(("low", "high", "p", "p_min", "p_holm"), pl.Float64),
@@ -143,21 +144,11 @@ def paired(
     n_permutations = enough_exchanges(max(Counter(families).values(), default=0), options.resamples)
     weighs = options.weighs_clusters(series.table)
     common: Mask = present[both[:, 0]] & present[both[:, 1]]
-    parts: list[_Part] = []
-    for mask, rows in draws.parts(common, present):
-        compared, own = np.unique(both[rows], return_inverse=True)
-        part, labels, sides = values[compared][:, :, mask], draws.labels(mask), own.reshape(-1, 2)
-        if weighs:
-            pairs, effects = _of_clusters(part[:, 0], sides, labels)
-        else:
-            pairs = Pairs(part, sides, labels)
-            if statistic is mean_of_sums:
-                effects = [_detectable(part[a, 0], part[b, 0], labels) for a, b in sides]
-            else:
-                effects = _detectable_of_counts(pairs, statistic)
-        parts.append(_Part(mask, rows, part, labels, sides, pairs, effects))
-    tests_of_parts = _tests([one.pairs for one in parts], statistic, n_permutations, options.seed)
-    for (mask, rows, part, labels, sides, pairs, effects), tests in zip(parts, tests_of_parts, strict=True):
+    blocks = _blocks(draws.parts(common, present), common, draws, None if weighs else len(values))
+    parts = ([_part(values, both, mask, rows, draws, statistic, weighs=weighs) for mask, rows in one] for one in blocks)
+    for (mask, rows, part, labels, sides, pairs, effects), tests in _tests(
+        parts, statistic, n_permutations, options.seed
+    ):
         if statistic is mean_of_sums:
             shown = [
                 (a, b)
@@ -213,19 +204,70 @@ class _Part(NamedTuple):
     effects: list[float | None]
 
 
+def _part(
+    values: Floats,
+    both: NDArray[np.intp],
+    mask: Mask,
+    rows: NDArray[np.intp],
+    draws: Draws,
+    statistic: Statistic,
+    *,
+    weighs: bool,
+) -> _Part:
+    """Return some of the pairs of series, of those at the positions `both` (pairs, 2)."""
+    compared, own = np.unique(both[rows], return_inverse=True)
+    part, labels, sides = values[compared][:, :, mask], draws.labels(mask), own.reshape(-1, 2)
+    if weighs:
+        pairs, effects = _of_clusters(part[:, 0], sides, labels)
+    else:
+        pairs = Pairs(part, sides, labels)
+        if statistic is mean_of_sums:
+            effects = [_detectable(part[a, 0], part[b, 0], labels) for a, b in sides]
+        else:
+            effects = _detectable_of_counts(pairs, statistic)
+    return _Part(mask, rows, part, labels, sides, pairs, effects)
+
+
+def _blocks(
+    parts: Sequence[tuple[Mask, NDArray[np.intp]]], common: Mask, draws: Draws, series: int | None
+) -> Iterator[list[tuple[Mask, NDArray[np.intp]]]]:
+    """Return parts, and pieces of parts, in blocks of so few pairs that memory has room for the sums of their sides.
+
+    Pairs with the same units, of `common` (pairs, units), have no more sides than there are `series`; where that is
+    None each pair has two of its own.
+    """
+    block: list[tuple[Mask, NDArray[np.intp]]] = []
+    cells = 0
+    for mask, rows in parts:
+        clusters = len(np.unique(draws.labels(mask)))
+        piece: list[NDArray[np.intp]] = []
+        for _, places in group_by_mask(common[rows]):
+            step = len(places) if series is not None else max(1, _MOST_CELLS // max(1, 2 * clusters))
+            for own in (places[start : start + step] for start in range(0, len(places), step)):
+                size = clusters * (2 * len(own) if series is None else min(2 * len(own), series))
+                if cells and cells + size > _MOST_CELLS:
+                    yield [*block, (mask, rows[np.sort(np.concatenate(piece))])] if piece else block
+                    block, piece, cells = [], [], 0
+                piece.append(own)
+                cells += size
+        block.append((mask, rows[np.sort(np.concatenate(piece))]))
+    yield block
+
+
 def _tests(
-    parts: Sequence[Pairs], statistic: Statistic, n_permutations: int, seed: int
-) -> Iterator[list[PermutationTest]]:
-    """Return the tests of the pairs of each part; parts of as many clusters have the same exchanges, drawn once."""
-    sizes = [len(pairs.sums) for pairs in parts]
-    tests: dict[int, Iterator[PermutationTest]] = {}
-    for size in dict.fromkeys(sizes):
-        joined = Pairs.joined([pairs for pairs, own in zip(parts, sizes, strict=True) if own == size])
-        tests[size] = iter(
-            permutation_test_of_pairs(joined, statistic=statistic, n_permutations=n_permutations, seed=seed)
-        )
-    for pairs, size in zip(parts, sizes, strict=True):
-        yield list(islice(tests[size], len(pairs.first)))
+    blocks: Iterable[Sequence[_Part]], statistic: Statistic, n_permutations: int, seed: int
+) -> Iterator[tuple[_Part, list[PermutationTest]]]:
+    """Return the parts with the tests of their pairs; those of a block with as many clusters share one draw."""
+    for parts in blocks:
+        sizes = [len(one.pairs.sums) for one in parts]
+        tests: dict[int, Iterator[PermutationTest]] = {}
+        for size in dict.fromkeys(sizes):
+            joined = Pairs.joined([one.pairs for one, own in zip(parts, sizes, strict=True) if own == size])
+            tests[size] = iter(
+                permutation_test_of_pairs(joined, statistic=statistic, n_permutations=n_permutations, seed=seed)
+            )
+        for one, size in zip(parts, sizes, strict=True):
+            yield one, list(islice(tests[size], len(one.pairs.first)))
 
 
 def _add_differences(

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import polars as pl
 import pytest
@@ -10,6 +11,8 @@ from attune_bench import Scores
 from attune_bench.stats.comparison import compare_all
 from attune_bench.stats.paired import enough_exchanges
 from attune_bench.stats.tiers import tiers
+from attune_metrics.stats.comparison import PermutationTest, permutation_test_of_pairs
+from attune_metrics.stats.pairs import Pairs
 
 
 def scores_of(values: Mapping[str, Sequence[float | None]], **about: str) -> Scores:
@@ -85,6 +88,32 @@ def test_pairs_that_lack_different_units_are_tested_as_alone() -> None:
     for row in every.sample(6, seed=1).iter_rows(named=True):
         alone = scores.compare(row["model_a"], row["model_b"], resamples=2_640).row(0, named=True)
         assert (row["p"], row["p_min"], row["n"]) == (alone["p"], alone["p_min"], alone["n"])
+
+
+@pytest.mark.parametrize("weight", ["unit", "cluster"])
+def test_pairs_in_small_blocks_have_the_same_digits(monkeypatch: pytest.MonkeyPatch, weight: Any) -> None:
+    # 6 models of 20 clusters of 2 units; each lacks another unit, but two lack none, and two a whole cluster.
+    source = random.Random(2)
+    lacking = {0: {0}, 1: {2}, 2: {5, 6}, 3: {8, 9}}
+    rows = [
+        (f"m{number}", f"u{unit:02}", f"c{unit // 2:02}", "hit", source.gauss(number / 9, 1))
+        for number in range(6)
+        for unit in range(40)
+        if unit not in lacking.get(number, set())
+    ]
+    scores = Scores.from_table(pl.DataFrame(rows, schema=["model", "unit", "cluster", "metric", "value"], orient="row"))
+    cells: list[int] = []
+
+    def counted(pairs: Pairs, **options: Any) -> list[PermutationTest]:
+        cells.append(pairs.sums[..., 0].size)
+        return permutation_test_of_pairs(pairs, **options)
+
+    monkeypatch.setattr("attune_bench.stats.paired.permutation_test_of_pairs", counted)
+    options: Any = {"resamples": 200, "weight": weight, **({} if weight == "cluster" else {"margin": 0.3})}
+    whole, together = compare_all(scores, **options), len(cells)
+    monkeypatch.setattr("attune_bench.stats.paired._MOST_CELLS", 100)  # 5 sides of 20 clusters
+    assert compare_all(scores, **options).equals(whole)
+    assert max(cells[together:]) <= 100 < max(cells[:together])
 
 
 @pytest.mark.parametrize("higher", [True, False])
