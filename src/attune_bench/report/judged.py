@@ -71,7 +71,7 @@ def _tests(title: str, names: list[Column], rows: pl.DataFrame) -> Table:
     [count] = count_significant(rows).iter_rows(named=True)
     columns = [*names, p_column("p", "p"), p_column("p min", "p_min"), p_column("Holm p", "p_holm")]
     columns.append(yes_column("differ", "significant"))
-    return Table("tests", f"{title}: {significant_words(count)}", columns, rows.to_dicts())
+    return Table("tests", f"{title}: {significant_words(count, rows)}", columns, rows.to_dicts())
 
 
 def _three(row: Mapping[str, Any]) -> list[dict[str, Any]]:

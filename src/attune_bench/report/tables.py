@@ -27,6 +27,7 @@ from attune_bench.report.words import drawn, has_clusters, interval_words, rando
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.comparison import count_significant
 from attune_bench.stats.options import ALPHA, FEW, MIN_CLUSTERS, AnalysisOptions
+from attune_bench.stats.paired import EQUAL
 from attune_bench.stats.series import ScoreSeries
 from attune_bench.stats.summary import coverage, points, sorted_groups, z_scores
 from attune_data.text import plural, width
@@ -257,7 +258,8 @@ def comparison_tables(table: ScoreTable, comparisons: pl.DataFrame) -> list[Tabl
     for count in count_significant(comparisons).iter_rows(named=True):
         metric, condition = count["metric"], count["condition"]
         within = f"{count['stratum']}: " if "stratum" in count else ""
-        title = f"{within}{label(table.metrics[metric])}{under_condition(table, condition)}: {significant_words(count)}"
+        words = significant_words(count, comparisons)
+        title = f"{within}{label(table.metrics[metric])}{under_condition(table, condition)}: {words}"
         own = [row for row in rows if all(row[key] == count[key] for key in keys)]
         tables.append(Table("comparisons", title, columns, own, None if tables else comparisons))
     if not tables:
@@ -265,8 +267,12 @@ def comparison_tables(table: ScoreTable, comparisons: pl.DataFrame) -> list[Tabl
     return tables
 
 
-def significant_words(count: Row) -> str:
-    """Return how many pairs differ, from a row of `count_significant`, or that none could have differed."""
+def significant_words(count: Row, comparisons: pl.DataFrame) -> str:
+    """Return how many pairs differ, from a row of `count_significant` of comparisons, or that none does or could."""
+    keys = [name for name in ("stratum", "condition", "metric") if name in count]
+    reasons = comparisons.filter(pl.col(name).eq_missing(pl.lit(count[name])) for name in keys)["reason"]
+    if reasons.str.starts_with(EQUAL).fill_null(value=False).all():
+        return f"no pair of {count['pairs']} differs: {reasons[0]}"
     by_interval = f"{count['interval_excludes_0']} by interval alone"
     if not count["family"]:
         return f"no pair of {count['pairs']} can be tested, {by_interval}"

@@ -43,6 +43,7 @@ from attune_metrics.stats.statistics import mean_of_sums
 from attune_metrics.stats.sums import Statistic
 
 __all__ = [
+    "EQUAL",
     "SAME",
     "TESTED",
     "Paired",
@@ -66,6 +67,8 @@ TESTED: dict[str, Any] = {
 }
 """The columns that every table of differences ends in."""
 
+EQUAL = "the two are equal in every"
+"""How the reason begins of a pair that differs by 0 for certain; then what is drawn."""
 
 SAME: dict[str, Any] = {**dict.fromkeys(("margin", "p_same", "p_same_holm"), pl.Float64), "verdict": pl.String}
 """The columns that a table of differences has too where a margin is given."""
@@ -170,7 +173,7 @@ def paired(
             low, high, reason = interval_ends(interval, clusters, series.table)
             undetectable = _undetectable(test, draws.drawn)
             if test.exact and test.differing == 0:
-                reason = f"the two are equal in every {draws.drawn}"
+                reason = f"{EQUAL} {draws.drawn}"
             elif undetectable and reason is None:
                 reason = f"no minimum detectable effect with {undetectable}"
             found[place] = Paired(

@@ -114,6 +114,19 @@ def test_how_many_pairs_differ_is_counted_where_some_could() -> None:
     assert "could" not in apart
 
 
+@pytest.mark.filterwarnings("ignore:.*too few for")
+def test_models_that_are_equal_everywhere_are_said_to_be_equal() -> None:
+    same = {"a": [2.0, 1.0] * 6, "b": [2.0, 1.0] * 6}
+    assert title_of(scores_of(same)).endswith(": no pair of 1 differs: the two are equal in every unit")
+    # Equal on average, and in all units but two.
+    swapped = title_of(scores_of(same | {"b": [1.0, 2.0, *same["b"][2:]]}))
+    assert "equal in every" not in swapped
+    assert "no pair of 1 could differ (least possible Holm p" in swapped
+    other = title_of(scores_of(same | {"c": [one + 1 for one in same["a"]]}))
+    assert "equal in every" not in other
+    assert "pairs that differ 2 of 3" in other
+
+
 @pytest.mark.parametrize("higher", [True, False, None])
 def test_the_best_value_is_marked_where_a_direction_is_better(higher: bool | None) -> None:
     scores = scores_of({"a": [2.0] * 3, "b": [1.0] * 3, "c": [2.0] * 3}, higher_is_better=higher)

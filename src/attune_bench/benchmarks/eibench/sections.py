@@ -67,7 +67,7 @@ def _comparisons(page: PageScores) -> Section:
     frame = compare_by(scores, "scene", metrics=[scores.primary], **page.options)
     frame = frame.filter(pl.col("stratum") != "overall")
     counts = tuple(
-        f"{count['stratum']}{under_condition(scores, count['condition'])}: {significant_words(count)}."
+        f"{count['stratum']}{under_condition(scores, count['condition'])}: {significant_words(count, frame)}."
         for count in count_significant(frame).iter_rows(named=True)
     )
     note = comparison_note(scores, page.chosen, exchanges_of_all(scores, page.chosen.resamples))
