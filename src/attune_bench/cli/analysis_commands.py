@@ -132,7 +132,7 @@ def report(
                 "page; give --html FILE too"
             )
         made, warned = with_warnings(lambda: report_document(read, format=format, **sampling_of(given)))
-        print_document(replace(made, notes=[*made.notes, *warned]), format)
+        print_document(replace(made, warnings=warned), format)
         return
     if format != "table":
         raise UserError("--format is for the report as text; leave out --format or --html")
@@ -198,7 +198,7 @@ def compare(
     tables.append(Table("significant", "", (), (), count_significant(frame)))
     with mistakes():
         signature = read.sign(question=question, models=model or None, exchanges=exchanges, of="differences", **options)
-    print_document(document(read, tables, notes=[note, *warned], signature=signature), format)
+    print_document(document(read, tables, notes=[note], warnings=warned, signature=signature), format)
 
 
 @verb(variants=True)
@@ -216,7 +216,8 @@ def rank(scores: Path, metric: tuple[str, ...], format: Format, **given: Any) ->
     frame, warned = with_warnings(lambda: read.rank(**options))
     said = interval_words(read, AnalysisOptions(**sampling_of(given)), resampled=True)
     note = f"In brackets, of the rank: {said}. The models are fixed."
-    made = document(read, rank_tables(read, frame), notes=[note, *warned], signature=read.sign(of="ranks", **options))
+    signature = read.sign(of="ranks", **options)
+    made = document(read, rank_tables(read, frame), notes=[note], warnings=warned, signature=signature)
     print_document(made, format)
 
 
@@ -269,7 +270,8 @@ def subset(
     made = document(
         read,
         subgroup_tables(read, frame),
-        notes=[*subgroup_notes(read, frame, compared=compare, overlapping=overlapping, options=sampled), *warned],
+        notes=subgroup_notes(read, frame, compared=compare, overlapping=overlapping, options=sampled),
+        warnings=warned,
         signature=read.sign(within=within, question=asked, **options),
         metadata={"filter": asked, "overlapping": overlapping},
     )
@@ -353,6 +355,10 @@ def analyze(
             if name or metric or known[key].needs:
                 raise
             left_out[key] = str(error)
+    if format == "csv":
+        for made in documents.values():
+            print_document(made, format)
+        return
     if format == "json":
         parts = {key: json_content(made) for key, made in documents.items()}
         rows = {key: {"metadata": part["metadata"], "rows": part[key]} for key, part in parts.items()}
@@ -388,7 +394,9 @@ def _analysis(
         question=f"analyze {key}", exchanges=exchanges, of="differences", **sampling_of(given),
         metrics=list(of_frame) or chosen,
     )  # fmt: skip
-    return document(scores, analysis_tables(scores, key, analysis, frame), notes=[*notes, *warned], signature=signature)
+    return document(
+        scores, analysis_tables(scores, key, analysis, frame), notes=notes, warnings=warned, signature=signature
+    )
 
 
 @verb(variants=True)

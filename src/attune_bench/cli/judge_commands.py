@@ -65,9 +65,9 @@ def judges(
         lambda: compare_judges(ratings, experts=expert, judges=judge, weights=weighting, **given)
     )
     level, by, margin = (given[name] for name in ("level", "by", "margin"))
-    notes = [closeness_note(found.judges, weights=weighting, by=by, margin=margin, level=level), *warned]
+    notes = [closeness_note(found.judges, weights=weighting, by=by, margin=margin, level=level)]
     if found.unused:
         notes.append(f"Not used, as neither experts nor judges: {', '.join(found.unused)}.")
     about = {"experts": list(expert), "judges": list(judge), "weights": weighting, **given}
     tables = closeness_tables(found.judges, found.pairs, all_pairs=pairs)
-    print_document(Document(tables, notes=notes, metadata=about), format)
+    print_document(Document(tables, notes=notes, warnings=warned, metadata=about), format)

@@ -62,10 +62,10 @@ def debias(scores: Path, labels: Path, metric: str | None, format: Format, **giv
     frame, warned = with_warnings(lambda: debias_scores(read, held, **sampled))
     pairs, of_pairs = with_warnings(lambda: debias_pairs(read, held, **sampled))
     tables = [*judged_tables(read, "models", frame), *judged_tables(read, "differences", pairs)]
-    notes = [judged_note(read, AnalysisOptions(**sampled), tested=bool(pairs["p"].count())), *warned, *of_pairs]
+    notes = [judged_note(read, AnalysisOptions(**sampled), tested=bool(pairs["p"].count()))]
     models = list(dict.fromkeys(frame["model"]))
     signature = read.sign(models=models, labels=held.hash, of="differences", metrics=[held.metric.name], **sampled)
-    print_document(document(read, tables, notes=notes, signature=signature), format)
+    print_document(document(read, tables, notes=notes, warnings=[*warned, *of_pairs], signature=signature), format)
 
 
 @click.group()

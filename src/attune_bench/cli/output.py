@@ -55,7 +55,11 @@ def warnings_on_stderr() -> Iterator[None]:
     """Write the warnings of analyses to standard error, for outputs that have no place for sentences."""
     with _sentences() as said:
         yield
-    sys.stderr.writelines(f"attune-bench: {sentence}\n" for sentence in said)
+    _write_warnings(said)
+
+
+def _write_warnings(sentences: Sequence[str]) -> None:
+    sys.stderr.writelines(f"attune-bench: {sentence}\n" for sentence in sentences)
 
 
 @contextmanager
@@ -75,8 +79,10 @@ def emit(text: str) -> None:
 
 
 def print_document(document: Document, format: Format) -> None:  # noqa: A002
-    """Write a document to standard output."""
+    """Write a document to standard output, and of CSV, which has no place for them, the warnings to standard error."""
     emit(document_text(document, format))
+    if format == "csv":
+        _write_warnings(document.warnings)
 
 
 def document_text(document: Document, format: Format = "table") -> str:  # noqa: A002

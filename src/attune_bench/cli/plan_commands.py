@@ -87,7 +87,7 @@ def plan(
         metrics = list(metric) or [read.primary]
         frame, warned = with_warnings(lambda: read.plan(models=model or None, metrics=metrics, **asked))
         notes = [nothing_to_compare(read)] if frame.is_empty() else pilot_notes(read)
-        made = document(read, pilot_tables(read, frame), notes=[*notes, *warned], metadata=_ASSUMED)
+        made = document(read, pilot_tables(read, frame), notes=notes, warnings=warned, metadata=_ASSUMED)
         print_document(made, format)
         return
     for name, value in {"metric": metric, "model": model, **given}.items():

@@ -31,6 +31,8 @@ class Document:
         A sentence above all.
     notes : sequence of str
         Sentences below all.
+    warnings : sequence of str
+        What the analysis warned of, below the notes; CSV has no place for notes and none for these.
     signature : str, optional
         The line to quote.
     metadata : mapping
@@ -44,6 +46,7 @@ class Document:
     tables: Sequence[Table]
     head: str = ""
     notes: Sequence[str] = ()
+    warnings: Sequence[str] = ()
     signature: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     rename: Mapping[str, str] = field(default_factory=dict)
@@ -79,7 +82,7 @@ def render(
 
 def json_content(document: Document) -> dict[str, Any]:
     """Return what JSON says of a document: ``metadata``, then the rows of every frame under its key."""
-    notes = [*(note for table in document.tables for note in table.notes), *document.notes]
+    notes = [*(note for table in document.tables for note in table.notes), *document.notes, *document.warnings]
     metadata = {"signature": document.signature, **document.metadata, "notes": notes}
     rows = {
         table.key: strict(table.frame.rename(document.rename, strict=False).to_dicts())
@@ -107,13 +110,13 @@ def _markdown(document: Document) -> str:
         title = f"**{to_markdown(table.title)}**" if cells else to_markdown(table.title)
         blocks += [f"{title}\n\n{cells}".strip(), *map(to_markdown, table.notes)]
     signature = [f"`{document.signature}`"] if document.signature else []
-    return "\n\n".join([*blocks, *map(to_markdown, [*footnotes, *document.notes]), *signature])
+    return "\n\n".join([*blocks, *map(to_markdown, [*footnotes, *document.notes, *document.warnings]), *signature])
 
 
 def _text(document: Document, columns: int, *, colours: bool) -> str:
     tables, footnotes = text_tables(document.tables)
     legend, found = laid_out(tables, columns, numbers=document.numbers, colours=colours)
-    notes = [*footnotes, *map(printable, document.notes)]
+    notes = [*footnotes, *map(printable, [*document.notes, *document.warnings])]
     first, *others = [
         paragraph(text, min(columns, WIDTH), colours=colours) for text in (printable(document.head), *notes)
     ]

@@ -90,6 +90,7 @@ def document(
     tables: Sequence[Table],
     *,
     notes: Sequence[str] = (),
+    warnings: Sequence[str] = (),
     signature: str | None = None,
     head: str = "",
     metadata: Mapping[str, Any] | None = None,
@@ -110,6 +111,7 @@ def document(
     }
     return Document(
         tables=tables,
+        warnings=warnings,
         head=head,
         notes=[*notes, *standing_notes(table)],
         signature=signature,

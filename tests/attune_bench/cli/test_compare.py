@@ -232,20 +232,43 @@ def test_mistakes_are_one_line(call: Call, demo_scores: Path, command: str, argu
 # Warnings.
 
 
-@pytest.mark.parametrize("command", ["report", "compare"])
-def test_a_dominant_cluster_is_said_once_in_the_output(call: Call, tmp_path: Path, command: str) -> None:
+WARNED = (("report",), ("compare",), ("analyze", "win_rates"), ("subset", "--by", "size"))
+
+
+def dominant(folder: Path) -> Path:
+    """Return scores of 14 units, 5 of one cluster."""
     rows = [
-        f"{model},u{unit},{'big' if unit < 5 else f'c{unit}'},{metric},{(unit * 7 + len(model)) % 5}"
+        f"{model},u{unit},{'big' if unit < 5 else f'c{unit}'},{metric},{(unit * 7 + len(model)) % 5},all"
         for model in ("a", "bb")
         for unit in range(14)
         for metric in ("x", "y")
     ]
-    path = tmp_path / "results.csv"
-    path.write_text("\n".join(["model,unit,cluster,metric,value", *rows]), encoding="utf-8")
-    status, out, err = call(command, "--scores", path, "--interval", "bca", "--format", "json", *QUICK)
+    path = folder / "results.csv"
+    path.write_text("\n".join(["model,unit,cluster,metric,value,size", *rows]), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("words", WARNED, ids=" ".join)
+def test_a_dominant_cluster_is_said_once_in_the_output(call: Call, tmp_path: Path, words: tuple[str, ...]) -> None:
+    asked = (*words, "--scores", dominant(tmp_path), "--interval", "bca", *QUICK)
+    status, out, err = call(*asked, "--format", "json")
     assert (status, err) == (0, "")
-    notes = strict_json(out)["metadata"]["notes"]
-    assert sum("here one has 36%" in note for note in notes) == 1
+    assert out.count("Warning: BCa intervals") == out.count("here one has 36%") == 1
+    for format_ in ("table", "markdown"):
+        status, out, err = call(*asked, "--format", format_)
+        assert (status, err) == (0, "")
+        assert " ".join(out.split()).count("here one has 36%") == 1
+
+
+@pytest.mark.parametrize("words", WARNED, ids=" ".join)
+def test_what_csv_has_no_place_for_goes_to_standard_error(call: Call, tmp_path: Path, words: tuple[str, ...]) -> None:
+    asked = (*words, "--scores", dominant(tmp_path), "--format", "csv", *QUICK)
+    status, out, err = call(*asked, "--interval", "bca")
+    assert status == 0
+    assert "here one has" not in out
+    assert csv_rows(out)
+    assert err.count("attune-bench: Warning: BCa intervals cover too rarely") == err.count("here one has 36%") == 1
+    assert "BCa intervals" not in call(*asked)[2]
 
 
 @pytest.mark.parametrize("words", [(), ("--model", "a", "--model", "b"), ("--by", "topic")])
