@@ -290,12 +290,15 @@ def test_only_values_of_shares_have_intervals_of_their_own(call: Call, tmp_path:
     scores = Scores.from_table(frame, metrics={"hit": {"statistic": "share", "low": 0, "high": 1}})
     scores.write(tmp_path / "scores.parquet")
 
-    def interval(*words: str) -> str | None:
+    def interval(*words: object) -> str | None:
         status, out, err = call(*words, "--scores", tmp_path / "scores.parquet", *QUICK)
         assert (status, err) == (0, "")
         return Signature.parse(out.splitlines()[-1]).interval
 
     assert interval("report") == "percentile-expanded_logit-t"
-    assert [interval("compare"), interval("rank")] == ["percentile-expanded"] * 2
+    frame.filter(pl.col("unit") < "u20").select("model", "unit", rating="value").write_csv(tmp_path / "labels.csv")
+    debias = "debias", "--labels", tmp_path / "labels.csv", "--metric", "hit"
+    for words in (["compare"], ["rank"], ["analyze", "win_rates"], debias):
+        assert interval(*words) == "percentile-expanded", words
     each_once = [interval(verb, "--weight", "cluster") for verb in ("report", "compare", "rank")]
     assert each_once == ["t", "t", "percentile-expanded"]
