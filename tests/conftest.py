@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -51,20 +50,6 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
     gc.enable()
-
-
-@pytest.fixture(scope="session", autouse=True)
-def certificates_read_once() -> Iterator[None]:
-    """Let clients of models share a TLS context, as hundreds of tests make one and no server of theirs has TLS.
-
-    Each would read all certificates of the system, which takes longer than many of these tests.
-    """
-    import httpx2
-
-    made = cache(httpx2.create_ssl_context)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(httpx2, "create_ssl_context", made)
-        yield
 
 
 Triple = tuple[str, str, str]

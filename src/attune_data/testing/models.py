@@ -80,7 +80,7 @@ def accepted(kind: Kind[Any, Any]) -> st.SearchStrategy[Json]:
     --------
     >>> from attune_data.kinds import DIALOGUE
     >>> from hypothesis import find
-    >>> find(accepted(DIALOGUE), lambda dialogue: "emo_point" in dialogue)["emo_state"]
+    >>> find(accepted(DIALOGUE), lambda dialogue: dialogue["emo_point"] == 100)["emo_state"]
     'Emotion-S'
     """
     examples = [json.loads(record.to_json()) for record in load_records("demo", kind)]
