@@ -1,6 +1,7 @@
 """The commands `score` and `demo`."""
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from textwrap import fill
 from typing import Any
@@ -10,7 +11,16 @@ import click
 from attune_bench.benchmarks import BENCHMARKS, benchmark_named
 from attune_bench.benchmarks.base import Benchmark
 from attune_bench.cli.options import benchmark_option, data_option, own_options, results_option, verb
-from attune_bench.cli.output import UserError, check_page, emit, mistakes, print_document, say, write_page
+from attune_bench.cli.output import (
+    UserError,
+    check_page,
+    emit,
+    mistakes,
+    print_document,
+    say,
+    with_warnings,
+    write_page,
+)
 from attune_bench.cli.reading import benchmark_of, check_usable, kind_of, read_all, validate_command
 from attune_bench.progress import progress
 from attune_bench.report.text import report_document
@@ -144,7 +154,8 @@ def demo(benchmark: str | None, html: Path) -> None:
         results = [result for predict in resolve(chosen.baselines).values() for result in predict(data)]
     scores = score_records(*([results] if data is None else [data, results]), benchmark=chosen)
     say(f"SYNTHETIC data of {chosen.title}: {scores!r}\n")
-    print_document(report_document(scores), "table")
+    made, warned = with_warnings(lambda: report_document(scores))
+    print_document(replace(made, warnings=warned), "table")
     try:
         text = scores.report(format="html", data=data, results=results)
     except ImportError as error:
