@@ -22,7 +22,7 @@ from attune_metrics.checks import check_level
 from attune_metrics.errors import MetricInputError
 from attune_metrics.stats.arrays import Floats
 from attune_metrics.stats.resampling import Interval
-from attune_metrics.stats.sums import ROUNDING, as_terms, cluster_index, cluster_sums
+from attune_metrics.stats.sums import ROUNDING, cluster_sums, one_term
 
 __all__ = ["cluster_means", "mean_of_clusters_interval"]
 
@@ -59,10 +59,7 @@ def cluster_means(values: ArrayLike, clusters: Iterable[Hashable]) -> Floats:
 
 def _means(values: ArrayLike, clusters: Iterable[Hashable]) -> tuple[Floats, Floats]:
     """Return the means (series, clusters), and the number of units of each series."""
-    index = cluster_index(clusters)
-    terms = as_terms(values, len(index))
-    if terms.shape[1] != 1:
-        raise MetricInputError(f"values has {terms.shape[1]} terms; expected one, shape (units,) or (series, units)")
+    terms, index = one_term(values, clusters)
     sums = cluster_sums(terms, index)
     total, n = sums[..., 0], sums[..., 1]
     means = np.divide(total, n, out=np.full_like(total, nan), where=n > 0)

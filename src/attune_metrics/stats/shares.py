@@ -25,7 +25,7 @@ from attune_metrics.stats.cluster_means import t_ends
 from attune_metrics.stats.power import coefficient_of_variation, effective_freedom, jackknife_error
 from attune_metrics.stats.proportions import clopper_pearson_interval
 from attune_metrics.stats.resampling import Interval
-from attune_metrics.stats.sums import as_terms, cluster_index, cluster_sums
+from attune_metrics.stats.sums import cluster_sums, one_term
 
 __all__ = ["share_of_clusters_interval"]
 
@@ -82,10 +82,7 @@ def share_of_clusters_interval(
     (0.0, 0.0, 0.522, 'clopper-pearson')
     """
     check_level(level)
-    index = cluster_index(clusters)
-    terms = as_terms(values, len(index))
-    if terms.shape[1] != 1:
-        raise MetricInputError(f"values has {terms.shape[1]} terms; expected one, shape (units,) or (series, units)")
+    terms, index = one_term(values, clusters)
     for wrong in terms[~np.isnan(terms) & (terms != 0) & (terms != 1)][:1].tolist():
         raise MetricInputError(f"value {wrong} is neither 0 nor 1; the interval of other means is that of bootstrap")
     sums = cluster_sums(terms, index)

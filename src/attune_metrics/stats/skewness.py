@@ -17,10 +17,9 @@ from math import nan, sqrt
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attune_metrics.errors import MetricInputError
 from attune_metrics.stats.arrays import Floats
 from attune_metrics.stats.power import clustered_standard_error
-from attune_metrics.stats.sums import as_terms, cluster_index, rounding_of
+from attune_metrics.stats.sums import one_term, rounding_of
 
 __all__ = ["MOST_SKEWNESS", "skewness_of_mean"]
 
@@ -64,10 +63,7 @@ def skewness_of_mean(values: ArrayLike, clusters: Iterable[Hashable]) -> Floats:
     >>> [float(skewness_of_mean(values, labels)[0].round(3)) for labels in (range(10), [0, 0, 1, 1, 2, 2, 3, 3, 4, 4])]
     [0.474, 0.712]
     """
-    index = cluster_index(clusters)
-    terms = as_terms(values, len(index))
-    if terms.shape[1] != 1:
-        raise MetricInputError(f"values has {terms.shape[1]} terms; expected one, shape (units,) or (series, units)")
+    terms, index = one_term(values, clusters)
     return np.array([_skewness(own, index) for own in terms[:, 0]])
 
 

@@ -22,6 +22,7 @@ __all__ = [
     "evaluate",
     "exact_sums",
     "on_grid",
+    "one_term",
     "paired_terms",
     "products",
     "rounding_of",
@@ -105,6 +106,15 @@ def as_terms(values: ArrayLike, units: int | None = None, name: str = "values") 
         place = [int(index[0]) for index in np.nonzero(np.isinf(terms))]
         raise MetricInputError(f"{name}{place} is {terms[tuple(place)]}; a missing value is nan")
     return terms if terms.ndim == 3 else np.atleast_2d(terms)[:, np.newaxis, :]
+
+
+def one_term(values: ArrayLike, clusters: Iterable[Hashable]) -> tuple[Floats, NDArray[np.intp]]:
+    """Return series of one term (series, 1, units) and `cluster_index`; raise where a series has several terms."""
+    index = cluster_index(clusters)
+    terms = as_terms(values, len(index))
+    if terms.shape[1] != 1:
+        raise MetricInputError(f"values has {terms.shape[1]} terms; expected one, shape (units,) or (series, units)")
+    return terms, index
 
 
 def paired_terms(a: ArrayLike, b: ArrayLike, units: int) -> tuple[Floats, Floats]:
