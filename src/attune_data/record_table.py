@@ -49,7 +49,7 @@ def record_table(model: type[Record], noun: str, plural: str, cluster: str | Non
 
     class RecordTable(Frames):
         names = (name,)
-        unit = Unit(noun, ("id",), cluster or noun, own=cluster or "id")
+        unit = Unit(noun, ("id",), cluster or noun, own="id", named_by=cluster)
 
         @classmethod
         def schemas(cls) -> Mapping[str, Schema]:

@@ -197,3 +197,15 @@ def test_data_that_do_not_fit_are_a_mistake(
         status, out, err = call("subset", *arguments)
         assert (status, out, err.count("\n")) == (2, "", 1)
         assert message in err
+
+
+def test_traits_of_the_data_choose_the_units_that_those_of_the_scores_choose(call: Call, tmp_path: Path) -> None:
+    path = tmp_path / "scores.parquet"
+    assert call("score", "--results", "demo", "--data", "demo", "--benchmark", "emobench", "-o", path)[0] == 0
+    asked = ("subset", "--scores", path, "--by", "task", "--format", "json", *QUICK)
+    of_data, of_scores = (strict_json(call(*asked, *more)[1])["subgroups"] for more in (("--data", "demo"), ()))
+    key = ["stratum", "metric", "model"]
+    assert sorted(of_data, key=lambda row: [row[name] for name in key]) == sorted(
+        of_scores, key=lambda row: [row[name] for name in key]
+    )
+    assert {row["stratum"]: row["n"] for row in of_data} == {"EA": 40, "EU": 40}
