@@ -19,9 +19,9 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from attune_metrics.stats.bootstrap import bootstrap, draw_resamples
 from attune_metrics.stats.comparison import paired_permutation_test
 from attune_metrics.stats.power import MDE_MIN_CLUSTERS, mde_factor
-from attune_metrics.stats.resampling import bootstrap, draw_resamples
 
 SIMULATIONS, BATCH = 4_000, 100
 COVERAGE = 0.935, 0.965

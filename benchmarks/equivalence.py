@@ -14,9 +14,9 @@ from math import sqrt
 import interval_coverage
 import numpy as np
 
+from attune_metrics.stats.bootstrap import bootstrap_distribution, draw_resamples, symmetric_levels
 from attune_metrics.stats.comparison import paired_permutation_test
-from attune_metrics.stats.planning import participants_needed
-from attune_metrics.stats.resampling import bootstrap_distribution, draw_resamples, symmetric_levels
+from attune_metrics.stats.power import participants_needed
 
 SIMULATIONS, BATCH = 100_000, 500  # a batch shares its draws, as models do
 PLANNED, PLANNED_BATCH = 4_000, 100

@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv, ndtr, stdtrit
 
 from attune_data.io.files import write_whole
-from attune_metrics.errors import UnreliableIntervalWarning
-from attune_metrics.stats.resampling import Method, bootstrap, bootstrap_distribution, draw_resamples
+from attune_metrics.metric import UnreliableIntervalWarning
+from attune_metrics.stats.bootstrap import Method, bootstrap, bootstrap_distribution, draw_resamples
 
 Floats = NDArray[np.float64]
 Ends = tuple[Floats, Floats]

@@ -71,8 +71,8 @@ def all_ratings(sample: Judged) -> Any:
 
 def ours() -> Correction:
     """Return the call of this library."""
-    from attune_metrics.stats.prediction_powered import prediction_powered
-    from attune_metrics.stats.resampling import draw_resamples
+    from attune_metrics.stats.bootstrap import draw_resamples
+    from attune_metrics.stats.judges import prediction_powered
 
     def interval(sample: Judged) -> Sequence[float]:
         [found] = prediction_powered(sample.scores, all_ratings(sample), draw_resamples(sample.clusters))

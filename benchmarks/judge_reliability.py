@@ -12,8 +12,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attune_metrics.stats.agreement import cohen_kappa
+from attune_metrics.stats.bootstrap import draw_resamples
 from attune_metrics.stats.reliability import JudgeCloseness, judge_reliability
-from attune_metrics.stats.resampling import draw_resamples
 
 SIMULATIONS, RESAMPLES, EXPERT_ERROR = 500, 1_000, 0.7
 

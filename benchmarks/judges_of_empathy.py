@@ -17,9 +17,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from attune_metrics.errors import UnreliableIntervalWarning
-from attune_metrics.stats.prediction_powered import PredictionPowered, prediction_powered
-from attune_metrics.stats.resampling import draw_resamples
+from attune_metrics.metric import UnreliableIntervalWarning
+from attune_metrics.stats.bootstrap import draw_resamples
+from attune_metrics.stats.judges import PredictionPowered, prediction_powered
 
 RATINGS = Path(__file__).parents[1] / "tests" / "golden" / "empathy" / "ratings.parquet"
 EXPERTS, JUDGES = ("expert1", "expert2", "expert3"), ("gpt", "claude", "gemini")

@@ -25,10 +25,10 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attune_data.io.files import write_whole
-from attune_metrics.errors import UnreliableIntervalWarning
+from attune_metrics.metric import UnreliableIntervalWarning
+from attune_metrics.stats.bootstrap import Interval, Method, bootstrap, draw_resamples
 from attune_metrics.stats.cluster_means import cluster_means, mean_of_clusters_interval
 from attune_metrics.stats.comparison import paired_bootstrap, paired_permutation_test
-from attune_metrics.stats.resampling import Interval, Method, bootstrap, draw_resamples
 
 NUMBERS = Path(__file__).with_suffix(".csv")
 SIMULATIONS, BATCH = 2_000, 100

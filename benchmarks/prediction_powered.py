@@ -20,10 +20,10 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.special import betaincinv, ndtr
 
-from attune_metrics.errors import UnreliableIntervalWarning
-from attune_metrics.stats.multiplicity import holm
-from attune_metrics.stats.prediction_powered import PredictionPowered, prediction_powered, prediction_powered_difference
-from attune_metrics.stats.resampling import Resamples, draw_resamples
+from attune_metrics.metric import UnreliableIntervalWarning
+from attune_metrics.stats.bootstrap import Resamples, draw_resamples
+from attune_metrics.stats.comparison import holm
+from attune_metrics.stats.judges import PredictionPowered, prediction_powered, prediction_powered_difference
 
 Floats = NDArray[np.float64]
 Choice = Literal["drafts", "participants", "judge's best", "people's best", "not one kind"]

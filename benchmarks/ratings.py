@@ -19,8 +19,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from attune_metrics.stats.bradley_terry import bradley_terry, bradley_terry_ratings
-from attune_metrics.stats.resampling import draw_resamples
+from attune_metrics.stats.bootstrap import draw_resamples
+from attune_metrics.stats.ranking import bradley_terry, bradley_terry_ratings
 
 CLUSTERS, RESAMPLES, POPULATION = 25, 2_000, 200_000
 MEANS = np.array([3.4, 3.2, 3.0, 2.6])

@@ -15,10 +15,9 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from attune_metrics.stats.repeats import repeat_variance
-from attune_metrics.stats.resampling import Interval, Resamples, bootstrap, draw_resamples
+from attune_metrics.stats.bootstrap import Interval, Resamples, bootstrap, draw_resamples
+from attune_metrics.stats.repeats import crossed_variances, repeat_variance
 from attune_metrics.stats.skewness import MOST_SKEWNESS, skewness_of_mean
-from attune_metrics.stats.variance_parts import crossed_variances
 
 CLUSTERS, EACH, ROWS = 10, 4, 3
 Floats = NDArray[np.float64]

@@ -17,8 +17,8 @@ from figures import Figure, report
 from numpy.typing import NDArray
 from pairs import compare
 
+from attune_metrics.stats.bootstrap import bootstrap, draw_resamples
 from attune_metrics.stats.comparison import paired_bootstrap, paired_permutation_test
-from attune_metrics.stats.resampling import bootstrap, draw_resamples
 
 MODELS, METRICS, UNITS, RESAMPLES = 11, 12, 200, 10_000
 # Standard error of the 2.5% quantile of 10,000 normal draws, in standard deviations; five of them, for two such ends of

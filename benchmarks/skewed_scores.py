@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv, ndtr, ndtri
 
 from attune_data.io.files import write_whole
+from attune_metrics.stats.bootstrap import bootstrap_distribution, draw_resamples, symmetric_levels
+from attune_metrics.stats.cluster_means import share_of_clusters_interval
 from attune_metrics.stats.comparison import paired_permutation_test
-from attune_metrics.stats.resampling import bootstrap_distribution, draw_resamples, symmetric_levels
-from attune_metrics.stats.shares import share_of_clusters_interval
 from attune_metrics.stats.skewness import MOST_SKEWNESS, skewness_of_mean
 
 NUMBERS = Path(__file__).with_suffix(".csv")

@@ -96,8 +96,8 @@ def samples(cell: str, number: int) -> Iterator[Sample]:
 
 def ours() -> Calls:
     """Return the calls of this library."""
+    from attune_metrics.stats.bootstrap import bootstrap, draw_resamples
     from attune_metrics.stats.comparison import paired_permutation_test
-    from attune_metrics.stats.resampling import bootstrap, draw_resamples
 
     def interval(sample: Sample) -> Sequence[float]:
         [found] = bootstrap(sample.first, draw_resamples(sample.clusters))

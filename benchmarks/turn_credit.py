@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attune_metrics.eibench import Anchors, score_anchors
+from attune_metrics.stats.bootstrap import Interval, bootstrap, draw_resamples
 from attune_metrics.stats.comparison import paired_bootstrap, paired_permutation_test
-from attune_metrics.stats.resampling import Interval, bootstrap, draw_resamples
 from attune_metrics.turn_credit import process_rewards, trace_advantages, turn_advantages
 
 Floats = NDArray[np.float64]

@@ -175,7 +175,7 @@ MATHEMATICS = {"numpy", "scipy", "attune_metrics"}
 def test_the_mathematics_needs_numpy_and_scipy_only() -> None:
     for source in _sources(attune_metrics):
         # `attune_metrics.testing` draws its input with what the extra installs.
-        allowed = MATHEMATICS | ({"hypothesis"} if source.parent.name == "testing" else set())
+        allowed = MATHEMATICS | ({"hypothesis"} if source.name == "testing.py" else set())
         assert _imported(source) - sys.stdlib_module_names - allowed == set(), source
 
 

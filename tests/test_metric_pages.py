@@ -16,7 +16,12 @@ FOLDER = Path(__file__).parents[1] / "docs" / "metrics"
 PAGES = sorted(page for page in FOLDER.glob("*.md") if page.name != "index.md")
 ROW = re.compile(r"^\| ((?:`[\w.]+`(?:, )?)+) \| (\S+) to (\S+) \| (higher|lower|neither) \|", re.MULTILINE)
 DIRECTIONS = {"higher": True, "lower": False, "neither": None}
-TOOLS = ("attune_metrics.checks", "attune_metrics.stats.arrays", "attune_metrics.stats.sums", "attune_metrics.testing")
+TOOLS = (
+    "attune_metrics.metric",
+    "attune_metrics.stats.bootstrap",
+    "attune_metrics.stats.bootstrap",
+    "attune_metrics.testing",
+)
 """What metrics are made with: argument checks, arrays; `testing` has a guide of its own."""
 SECTIONS = ("Formula", "Empty, missing and", "Example", "Pitfalls", "Source")
 

@@ -30,9 +30,8 @@ LAST_DIGIT_VARIES = frozenset(
 """What numpy computes by the instructions of the processor: AVX-512 has its own, which few machines can show."""
 
 MADE_UP_FOR = {
-    "attune_metrics/stats/bradley_terry.py": {"linalg", "log1p"},  # their steps are rounded
-    "attune_metrics/stats/ranking.py": {"@"},  # of whole numbers
-    "attune_metrics/stats/sums.py": {"@"},  # of numbers so coarse that every order of addition is exact
+    "attune_metrics/stats/ranking.py": {"linalg", "log1p", "@"},  # steps that are rounded, and whole numbers
+    "attune_metrics/stats/bootstrap.py": {"@"},  # of numbers so coarse that every order of addition is exact
 }
 
 

@@ -10,7 +10,7 @@ from attune_bench.score_table import CHANCE, REPEAT
 from attune_bench.scores import Scores
 from attune_data.text import plural
 from attune_metrics.catalog import CATALOG
-from attune_metrics.errors import MetricInputError
+from attune_metrics.metric import MetricInputError
 
 __all__ = ["score_items"]
 

@@ -17,7 +17,7 @@ from attune_bench.score_table import KEYS, REPEAT, ScoreTable
 from attune_bench.stats.summary import metrics_per_unit
 from attune_data.escaping import to_csv
 from attune_data.io.files import write_whole
-from attune_metrics.errors import MetricInputError
+from attune_metrics.metric import MetricInputError
 
 __all__ = ["description_toml", "long_table", "write_long_table"]
 

@@ -23,9 +23,8 @@ from attune_bench.stats.series import ScoreSeries
 from attune_bench.stats.summary import points
 from attune_data.references import resolve
 from attune_data.text import meant
-from attune_metrics.checks import check_whole
-from attune_metrics.errors import MetricInputError
-from attune_metrics.stats.statistics import STATISTICS
+from attune_metrics.metric import MetricInputError, check_whole
+from attune_metrics.stats.bootstrap import STATISTICS
 
 __all__ = ["chance"]
 

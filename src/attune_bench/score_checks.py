@@ -8,9 +8,8 @@ import polars as pl
 
 from attune_bench.score_table import CHANCE, KEYS, REPEAT, ScoreTable, term_columns
 from attune_data.text import meant, plural
-from attune_metrics.errors import MetricInputError
-from attune_metrics.metric import Metric
-from attune_metrics.stats.statistics import PER_UNIT, STATISTICS
+from attune_metrics.metric import Metric, MetricInputError
+from attune_metrics.stats.bootstrap import PER_UNIT, STATISTICS
 
 __all__ = ["Range", "check_numbers", "check_scores"]
 

@@ -26,7 +26,7 @@ from attune_data.io.files import check_input, write_whole
 from attune_data.issues import SourceError, shown
 from attune_data.panics import panics_as_errors
 from attune_metrics.catalog import CATALOG
-from attune_metrics.errors import MetricInputError
+from attune_metrics.metric import MetricInputError
 
 __all__ = ["is_score_file", "read_score_file", "write_score_file"]
 

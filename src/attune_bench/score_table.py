@@ -22,9 +22,8 @@ from attune_bench.texts import Texts
 from attune_data.issues import Issue
 from attune_data.record import content_hash
 from attune_data.text import meant, plural
-from attune_metrics.errors import MetricInputError
-from attune_metrics.metric import Metric
-from attune_metrics.stats.statistics import STATISTICS
+from attune_metrics.metric import Metric, MetricInputError
+from attune_metrics.stats.bootstrap import STATISTICS
 
 __all__ = [
     "CHANCE",

@@ -9,7 +9,7 @@ from attune_bench.fingerprint import fingerprint, results_fingerprint
 from attune_bench.score_table import KEYS, ScoreTable
 from attune_data.kind import Kind
 from attune_data.references import Reference, resolve
-from attune_metrics.errors import MetricInputError
+from attune_metrics.metric import MetricInputError
 
 __all__ = ["Row", "ScoredRecords", "check_records"]
 

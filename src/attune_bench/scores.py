@@ -39,7 +39,7 @@ from attune_data.issues import SourceError, issues_frame
 from attune_data.loading import recognise
 from attune_data.query import Queryable
 from attune_data.references import resolve
-from attune_metrics.errors import MetricInputError
+from attune_metrics.metric import MetricInputError
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -21,7 +21,7 @@ from attune_data.io.rows import frame_code, is_dataset, type_of_table
 from attune_data.record import Record, is_generated
 from attune_data.references import Reference, resolve
 from attune_data.text import meant
-from attune_metrics.errors import MetricInputError
+from attune_metrics.metric import MetricInputError
 
 __all__ = ["benchmark_chosen", "benchmark_of", "score"]
 

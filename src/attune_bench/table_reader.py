@@ -39,9 +39,8 @@ from attune_data.io.toml import parse_toml
 from attune_data.issues import SourceError, shown
 from attune_data.panics import panics_as_errors
 from attune_data.text import meant, plural
-from attune_metrics.errors import MetricInputError
-from attune_metrics.metric import Metric
-from attune_metrics.stats.statistics import PER_UNIT
+from attune_metrics.metric import Metric, MetricInputError
+from attune_metrics.stats.bootstrap import PER_UNIT
 
 __all__ = ["read_description", "read_table", "table_parts"]
 

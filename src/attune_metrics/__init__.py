@@ -23,13 +23,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from attune_metrics.attunebench.binary import (
-        binary_accuracy,
-        binary_f1,
-        binary_mcc,
-        binary_precision,
-        binary_recall,
-    )
     from attune_metrics.attunebench.composite import (
         binary_mean,
         composite_score,
@@ -61,7 +54,6 @@ if TYPE_CHECKING:
         q3_model_fit_match,
         q3_model_fit_ordinal_distance,
     )
-    from attune_metrics.attunebench.pairwise import pairwise_accuracy, pairwise_kendall_tau
     from attune_metrics.attunebench.panas import (
         panas_baseline_adjusted,
         panas_item_baseline_adjusted,
@@ -76,22 +68,31 @@ if TYPE_CHECKING:
         panas_pa_mae,
         panas_pa_normalized,
     )
-    from attune_metrics.attunebench.phrasing import hp_perspective_alignment, hp_perspective_gap
-    from attune_metrics.attunebench.response import (
+    from attune_metrics.attunebench.preferences import (
         draft_binary_alignment,
         draft_judge_score,
+        pairwise_accuracy,
+        pairwise_kendall_tau,
         response_preference_alignment,
         response_similarity,
         response_similarity_human_edited,
         response_similarity_llm_improved,
         response_similarity_original,
     )
+    from attune_metrics.attunebench.questions import (
+        binary_accuracy,
+        binary_f1,
+        binary_mcc,
+        binary_precision,
+        binary_recall,
+        hp_perspective_alignment,
+        hp_perspective_gap,
+    )
     from attune_metrics.catalog import CATALOG
     from attune_metrics.curves import emotion_curve_area, largest_drop, recovery_time, turns_to_target
     from attune_metrics.eibench import anchor_reward, anchor_score
     from attune_metrics.eqbench import eqbench_score
-    from attune_metrics.errors import MetricInputError, UndefinedMetricWarning, UnknownEmotionWarning
-    from attune_metrics.metric import Metric
+    from attune_metrics.metric import Metric, MetricInputError, UndefinedMetricWarning, UnknownEmotionWarning
     from attune_metrics.sage import sage_failure, sage_success
 
 __all__ = [
@@ -167,13 +168,10 @@ __all__ = [
 if not TYPE_CHECKING:
     # In this order a name is found before modules that load numpy.
     _MODULES = (
-        "errors",
         "metric",
         "attunebench.emotion",
-        "attunebench.binary",
-        "attunebench.phrasing",
-        "attunebench.pairwise",
-        "attunebench.response",
+        "attunebench.questions",
+        "attunebench.preferences",
         "attunebench.panas",
         "attunebench.holistic",
         "attunebench.composite",

@@ -8,23 +8,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from attune_metrics import curves, eibench, emobench, eqbench, sage
-from attune_metrics.attunebench import (
-    binary,
-    composite,
-    emotion,
-    holistic,
-    pairwise,
-    panas,
-    phrasing,
-    response,
-)
+from attune_metrics.attunebench import composite, emotion, holistic, panas, preferences, questions
 from attune_metrics.metric import Metric
 
 __all__ = ["CATALOG"]
 
-_MODULES = (
-    composite, emotion, binary, phrasing, pairwise, response, panas, holistic, eibench, sage, emobench, eqbench, curves,
-)  # fmt: skip
+_MODULES = (composite, emotion, questions, preferences, panas, holistic, eibench, sage, emobench, eqbench, curves)
 
 CATALOG: Mapping[str, Metric] = MappingProxyType(
     {metric.name: metric for module in _MODULES for metric in module.METRICS}

@@ -11,9 +11,7 @@ from functools import partial
 from itertools import accumulate
 from math import inf, nan
 
-from attune_metrics.checks import check_list, check_number, warn_undefined
-from attune_metrics.errors import MetricInputError
-from attune_metrics.metric import Metric
+from attune_metrics.metric import Metric, MetricInputError, check_list, check_number, warn_undefined
 
 __all__ = ["METRICS", "emotion_curve_area", "largest_drop", "recovery_time", "turns_to_target"]
 

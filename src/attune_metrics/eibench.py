@@ -26,10 +26,8 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attune_metrics.checks import check_list, check_number
-from attune_metrics.errors import MetricInputError
-from attune_metrics.metric import Metric
-from attune_metrics.stats.arrays import Floats, check_array
+from attune_metrics.metric import Metric, MetricInputError, check_list, check_number
+from attune_metrics.stats.bootstrap import Floats, check_array
 
 __all__ = [
     "METRICS",

@@ -10,9 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 
-from attune_metrics.checks import check_list, check_whole
-from attune_metrics.errors import MetricInputError
-from attune_metrics.metric import Metric
+from attune_metrics.metric import Metric, MetricInputError, check_list, check_whole
 
 __all__ = ["METRICS", "majority_accuracy"]
 

@@ -19,9 +19,7 @@ from math import exp, fsum, inf, isnan, nan
 from types import MappingProxyType
 from typing import Literal
 
-from attune_metrics.checks import check_mapping, check_number, warn_undefined
-from attune_metrics.errors import MetricInputError
-from attune_metrics.metric import Metric
+from attune_metrics.metric import Metric, MetricInputError, check_mapping, check_number, warn_undefined
 
 __all__ = ["CONSTANTS", "METRICS", "EQBenchRun", "eqbench_score", "score_run", "score_runs"]
 

@@ -16,10 +16,9 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import partial
 from math import fsum, inf, nan
 
-from attune_metrics.checks import check_list, check_number, warn_undefined
-from attune_metrics.metric import Metric
-from attune_metrics.stats.proportions import wilson_interval
-from attune_metrics.stats.resampling import Interval
+from attune_metrics.metric import Metric, check_list, check_number, warn_undefined
+from attune_metrics.stats.bootstrap import Interval
+from attune_metrics.stats.cluster_means import wilson_interval
 
 __all__ = ["METRICS", "SageScores", "round_half_up", "sage_failure", "sage_scores", "sage_success"]
 

@@ -19,7 +19,7 @@ from hashlib import sha256
 from typing import Any
 from urllib.parse import quote, unquote
 
-from attune_metrics.errors import MetricInputError
+from attune_metrics.metric import MetricInputError
 
 __all__ = ["Signature", "hash_digests", "hash_records"]
 

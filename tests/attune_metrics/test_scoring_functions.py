@@ -10,14 +10,12 @@ from math import nan
 import pytest
 
 from attune_metrics import UndefinedMetricWarning
-from attune_metrics.attunebench.binary import PreparedAnswers, prepare_answers
 from attune_metrics.attunebench.emotion import prepare_tags
-from attune_metrics.attunebench.pairwise import Comparison, prepare_comparisons
 from attune_metrics.attunebench.panas import Panas, prepare_panas
-from attune_metrics.attunebench.response import prepare_responses
+from attune_metrics.attunebench.preferences import Comparison, prepare_comparisons, prepare_responses
+from attune_metrics.attunebench.questions import PreparedAnswers, prepare_answers
 from attune_metrics.eibench import Anchors
-from attune_metrics.testing import Call
-from attune_metrics.testing.checking import _same
+from attune_metrics.testing import Call, _same
 
 TAGS, GUESSED_TAGS = [("Upset", 5), ("Afraid", 3.0), ("Upset", None)], [("upset", 3), ("Guilty", 2)]
 TRUE, GUESSED = {"B1": "yes", "B2": "no", "B3": "na"}, {"B1": "yes", "B2": "yes"}
@@ -43,7 +41,7 @@ CALLS: dict[str, dict[str, Call]] = {
             )
         },
     },
-    "attunebench.binary": {
+    "attunebench.questions": {
         "om_reference": Call(None, "yes"),
         "hp_reference": Call(None, "no"),
         "prepare_answers": Call(TRUE),
@@ -54,20 +52,16 @@ CALLS: dict[str, dict[str, Call]] = {
                 "binary_counts", "binary_accuracy", "binary_precision", "binary_recall", "binary_f1", "binary_mcc",
             )
         },
-    },
-    "attunebench.phrasing": {
         "hp_perspective_gap": Call(observer=0.75, hp=0.5),
         "hp_perspective_alignment": Call(observer=0.75, hp=0.5),
     },
-    "attunebench.pairwise": {
+    "attunebench.preferences": {
         "prepare_comparisons": Call(COMPARED),
         "score_comparisons": Call(prepare_comparisons(COMPARED), CHOSEN),
         "score_random_choices": Call(prepare_comparisons(COMPARED)),
         "pairwise_accuracy": Call(COMPARED, CHOSEN),
         "pairwise_kendall_tau": Call(COMPARED, CHOSEN),
         "pairwise_wins": Call(COMPARED),
-    },
-    "attunebench.response": {
         "prepare_responses": Call(REPLIES, {"human": 2}),
         "score_response": Call(prepare_responses(REPLIES, {"human": 2}), DRAFT),
         "score_similarities": Call([0.2, 0.8, 0.5], [3, 1, 0]),
@@ -83,8 +77,6 @@ CALLS: dict[str, dict[str, Call]] = {
                 "response_preference_alignment",
             )
         },
-    },
-    "attunebench.tokens": {
         "tokenize": Call("That sounds hard"),
         "jaccard": Call(frozenset("abc"), frozenset("bcd")),
         "token_jaccard": Call("That sounds hard", DRAFT),
@@ -117,6 +109,7 @@ CALLS: dict[str, dict[str, Call]] = {
         },
     },
     "attunebench.composite": {
+        "get_protocol": Call("released"),
         "emotion_blend": Call(0.5, 0.25),
         "binary_mean": Call(0.75, 0.25),
         "evaluation_quality": Call(om_accuracy=0.75, human_accuracy=0.25, pairwise_accuracy=1.0),
@@ -128,7 +121,6 @@ CALLS: dict[str, dict[str, Call]] = {
         "conversation_wide_average": Call(panas01=0.5, conversation_wide=0.25, four_branch_normalized=0.75),
         "equal_weight_composite": Call(turn_level_average=0.5, conversation_wide_average=0.25),
     },
-    "attunebench.protocol": {"get_protocol": Call("released")},
     "curves": {
         "emotion_curve_area": Call(CURVE),
         "largest_drop": Call(CURVE),

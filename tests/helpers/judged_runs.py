@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from random import Random
 
 from attune_data import Run
-from attune_metrics.attunebench.response import JUDGE_DIMENSIONS
+from attune_metrics.attunebench.preferences import JUDGE_DIMENSIONS
 
 SHIFTS = {"judge/even": 0, "judge/strict": -1, "judge/odd": 1}
 

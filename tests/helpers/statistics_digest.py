@@ -7,20 +7,21 @@ from typing import Any
 import numpy as np
 from processors import kernel_in_use
 
-from attune_metrics.stats.agreement import cohen_kappa_interval, fleiss_kappa_interval, krippendorff_alpha_interval
-from attune_metrics.stats.arrays import exponential
-from attune_metrics.stats.bradley_terry import bradley_terry, bradley_terry_ratings
+from attune_metrics.stats.agreement import (
+    cohen_kappa_interval,
+    fleiss_kappa_interval,
+    kendall_tau_b_rows,
+    krippendorff_alpha_interval,
+    spearman_rho_rows,
+)
+from attune_metrics.stats.bootstrap import STATISTICS, bootstrap, bootstrap_distribution, draw_resamples, exponential
 from attune_metrics.stats.cluster_means import mean_of_clusters_interval
 from attune_metrics.stats.comparison import paired_bootstrap, paired_permutation_test
-from attune_metrics.stats.correlation import kendall_tau_b_rows, spearman_rho_rows
 from attune_metrics.stats.equivalence import equivalence
+from attune_metrics.stats.judges import prediction_powered
 from attune_metrics.stats.power import clustered_standard_error, minimum_detectable_effect
-from attune_metrics.stats.prediction_powered import prediction_powered
-from attune_metrics.stats.ranking import rank_intervals, win_rates
-from attune_metrics.stats.repeats import rank_shares, repeat_variance
-from attune_metrics.stats.resampling import bootstrap, bootstrap_distribution, draw_resamples
-from attune_metrics.stats.statistics import STATISTICS
-from attune_metrics.stats.variance_parts import crossed_variances
+from attune_metrics.stats.ranking import bradley_terry, bradley_terry_ratings, rank_intervals, win_rates
+from attune_metrics.stats.repeats import crossed_variances, rank_shares, repeat_variance
 
 __all__ = ["digest"]
 

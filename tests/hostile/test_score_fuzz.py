@@ -18,7 +18,7 @@ from commands import strict_json
 from attune_bench import Scores, score
 from attune_bench.cli import main
 from attune_data import SourceError, load, load_runs
-from attune_metrics.errors import MetricInputError
+from attune_metrics.metric import MetricInputError
 
 HOSTILE: list[Any] = [
     None, True, False, 0, 1, -1, 2.5, -0.5, 1e308, -1e308, 10**400, 2**63, -(2**63) - 1, float("nan"), float("inf"),

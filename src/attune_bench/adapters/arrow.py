@@ -34,7 +34,7 @@ from attune_data.loading import collect
 from attune_data.record import Record
 from attune_data.references import resolve
 from attune_data.text import listed
-from attune_metrics.errors import MetricInputError
+from attune_metrics.metric import MetricInputError
 
 if TYPE_CHECKING:
     import polars as pl

@@ -24,8 +24,7 @@ from attune_bench.stats.intervals import interval_method
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
 from attune_bench.stats.signing import sign
 from attune_data.query import Queryable
-from attune_metrics.errors import MetricInputError
-from attune_metrics.metric import Metric
+from attune_metrics.metric import Metric, MetricInputError
 
 __all__ = ["Publisher", "Relationship", "eee_records"]
 

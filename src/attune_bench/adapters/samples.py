@@ -13,7 +13,7 @@ import polars as pl
 from attune_data.extras import require
 from attune_data.issues import SourceError
 from attune_data.text import listed, meant
-from attune_metrics.errors import MetricInputError
+from attune_metrics.metric import MetricInputError
 
 __all__ = ["SampleTable", "inspect_samples", "lm_eval_samples"]
 

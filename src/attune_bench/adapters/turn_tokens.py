@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from attune_metrics.errors import MetricInputError
-from attune_metrics.stats.arrays import Floats
+from attune_metrics.metric import MetricInputError
+from attune_metrics.stats.bootstrap import Floats
 from attune_metrics.turn_credit import turn_advantages
 
 __all__ = ["token_advantages"]

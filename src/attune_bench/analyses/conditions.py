@@ -17,10 +17,7 @@ from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
 from attune_bench.stats.paired import TESTED, paired, tested
 from attune_bench.stats.ranking import direction
 from attune_bench.stats.series import Draws, ScoreSeries
-from attune_metrics.stats.arrays import average_ranks
-from attune_metrics.stats.resampling import bootstrap_distribution
-from attune_metrics.stats.statistics import point_estimate
-from attune_metrics.stats.sums import rounding_of
+from attune_metrics.stats.bootstrap import average_ranks, bootstrap_distribution, point_estimate, rounding_of
 
 __all__ = ["condition_differences", "rank_shifts"]
 

@@ -19,10 +19,8 @@ from attune_bench.stats.ranking import direction
 from attune_bench.stats.series import Draws, Mask, ScoreSeries
 from attune_bench.stats.units import per_unit
 from attune_bench.undefined import null
-from attune_metrics.stats.arrays import Floats
-from attune_metrics.stats.correlation import spearman_rho_rows
-from attune_metrics.stats.resampling import bootstrap, bootstrap_distribution
-from attune_metrics.stats.statistics import point_estimate
+from attune_metrics.stats.agreement import spearman_rho_rows
+from attune_metrics.stats.bootstrap import Floats, bootstrap, bootstrap_distribution, point_estimate
 
 __all__ = ["metric_correlation", "win_rates"]
 

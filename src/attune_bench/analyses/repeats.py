@@ -17,9 +17,8 @@ from attune_bench.stats.series import Draws, Mask, ScoreSeries
 from attune_bench.stats.summary import metrics_per_unit
 from attune_bench.stats.units import per_unit
 from attune_bench.undefined import null
-from attune_metrics.stats.arrays import Floats, average_ranks
+from attune_metrics.stats.bootstrap import Floats, average_ranks, rounding_of
 from attune_metrics.stats.repeats import RepeatVariance, rank_shares, repeat_variance
-from attune_metrics.stats.sums import rounding_of
 
 __all__ = ["repeat_ranks", "repeat_variances", "repeats_worth"]
 

@@ -20,7 +20,7 @@ from attune_bench.stats.series import Draws, ScoreSeries
 from attune_bench.stats.summary import metrics_per_unit
 from attune_bench.stats.units import per_unit
 from attune_bench.undefined import null
-from attune_metrics.stats.variance_parts import crossed_variances
+from attune_metrics.stats.repeats import crossed_variances
 
 __all__ = ["SOURCES", "unit_difficulty", "variance_split"]
 
@@ -59,7 +59,7 @@ def variance_split(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> p
 
     Notes
     -----
-    The parts are those of `attune_metrics.stats.variance_parts.crossed_variances`. As models are fixed, theirs is the
+    The parts are those of `attune_metrics.stats.repeats.crossed_variances`. As models are fixed, theirs is the
     sum of squared differences from their mean over k - 1.
 
     Examples

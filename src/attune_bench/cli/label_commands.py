@@ -29,8 +29,8 @@ from attune_bench.stats.options import AnalysisOptions
 from attune_data.escaping import to_csv
 from attune_data.io.files import write_whole
 from attune_data.text import plural
-from attune_metrics.stats.label_planning import labels_needed
-from attune_metrics.stats.prediction_powered import MIN_LABELS
+from attune_metrics.stats.judges import MIN_LABELS
+from attune_metrics.stats.power import labels_needed
 
 __all__ = ["debias", "labels"]
 

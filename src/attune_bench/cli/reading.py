@@ -19,7 +19,7 @@ from attune_data.kind import Kind
 from attune_data.kinds import KINDS
 from attune_data.loading import load_records, recognise
 from attune_data.references import resolve
-from attune_metrics.errors import MetricInputError
+from attune_metrics.metric import MetricInputError
 
 __all__ = [
     "benchmark_of",

@@ -141,7 +141,7 @@ def _is_mistake(error: Exception) -> bool:
     """Tell whether an error is one that the user can mend: of a source, an option, a missing extra."""
     from attune_bench.cli.output import UserError
     from attune_data.issues import LoadError, PublishError, SourceError
-    from attune_metrics.errors import MetricInputError
+    from attune_metrics.metric import MetricInputError
 
     if isinstance(error, ImportError):
         return "attune-bench[" in str(error)

@@ -27,7 +27,7 @@ from attune_bench.stats.series import ScoreSeries
 from attune_data.matching import spelled_alike
 from attune_data.record import canonical
 from attune_data.text import listed
-from attune_metrics.errors import MetricInputError
+from attune_metrics.metric import MetricInputError
 from attune_metrics.signature import hash_records
 
 __all__ = ["Board", "make_boards"]

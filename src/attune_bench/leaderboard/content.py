@@ -26,7 +26,7 @@ from attune_bench.stats.signing import sign
 from attune_bench.stats.tiers import Tiers, tiers
 from attune_bench.stats.traits import strata_and_known, unit_traits
 from attune_data.text import plural
-from attune_metrics.stats.statistics import STATISTICS
+from attune_metrics.stats.bootstrap import STATISTICS
 
 __all__ = ["FORMAT", "leaderboard_content"]
 

@@ -35,8 +35,8 @@ from attune_data.io.toml import parse_toml
 from attune_data.issues import SourceError, shown
 from attune_data.licences import find_licence, licences
 from attune_data.text import listed, meant
-from attune_metrics.errors import MetricInputError
-from attune_metrics.stats.statistics import STATISTICS
+from attune_metrics.metric import MetricInputError
+from attune_metrics.stats.bootstrap import STATISTICS
 
 __all__ = ["Entry", "check_entry"]
 

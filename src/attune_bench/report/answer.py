@@ -16,7 +16,7 @@ from attune_bench.stats.comparability import differences
 from attune_data.display.html import Html
 from attune_data.text import plural, printable
 from attune_metrics.metric import Metric
-from attune_metrics.stats.statistics import STATISTICS
+from attune_metrics.stats.bootstrap import STATISTICS
 
 __all__ = [
     "chance_sentence",

@@ -29,7 +29,7 @@ from attune_bench.score_table import ScoreTable
 from attune_bench.stats.chance import chance_of_units
 from attune_bench.stats.options import ALPHA
 from attune_metrics.metric import Metric
-from attune_metrics.stats.statistics import STATISTICS
+from attune_metrics.stats.bootstrap import STATISTICS
 
 if TYPE_CHECKING:
     from attune_bench.report.drawing import Chart

@@ -36,9 +36,8 @@ from attune_data.display.html import Html
 from attune_data.licences import named_licences
 from attune_data.references import resolve
 from attune_data.text import plural
-from attune_metrics.errors import MetricInputError
-from attune_metrics.metric import Metric
-from attune_metrics.stats.statistics import STATISTICS
+from attune_metrics.metric import Metric, MetricInputError
+from attune_metrics.stats.bootstrap import STATISTICS
 
 __all__ = ["html_report"]
 

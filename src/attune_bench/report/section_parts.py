@@ -22,7 +22,7 @@ from attune_bench.stats.intervals import too_few
 from attune_bench.stats.labels import Labels
 from attune_bench.stats.options import AnalysisOptions, SamplingKeywords
 from attune_bench.stats.ranking import rank
-from attune_metrics.stats.statistics import STATISTICS
+from attune_metrics.stats.bootstrap import STATISTICS
 
 if TYPE_CHECKING:
     from attune_bench.report.drawing import Cells, Chart

@@ -23,9 +23,8 @@ from attune_bench.report.tables import board, label, rank_tables
 from attune_bench.report.words import counts_units, drawn, in_words, interval_words
 from attune_bench.stats.debias import debias, debias_pairs
 from attune_bench.stats.intervals import too_few
-from attune_metrics.errors import UnreliableIntervalWarning
-from attune_metrics.metric import Metric
-from attune_metrics.stats.statistics import PER_UNIT, STATISTICS
+from attune_metrics.metric import Metric, UnreliableIntervalWarning
+from attune_metrics.stats.bootstrap import PER_UNIT, STATISTICS
 
 __all__ = ["general_sections"]
 

@@ -13,7 +13,7 @@ from attune_bench.stats.subgroups import subgroups
 from attune_bench.stats.summary import summary
 from attune_bench.stats.traits import strata_and_known, unit_traits
 from attune_data.query import Queryable
-from attune_metrics.stats.statistics import STATISTICS
+from attune_metrics.stats.bootstrap import STATISTICS
 
 __all__ = ["Stratum", "shown_strata", "shown_summary"]
 

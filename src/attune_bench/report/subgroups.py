@@ -37,7 +37,7 @@ from attune_bench.stats.subgroups import overlap, subgroups
 from attune_bench.stats.traits import strata_and_known, unit_traits
 from attune_data.query import Queryable
 from attune_data.text import plural
-from attune_metrics.stats.statistics import STATISTICS
+from attune_metrics.stats.bootstrap import STATISTICS
 
 __all__ = ["lacking_units", "subgroup_section"]
 

@@ -24,7 +24,7 @@ from attune_bench.stats.intervals import too_few
 from attune_bench.stats.labels import Labels
 from attune_bench.stats.options import MIN_CLUSTERS
 from attune_bench.stats.series import Mask, ScoreSeries
-from attune_metrics.stats.statistics import STATISTICS
+from attune_metrics.stats.bootstrap import STATISTICS
 
 __all__ = [
     "ShownSet",

@@ -32,7 +32,7 @@ from attune_bench.stats.series import ScoreSeries
 from attune_bench.stats.summary import coverage, points, sorted_groups, z_scores
 from attune_data.text import plural, width
 from attune_metrics.metric import Metric
-from attune_metrics.stats.statistics import STATISTICS
+from attune_metrics.stats.bootstrap import STATISTICS
 
 __all__ = [
     "board",

@@ -33,9 +33,8 @@ from attune_data.licences import canary, credits_of, named_licences, refusal
 from attune_data.record import is_generated
 from attune_data.references import resolve
 from attune_data.text import plural
-from attune_metrics.errors import MetricInputError
-from attune_metrics.metric import Metric
-from attune_metrics.stats.statistics import PER_UNIT
+from attune_metrics.metric import Metric, MetricInputError
+from attune_metrics.stats.bootstrap import PER_UNIT
 
 __all__ = ["transcript_section"]
 

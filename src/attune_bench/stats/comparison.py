@@ -26,8 +26,8 @@ from attune_bench.stats.summary import sorted_groups
 from attune_bench.stats.traits import asked, strata_of
 from attune_data.query import Queryable
 from attune_data.text import meant
-from attune_metrics.errors import MetricInputError
-from attune_metrics.stats.statistics import STATISTICS
+from attune_metrics.metric import MetricInputError
+from attune_metrics.stats.bootstrap import STATISTICS
 
 __all__ = ["check_shared_units", "compare", "compare_all", "compare_by", "count_significant", "exchanges_of_all"]
 

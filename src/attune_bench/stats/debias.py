@@ -1,6 +1,6 @@
 """A judge's metric corrected by people who rated a part of the units; how many ratings an interval needs.
 
-`attune_metrics.stats.prediction_powered` says what is computed, docs/judges.md when to trust it.
+`attune_metrics.stats.judges` says what is computed, docs/judges.md when to trust it.
 """
 
 import os
@@ -25,12 +25,10 @@ from attune_bench.stats.series import Draws, ScoreSeries
 from attune_bench.stats.summary import sorted_groups
 from attune_bench.undefined import null
 from attune_data.text import plural
-from attune_metrics.errors import MetricInputError, UndefinedMetricWarning, UnreliableIntervalWarning
-from attune_metrics.stats.arrays import Floats
-from attune_metrics.stats.label_planning import labels_needed
-from attune_metrics.stats.power import clustered_standard_error
-from attune_metrics.stats.prediction_powered import MIN_LABELS, prediction_powered
-from attune_metrics.stats.resampling import symmetric_levels
+from attune_metrics.metric import MetricInputError, UndefinedMetricWarning, UnreliableIntervalWarning
+from attune_metrics.stats.bootstrap import Floats, symmetric_levels
+from attune_metrics.stats.judges import MIN_LABELS, prediction_powered
+from attune_metrics.stats.power import clustered_standard_error, labels_needed
 
 __all__ = ["PLAN_SCHEMA", "debias", "debias_pairs", "plan_labels"]
 
@@ -94,7 +92,7 @@ def debias(
     -----
     UnreliableIntervalWarning
         For each row with a note: few ratings, a low correlation, or rated units unlike the others; see
-        `attune_metrics.stats.prediction_powered.prediction_powered`.
+        `attune_metrics.stats.judges.prediction_powered`.
 
     Examples
     --------
@@ -123,7 +121,7 @@ def debias_pairs(
     """Return the corrected difference of every two models of a condition that people rated on common units.
 
     The correction is applied to the differences of units; see
-    `attune_metrics.stats.prediction_powered.prediction_powered_difference`. p-values are corrected by Holm's method,
+    `attune_metrics.stats.judges.prediction_powered_difference`. p-values are corrected by Holm's method,
     over the pairs of a condition that have one; intervals are not.
 
     Parameters

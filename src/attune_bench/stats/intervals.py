@@ -5,11 +5,8 @@ import numpy as np
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.options import MIN_CLUSTERS, AnalysisOptions
 from attune_bench.undefined import null
-from attune_metrics.errors import MetricInputError
-from attune_metrics.metric import Metric
-from attune_metrics.stats.arrays import Floats
-from attune_metrics.stats.resampling import Interval, symmetric_levels
-from attune_metrics.stats.sums import ROUNDING
+from attune_metrics.metric import Metric, MetricInputError
+from attune_metrics.stats.bootstrap import ROUNDING, Floats, Interval, symmetric_levels
 
 __all__ = ["Ends", "distribution_ends", "interval_ends", "interval_method", "too_few"]
 

@@ -15,11 +15,10 @@ from attune_bench.stats.options import MIN_CLUSTERS
 from attune_bench.stats.rater_table import RatedDimension, RaterTable, read_ratings
 from attune_bench.undefined import null
 from attune_data.text import meant
-from attune_metrics.errors import MetricInputError
+from attune_metrics.metric import MetricInputError
 from attune_metrics.stats.agreement import KappaDistances, KappaWeights
-from attune_metrics.stats.arrays import Floats
+from attune_metrics.stats.bootstrap import Floats, Interval, draw_resamples
 from attune_metrics.stats.reliability import JudgeCloseness, Reliability, judge_reliability
-from attune_metrics.stats.resampling import Interval, draw_resamples
 
 __all__ = ["ClosenessTables", "compare_judges"]
 

@@ -19,12 +19,9 @@ from attune_bench.stats.series import ScoreSeries
 from attune_bench.table_reader import read_table
 from attune_data.record import canonical
 from attune_data.text import meant
-from attune_metrics.checks import check_whole
-from attune_metrics.errors import MetricInputError
-from attune_metrics.metric import Metric
+from attune_metrics.metric import Metric, MetricInputError, check_whole
 from attune_metrics.signature import hash_records
-from attune_metrics.stats.arrays import Floats
-from attune_metrics.stats.statistics import PER_UNIT
+from attune_metrics.stats.bootstrap import PER_UNIT, Floats
 
 __all__ = ["Labels", "draw_labels", "judged_metric", "rating_number", "read_labels"]
 

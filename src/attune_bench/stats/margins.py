@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.options import Margin
 from attune_data.text import meant
-from attune_metrics.errors import MetricInputError
-from attune_metrics.metric import Metric
+from attune_metrics.metric import Metric, MetricInputError
 from attune_metrics.stats.equivalence import check_margin
 
 __all__ = ["check_below_range", "margins_of"]

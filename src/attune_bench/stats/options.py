@@ -8,10 +8,8 @@ from typing_extensions import TypedDict
 
 from attune_bench.score_table import ScoreTable
 from attune_data.text import meant
-from attune_metrics.checks import check_level, check_whole
-from attune_metrics.errors import MetricInputError
-from attune_metrics.stats.resampling import MOST_RESAMPLES, Method
-from attune_metrics.stats.statistics import PER_UNIT, STATISTICS
+from attune_metrics.metric import MetricInputError, check_level, check_whole
+from attune_metrics.stats.bootstrap import MOST_RESAMPLES, PER_UNIT, STATISTICS, Method
 
 __all__ = [
     "ALPHA",
@@ -86,7 +84,7 @@ class AnalysisOptions:
         `attune_metrics.stats.cluster_means.mean_of_clusters_interval` defines it; those of ranks, and of differences
         between subgroups, are resampled as ever.
     interval : {"percentile-expanded", "percentile", "bca"}
-        Which interval; `attune_metrics.stats.resampling.bootstrap` defines them. Not chosen where clusters count once.
+        Which interval; `attune_metrics.stats.bootstrap.bootstrap` defines them. Not chosen where clusters count once.
 
     Raises
     ------

@@ -19,18 +19,18 @@ from attune_bench.stats.remarks import warn_out_of_reach
 from attune_bench.stats.series import Draws, Mask, ScoreSeries, group_by_mask, have_values
 from attune_bench.undefined import null
 from attune_data.text import plural
-from attune_metrics.errors import MetricInputError, UndefinedMetricWarning
-from attune_metrics.stats.arrays import Floats
+from attune_metrics.metric import MetricInputError, UndefinedMetricWarning
+from attune_metrics.stats.bootstrap import MOST_RESAMPLES, Floats, Interval, Statistic, mean_of_sums
 from attune_metrics.stats.cluster_means import cluster_means, mean_of_clusters_interval
 from attune_metrics.stats.comparison import (
+    Pairs,
     PermutationTest,
     bootstrap_of_pairs,
     distribution_of_pairs,
+    holm,
     permutation_test_of_pairs,
 )
 from attune_metrics.stats.equivalence import equivalence_of_pairs, verdict
-from attune_metrics.stats.multiplicity import holm
-from attune_metrics.stats.pairs import Pairs
 from attune_metrics.stats.power import (
     MDE_MIN_CLUSTERS,
     coefficient_of_variation,
@@ -38,9 +38,6 @@ from attune_metrics.stats.power import (
     mde_factor,
     minimum_detectable_effect,
 )
-from attune_metrics.stats.resampling import MOST_RESAMPLES, Interval
-from attune_metrics.stats.statistics import mean_of_sums
-from attune_metrics.stats.sums import Statistic
 
 __all__ = [
     "EQUAL",

@@ -1,6 +1,6 @@
 """Planning a comparison: how many participants a difference needs, how small a difference some participants show.
 
-From a pilot, which is any scores of two models, or from assumptions; `attune_metrics.stats.planning` says what is
+From a pilot, which is any scores of two models, or from assumptions; `attune_metrics.stats.power` says what is
 computed.
 """
 
@@ -19,17 +19,19 @@ from attune_bench.stats.margins import check_below_range
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
 from attune_bench.stats.series import ScoreSeries, have_values
 from attune_bench.undefined import null
-from attune_metrics.checks import check_whole
-from attune_metrics.errors import MetricInputError, UndefinedMetricWarning
-from attune_metrics.stats.planning import (
+from attune_metrics.metric import MetricInputError, UndefinedMetricWarning, check_whole
+from attune_metrics.stats.bootstrap import ROUNDING, cluster_index
+from attune_metrics.stats.power import (
+    MDE_MIN_CLUSTERS,
+    MOST_UNITS,
+    check_difference,
     check_looks,
+    coefficient_of_variation,
     effect_after_pilot,
     participants_after_pilot,
     participants_needed,
     planned_effect,
 )
-from attune_metrics.stats.power import MDE_MIN_CLUSTERS, MOST_UNITS, check_difference, coefficient_of_variation
-from attune_metrics.stats.sums import ROUNDING, cluster_index
 
 __all__ = ["plan", "plan_from_assumptions"]
 
@@ -165,7 +167,7 @@ def plan_from_assumptions(
     difference, participants, looks
         As for `plan`.
     sd, correlation, icc, units_per_participant, units_cv
-        As for `attune_metrics.stats.planning.planned_effect`.
+        As for `attune_metrics.stats.power.planned_effect`.
 
     Returns
     -------

@@ -15,12 +15,8 @@ from attune_bench.stats.intervals import distribution_ends
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
 from attune_bench.stats.series import Draws, Mask, ScoreSeries
 from attune_bench.undefined import null
-from attune_metrics.errors import MetricInputError
-from attune_metrics.metric import Metric
-from attune_metrics.stats.arrays import average_ranks
-from attune_metrics.stats.resampling import bootstrap_distribution
-from attune_metrics.stats.statistics import point_estimate
-from attune_metrics.stats.sums import rounding_of
+from attune_metrics.metric import Metric, MetricInputError
+from attune_metrics.stats.bootstrap import average_ranks, bootstrap_distribution, point_estimate, rounding_of
 
 __all__ = ["direction", "rank"]
 

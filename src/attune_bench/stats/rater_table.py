@@ -16,8 +16,8 @@ import polars as pl
 
 from attune_bench.stats.labels import rating_number
 from attune_bench.table_reader import read_table
-from attune_metrics.errors import MetricInputError
-from attune_metrics.stats.arrays import Floats
+from attune_metrics.metric import MetricInputError
+from attune_metrics.stats.bootstrap import Floats
 
 __all__ = ["RatedDimension", "RaterTable", "read_ratings"]
 

@@ -18,10 +18,9 @@ from attune_bench.stats.ranking import direction
 from attune_bench.stats.series import Draws, Mask, ScoreSeries
 from attune_bench.stats.units import per_unit
 from attune_bench.undefined import null
-from attune_metrics.errors import MetricInputError
-from attune_metrics.stats.arrays import Floats
-from attune_metrics.stats.bradley_terry import Rating, bradley_terry_ratings
-from attune_metrics.stats.resampling import Resamples
+from attune_metrics.metric import MetricInputError
+from attune_metrics.stats.bootstrap import Floats, Resamples
+from attune_metrics.stats.ranking import Rating, bradley_terry_ratings
 
 __all__ = ["ratings"]
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from attune_data.text import plural
-from attune_metrics.errors import UnreliableIntervalWarning
+from attune_metrics.metric import UnreliableIntervalWarning
 
 __all__ = ["OneWarning", "warn_out_of_reach"]
 

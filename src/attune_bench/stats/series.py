@@ -15,13 +15,20 @@ from attune_bench.score_table import ScoreTable, term_columns
 from attune_bench.stats.options import AnalysisOptions
 from attune_bench.stats.remarks import OneWarning
 from attune_bench.stats.skewed import SkewedMeans
-from attune_metrics.errors import MetricInputError
-from attune_metrics.metric import Metric
-from attune_metrics.stats.arrays import Floats
+from attune_metrics.metric import Metric, MetricInputError
+from attune_metrics.stats.bootstrap import (
+    MAX_MULTINOMIAL_CLUSTERS,
+    MOST_KEPT,
+    STATISTICS,
+    Floats,
+    Interval,
+    Resamples,
+    Statistic,
+    Weights,
+    cluster_index,
+    draw_resamples,
+)
 from attune_metrics.stats.cluster_means import cluster_means, mean_of_clusters_interval
-from attune_metrics.stats.resampling import MAX_MULTINOMIAL_CLUSTERS, MOST_KEPT, Interval, Resamples, draw_resamples
-from attune_metrics.stats.statistics import STATISTICS
-from attune_metrics.stats.sums import Statistic, Weights, cluster_index
 
 __all__ = ["Draws", "Mask", "ScoreSeries", "draws_poisson", "group_by_mask", "have_values"]
 

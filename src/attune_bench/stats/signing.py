@@ -16,7 +16,7 @@ from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions, Margin
 from attune_bench.stats.series import Mask, ScoreSeries, draws_poisson
 from attune_data.record import canonical
 from attune_metrics.signature import Signature, hash_records
-from attune_metrics.stats.statistics import STATISTICS
+from attune_metrics.stats.bootstrap import STATISTICS
 
 __all__ = ["sign"]
 

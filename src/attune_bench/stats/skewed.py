@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attune_data.text import listed, plural
-from attune_metrics.errors import SkewedScoresWarning
-from attune_metrics.stats.arrays import Floats
+from attune_metrics.metric import SkewedScoresWarning
+from attune_metrics.stats.bootstrap import Floats
 from attune_metrics.stats.skewness import MOST_SKEWNESS, skewness_of_mean
 
 __all__ = ["DIFFERENCES", "MEANS", "VARIANCES", "SkewedMeans"]

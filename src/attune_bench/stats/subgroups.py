@@ -33,12 +33,18 @@ from attune_bench.stats.traits import asked, strata_and_known
 from attune_bench.undefined import null
 from attune_data.query import Queryable
 from attune_data.text import plural
-from attune_metrics.errors import MetricInputError
-from attune_metrics.stats.arrays import Floats
-from attune_metrics.stats.multiplicity import holm
-from attune_metrics.stats.resampling import Interval, bootstrap, bootstrap_distribution, symmetric_levels
-from attune_metrics.stats.statistics import STATISTICS
-from attune_metrics.stats.sums import Statistic, rounding_of
+from attune_metrics.metric import MetricInputError
+from attune_metrics.stats.bootstrap import (
+    STATISTICS,
+    Floats,
+    Interval,
+    Statistic,
+    bootstrap,
+    bootstrap_distribution,
+    rounding_of,
+    symmetric_levels,
+)
+from attune_metrics.stats.comparison import holm
 
 __all__ = ["by", "overlap", "subgroups"]
 

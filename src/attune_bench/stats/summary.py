@@ -14,12 +14,17 @@ from attune_bench.stats.options import MIN_CLUSTERS, AnalysisKeywords, AnalysisO
 from attune_bench.stats.series import Draws, Mask, ScoreSeries, have_values
 from attune_bench.undefined import null
 from attune_metrics.metric import Metric
-from attune_metrics.stats.arrays import Floats, average_ranks
-from attune_metrics.stats.proportions import wilson_interval
-from attune_metrics.stats.resampling import Interval, bootstrap
-from attune_metrics.stats.shares import share_of_clusters_interval
-from attune_metrics.stats.statistics import PER_UNIT, STATISTICS, point_estimate
-from attune_metrics.stats.sums import rounding_of
+from attune_metrics.stats.bootstrap import (
+    PER_UNIT,
+    STATISTICS,
+    Floats,
+    Interval,
+    average_ranks,
+    bootstrap,
+    point_estimate,
+    rounding_of,
+)
+from attune_metrics.stats.cluster_means import share_of_clusters_interval, wilson_interval
 
 __all__ = [
     "SUMMARY_SCHEMA",
@@ -60,10 +65,10 @@ def summary(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFr
         condition and metric. ``n`` counts the units with a value, in so many ``clusters``; ``excluded`` the other units
         that the model was run on. ``coverage`` is the share of its questions that have a prediction; of a metric that
         asks none, the share of all units that have a value, null where their number is not known. A share of
-        independent trials has Wilson's interval, one of clustered units that of
-        `attune_metrics.stats.shares.share_of_clusters_interval` unless ``interval`` names another. Where there is no
-        interval ``reason`` says why. Where each cluster counts once, ``value`` is the mean of the clusters' means, null
-        for a metric that is no mean of units.
+        independent trials has Wilson's interval, a share of clustered units the interval of
+        `attune_metrics.stats.cluster_means.share_of_clusters_interval`, unless ``interval`` names another. Where there
+        is no interval ``reason`` says why. Where each cluster counts once, ``value`` is the mean of the clusters'
+        means, null for a metric that is no mean of units.
 
     Raises
     ------

@@ -1,9 +1,9 @@
 """Tiers of models: the ranking by the primary metric, cut where the paired test tells models apart.
 
-`attune_metrics.stats.tiers` defines them. Two models are told apart where their Holm-corrected p-value, over all pairs
-of one condition, is below 0.05, as in `attune_bench.stats.comparison`; two that cannot be compared are not. Nor are two
-of whom the better on the units that both have is ranked below the other: the ranking is by all units of each model, and
-no tier may say that the better one is worse.
+`attune_metrics.stats.ranking` defines them. Two models are told apart where their Holm-corrected p-value, over all
+pairs of one condition, is below 0.05, as in `attune_bench.stats.comparison`; two that cannot be compared are not. Nor
+are two of whom the better on the units that both have is ranked below the other: the ranking is by all units of each
+model, and no tier may say that the better one is worse.
 """
 
 import warnings
@@ -19,8 +19,8 @@ from attune_bench.stats.comparison import compare_all
 from attune_bench.stats.options import SamplingKeywords
 from attune_bench.stats.ranking import rank
 from attune_data.text import listed
-from attune_metrics.stats.tiers import tier_spans
-from attune_metrics.stats.tiers import tiers as tiers_of
+from attune_metrics.stats.ranking import tier_spans
+from attune_metrics.stats.ranking import tiers as tiers_of
 
 __all__ = ["Tiers", "in_tiers", "tiers"]
 

@@ -2,7 +2,7 @@
 
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.summary import metrics_per_unit
-from attune_metrics.errors import MetricInputError
+from attune_metrics.metric import MetricInputError
 
 __all__ = ["per_unit"]
 

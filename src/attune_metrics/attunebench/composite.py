@@ -16,15 +16,22 @@ References
 .. [1] AttuneBench, arXiv:2605.21739, composite score.
 """
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from math import inf, isnan
+from types import MappingProxyType
+from typing import Literal
 
 from attune_metrics.attunebench._entries import COMPOSITE, composite_entry
-from attune_metrics.checks import check_number
-from attune_metrics.metric import Metric
+from attune_metrics.metric import Metric, MetricInputError, check_number
 
 __all__ = [
+    "DOCUMENTED",
     "METRICS",
+    "PROTOCOLS",
+    "RELEASED",
+    "Protocol",
     "binary_mean",
     "composite_score",
     "conversation_wide",
@@ -32,6 +39,7 @@ __all__ = [
     "emotion_blend",
     "equal_weight_composite",
     "evaluation_quality",
+    "get_protocol",
     "holistic",
     "panas01",
     "turn_level_average",
@@ -330,3 +338,48 @@ METRICS: tuple[Metric, ...] = (
     ),
 )
 """The catalogue's entries of this module."""
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """A named set of scoring choices.
+
+    Attributes
+    ----------
+    name : str
+        The name printed on reports.
+    goals : {"jaccard", "f1"}
+        How two sets of goals (Q1) are compared: intersection over union, or set F1.
+    panas_totals : {"items", "recorded"}
+        Which PANAS total counts: the sum of the ten items when all are there, or the recorded total if there is one.
+    """
+
+    name: str
+    goals: Literal["jaccard", "f1"]
+    panas_totals: Literal["items", "recorded"]
+
+
+DOCUMENTED = Protocol("documented", goals="jaccard", panas_totals="items")
+RELEASED = Protocol("released", goals="f1", panas_totals="recorded")
+
+PROTOCOLS: Mapping[str, Protocol] = MappingProxyType({p.name: p for p in (DOCUMENTED, RELEASED)})
+
+
+def get_protocol(name_or_protocol: str | Protocol) -> Protocol:
+    """Return the protocol of that name; a `Protocol` is returned as it is.
+
+    Raises
+    ------
+    MetricInputError
+        If no protocol has that name.
+
+    Examples
+    --------
+    >>> get_protocol("released").goals
+    'f1'
+    """
+    if isinstance(name_or_protocol, Protocol):
+        return name_or_protocol
+    if name_or_protocol not in PROTOCOLS:
+        raise MetricInputError(f"unknown protocol {name_or_protocol!r}; known: {', '.join(PROTOCOLS)}")
+    return PROTOCOLS[name_or_protocol]

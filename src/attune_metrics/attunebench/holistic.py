@@ -24,11 +24,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from attune_metrics.attunebench._entries import CONVERSATION_WIDE, post_entry
-from attune_metrics.attunebench.protocol import DOCUMENTED, Protocol, get_protocol
-from attune_metrics.attunebench.tokens import jaccard, tokenize
-from attune_metrics.checks import check_list, check_mapping, check_number, check_text
-from attune_metrics.errors import MetricInputError
-from attune_metrics.metric import Metric
+from attune_metrics.attunebench.composite import DOCUMENTED, Protocol, get_protocol
+from attune_metrics.attunebench.preferences import jaccard, tokenize
+from attune_metrics.metric import Metric, MetricInputError, check_list, check_mapping, check_number, check_text
 
 __all__ = [
     "BRANCHES",

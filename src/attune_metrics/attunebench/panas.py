@@ -17,22 +17,15 @@ References
 .. [2] AttuneBench, arXiv:2605.21739, post-conversation metrics.
 """
 
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
-from math import isnan
+from math import isnan, nan
 
 from attune_metrics.attunebench._entries import CONVERSATION_WIDE, post_entry
-from attune_metrics.attunebench._panas_form import (
-    Panas,
-    PanasTotals,
-    PreparedPanas,
-    check_panas,
-    panas_totals,
-    prepare_panas,
-)
-from attune_metrics.attunebench._panas_score import PanasScores, score_panas
-from attune_metrics.attunebench.protocol import DOCUMENTED, Protocol, get_protocol
-from attune_metrics.checks import defined, warn_undefined
-from attune_metrics.metric import Metric
+from attune_metrics.attunebench.composite import DOCUMENTED, Protocol, get_protocol
+from attune_metrics.attunebench.emotion import NEGATIVE_AFFECT, POSITIVE_AFFECT
+from attune_metrics.metric import Metric, MetricInputError, check_mapping, check_number, defined, warn_undefined
 
 __all__ = [
     "METRICS",
@@ -57,6 +50,203 @@ __all__ = [
     "prepare_panas",
     "score_panas",
 ]
+
+_WORDS = POSITIVE_AFFECT + NEGATIVE_AFFECT
+
+
+@dataclass(frozen=True, slots=True)
+class Panas:
+    """One filled PANAS form.
+
+    Attributes
+    ----------
+    items : mapping of str to (float or None)
+        Item word, any letter case -> 1 to 7.
+    positive_total, negative_total : float or None
+        The recorded totals, 10 to 70.
+    """
+
+    items: Mapping[str, float | None] = field(default_factory=dict)
+    positive_total: float | None = None
+    negative_total: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PanasTotals:
+    """The totals that count, 10 to 70; None without items and without a recorded total."""
+
+    positive: float | None
+    negative: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedPanas:
+    """A form under one protocol, ready to be scored many times.
+
+    Attributes
+    ----------
+    items : dict
+        The rated items, in title case and in the order of the form, clamped to 1-7.
+    totals : PanasTotals
+        The totals that count.
+    """
+
+    items: dict[str, float]
+    totals: PanasTotals
+
+
+def prepare_panas(panas: Panas, *, protocol: Protocol = DOCUMENTED) -> PreparedPanas:
+    """Prepare a form for `score_panas`; unknown words are ignored, values clamped, nothing is checked."""
+    given = {word.strip().title(): value for word, value in panas.items.items()}
+    items = {word: _clamp(value, 1, 7) for word in _WORDS if (value := given.get(word)) is not None}
+    positive = _total(POSITIVE_AFFECT, items, panas.positive_total, protocol)
+    negative = _total(NEGATIVE_AFFECT, items, panas.negative_total, protocol)
+    return PreparedPanas(items, PanasTotals(positive, negative))
+
+
+def _clamp(value: float, low: float, high: float) -> float:
+    return min(max(value, low), high)
+
+
+def _total(
+    words: tuple[str, ...], items: Mapping[str, float], recorded: float | None, protocol: Protocol
+) -> float | None:
+    rated = [items[word] for word in words if word in items]
+    items_win = protocol.panas_totals == "items" and len(rated) == len(words)
+    if recorded is not None and not items_win:
+        return _clamp(recorded, 10, 70)
+    return _clamp(sum(rated), 10, 70) if rated else None
+
+
+def check_panas(panas: object, side: str) -> None:
+    """Raise if the form has an unknown or repeated word, or a value outside its range."""
+    if not isinstance(panas, Panas):
+        raise MetricInputError(f"{side} {panas!r:.60} is not a Panas; write Panas(items={{...}})")
+    seen = set()
+    for word, value in check_mapping(panas.items, f"{side} items", "word -> 1 to 7").items():
+        title = word.strip().title() if isinstance(word, str) else word
+        if title not in _WORDS:
+            raise MetricInputError(f"{side} item {word!r} is not one of the 20 PANAS words")
+        if title in seen:
+            raise MetricInputError(f"{side} item {title} is given twice, in different letter case")
+        seen.add(title)
+        if value is not None:
+            check_number(value, f"{side} item {title}", 1, 7)
+    for name, total in (("positive_total", panas.positive_total), ("negative_total", panas.negative_total)):
+        if total is not None:
+            check_number(total, f"{side} {name}", 10, 70)
+
+
+def panas_totals(panas: Panas, *, protocol: Protocol | str = DOCUMENTED) -> PanasTotals:
+    """Totals of positive and negative affect under a protocol.
+
+    Parameters
+    ----------
+    panas : Panas
+        Items 1 to 7, recorded totals 10 to 70.
+    protocol : Protocol or str
+        `documented`: the sum of the ten items if all are rated, else the recorded total, else the sum of the rated
+        items. `released`: the recorded total, else the sum of the rated items.
+
+    Returns
+    -------
+    PanasTotals
+        `positive` and `negative`, each 10 to 70, or None without items and total. A sum of fewer than ten items is
+        raised to 10 at least.
+
+    Raises
+    ------
+    MetricInputError
+        If an item or total is outside its range, a word is unknown or given twice, or the protocol is unknown.
+
+    Examples
+    --------
+    >>> panas_totals(Panas({"proud": 7, "alert": 6}, negative_total=22))
+    PanasTotals(positive=13, negative=22)
+    """
+    chosen = get_protocol(protocol)
+    check_panas(panas, "panas")
+    return prepare_panas(panas, protocol=chosen).totals
+
+
+_ITEM_SPAN = 6
+_TOTAL_SPAN = 60
+
+
+@dataclass(frozen=True, slots=True)
+class PanasScores:
+    """All PANAS metrics; each is described at the function of its name (`panas_...`).
+
+    `item_errors` maps each item word on both ends, in title case, to its absolute error.
+    """
+
+    mae: float
+    normalized: float
+    pa_mae: float
+    na_mae: float
+    pa_normalized: float
+    na_normalized: float
+    pa_baseline_adjusted: float
+    na_baseline_adjusted: float
+    baseline_adjusted: float
+    item_errors: dict[str, float]
+    item_mae: float
+    item_normalized: float
+    item_baseline_adjusted: float
+
+
+def _total_error(actual: float | None, predicted: float | None) -> float:
+    if actual is None and predicted is None:
+        return nan
+    # A total missing on one end is taken as the middle of the scale.
+    return float(abs((40 if actual is None else actual) - (40 if predicted is None else predicted)))
+
+
+def _item_skill(before: float | None, actual: float | None, predicted: float | None) -> float:
+    # (raw - naive) / (1 - naive) with raw = 1 - |actual - predicted| / span and naive = 1 - |actual - before| / span;
+    # the span cancels.
+    if before is None or actual is None or predicted is None or actual == before:
+        return nan
+    return max(-1.0, 1 - abs(actual - predicted) / abs(actual - before))
+
+
+def _mean(values: Iterable[float]) -> float:
+    known = [value for value in values if not isnan(value)]
+    return sum(known) / len(known) if known else nan
+
+
+def score_panas(
+    reference: PreparedPanas, predicted: PreparedPanas, *, baseline: PreparedPanas | None = None
+) -> PanasScores:
+    """Score prepared forms: the same values as `panas_scores`, without checks and without warnings."""
+    after, guess = reference.items, predicted.items
+    actual, forecast = reference.totals, predicted.totals
+    before, start = (baseline.items, baseline.totals) if baseline else ({}, PanasTotals(None, None))
+
+    pa_mae = _total_error(actual.positive, forecast.positive)
+    na_mae = _total_error(actual.negative, forecast.negative)
+    mae = _mean([pa_mae, na_mae])
+    pa_skill = _item_skill(start.positive, actual.positive, forecast.positive)
+    na_skill = _item_skill(start.negative, actual.negative, forecast.negative)
+    item_errors = {word: float(abs(after[word] - guess[word])) for word in after if word in guess}
+    item_mae = _mean(item_errors.values())
+    # Clamped values keep every error within its span, so 1 - error / span needs no floor.
+    return PanasScores(
+        mae=mae,
+        normalized=1 - mae / _TOTAL_SPAN,
+        pa_mae=pa_mae,
+        na_mae=na_mae,
+        pa_normalized=1 - pa_mae / _TOTAL_SPAN,
+        na_normalized=1 - na_mae / _TOTAL_SPAN,
+        pa_baseline_adjusted=pa_skill,
+        na_baseline_adjusted=na_skill,
+        baseline_adjusted=_mean([pa_skill, na_skill]),
+        item_errors=item_errors,
+        item_mae=item_mae,
+        item_normalized=1 - item_mae / _ITEM_SPAN,
+        item_baseline_adjusted=_mean(_item_skill(before.get(word), after[word], guess[word]) for word in item_errors),
+    )
+
 
 _UNDEFINED = "items or totals are missing, or nothing changed since the baseline"
 

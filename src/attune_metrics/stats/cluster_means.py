@@ -1,30 +1,26 @@
-"""The mean in which each cluster counts once: the mean of the clusters' means.
-
-A mean over units says how a score is on average over conversations, and who talked more counts more. The mean of
-clusters' means says how it is on average over participants, however much each of them talked. The two differ where the
-number of a participant's units goes with the score [1]_.
-
-References
-----------
-.. [1] Williamson, Datta, Satten (2003), Marginal analyses of clustered data when cluster size is informative,
-   Biometrics 59, 36-42.
-.. [2] Korn, Graubard (1998), Confidence intervals for proportions with small expected number of positive counts
-   estimated from survey data, Survey Methodology 24, 193-201: the logit transform.
-"""
+"""Means and shares of clustered units: each cluster counting once, and the interval of a share."""
 
 from collections.abc import Hashable, Iterable
-from math import fsum, inf, log, nan, sqrt
+from dataclasses import dataclass
+from math import erfc, fsum, inf, log, nan, sqrt
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attune_metrics.checks import check_level
-from attune_metrics.errors import MetricInputError
-from attune_metrics.stats.arrays import Floats
-from attune_metrics.stats.resampling import Interval
-from attune_metrics.stats.sums import ROUNDING, cluster_sums, one_term
+from attune_metrics.metric import MetricInputError, check_level, check_whole, warn_undefined
+from attune_metrics.stats.bootstrap import ROUNDING, Floats, Interval, cluster_sums, one_term
+from attune_metrics.stats.power import coefficient_of_variation, effective_freedom, jackknife_error
 
-__all__ = ["cluster_means", "mean_of_clusters_interval"]
+__all__ = [
+    "McNemarTest",
+    "clopper_pearson_interval",
+    "cluster_means",
+    "mcnemar_test",
+    "mean_of_clusters_interval",
+    "share_of_clusters_interval",
+    "wilson_interval",
+]
 
 
 def cluster_means(values: ArrayLike, clusters: Iterable[Hashable]) -> Floats:
@@ -160,3 +156,204 @@ def t_ends(mean: float, error: float, freedom: float, low: float, high: float, l
     centre, margin = log(share / (1 - share)), reach / span / (share * (1 - share))
     first, last = (low + span * float(expit(end)) for end in (centre - margin, centre + margin))
     return first, last
+
+
+def wilson_interval(successes: int, trials: int, *, level: float = 0.95) -> Interval:
+    """Score interval of a proportion [1]_: ``(p + z^2 / 2n -+ z sqrt(p (1 - p) / n + z^2 / 4n^2)) / (1 + z^2 / n)``.
+
+    Parameters
+    ----------
+    successes, trials : int
+        How many of how many.
+    level : float
+        Confidence level, between 0 and 1.
+
+    Returns
+    -------
+    Interval
+        Ends 0 to 1; nan, with the reason, without trials.
+
+    Raises
+    ------
+    MetricInputError
+        If there are more successes than trials, a number is negative or not whole, or the level is out of range.
+
+    Examples
+    --------
+    >>> interval = wilson_interval(8, 10)
+    >>> interval.estimate, round(interval.low, 4), round(interval.high, 4)
+    (0.8, 0.4902, 0.9433)
+    """
+    _check(successes, trials)
+    z = NormalDist().inv_cdf((1 + check_level(level)) / 2)
+    if not trials:
+        return _no_trials(level, "wilson")
+    # Exact at 0 and 1, where centre and margin would cancel but for rounding.
+    share = successes / trials
+    centre = share + z * z / (2 * trials)
+    margin = z * sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials))
+    low = (centre - margin) / (1 + z * z / trials) if successes else 0.0
+    high = (centre + margin) / (1 + z * z / trials) if successes < trials else 1.0
+    return Interval(share, low, high, level, "wilson", trials, trials)
+
+
+def clopper_pearson_interval(successes: int, trials: int, *, level: float = 0.95) -> Interval:
+    """Exact interval of a proportion [2]_, from quantiles of the beta distribution.
+
+    ``low = B(tail; k, n - k + 1)`` and ``high = B(1 - tail; k + 1, n - k)`` with ``tail = (1 - level) / 2``; it
+    covers at least `level`, and mostly more.
+
+    Takes and raises what `wilson_interval` does.
+
+    Returns
+    -------
+    Interval
+        Ends 0 to 1; nan, with the reason, without trials.
+
+    Examples
+    --------
+    >>> interval = clopper_pearson_interval(0, 10)
+    >>> interval.low, round(interval.high, 4)
+    (0.0, 0.3085)
+    """
+    from scipy.special import betaincinv
+
+    _check(successes, trials)
+    tail = (1 - check_level(level)) / 2
+    if not trials:
+        return _no_trials(level, "clopper-pearson")
+    low = float(betaincinv(successes, trials - successes + 1, tail)) if successes else 0.0
+    high = float(betaincinv(successes + 1, trials - successes, 1 - tail)) if successes < trials else 1.0
+    return Interval(successes / trials, low, high, level, "clopper-pearson", trials, trials)
+
+
+def _check(successes: object, trials: object) -> None:
+    if check_whole(successes, "successes", 0) > check_whole(trials, "trials", 0):
+        raise MetricInputError(f"{successes} successes in {trials} trials; is the order successes, trials?")
+
+
+def _no_trials(level: float, method: str) -> Interval:
+    return Interval(nan, nan, nan, level, method, 0, 0, "no trials")
+
+
+@dataclass(frozen=True, slots=True)
+class McNemarTest:
+    """McNemar's chi-square with one degree of freedom and its p-value."""
+
+    chi_square: float
+    p_value: float
+
+
+def mcnemar_test(only_a: int, only_b: int) -> McNemarTest:
+    """Test whether two models succeed equally often on the same trials [3]_.
+
+    ``chi2 = (only_a - only_b)^2 / (only_a + only_b)``, without continuity correction.
+
+    Parameters
+    ----------
+    only_a, only_b : int
+        Trials in which only the one or only the other succeeded; those where both or neither did do not matter.
+
+    Returns
+    -------
+    McNemarTest
+        ``chi_square`` from 0, ``p_value`` 0 to 1, two-sided; nan, with a warning, if the models never differ.
+
+    Raises
+    ------
+    MetricInputError
+        If a number is negative or not a whole number.
+
+    Examples
+    --------
+    >>> test = mcnemar_test(121, 59)
+    >>> round(test.chi_square, 4), f"{test.p_value:.1e}"
+    (21.3556, '3.8e-06')
+    """
+    differ = check_whole(only_a, "only_a", 0) + check_whole(only_b, "only_b", 0)
+    if not differ:
+        warn_undefined("mcnemar_test", "the models never differ")
+        return McNemarTest(nan, nan)
+    chi_square = (only_a - only_b) ** 2 / differ
+    return McNemarTest(chi_square, erfc(sqrt(chi_square / 2)))
+
+
+def share_of_clusters_interval(
+    values: ArrayLike, clusters: Iterable[Hashable], *, level: float = 0.95
+) -> list[Interval]:
+    """Confidence interval of the share of units that are 1, for each series.
+
+    Student's t on the logit scale [1]_: with the share p, the ends are ``1 / (1 + exp(-x))`` for
+    ``x = log(p / (1 - p)) -+ t s / (p (1 - p))``. Here s is the jackknife of clusters,
+    ``sqrt((G - 1) / G sum over clusters of ((k - m p) / (n - m))^2)`` for a cluster with k of its m units, and t the
+    quantile with ``G / (1 + CV^2) - 1`` degrees of freedom, at least 2: CV is the coefficient of variation of the
+    numbers of units of the G clusters, so that clusters of unequal size count as fewer [2]_.
+
+    Where no unit is 1, or every one, nothing tells how alike the units of a cluster are. Then each cluster is one
+    trial: the ends are those of `attune_metrics.stats.cluster_means.clopper_pearson_interval` of 0 or G in G.
+
+    Parameters
+    ----------
+    values : array of float, shape (units,) or (series, units)
+        0 or 1, nan where a unit has no value.
+    clusters : iterable of str or int
+        The label of each unit's cluster; for independent units the id of the unit.
+    level : float
+        Confidence level, between 0 and 1.
+
+    Returns
+    -------
+    list of Interval
+        One for each series, ends 0 to 1; ``method`` is ``logit-t`` or ``clopper-pearson``, ``n`` counts units. The ends
+        are nan, and ``reason`` says why, without values, with one cluster, and where all clusters have one share, such
+        as a half.
+
+    Raises
+    ------
+    MetricInputError
+        If a value is neither 0 nor 1 nor nan, the values are not one for each unit, a label is missing, or the level is
+        out of range.
+
+    Notes
+    -----
+    Simulated coverage of 95% is in docs/intervals.md.
+
+    Examples
+    --------
+    Three of eight conversations of five participants succeed, then none:
+
+    >>> people = ["ann", "ann", "ann", "bob", "bob", "eve", "joe", "kim"]
+    >>> some, none = share_of_clusters_interval([[1, 1, 0, 0, 0, 1, 0, 0], [0] * 8], people)
+    >>> some.estimate, round(some.low, 3), round(some.high, 3), some.method
+    (0.375, 0.03, 0.922, 'logit-t')
+    >>> none.estimate, none.low, round(none.high, 3), none.method
+    (0.0, 0.0, 0.522, 'clopper-pearson')
+    """
+    check_level(level)
+    terms, index = one_term(values, clusters)
+    for wrong in terms[~np.isnan(terms) & (terms != 0) & (terms != 1)][:1].tolist():
+        raise MetricInputError(f"value {wrong} is neither 0 nor 1; the interval of other means is that of bootstrap")
+    sums = cluster_sums(terms, index)
+    return [_interval(sums[:, series], level) for series in range(len(terms))]
+
+
+def _interval(sums: Floats, level: float) -> Interval:
+    """Return the interval of one series from the sums of each cluster (clusters, 2): ones and units."""
+    ones, units = sums[sums[:, 1] > 0].T
+    size, total, n = len(units), int(ones.sum()), int(units.sum())
+    share, method, ends, reason = total / n if n else nan, "logit-t", (nan, nan), None
+    if not n:
+        reason = "no unit has a value"
+    elif size == 1:
+        reason = "all values are in one cluster"
+    elif total in {0, n}:
+        exact = clopper_pearson_interval(size if total else 0, size, level=level)
+        method, ends = exact.method, (exact.low, exact.high)
+    # Whole numbers, so that equal shares are equal.
+    elif not (ones * n - units * total).any():
+        reason = "no variation among clusters"
+    else:
+        error = jackknife_error((ones - units * share) / (n - units))
+        freedom = effective_freedom(size, coefficient_of_variation(units))
+        ends = t_ends(share, error, freedom, 0, 1, level)
+    return Interval(share, *ends, level, method, n, size, reason)

@@ -1,63 +1,264 @@
-"""Two models on the same units: the difference of a statistic, its interval and its test.
+"""Two models on the same units: the difference of a statistic, its interval, its test, and families of tests."""
 
-Conventions
------------
-`a` and `b` have the same units in the same order; a unit counts where both have a value. Units of one cluster stay
-together, as in `resampling`, which says what values and statistics are. Differences are ``statistic(a) -
-statistic(b)``.
-
-References
-----------
-.. [1] Good (2005), Permutation, Parametric, and Bootstrap Tests of Hypotheses, 3rd ed., chapters 3 and 5.
-.. [2] Phipson, Smyth (2010), Permutation P-values should never be zero, Stat. Appl. Genet. Mol. Biol. 9, 39.
-"""
-
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from math import nan
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attune_metrics.checks import check_whole
-from attune_metrics.errors import MetricInputError
-from attune_metrics.stats._exchanges import (
-    MOST_DIFFERENCES,
-    count_reached,
-    count_reached_by_means,
-    exchanged_differences,
-    random_exchanges,
-)
-from attune_metrics.stats.arrays import Floats
-from attune_metrics.stats.pairs import Pairs
-from attune_metrics.stats.resampling import (
+from attune_metrics.metric import MetricInputError, check_whole
+from attune_metrics.stats.bootstrap import (
     MOST_RESAMPLES,
+    ROUNDING,
+    Floats,
     Interval,
     Method,
     Resamples,
-    check_method,
-    distribution_of_sums,
-    intervals_of,
-)
-from attune_metrics.stats.statistics import mean_of_sums
-from attune_metrics.stats.sums import (
     Statistic,
     Streamed,
+    Weights,
+    as_terms,
+    check_array,
+    check_method,
     cluster_index,
+    cluster_sums,
+    distribution_of_sums,
+    evaluate,
+    exact_sums,
+    intervals_of,
+    mean_of_sums,
     paired_terms,
+    products,
     rounding_of,
+    row_blocks,
+    series_blocks,
 )
 
 __all__ = [
     "MAX_EXACT_CLUSTERS",
+    "MOST_DIFFERENCES",
+    "Pairs",
     "PermutationTest",
+    "benjamini_hochberg",
     "bootstrap_of_pairs",
+    "count_reached",
+    "count_reached_by_means",
     "distribution_of_pairs",
+    "exchanged_differences",
+    "holm",
     "paired_bootstrap",
     "paired_permutation_test",
     "permutation_test_of_pairs",
+    "random_exchanges",
 ]
+
+MOST_DIFFERENCES = 2**25
+"""How many differences, of exchanges and pairs, are kept at one time: 256 MiB."""
+
+_PAIRS = 128  # whose means are exchanged at one time, so that a block of exchanges stays in the processor's cache
+
+
+def random_exchanges(exchanges: int, clusters: int, seed: int) -> Iterator[NDArray[np.uint8]]:
+    """Yield whether each cluster is exchanged, at random, block by block."""
+    generator = np.random.default_rng(seed)
+    for rows in row_blocks(exchanges, clusters):
+        yield generator.integers(2, size=(rows.stop - rows.start, clusters), dtype=np.uint8)
+
+
+def exchanged_differences(
+    swaps: Weights, sums: Floats, total: Floats, pairs: NDArray[np.intp], statistic: Statistic
+) -> tuple[Floats, Floats]:
+    """Return the size of the difference in each exchange (exchanges, pairs), and each pair's largest value of a side.
+
+    `sums` (clusters, sides, terms) and `total` (sides, terms + 1) are of the sides whose positions `pairs` has.
+    """
+    first, second = pairs.T
+    n = total[first, -1]
+    differences = np.empty((len(swaps), len(pairs)))
+    largest = np.zeros(len(pairs))
+    for rows, [drawn] in products(swaps, sums):
+        with np.errstate(all="ignore"):
+            moved = drawn[:, second] - drawn[:, first]  # what one side of a pair gets and the other one gives
+            sides = total[first, :-1] + moved, total[second, :-1] - moved
+        sizes = np.broadcast_to(n, moved.shape[:2])
+        one, other = (evaluate(statistic, side, sizes) for side in sides)
+        differences[rows] = one - other
+        largest = np.fmax.reduce(np.abs(np.vstack([largest, one, other])), axis=0)
+    return np.abs(differences, out=differences), largest
+
+
+def count_reached(differences: Floats, bound: float, largest: float) -> int:
+    """Count the exchanges whose difference is as large as `bound`; an undefined one is."""
+    return len(differences) - int((differences < bound - ROUNDING * largest).sum())
+
+
+def count_reached_by_means(
+    swaps: Streamed, sums: Floats, total: Floats, pairs: NDArray[np.intp], observed: Floats
+) -> NDArray[np.intp]:
+    """Count for each pair of means the exchanges whose difference is as large as the observed one.
+
+    `sums` (clusters, sides) and `total` (sides, terms + 1) are as for `exchanged_differences`. No difference is kept.
+    """
+    first, second = pairs.T
+    gap = total[first, 0] - total[second, 0]
+    largest = np.array([np.maximum(*np.abs(sums[:, both].T)).sum() for both in pairs])
+    # Differences of sums: both sides of a pair have the same units.
+    bound = np.abs(observed) * total[first, -1] - ROUNDING * largest
+    counts = np.zeros(len(pairs), dtype=np.intp)
+    for rows, [drawn] in products(swaps, sums):
+        by_side = np.ascontiguousarray(drawn.T)
+        for start in range(0, len(pairs), _PAIRS):
+            block = slice(start, start + _PAIRS)
+            moved = by_side[second[block]]
+            moved -= by_side[first[block]]
+            moved *= 2
+            moved += gap[block, np.newaxis]
+            below = np.abs(moved, out=moved) < bound[block, np.newaxis]
+            counts[block] += rows.stop - rows.start - np.count_nonzero(below, axis=1)
+    return counts
+
+
+class Pairs:
+    """Pairs of series, with the sums of each side over every cluster.
+
+    Parameters
+    ----------
+    values : array of float, shape (series, units) or (series, terms, units)
+        nan where a unit has no value; a unit that lacks one term lacks them all.
+    pairs : array of int, shape (pairs, 2)
+        The positions of both series of each pair.
+    clusters : iterable of str or int
+        The label of each unit's cluster; for independent units the id of the unit.
+
+    Attributes
+    ----------
+    first, second : array of int, shape (pairs,)
+        The positions of the sides of each pair.
+    sums : array of float, shape (clusters, sides, terms + 1)
+        Sums over the units of each cluster: of every term, last the number of units.
+
+    Raises
+    ------
+    MetricInputError
+        If the values are infinite, no numbers or not one for each unit, a label is missing, labels are of mixed types,
+        or a pair is not of two series.
+
+    Examples
+    --------
+    >>> from math import nan
+    >>> pairs = Pairs([[1, 2], [3, 4], [5, nan]], [(0, 1), (0, 2)], ["ann", "bob"])
+    >>> pairs.first.tolist(), pairs.second.tolist(), pairs.sums[..., 0].tolist()
+    ([0, 2], [1, 3], [[1.0, 3.0, 1.0, 5.0], [2.0, 4.0, 0.0, 0.0]])
+
+    The second pair is compared on the one unit that both of its series have.
+    """
+
+    def __init__(self, values: ArrayLike, pairs: ArrayLike, clusters: Iterable[Hashable]) -> None:
+        index = cluster_index(clusters)
+        terms = as_terms(values, len(index))
+        series = _positions(pairs, len(terms))
+        present = np.logical_and.reduce(~np.isnan(terms), axis=1)
+        places: dict[tuple[int, bytes], int] = {}
+        of_side: list[int] = []
+        masks: list[NDArray[np.bool_]] = []
+        sides = np.empty(series.shape, dtype=np.intp)
+        for pair, both in enumerate(series.tolist()):
+            common = present[both[0]] & present[both[1]]
+            key = np.packbits(common).tobytes()
+            for side, one_series in enumerate(both):
+                place = places.setdefault((one_series, key), len(places))
+                if place == len(of_side):
+                    of_side.append(one_series)
+                    masks.append(common)
+                sides[pair, side] = place
+        self.first: NDArray[np.intp]
+        self.second: NDArray[np.intp]
+        self.first, self.second = np.ascontiguousarray(sides.T)
+        totals, sums = [np.empty((0, terms.shape[1] + 1))], []
+        for block in series_blocks(len(of_side), *terms.shape[1:]):
+            part = np.where(np.array(masks[block])[:, np.newaxis], terms[of_side[block]], np.nan)
+            totals.append(exact_sums(part))
+            sums.append(cluster_sums(part, index))
+        self._totals = np.concatenate(totals)
+        self.sums: Floats = np.concatenate(sums, axis=1) if sums else cluster_sums(terms[:0], index)
+
+    @classmethod
+    def joined(cls, parts: "Sequence[Pairs]") -> "Pairs":
+        """Return the pairs of several, each of as many clusters: one draw of exchanges is then that of all.
+
+        Examples
+        --------
+        >>> one = Pairs([[1, 2], [3, 4]], [(0, 1)], ["ann", "bob"])
+        >>> other = Pairs([[5, 6], [7, 8]], [(0, 1)], ["cid", "dan"])
+        >>> both = Pairs.joined([one, other])
+        >>> both.first.tolist(), both.second.tolist(), both.sums[..., 0].tolist()
+        ([0, 2], [1, 3], [[1.0, 3.0, 5.0, 7.0], [2.0, 4.0, 6.0, 8.0]])
+        """
+        joined = object.__new__(cls)
+        before = np.cumsum([0, *(len(part._totals) for part in parts)])[:-1]
+        joined.first, joined.second = (
+            np.concatenate([getattr(part, side) + start for part, start in zip(parts, before, strict=True)])
+            for side in ("first", "second")
+        )
+        joined.sums = np.concatenate([part.sums for part in parts], axis=1)
+        joined._totals = np.concatenate([part._totals for part in parts])
+        return joined
+
+    @cached_property
+    def units(self) -> Floats:
+        """Units of each pair in each cluster, shape (clusters, pairs)."""
+        return self.sums[:, self.first, -1]
+
+    @cached_property
+    def differ(self) -> NDArray[np.bool_]:
+        """Whether the sides differ in a cluster by more than rounding, shape (clusters, pairs)."""
+        differ = np.empty((len(self.sums), len(self.first)), dtype=np.bool_)
+        for pair, sides in enumerate(zip(self.first, self.second, strict=True)):
+            first, second = (self.sums[:, side, :-1] for side in sides)
+            largest = np.maximum(np.abs(first), np.abs(second)).max(axis=0, initial=0)
+            differ[:, pair] = (np.abs(first - second) > ROUNDING * largest).any(axis=-1)
+        return differ
+
+    def estimates(self, statistic: Statistic) -> Floats:
+        """Return the statistic of each side, shape (sides,)."""
+        return evaluate(statistic, self._totals[:, :-1], self._totals[:, -1])
+
+    def observed(self, statistic: Statistic) -> tuple[Floats, Floats]:
+        """Return the difference of each pair, 0 where only rounding separates the sides, and the larger size of both.
+
+        Both of shape (pairs,); the size is 0 where a side is undefined.
+        """
+        found = self.estimates(statistic)
+        sizes = np.nan_to_num(np.abs(found))
+        largest: Floats = np.maximum(sizes[self.first], sizes[self.second])
+        difference = self.differences(found)
+        difference[np.abs(difference) <= ROUNDING * largest] = 0
+        return difference, largest
+
+    def left_out(self, statistic: Statistic) -> Floats:
+        """Return the difference of each pair without each cluster in turn, shape (clusters, pairs)."""
+        left = self.sums.sum(axis=0) - self.sums
+        return self.differences(evaluate(statistic, left[..., :-1], left[..., -1]))
+
+    def differences(self, found: Floats) -> Floats:
+        """Return the first minus the second side of each pair (..., pairs), from values of each side (..., sides)."""
+        with np.errstate(all="ignore"):
+            difference = found[..., self.first] - found[..., self.second]
+        difference[~np.isfinite(difference)] = np.nan
+        return difference
+
+
+def _positions(pairs: ArrayLike, series: int) -> NDArray[np.intp]:
+    """Return the positions of both series of each pair, shape (pairs, 2)."""
+    given = np.asarray(pairs)
+    if given.ndim != 2 or given.shape[1] != 2 or given.dtype.kind not in "iu":
+        raise MetricInputError(f"pairs has shape {given.shape} of {given.dtype}; expected whole numbers (pairs, 2)")
+    for pair, side in np.argwhere((given < 0) | (given >= series))[:1].tolist():
+        raise MetricInputError(f"pairs[{pair}, {side}] is {given[pair, side]}; expected a position of {series} series")
+    return given.astype(np.intp)
+
 
 MAX_EXACT_CLUSTERS = 12
 """With more clusters that differ, exchanges are random: 12 have 4,096."""
@@ -99,7 +300,7 @@ def paired_bootstrap(
 
     Examples
     --------
-    >>> from attune_metrics.stats.resampling import draw_resamples
+    >>> from attune_metrics.stats.bootstrap import draw_resamples
     >>> resamples = draw_resamples(range(8), seed=1)
     >>> [gain] = paired_bootstrap([3, 5, 2, 4, 4, 1, 5, 3], [2, 5, 1, 4, 2, 1, 3, 3], resamples)
     >>> gain.estimate, round(gain.low, 1), round(gain.high, 1)
@@ -138,7 +339,7 @@ def distribution_of_pairs(pairs: Pairs, resamples: Resamples, *, statistic: Stat
 
     Examples
     --------
-    >>> from attune_metrics.stats.resampling import draw_resamples
+    >>> from attune_metrics.stats.bootstrap import draw_resamples
     >>> pairs = Pairs([[3, 5, 2, 4], [2, 5, 1, 4], [4, 4, 4, 4]], [(0, 1), (0, 2), (1, 2)], range(4))
     >>> distribution_of_pairs(pairs, draw_resamples(range(4), n_resamples=2, seed=1)).tolist()
     [[0.25, 0.5], [-0.25, -0.5], [-0.5, -1.0]]
@@ -179,7 +380,7 @@ def bootstrap_of_pairs(
 
     Examples
     --------
-    >>> from attune_metrics.stats.resampling import draw_resamples
+    >>> from attune_metrics.stats.bootstrap import draw_resamples
     >>> pairs = Pairs([[3, 5, 2, 4, 4], [2, 5, 1, 4, 2], [4, 4, 4, 4, 4]], [(0, 1), (0, 2), (1, 2)], range(5))
     >>> [round(one.estimate, 2) for one in bootstrap_of_pairs(pairs, draw_resamples(range(5)))]
     [0.8, -0.4, -1.2]
@@ -375,3 +576,68 @@ def _test(
         return PermutationTest(observed, nan, nan, n, clusters, differing, 0, False, reason)
     p_value = count / exchanges if exact else max(smallest, (1 + count) / (1 + exchanges))
     return PermutationTest(observed, p_value, smallest, n, clusters, differing, exchanges, exact)
+
+
+def holm(p_values: ArrayLike) -> NDArray[np.float64]:
+    """Adjust p-values for the chance of any false rejection, step down [1]_.
+
+    Of m sorted p-values, the i-th becomes ``max over j <= i of min(1, (m - j + 1) p_j)``.
+
+    Parameters
+    ----------
+    p_values : array of float, shape (tests,)
+        One family; nan is a test that could not be made, and does not count in m.
+
+    Returns
+    -------
+    array of float, shape (tests,)
+        0 to 1, in the order given; nan stays nan.
+
+    Raises
+    ------
+    MetricInputError
+        If a p-value is outside 0-1.
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, float("nan"), 0.03]).round(12)
+    array([0.03, 0.06,  nan, 0.06])
+    """
+    p, known, order = _family(p_values)
+    steps = p[order] * np.arange(len(order), 0, -1)
+    known[order] = np.minimum(np.maximum.accumulate(steps), 1)
+    return known
+
+
+def benjamini_hochberg(p_values: ArrayLike) -> NDArray[np.float64]:
+    """Adjust p-values for the share of false among all rejections, step up [2]_.
+
+    Of m sorted p-values, the i-th becomes ``min over j >= i of min(1, m p_j / j)``.
+
+    Takes and raises what `holm` does.
+
+    Returns
+    -------
+    array of float, shape (tests,)
+        0 to 1, in the order given; nan stays nan.
+
+    Examples
+    --------
+    >>> benjamini_hochberg([0.01, 0.04, float("nan"), 0.02]).round(12)
+    array([0.03, 0.04,  nan, 0.03])
+    """
+    p, known, order = _family(p_values)
+    steps = p[order] * len(order) / np.arange(1, len(order) + 1)
+    known[order] = np.minimum(np.minimum.accumulate(steps[::-1])[::-1], 1)
+    return known
+
+
+def _family(p_values: ArrayLike) -> tuple[Floats, Floats, NDArray[np.intp]]:
+    """Return the p-values, a place for the adjusted ones, and the positions of those that count, smallest first."""
+    p = check_array(p_values, "p_values", "tests")
+    outside = (p < 0) | (p > 1)
+    if outside.any():
+        place = int(np.flatnonzero(outside)[0])
+        raise MetricInputError(f"p_values[{place}] {p[place]} is outside 0-1")
+    order = np.argsort(p, kind="stable")
+    return p, np.full(p.shape, np.nan), order[: int((~np.isnan(p)).sum())]

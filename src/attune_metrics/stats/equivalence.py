@@ -20,21 +20,17 @@ from typing import Literal
 
 from numpy.typing import ArrayLike
 
-from attune_metrics.checks import check_number, check_positive
-from attune_metrics.errors import MetricInputError
-from attune_metrics.stats.arrays import Floats
+from attune_metrics.metric import MetricInputError, check_number, check_positive
+from attune_metrics.stats.bootstrap import Floats, Method, Resamples, Statistic, mean_of_sums
 from attune_metrics.stats.comparison import (
+    Pairs,
     PermutationTest,
     bootstrap_of_pairs,
     distribution_of_pairs,
     in_turn,
     permutation_test_of_pairs,
 )
-from attune_metrics.stats.inversion import p_of_ends
-from attune_metrics.stats.pairs import Pairs
-from attune_metrics.stats.resampling import Method, Resamples
-from attune_metrics.stats.statistics import mean_of_sums
-from attune_metrics.stats.sums import Statistic
+from attune_metrics.stats.power import p_of_ends
 
 __all__ = ["Equivalence", "Verdict", "check_margin", "equivalence", "equivalence_of_pairs", "verdict"]
 
@@ -150,7 +146,7 @@ def equivalence(
     ``p_same`` is the larger of two one-sided p-values [1]_, [2]_: of that alpha at which the lower end of the 1 - 2
     alpha interval of `paired_bootstrap` reaches -margin, and of that at which the upper end reaches +margin. Each is
     read off the bootstrap distribution by the levels that the method gives its ends
-    (`attune_metrics.stats.inversion`). It is never below that of the level 1 / (1 + resamples), as more resamples could
+    (`attune_metrics.stats.power`). It is never below that of the level 1 / (1 + resamples), as more resamples could
     have reached the margin.
 
     Parameters
@@ -185,7 +181,7 @@ def equivalence(
 
     Examples
     --------
-    >>> from attune_metrics.stats.resampling import draw_resamples
+    >>> from attune_metrics.stats.bootstrap import draw_resamples
     >>> a, b = [3, 5, 2, 4, 4, 1, 5, 3], [3, 5, 1, 4, 4, 2, 5, 3]
     >>> resamples = draw_resamples(range(8), seed=1)
     >>> for margin in (1, 0.2):
@@ -235,7 +231,7 @@ def equivalence_of_pairs(
 
     Examples
     --------
-    >>> from attune_metrics.stats.resampling import draw_resamples
+    >>> from attune_metrics.stats.bootstrap import draw_resamples
     >>> pairs = Pairs([[3, 5, 2, 4], [3, 5, 2, 4], [1, 5, 0, 2]], [(0, 1), (0, 2)], range(4))
     >>> tests = permutation_test_of_pairs(pairs)
     >>> found = equivalence_of_pairs(pairs, draw_resamples(range(4)), tests, margin=1)

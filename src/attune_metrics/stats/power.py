@@ -1,35 +1,51 @@
-"""How small a difference the data can show, and how much data a difference needs.
-
-References
-----------
-.. [1] Liang, Zeger (1986), Longitudinal data analysis using generalized linear models, Biometrika 73, 13-22.
-.. [2] Miller (2024), Adding error bars to evals, arXiv:2411.00640, sections 2.2 and 5.
-.. [3] Bloom (1995), Minimum detectable effects, Evaluation Review 19, 547-556.
-.. [4] MacKinnon, Nielsen, Webb (2023), Fast and reliable jackknife and bootstrap methods for cluster-robust inference,
-   J. Appl. Econometrics 38, 671-694: the jackknife of clusters, CV3J.
-.. [5] Kish (1965), Survey Sampling, section 11.7: the effective number of a sample with unequal weights.
-"""
+"""Planning a comparison of two models: how many participants it needs, and how small a difference some show."""
 
 from bisect import bisect_left
 from collections.abc import Hashable, Iterable
 from math import ceil, inf, nan, sqrt
 from statistics import NormalDist
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attune_metrics.checks import check_number, check_positive, check_whole, warn_undefined
-from attune_metrics.errors import MetricInputError
-from attune_metrics.stats.arrays import Floats
-from attune_metrics.stats.sums import ROUNDING, as_terms, cluster_index, cluster_sums, paired_terms
+from attune_metrics.metric import (
+    MetricInputError,
+    check_level,
+    check_number,
+    check_positive,
+    check_whole,
+    warn_undefined,
+)
+from attune_metrics.stats.bootstrap import (
+    ROUNDING,
+    Floats,
+    Interval,
+    Method,
+    as_terms,
+    bca_correction,
+    cluster_index,
+    cluster_sums,
+    paired_terms,
+    rounding_of,
+)
 
 __all__ = [
     "MDE_MIN_CLUSTERS",
     "MOST_UNITS",
+    "TwoSided",
     "check_difference",
+    "check_looks",
     "clustered_standard_error",
+    "effect_after_pilot",
+    "labels_needed",
     "mde_factor",
     "minimum_detectable_effect",
+    "p_of_ends",
+    "participants_after_pilot",
+    "participants_needed",
+    "planned_effect",
+    "two_sided_p",
     "units_needed",
 ]
 
@@ -317,3 +333,410 @@ def _of_differences(a: ArrayLike, b: ArrayLike, clusters: Iterable[Hashable]) ->
     n, size = float(units.sum()), len(units)
     error = jackknife_error(deviations / (n - units)) if size > 1 else nan
     return error, int(n), size, coefficient_of_variation(units)
+
+
+_PERFECTLY_CORRELATED = "with a correlation of 1 the difference does not vary"
+_FEW = f"no difference is detectable with fewer than {MDE_MIN_CLUSTERS} participants"
+
+
+def planned_effect(
+    participants: int,
+    *,
+    sd: float,
+    correlation: float,
+    icc: float,
+    units_per_participant: float = 1,
+    units_cv: float = 0,
+    looks: int = 1,
+) -> float:
+    """Compute the smallest true difference that so many participants show with 80% power.
+
+    ``mde_factor(G, units_cv=CV) sqrt(2 s^2 (1 - r) (1 + ((CV^2 + 1) m - 1) ICC) / (m G))``, as
+    `minimum_detectable_effect` of a pilot.
+
+    Parameters
+    ----------
+    participants : int
+        G, from 0.
+    sd : float
+        s, the standard deviation of a unit's score, above 0, in the unit of the scores.
+    correlation : float
+        r, of the scores of both models on one unit, -1 to 1; 0 is cautious.
+    icc : float
+        ICC of the difference of both models within participants, 0 to 1; 1 is the most cautious.
+    units_per_participant : float
+        m, from 1; a mean may be broken.
+    units_cv : float
+        CV, the coefficient of variation of the number of units of a participant, from 0. With 0, all have equally many;
+        0.5 to 1 is usual where people choose how much they take part.
+    looks : int
+        How often the data are tested while they come in; only 1 is planned for.
+
+    Returns
+    -------
+    float
+        Above 0, in the unit of the scores; nan, with a warning, with fewer than 7 participants or a correlation of 1.
+
+    Raises
+    ------
+    MetricInputError
+        If a number is out of its range, or `looks` is above 1: see `check_looks`.
+
+    Examples
+    --------
+    >>> round(planned_effect(30, sd=20, correlation=0.5, icc=0.3, units_per_participant=4), 2)
+    7.3
+
+    With four units of each participant as with one, where all of the variance is between participants:
+
+    >>> [round(planned_effect(30, sd=20, correlation=0.5, icc=1, units_per_participant=m), 2) for m in (1, 4)]
+    [10.59, 10.59]
+
+    With four units on average, where some participants have many:
+
+    >>> round(planned_effect(30, sd=20, correlation=0.5, icc=0.3, units_per_participant=4, units_cv=1), 2)
+    9.68
+    """
+    check_looks(looks)
+    error = _error_of_one(sd, correlation, icc, units_per_participant, units_cv)
+    if check_whole(participants, "participants", 0, MOST_UNITS) < MDE_MIN_CLUSTERS:
+        warn_undefined("planned_effect", _FEW)
+        return nan
+    if error == 0:
+        warn_undefined("planned_effect", _PERFECTLY_CORRELATED)
+        return nan
+    return _finite(mde_factor(participants, units_cv=units_cv) * error / sqrt(participants))
+
+
+def participants_needed(
+    difference: float,
+    *,
+    sd: float,
+    correlation: float,
+    icc: float,
+    units_per_participant: float = 1,
+    units_cv: float = 0,
+    looks: int = 1,
+) -> float:
+    """Compute with how many participants a comparison shows `difference` with 80% power.
+
+    The smallest number whose `planned_effect` is not above it.
+
+    Parameters
+    ----------
+    difference : float
+        The difference of means to find, above 0, in the unit of the scores.
+    sd, correlation, icc, units_per_participant, units_cv, looks
+        As for `planned_effect`.
+
+    Returns
+    -------
+    float
+        A whole number from 7; nan, with a warning, with a correlation of 1.
+
+    Raises
+    ------
+    MetricInputError
+        As `planned_effect`, and if the difference is not above 0, or needs more than 2^53 units.
+
+    Examples
+    --------
+    >>> participants_needed(5, sd=20, correlation=0.5, icc=0.3, units_per_participant=4)
+    62.0
+    """
+    check_looks(looks)
+    difference = check_difference(difference)
+    error = _error_of_one(sd, correlation, icc, units_per_participant, units_cv)
+    if error == 0:
+        warn_undefined("participants_needed", _PERFECTLY_CORRELATED)
+        return nan
+    return float(clusters_needed(error, 1, difference, units=units_per_participant, units_cv=units_cv))
+
+
+def effect_after_pilot(participants: int, *, mde: float, pilot_participants: int, units_cv: float = 0) -> float:
+    """Compute the smallest true difference that so many participants show with 80% power, from a pilot.
+
+    ``mde mde_factor(G, units_cv=CV) / mde_factor(g, units_cv=CV) sqrt(g / G)``.
+
+    Parameters
+    ----------
+    participants : int
+        G, from 0: of the comparison that is planned, those of the pilot included if they take part.
+    mde : float
+        The `attune_metrics.stats.power.minimum_detectable_effect` of the pilot, above 0.
+    pilot_participants : int
+        g, from 7.
+    units_cv : float
+        CV of the pilot, as for `planned_effect`; its `mde` has the spread of sizes in its standard error already.
+
+    Returns
+    -------
+    float
+        Above 0, in the unit of the scores; nan, with a warning, with fewer than 7 participants.
+
+    Raises
+    ------
+    MetricInputError
+        If a number is out of its range.
+
+    Examples
+    --------
+    >>> round(effect_after_pilot(60, mde=10, pilot_participants=12), 2)
+    4.14
+    >>> effect_after_pilot(12, mde=10, pilot_participants=12)
+    10.0
+    """
+    error = _error_of_pilot(mde, pilot_participants, units_cv)
+    if check_whole(participants, "participants", 0, MOST_UNITS) < MDE_MIN_CLUSTERS:
+        warn_undefined("effect_after_pilot", _FEW)
+        return nan
+    factor = mde_factor(participants, units_cv=units_cv)
+    return _finite(factor * error * sqrt(pilot_participants / participants))
+
+
+def participants_after_pilot(
+    difference: float, *, mde: float, pilot_participants: int, units_per_participant: float = 1, units_cv: float = 0
+) -> float:
+    """Compute with how many participants a comparison shows `difference` with 80% power, from a pilot.
+
+    The smallest number whose `effect_after_pilot` is not above it.
+
+    Parameters
+    ----------
+    difference : float
+        The difference of means to find, above 0, in the unit of the scores.
+    mde, pilot_participants, units_cv
+        As for `effect_after_pilot`.
+    units_per_participant : float
+        Of the pilot, from 1; a mean may be broken.
+
+    Returns
+    -------
+    float
+        A whole number from 7.
+
+    Raises
+    ------
+    MetricInputError
+        As `effect_after_pilot`, and if the difference is not above 0, or needs more than 2^53 units.
+
+    Examples
+    --------
+    >>> participants_after_pilot(5, mde=10, pilot_participants=12)
+    42.0
+    >>> participants_after_pilot(10, mde=10, pilot_participants=12)
+    12.0
+    """
+    difference = check_difference(difference)
+    error = _error_of_pilot(mde, pilot_participants, units_cv)
+    units = check_number(units_per_participant, "units_per_participant", 1, inf)
+    return float(clusters_needed(error, pilot_participants, difference, units=units, units_cv=units_cv))
+
+
+def check_looks(value: object) -> int:
+    """Return the number of looks at the data, which is 1.
+
+    Parameters
+    ----------
+    value : int
+        How often the data are tested while they come in.
+
+    Raises
+    ------
+    MetricInputError
+        If it is not a whole number from 1, or is above 1: five tests at 0.05 on growing data reject 14% of true
+        hypotheses [3]_.
+
+    Examples
+    --------
+    >>> check_looks(1)
+    1
+    """
+    looks = check_whole(value, "looks", 1)
+    if looks > 1:
+        raise MetricInputError(
+            f"looks {looks}: testing at several looks, and stopping at the first that is significant, rejects true "
+            "hypotheses more often than alpha, and the library plans one look; collect the planned number first and "
+            "test once, or plan by a group-sequential design with other software"
+        )
+    return looks
+
+
+def _error_of_one(
+    sd: object, correlation: object, icc: object, units_per_participant: object, units_cv: object
+) -> float:
+    """Return the standard error that one participant would give."""
+    spread = check_positive(sd, "sd", "give the standard deviation of a unit's score")
+    r = check_number(correlation, "correlation", -1, 1)
+    alike = check_number(icc, "icc", 0, 1)
+    units = check_number(units_per_participant, "units_per_participant", 1, inf)
+    cv = check_number(units_cv, "units_cv", 0, inf)
+    return spread * sqrt(2 * (1 - r) * (1 + ((cv * cv + 1) * units - 1) * alike) / units)
+
+
+def _error_of_pilot(mde: object, pilot_participants: int, units_cv: float) -> float:
+    """Return the standard error that the pilot had."""
+    effect = check_positive(mde, "mde", "give the minimum detectable effect of the pilot")
+    participants = check_whole(pilot_participants, "pilot_participants", MDE_MIN_CLUSTERS, MOST_UNITS)
+    return effect / mde_factor(participants, units_cv=units_cv)
+
+
+def _finite(effect: float) -> float:
+    if effect == inf:
+        raise MetricInputError(
+            "the smallest difference is larger than any float; are sd and mde of the scale of the scores?"
+        )
+    return effect
+
+
+class TwoSided(NamedTuple):
+    """A p-value, and the smallest that so many resamples could have given."""
+
+    p_value: float
+    p_min: float
+
+
+def p_of_ends(
+    drawn: Floats,
+    low: float,
+    high: float,
+    interval: Interval,
+    method: Method,
+    left_out: Floats | None,
+    *,
+    largest: float = 0,
+) -> tuple[float, float]:
+    """Return the alpha whose 1 - 2 alpha interval has its lower end at `low`, and that of the upper end at `high`.
+
+    `drawn` (resamples,) is the statistic in every resample, `interval` one that `attune_metrics.stats.bootstrap` made
+    of it by `method`, and `left_out` (clusters,) the statistic without each cluster, which BCa needs. Of differences,
+    `largest` is the size of what they are differences of. An alpha is not
+    below that of the level 1 / (1 + resamples), as more resamples could have reached further, nor below the share of
+    resamples in which the statistic is undefined, as there is no interval below it.
+    """
+    known = drawn[~np.isnan(drawn)]
+    correction = None if left_out is None else bca_correction(known, interval.estimate, left_out, largest)
+    bias, acceleration = correction or (0.0, 0.0)
+
+    def alpha(values: Floats, bound: float, sign: int) -> float:
+        level = max(_level_at(values, bound, largest), 1 / (len(known) + 1))
+        found = _alpha_of(level, interval.clusters, method, sign * bias, sign * acceleration)
+        return max(found, 1 - len(known) / len(drawn))
+
+    # The upper end is the lower one of the distribution turned round, and so are bias and acceleration.
+    return alpha(known, low, 1), alpha(-known, -high, -1)
+
+
+def two_sided_p(drawn: Floats, interval: Interval, method: Method, left_out: Floats | None) -> TwoSided:
+    """Return the smallest alpha whose 1 - alpha interval excludes 0, of what `p_of_ends` takes."""
+    p_value, p_min = (
+        min(1.0, 2 * min(p_of_ends(drawn, low, high, interval, method, left_out)))
+        for low, high in ((0.0, 0.0), (-inf, inf))
+    )
+    return TwoSided(p_value, p_min)
+
+
+def _level_at(known: Floats, bound: float, largest: float) -> float:
+    """Return the highest level at which the quantile of `known` is not above `bound`; 0 if there is none."""
+    if bound == -inf:
+        return 0.0
+    bound += rounding_of(known, bound, largest)
+    is_below = known <= bound
+    number = int(is_below.sum())
+    if number in {0, len(known)}:
+        return number / len(known)
+    below, above = float(known[is_below].max()), float(known[~is_below].min())
+    # Between two values the quantile is on the line from one to the other.
+    return (number - 1 + (bound - below) / (above - below)) / (len(known) - 1)
+
+
+def _alpha_of(level: float, clusters: int, method: Method, bias: float, acceleration: float) -> float:
+    """Return the alpha whose 1 - 2 alpha interval has its lower end at a level of the bootstrap distribution."""
+    from scipy.special import ndtr, ndtri, stdtr
+
+    if level >= 1 or method == "percentile":
+        return level
+    quantile = float(ndtri(level))
+    if method == "percentile-expanded":
+        return float(stdtr(clusters - 1, sqrt((clusters - 1) / clusters) * quantile))
+    moved = quantile - bias
+    if 1 + acceleration * moved <= 0:  # beyond the levels that an end can have
+        return 0.0 if acceleration > 0 else 1.0
+    return float(ndtr(moved / (1 + acceleration * moved) - bias))
+
+
+def labels_needed(
+    width: float,
+    *,
+    spread: float,
+    correlation: float,
+    units: int,
+    design_effect: float = 1.0,
+    level: float = 0.95,
+) -> int:
+    """Compute how many units people have to rate for an interval of a width, from a pilot or a guess [1]_.
+
+    Write a rating as its regression on the judge, ``h = a + b j + e``. The corrected mean of n ratings among N units is
+    then ``a + b (mean of j over all) + (mean of e over the rated)``: the judge's part varies with all N units, the rest
+    with the n rated ones. As ``var(b j) = r^2 var(h)`` and ``var(e) = (1 - r^2) var(h)`` its variance is ::
+
+        var(h) (1 - r^2) / n + r^2 var(h) / N
+
+    times the design effect. The corrected mean is that of `attune_metrics.stats.judges`. The width is twice
+    the quantile of Student's t with n - 1 degrees of freedom times the root. That b is estimated is left out: with n
+    ratings it adds about one part in n to the variance.
+
+    Parameters
+    ----------
+    width : float
+        From the lower to the upper end, in the unit of the ratings; above 0.
+    spread : float
+        Standard deviation of the ratings, above 0.
+    correlation : float
+        Of scores and ratings, -1 to 1; 0 where there is no judge.
+    units : int
+        N, the units that the judge scored, at least 2.
+    design_effect : float
+        How many times the variance of independent units that of clustered ones is; 1 without clusters. Of m units in
+        each cluster with the intraclass correlation c it is ``1 + (m - 1) c`` [2]_.
+    level : float
+        Confidence level, between 0 and 1.
+
+    Returns
+    -------
+    int
+        The smallest n from 2 to N; fewer is cheaper. Below 30, rate 30 all the same: fewer make an interval unreliable.
+
+    Raises
+    ------
+    MetricInputError
+        If a number is out of range, or not even ratings of all units would give so narrow an interval; the text says
+        how narrow that would be.
+
+    Examples
+    --------
+    >>> labels_needed(0.1, spread=0.2, correlation=0.8, units=500)
+    27
+    >>> labels_needed(0.1, spread=0.2, correlation=0, units=500)
+    64
+    """
+    for value, name in ((width, "width"), (spread, "spread"), (design_effect, "design_effect")):
+        if check_number(value, name, 0, inf) == 0:
+            raise MetricInputError(f"{name} is 0; expected a number above 0")
+    shared = check_number(correlation, "correlation", -1, 1) ** 2
+    most = check_whole(units, "units", 2)
+    tail = (1 + check_level(level)) / 2
+
+    def reached(labels: int) -> float:
+        from scipy.special import stdtrit
+
+        variance = design_effect * spread**2 * ((1 - shared) / labels + shared / most)
+        return 2 * float(stdtrit(labels - 1, tail)) * sqrt(variance)
+
+    if (least := reached(most)) > width:
+        raise MetricInputError(
+            f"width {width:g} cannot be reached: with ratings of all {most:,} units the interval is {least:.3g} wide; "
+            "more units, or a wider interval, are needed"
+        )
+    # The width falls with every label.
+    return 2 + bisect_left(range(2, most), True, key=lambda labels: reached(labels) <= width)

@@ -25,14 +25,21 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attune_metrics.checks import check_level, check_whole
-from attune_metrics.errors import MetricInputError
-from attune_metrics.stats._agreement_sums import KappaDistances, KappaWeights, cohen_sums
-from attune_metrics.stats.arrays import Floats, check_array
+from attune_metrics.metric import MetricInputError, check_level, check_whole
+from attune_metrics.stats.agreement import KappaDistances, KappaWeights, cohen_sums
+from attune_metrics.stats.bootstrap import (
+    Floats,
+    Interval,
+    Resamples,
+    Statistic,
+    bootstrap_distribution,
+    check_array,
+    cluster_sums,
+    intervals_of,
+    mean_of_sums,
+    point_estimate,
+)
 from attune_metrics.stats.equivalence import check_margin
-from attune_metrics.stats.resampling import Interval, Resamples, bootstrap_distribution, intervals_of
-from attune_metrics.stats.statistics import mean_of_sums, point_estimate
-from attune_metrics.stats.sums import Statistic, cluster_sums
 
 __all__ = ["Closeness", "JudgeCloseness", "RaterPair", "Reliability", "judge_reliability"]
 
@@ -123,7 +130,7 @@ def judge_reliability(
     experts : sequence of int
         The columns of experts, at least two; the others are judges.
     resamples : Resamples
-        From `attune_metrics.stats.resampling.draw_resamples` over the same units.
+        From `attune_metrics.stats.bootstrap.draw_resamples` over the same units.
     weights : {"linear", "quadratic"}, optional
         As for `attune_metrics.stats.agreement.cohen_kappa`; None for categories without an order.
     by : {"value", "rank"}
@@ -150,7 +157,7 @@ def judge_reliability(
     --------
     The judge follows the first expert, and is closer to the second than the first is:
 
-    >>> from attune_metrics.stats.resampling import draw_resamples
+    >>> from attune_metrics.stats.bootstrap import draw_resamples
     >>> ratings = [[1, 1, 1], [2, 3, 2], [3, 2, 3], [4, 5, 4], [5, 4, 4], [2, 2, 2], [1, 2, 1], [4, 3, 4]]
     >>> found = judge_reliability(ratings, experts=[0, 1], resamples=draw_resamples(range(8)))
     >>> [judge] = found.judges

@@ -26,7 +26,7 @@ from attune_bench.report.suppression import hidden_strata
 from attune_bench.stats.traits import strata_of
 from attune_data import Runs, load, load_episodes, load_runs, load_sage, load_scenarios
 from attune_data.issues import PublishError
-from attune_metrics.errors import MetricInputError
+from attune_metrics.metric import MetricInputError
 
 SCHEMA = json.loads((Path(__file__).parent / "eee-0.3.0.schema.json").read_bytes())
 LAB = Publisher(organization="Lab", dataset="lab/attune", retrieved=1_700_000_000)

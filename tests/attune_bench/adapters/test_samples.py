@@ -11,7 +11,7 @@ from attune_bench import Scores, score
 from attune_bench.adapters.units import BenchmarkUnits
 from attune_data import load, load_runs
 from attune_data.issues import SourceError
-from attune_metrics.errors import MetricInputError
+from attune_metrics.metric import MetricInputError
 
 Json = dict[str, Any]
 

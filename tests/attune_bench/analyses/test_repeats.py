@@ -10,10 +10,10 @@ from attune_bench import Scores
 from attune_bench.analyses import repeat_ranks, repeat_variances, repeats_worth
 from attune_bench.stats.signing import sign
 from attune_data import SourceError
-from attune_metrics.errors import MetricInputError
+from attune_metrics.metric import MetricInputError
 from attune_metrics.signature import Signature
+from attune_metrics.stats.bootstrap import draw_resamples
 from attune_metrics.stats.repeats import repeat_variance
-from attune_metrics.stats.resampling import draw_resamples
 
 SAID = {
     "a": [[8.0, 6.0, 7.0, 9.0, 5.0, 7.0], [7.0, 6.0, 8.0, 9.0, 4.0, 7.0]],

@@ -14,7 +14,7 @@ from slow_cases import slow_except
 from attune_bench import Scores
 from attune_bench.long_table import description_toml, long_table
 from attune_bench.stats.summary import metrics_per_unit
-from attune_metrics.errors import MetricInputError
+from attune_metrics.metric import MetricInputError
 
 SAME = ["model", "condition", "metric", "value", "low", "high", "n", "clusters", "excluded", "reason"]
 

@@ -34,7 +34,7 @@ from attune_data.licences import licences
 from attune_data.references import resolve
 from attune_metrics import MetricInputError
 from attune_metrics.catalog import CATALOG
-from attune_metrics.stats.statistics import STATISTICS
+from attune_metrics.stats.bootstrap import STATISTICS
 
 ROOT = Path(__file__).parents[3]
 NO_TASK = {"sage": "its simulator and the scenarios in full are not published; only results are scored"}

@@ -12,7 +12,7 @@ from attune_bench.adapters.eee_samples import Samples
 from attune_bench.report.outcomes import calls_table, failure_tables
 from attune_bench.score_table import KEYS
 from attune_data import Episodes, Runs, load, load_episodes, load_runs, load_scenarios
-from attune_metrics.errors import MetricInputError
+from attune_metrics.metric import MetricInputError
 
 ONCE = load_runs("demo").where(em_model="synthetic/attentive")[:6]
 # What another model said passes for what the first said when it was asked again.

@@ -21,8 +21,7 @@ from attune_bench.score_table import KEYS, UNIT_KEYS, Provenance, ScoreTable, te
 from attune_bench.texts import Texts
 from attune_data.issues import Issue
 from attune_metrics.catalog import CATALOG
-from attune_metrics.errors import MetricInputError
-from attune_metrics.metric import Metric
+from attune_metrics.metric import Metric, MetricInputError
 
 
 @pytest.fixture

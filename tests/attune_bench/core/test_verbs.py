@@ -23,7 +23,7 @@ from attune_bench.stats.options import FEW, MIN_CLUSTERS
 from attune_bench.stats.summary import sorted_groups
 from attune_metrics.metric import Metric
 from attune_metrics.signature import Signature
-from attune_metrics.stats.statistics import STATISTICS
+from attune_metrics.stats.bootstrap import STATISTICS
 
 pytestmark = pytest.mark.filterwarnings("ignore:[0-9]+ resamples are too few")
 

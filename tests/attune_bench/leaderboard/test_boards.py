@@ -14,7 +14,7 @@ from attune_bench.leaderboard.entries import Entry
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.comparability import differences
 from attune_data import load, load_runs
-from attune_metrics.errors import MetricInputError
+from attune_metrics.metric import MetricInputError
 
 DECISIVE = {"temperature": "temperature", "judge": "judge"}
 

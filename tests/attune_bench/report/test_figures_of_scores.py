@@ -12,7 +12,7 @@ import attune_bench
 from attune_bench import Scores, analyses, figures
 from attune_bench.report import figures as drawn
 from attune_data import load
-from attune_metrics.errors import MetricInputError
+from attune_metrics.metric import MetricInputError
 
 OPTIONS: dict[str, Any] = {"resamples": 99, "seed": 3, "level": 0.9}
 METRICS = ("hit", "miss")

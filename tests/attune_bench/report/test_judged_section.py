@@ -11,13 +11,13 @@ from pages import headings, left_out, section, tables, text_of
 from attune_bench import Scores
 from attune_bench.stats.labels import read_labels
 from attune_metrics import MetricInputError
-from attune_metrics.errors import UnreliableIntervalWarning
+from attune_metrics.metric import UnreliableIntervalWarning
 from attune_metrics.signature import Signature
 
 TITLE = "Judge and people"
 EVIL = "<img src=x onerror=alert(1)>"
 QUICK: dict[str, Any] = {"resamples": 200}
-pytestmark = pytest.mark.filterwarnings("ignore::attune_metrics.errors.UnreliableIntervalWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::attune_metrics.metric.UnreliableIntervalWarning")
 
 
 def frame(models: tuple[str, ...] = ("a", "b"), noise: float = 0.1, clusters: int = 60) -> pl.DataFrame:

@@ -23,7 +23,7 @@ from attune_bench.report.transcripts import transcript_section
 from attune_data import Conversation, Run, load, load_records, load_runs
 from attune_data.kinds import ANSWER, ITEM, PREDICTION, QUESTION
 from attune_data.references import resolve
-from attune_metrics.errors import MetricInputError
+from attune_metrics.metric import MetricInputError
 
 EVIL = "<img src=x onerror=alert(1)>{0}%s</details></section>"
 

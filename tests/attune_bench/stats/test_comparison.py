@@ -17,8 +17,8 @@ from statsmodels.stats.multitest import multipletests
 from attune_bench import Scores
 from attune_bench.stats.comparison import check_shared_units, compare_by, count_significant
 from attune_bench.stats.planning import plan
-from attune_metrics.attunebench.binary import BinaryCounts
-from attune_metrics.errors import MetricInputError, UnreliableIntervalWarning
+from attune_metrics.attunebench.questions import BinaryCounts
+from attune_metrics.metric import MetricInputError, UnreliableIntervalWarning
 
 Build = Callable[..., Scores]
 Json = dict[str, Any]

@@ -15,11 +15,11 @@ from attune_bench.stats.debias import debias, debias_pairs, plan_labels
 from attune_bench.stats.labels import draw_labels, read_labels
 from attune_data.issues import SourceError
 from attune_metrics import MetricInputError
-from attune_metrics.errors import UnreliableIntervalWarning
+from attune_metrics.metric import UnreliableIntervalWarning
 from attune_metrics.signature import Signature
-from attune_metrics.stats.multiplicity import holm
-from attune_metrics.stats.prediction_powered import prediction_powered, prediction_powered_difference
-from attune_metrics.stats.resampling import draw_resamples
+from attune_metrics.stats.bootstrap import draw_resamples
+from attune_metrics.stats.comparison import holm
+from attune_metrics.stats.judges import prediction_powered, prediction_powered_difference
 
 UNITS = [f"u{place:02}" for place in range(60)]
 ABOUT: Any = {"metrics": {"warm": {"label": "Warmth", "low": 0, "high": 1}}, "about": {"unit": "draft"}}

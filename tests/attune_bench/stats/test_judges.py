@@ -11,8 +11,8 @@ from attune_bench.stats.judges import compare_judges
 from attune_bench.stats.rater_table import read_ratings
 from attune_data.issues import SourceError
 from attune_metrics import MetricInputError
+from attune_metrics.stats.bootstrap import draw_resamples
 from attune_metrics.stats.reliability import judge_reliability
-from attune_metrics.stats.resampling import draw_resamples
 
 EMPATHY = Path(__file__).parents[2] / "golden" / "empathy"
 EXPERTS = ["expert1", "expert2", "expert3"]

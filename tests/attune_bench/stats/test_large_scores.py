@@ -16,8 +16,8 @@ from attune_bench.stats.ranking import rank
 from attune_bench.stats.series import Draws, Mask, ScoreSeries
 from attune_bench.stats.subgroups import subgroups
 from attune_bench.stats.summary import summary
-from attune_metrics.errors import MetricInputError
-from attune_metrics.stats import resampling
+from attune_metrics.metric import MetricInputError
+from attune_metrics.stats import bootstrap
 from attune_metrics.stats.comparison import distribution_of_pairs
 
 UNITS, LIMIT = 300, 100
@@ -47,7 +47,7 @@ def scores() -> Scores:
 @pytest.fixture
 def poisson(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let more than 100 clusters be many."""
-    monkeypatch.setattr(resampling, "MAX_MULTINOMIAL_CLUSTERS", LIMIT)
+    monkeypatch.setattr(bootstrap, "MAX_MULTINOMIAL_CLUSTERS", LIMIT)
     monkeypatch.setattr(series_module, "MAX_MULTINOMIAL_CLUSTERS", LIMIT)
 
 

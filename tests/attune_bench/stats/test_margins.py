@@ -15,8 +15,8 @@ from attune_bench.stats.comparison import compare_by
 from attune_metrics import MetricInputError
 from attune_metrics.metric import Metric
 from attune_metrics.signature import Signature
+from attune_metrics.stats.comparison import holm
 from attune_metrics.stats.equivalence import verdict
-from attune_metrics.stats.multiplicity import holm
 
 FEW: dict[str, Any] = {"resamples": 200}
 NEW = ["margin", "p_same", "p_same_holm", "verdict"]

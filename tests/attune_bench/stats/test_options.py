@@ -20,7 +20,7 @@ from attune_bench.stats.options import AnalysisOptions
 from attune_data import load, load_records, load_runs
 from attune_data.kinds import ITEM
 from attune_data.references import resolve
-from attune_metrics.errors import MetricInputError
+from attune_metrics.metric import MetricInputError
 from attune_metrics.signature import Signature
 
 pytestmark = pytest.mark.filterwarnings("ignore:[0-9]+ resamples are too few")
@@ -217,7 +217,7 @@ def test_a_lower_level_narrows_every_interval(name: str, asked: str) -> None:
     assert narrow.drop(ends, strict=False).equals(wide.drop(ends, strict=False))
 
 
-@pytest.mark.filterwarnings("ignore::attune_metrics.errors.UnreliableIntervalWarning")
+@pytest.mark.filterwarnings("ignore::attune_metrics.metric.UnreliableIntervalWarning")
 @drawn
 def test_another_interval_is_another_or_refused(name: str, asked: str) -> None:
     expanded, plain = found(name, asked), found(name, asked, interval="percentile")

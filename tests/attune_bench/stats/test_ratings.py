@@ -13,8 +13,8 @@ import pytest
 from attune_bench import Scores
 from attune_bench.stats.ratings import ratings
 from attune_metrics import MetricInputError
-from attune_metrics.stats.bradley_terry import bradley_terry_ratings
-from attune_metrics.stats.resampling import draw_resamples
+from attune_metrics.stats.bootstrap import draw_resamples
+from attune_metrics.stats.ranking import bradley_terry_ratings
 
 Call = Callable[..., tuple[int, str, str]]
 COLUMNS = [

@@ -21,8 +21,8 @@ from attune_bench.stats.series import Draws, ScoreSeries, group_by_mask
 from attune_bench.stats.subgroups import subgroups
 from attune_bench.stats.summary import summary
 from attune_bench.stats.tiers import tiers
-from attune_metrics.errors import MetricInputError
-from attune_metrics.stats.statistics import STATISTICS
+from attune_metrics.metric import MetricInputError
+from attune_metrics.stats.bootstrap import STATISTICS
 
 Build = Callable[..., Scores]
 

@@ -12,7 +12,7 @@ from attune_bench import Scores
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.subgroups import by, overlap, subgroups
 from attune_data import Collection, Conversation, Conversations
-from attune_metrics.errors import MetricInputError
+from attune_metrics.metric import MetricInputError
 
 Build = Callable[..., Scores]
 Talk = Callable[..., Conversation]

@@ -16,10 +16,10 @@ from attune_bench.benchmarks.attunebench.aggregates import aggregates
 from attune_bench.stats.signing import sign
 from attune_bench.stats.subgroups import subgroups
 from attune_bench.stats.summary import SUMMARY_SCHEMA, coverage, distribution
-from attune_metrics.errors import MetricInputError
+from attune_metrics.metric import MetricInputError
 from attune_metrics.signature import Signature
-from attune_metrics.stats.resampling import bootstrap, draw_resamples
-from attune_metrics.stats.shares import share_of_clusters_interval
+from attune_metrics.stats.bootstrap import bootstrap, draw_resamples
+from attune_metrics.stats.cluster_means import share_of_clusters_interval
 
 Build = Callable[..., Scores]
 

@@ -11,8 +11,7 @@ from attune_bench import Scores
 from attune_bench.stats.comparison import compare_all
 from attune_bench.stats.paired import enough_exchanges
 from attune_bench.stats.tiers import tiers
-from attune_metrics.stats.comparison import PermutationTest, permutation_test_of_pairs
-from attune_metrics.stats.pairs import Pairs
+from attune_metrics.stats.comparison import Pairs, PermutationTest, permutation_test_of_pairs
 
 
 def scores_of(values: Mapping[str, Sequence[float | None]], **about: str) -> Scores:

@@ -15,10 +15,9 @@ from attune_bench.stats.ranking import rank
 from attune_bench.stats.subgroups import subgroups
 from attune_bench.stats.summary import sorted_groups
 from attune_bench.stats.tiers import tiers
-from attune_metrics.stats.arrays import average_ranks
+from attune_metrics.stats.bootstrap import Method, average_ranks, bootstrap, draw_resamples
 from attune_metrics.stats.ranking import rank_intervals
 from attune_metrics.stats.repeats import rank_shares
-from attune_metrics.stats.resampling import Method, bootstrap, draw_resamples
 
 MEASURED = ("value", "difference", "difference_low", "difference_high", "mde", "margin", "p_same", "p_same_holm")
 FACTORS = [10, 1 / 10, 1 / 3, 2.0**-7, 2.0**9, -1, -1 / 3]

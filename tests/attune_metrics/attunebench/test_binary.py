@@ -15,7 +15,7 @@ from attune_metrics import (
     binary_recall,
     draft_binary_alignment,
 )
-from attune_metrics.attunebench.binary import (
+from attune_metrics.attunebench.questions import (
     BinaryCounts,
     binary_counts,
     count_answers,

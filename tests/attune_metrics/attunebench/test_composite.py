@@ -18,7 +18,7 @@ from attune_metrics.attunebench.composite import (
     panas01,
     turn_level_average,
 )
-from attune_metrics.attunebench.phrasing import hp_perspective_alignment, hp_perspective_gap
+from attune_metrics.attunebench.questions import hp_perspective_alignment, hp_perspective_gap
 
 
 def test_pillars() -> None:

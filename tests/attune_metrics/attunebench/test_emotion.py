@@ -24,12 +24,12 @@ from attune_metrics import (
     emotion_va_intensity_score,
     emotion_va_score,
 )
-from attune_metrics.attunebench._emotion_score import _best_assignment
 from attune_metrics.attunebench.emotion import (
     NEGATIVE_AFFECT,
     POSITIVE_AFFECT,
     VALENCE_AROUSAL,
     Tag,
+    _best_assignment,
     emotion_scores,
     emotion_similarity,
     prepare_tags,

@@ -14,13 +14,13 @@ from attune_metrics import (
     q3_model_fit_match,
     q3_model_fit_ordinal_distance,
 )
+from attune_metrics.attunebench.composite import RELEASED
 from attune_metrics.attunebench.holistic import (
     MODEL_FIT_OPTIONS,
     FourBranchScores,
     four_branch_scores,
     score_four_branch,
 )
-from attune_metrics.attunebench.protocol import RELEASED
 
 
 @pytest.mark.parametrize(

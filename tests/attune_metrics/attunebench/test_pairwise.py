@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from attune_metrics import MetricInputError, UndefinedMetricWarning, pairwise_accuracy, pairwise_kendall_tau
-from attune_metrics.attunebench.pairwise import (
+from attune_metrics.attunebench.preferences import (
     Comparison,
     pairwise_wins,
     prepare_comparisons,

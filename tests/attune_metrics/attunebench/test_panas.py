@@ -21,9 +21,9 @@ from attune_metrics import (
     panas_pa_mae,
     panas_pa_normalized,
 )
+from attune_metrics.attunebench.composite import RELEASED
 from attune_metrics.attunebench.emotion import NEGATIVE_AFFECT, POSITIVE_AFFECT
 from attune_metrics.attunebench.panas import Panas, PanasTotals, panas_scores, panas_totals, prepare_panas, score_panas
-from attune_metrics.attunebench.protocol import RELEASED
 
 THREES = dict.fromkeys(POSITIVE_AFFECT, 3)  # sum 30
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import attune_metrics as am
-from attune_metrics.attunebench.binary import binary_counts, count_answers, prepare_answers
+from attune_metrics.attunebench.composite import PROTOCOLS, Protocol, get_protocol
 from attune_metrics.attunebench.emotion import (
     NEGATIVE_AFFECT,
     POSITIVE_AFFECT,
@@ -16,18 +16,21 @@ from attune_metrics.attunebench.emotion import (
     score_tags,
 )
 from attune_metrics.attunebench.holistic import BRANCHES, four_branch_scores, score_four_branch
-from attune_metrics.attunebench.pairwise import Comparison, pairwise_wins, prepare_comparisons, score_comparisons
 from attune_metrics.attunebench.panas import Panas, panas_scores, prepare_panas, score_panas
-from attune_metrics.attunebench.protocol import PROTOCOLS, Protocol, get_protocol
-from attune_metrics.attunebench.response import (
+from attune_metrics.attunebench.preferences import (
     JUDGE_DIMENSIONS,
     RESPONSE_LABELS,
+    Comparison,
+    pairwise_wins,
+    prepare_comparisons,
     prepare_responses,
     response_scores,
+    score_comparisons,
     score_draft_binary,
     score_draft_judge,
     score_response,
 )
+from attune_metrics.attunebench.questions import binary_counts, count_answers, prepare_answers
 
 scale = st.none() | st.integers(1, 7)
 words = st.sampled_from([*POSITIVE_AFFECT, "Happy"]).map(lambda word: f" {word}")
@@ -53,7 +56,7 @@ def same(one: Any, other: Any) -> bool:
     return repr(one) == repr(other)  # nan is equal to nan
 
 
-@pytest.mark.filterwarnings("ignore::attune_metrics.errors.UnknownEmotionWarning")
+@pytest.mark.filterwarnings("ignore::attune_metrics.metric.UnknownEmotionWarning")
 @given(tags, tags)
 @quick
 def test_emotion(reference: Any, predicted: Any) -> None:

@@ -3,7 +3,7 @@ import dataclasses
 import pytest
 
 from attune_metrics import MetricInputError
-from attune_metrics.attunebench.protocol import DOCUMENTED, PROTOCOLS, RELEASED, get_protocol
+from attune_metrics.attunebench.composite import DOCUMENTED, PROTOCOLS, RELEASED, get_protocol
 
 
 def test_the_two_protocols() -> None:

@@ -16,16 +16,16 @@ from attune_metrics import (
     response_similarity_llm_improved,
     response_similarity_original,
 )
-from attune_metrics.attunebench.binary import prepare_answers
-from attune_metrics.attunebench.response import (
+from attune_metrics.attunebench.preferences import (
     ResponseScores,
     prepare_responses,
     response_scores,
     score_draft_binary,
     score_draft_judge,
     score_response,
+    token_jaccard,
 )
-from attune_metrics.attunebench.tokens import token_jaccard
+from attune_metrics.attunebench.questions import prepare_answers
 
 # Against the draft "a b c d": original 1/7 (shared a), alternate 2/4 (a b), human 3/4 (a b c).
 TEXTS = {"original": "a x y z", "alternate": "A  b\tB", "human": "c b a"}

@@ -21,7 +21,7 @@ from attune_metrics.stats.agreement import (
     krippendorff_alpha,
     krippendorff_alpha_interval,
 )
-from attune_metrics.stats.resampling import Interval, Resamples, draw_resamples
+from attune_metrics.stats.bootstrap import Interval, Resamples, draw_resamples
 
 Table = NDArray[np.float64]
 LEVELS: tuple[MeasurementLevel, ...] = get_args(MeasurementLevel)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from attune_metrics import MetricInputError, UndefinedMetricWarning
-from attune_metrics.stats.bradley_terry import Rating, bradley_terry, bradley_terry_ratings
-from attune_metrics.stats.resampling import Resamples, draw_resamples
+from attune_metrics.stats.bootstrap import Resamples, draw_resamples
+from attune_metrics.stats.ranking import Rating, bradley_terry, bradley_terry_ratings
 
 quick = settings(deadline=None)
 EVALICA = Path(__file__).with_name("evalica_bradley_terry.json")

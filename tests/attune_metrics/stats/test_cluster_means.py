@@ -10,8 +10,8 @@ from scipy import stats
 from scipy.special import expit, logit
 
 from attune_metrics import MetricInputError
+from attune_metrics.stats.bootstrap import point_estimate
 from attune_metrics.stats.cluster_means import cluster_means, mean_of_clusters_interval
-from attune_metrics.stats.statistics import point_estimate
 
 PEOPLE = ["eve", "ann", "ann", "bob", "ann", "joe", "bob"]
 SCORES = [0.9, 0.5, 0.7, 0.2, nan, 0.4, 0.4]

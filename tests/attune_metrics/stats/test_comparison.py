@@ -9,9 +9,8 @@ import pytest
 import scipy.stats
 
 from attune_metrics import MetricInputError
+from attune_metrics.stats.bootstrap import STATISTICS, bootstrap, bootstrap_distribution, draw_resamples
 from attune_metrics.stats.comparison import PermutationTest, paired_bootstrap, paired_permutation_test
-from attune_metrics.stats.resampling import bootstrap, bootstrap_distribution, draw_resamples
-from attune_metrics.stats.statistics import STATISTICS
 
 
 def ratio(sums: Any, n: Any) -> Any:

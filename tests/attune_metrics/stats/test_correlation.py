@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from attune_metrics import MetricInputError, UndefinedMetricWarning
-from attune_metrics.stats.correlation import kendall_tau_b, kendall_tau_b_rows, spearman_rho, spearman_rho_rows
+from attune_metrics.stats.agreement import kendall_tau_b, kendall_tau_b_rows, spearman_rho, spearman_rho_rows
 
 Pair = tuple[list[int], list[int]]
 

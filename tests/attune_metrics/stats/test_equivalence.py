@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from statsmodels.stats.weightstats import ttost_paired
 
 from attune_metrics import MetricInputError
+from attune_metrics.stats.bootstrap import draw_resamples
 from attune_metrics.stats.comparison import paired_bootstrap, paired_permutation_test
 from attune_metrics.stats.equivalence import Equivalence, equivalence, verdict
-from attune_metrics.stats.resampling import draw_resamples
 
 METHODS: tuple[Any, ...] = ("percentile-expanded", "percentile", "bca")
 
@@ -107,7 +107,7 @@ def test_alphas_that_are_none(alpha: Any) -> None:
     st.lists(st.floats(0.05, 6), min_size=2, max_size=4),
 )
 @settings(deadline=None, max_examples=40)
-@pytest.mark.filterwarnings("ignore::attune_metrics.errors.UnreliableIntervalWarning")
+@pytest.mark.filterwarnings("ignore::attune_metrics.metric.UnreliableIntervalWarning")
 def test_properties(differences: list[int], method: Any, margins: list[float]) -> None:
     zeros = [0] * len(differences)
     resamples = draw_resamples(range(len(differences)), n_resamples=200)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_1samp
 
-from attune_metrics.errors import UnreliableIntervalWarning
-from attune_metrics.stats.inversion import p_of_ends, two_sided_p
-from attune_metrics.stats.prediction_powered import PredictionPowered, prediction_powered
-from attune_metrics.stats.resampling import Interval, draw_resamples
+from attune_metrics.metric import UnreliableIntervalWarning
+from attune_metrics.stats.bootstrap import Interval, draw_resamples
+from attune_metrics.stats.judges import PredictionPowered, prediction_powered
+from attune_metrics.stats.power import p_of_ends, two_sided_p
 
 INTERVAL = Interval(1.0, nan, nan, 0.95, "percentile", 5, 5)
 DRAWN = np.array([2.0, -3, 4, 1, 3])

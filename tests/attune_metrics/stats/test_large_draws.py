@@ -10,18 +10,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from memory import peak, start_peak
 
-from attune_metrics.errors import MetricInputError
-from attune_metrics.stats import resampling, sums
+from attune_metrics.metric import MetricInputError
+from attune_metrics.stats import bootstrap as resampling
+from attune_metrics.stats.bootstrap import (
+    STATISTICS,
+    Streamed,
+    bootstrap,
+    bootstrap_distribution,
+    draw_resamples,
+    products,
+)
 from attune_metrics.stats.comparison import (
+    Pairs,
     bootstrap_of_pairs,
     paired_bootstrap,
     paired_permutation_test,
     permutation_test_of_pairs,
 )
-from attune_metrics.stats.pairs import Pairs
-from attune_metrics.stats.resampling import bootstrap, bootstrap_distribution, draw_resamples
-from attune_metrics.stats.statistics import STATISTICS
-from attune_metrics.stats.sums import Streamed, products
 
 POISSON = 5  # a limit that puts the few clusters of these tests above it
 
@@ -62,7 +67,7 @@ def test_draws_do_not_depend_on_the_size_of_blocks(monkeypatch: pytest.MonkeyPat
 
     counts, test = drawn()
     # Blocks of four rows, drawn one by one.
-    monkeypatch.setattr(sums, "_CELLS", 1)
+    monkeypatch.setattr(resampling, "_CELLS", 1)
     monkeypatch.setattr(resampling, "_AT_ONCE", 1)
     again, same = drawn()
     assert np.array_equal(again, counts)

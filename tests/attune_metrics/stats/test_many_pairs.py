@@ -6,11 +6,9 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from attune_metrics.stats import _exchanges, comparison
-from attune_metrics.stats.arrays import Floats
-from attune_metrics.stats.comparison import paired_permutation_test, permutation_test_of_pairs
-from attune_metrics.stats.pairs import Pairs
-from attune_metrics.stats.statistics import mean_of_sums
+from attune_metrics.stats import comparison
+from attune_metrics.stats.bootstrap import Floats, mean_of_sums
+from attune_metrics.stats.comparison import Pairs, paired_permutation_test, permutation_test_of_pairs
 
 PAIRS = list(combinations(range(7), 2))
 CLUSTERS = np.arange(60) // 2
@@ -47,7 +45,7 @@ def test_blocks_of_pairs_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None
     whole = permutation_test_of_pairs(Pairs(values, PAIRS, CLUSTERS), statistic=ratio, n_permutations=500)
     monkeypatch.setattr(comparison, "MOST_DIFFERENCES", 1500)
     assert permutation_test_of_pairs(Pairs(values, PAIRS, CLUSTERS), statistic=ratio, n_permutations=500) == whole
-    monkeypatch.setattr(_exchanges, "_PAIRS", 2)
+    monkeypatch.setattr(comparison, "_PAIRS", 2)
     means = permutation_test_of_pairs(Pairs(series(), PAIRS, CLUSTERS), n_permutations=500)
     monkeypatch.undo()
     assert means == permutation_test_of_pairs(Pairs(series(), PAIRS, CLUSTERS), n_permutations=500)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
 from attune_metrics import MetricInputError
-from attune_metrics.stats.multiplicity import benjamini_hochberg, holm
+from attune_metrics.stats.comparison import benjamini_hochberg, holm
 
 quick = settings(deadline=None, max_examples=30)
 

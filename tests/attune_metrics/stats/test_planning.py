@@ -8,14 +8,15 @@ import pytest
 
 from attune_metrics import MetricInputError, UndefinedMetricWarning
 from attune_metrics.metric import Metric
-from attune_metrics.stats.planning import (
+from attune_metrics.stats.power import (
     check_looks,
     effect_after_pilot,
+    mde_factor,
+    minimum_detectable_effect,
     participants_after_pilot,
     participants_needed,
     planned_effect,
 )
-from attune_metrics.stats.power import mde_factor, minimum_detectable_effect
 
 USUAL: dict[str, Any] = {"sd": 20, "correlation": 0.5, "icc": 0.3, "units_per_participant": 4}
 PILOT: dict[str, Any] = {"mde": 10, "pilot_participants": 12}

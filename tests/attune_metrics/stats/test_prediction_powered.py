@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attune_metrics import MetricInputError
-from attune_metrics.errors import UnreliableIntervalWarning
-from attune_metrics.stats.label_planning import labels_needed
-from attune_metrics.stats.prediction_powered import (
+from attune_metrics.metric import UnreliableIntervalWarning
+from attune_metrics.stats.bootstrap import bootstrap, draw_resamples
+from attune_metrics.stats.judges import (
     PredictionPowered,
     prediction_powered,
     prediction_powered_difference,
 )
-from attune_metrics.stats.resampling import bootstrap, draw_resamples
+from attune_metrics.stats.power import labels_needed
 
 # Generated: 40 scores, and the ratings of 12 of them drawn at random.
 JUDGED = [

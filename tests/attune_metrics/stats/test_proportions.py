@@ -10,7 +10,7 @@ from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.proportion import proportion_confint
 
 from attune_metrics import MetricInputError, UndefinedMetricWarning
-from attune_metrics.stats.proportions import clopper_pearson_interval, mcnemar_test, wilson_interval
+from attune_metrics.stats.cluster_means import clopper_pearson_interval, mcnemar_test, wilson_interval
 
 quick = settings(deadline=None, max_examples=30)
 

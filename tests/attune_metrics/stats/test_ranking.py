@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attune_metrics import MetricInputError, UndefinedMetricWarning
+from attune_metrics.stats.bootstrap import Resamples, draw_resamples
 from attune_metrics.stats.ranking import rank_intervals, win_rates
-from attune_metrics.stats.resampling import Resamples, draw_resamples
 
 quick = settings(deadline=None)
 scores = st.integers(1, 8).flatmap(

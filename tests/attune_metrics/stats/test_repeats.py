@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from attune_metrics.errors import MetricInputError
-from attune_metrics.stats.repeats import rank_shares, repeat_variance
-from attune_metrics.stats.resampling import draw_resamples
-from attune_metrics.stats.variance_parts import crossed_variances
+from attune_metrics.metric import MetricInputError
+from attune_metrics.stats.bootstrap import draw_resamples
+from attune_metrics.stats.repeats import crossed_variances, rank_shares, repeat_variance
 
 VALUES = np.array([[1.0, 2.0, 3.0, 4.0], [2.0, 2.0, 4.0, 3.0], [2.0, 3.0, 4.0, 5.0]])
 

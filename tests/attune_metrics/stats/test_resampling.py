@@ -13,16 +13,17 @@ import pytest
 import scipy.stats
 
 from attune_metrics import MetricInputError
-from attune_metrics.errors import UnreliableIntervalWarning
-from attune_metrics.stats.resampling import (
+from attune_metrics.metric import UnreliableIntervalWarning
+from attune_metrics.stats.bootstrap import (
     Interval,
     Method,
     Resamples,
     bootstrap,
     bootstrap_distribution,
     draw_resamples,
+    mean_of_sums,
+    point_estimate,
 )
-from attune_metrics.stats.statistics import mean_of_sums, point_estimate
 
 # Efron & Tibshirani (1993), table 3.1: mean LSAT score and mean GPA of 15 law schools.
 LSAT = np.array([576, 635, 558, 578, 666, 580, 555, 661, 651, 605, 653, 575, 545, 572, 594]) / 100
@@ -323,9 +324,9 @@ def test_statistics_run_without_the_slow_part_of_scipy() -> None:
     program = (
         "import sys; "
         "from attune_metrics.stats.comparison import paired_permutation_test; "
-        "from attune_metrics.stats.multiplicity import holm; "
-        "from attune_metrics.stats.proportions import clopper_pearson_interval, mcnemar_test; "
-        "from attune_metrics.stats.resampling import bootstrap, draw_resamples; "
+        "from attune_metrics.stats.comparison import holm; "
+        "from attune_metrics.stats.cluster_means import clopper_pearson_interval, mcnemar_test; "
+        "from attune_metrics.stats.bootstrap import bootstrap, draw_resamples; "
         "w = draw_resamples(range(9)); x = [*range(9)]; "
         "[bootstrap(x, w, method=m) for m in ('percentile-expanded', 'bca')]; paired_permutation_test(x, x[::-1], x); "
         "clopper_pearson_interval(3, 9); mcnemar_test(3, 9); holm([0.1]); "

@@ -12,14 +12,20 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from attune_metrics import MetricInputError
-from attune_metrics.attunebench.binary import BinaryCounts
+from attune_metrics.attunebench.questions import BinaryCounts
 from attune_metrics.eibench import scene_means
 from attune_metrics.stats.agreement import krippendorff_alpha, krippendorff_alpha_interval
+from attune_metrics.stats.bootstrap import (
+    ROUNDING,
+    STATISTICS,
+    bootstrap,
+    draw_resamples,
+    mean_of_means,
+    mean_of_sums,
+    point_estimate,
+)
 from attune_metrics.stats.comparison import paired_bootstrap, paired_permutation_test
 from attune_metrics.stats.ranking import rank_intervals
-from attune_metrics.stats.resampling import bootstrap, draw_resamples
-from attune_metrics.stats.statistics import STATISTICS, mean_of_means, mean_of_sums, point_estimate
-from attune_metrics.stats.sums import ROUNDING
 
 quick = settings(deadline=None, max_examples=30)
 # Sums of these round: cents, values of all sizes, and such as cancel.

@@ -5,8 +5,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from attune_metrics.errors import MetricInputError
-from attune_metrics.stats.tiers import tier_spans, tiers
+from attune_metrics.metric import MetricInputError
+from attune_metrics.stats.ranking import tier_spans, tiers
 
 
 def matrix(models: int, *told: tuple[int, int]) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:

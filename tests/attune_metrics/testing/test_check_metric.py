@@ -14,8 +14,7 @@ import pytest
 from hypothesis import strategies as st
 
 from attune_metrics import Metric, MetricInputError, UndefinedMetricWarning
-from attune_metrics.testing import Call, calls, check_metric, perfect_calls, tags, texts
-from attune_metrics.testing.checking import _same
+from attune_metrics.testing import Call, _same, calls, check_metric, perfect_calls, tags, texts
 
 Words = list[str]
 

@@ -13,7 +13,7 @@ from attune_bench.benchmarks.attunebench.terms import CELLS, COUNTS, IN_COMPOSIT
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.series import ScoreSeries
 from attune_bench.stats.summary import coverage, points, z_scores
-from attune_metrics.attunebench.binary import BinaryCounts
+from attune_metrics.attunebench.questions import BinaryCounts
 
 __all__ = ["aggregates"]
 

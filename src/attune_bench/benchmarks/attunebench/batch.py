@@ -21,7 +21,7 @@ from attune_bench.benchmarks.attunebench.similarity import (
 from attune_bench.benchmarks.attunebench.terms import columns_of
 from attune_bench.fingerprint import digest
 from attune_data import Conversation, Run
-from attune_metrics.attunebench.protocol import DOCUMENTED, Protocol, get_protocol
+from attune_metrics.attunebench.composite import DOCUMENTED, Protocol, get_protocol
 
 __all__ = ["Batch", "RunScorer", "ScoredConversation", "kept_conversation", "kept_run"]
 

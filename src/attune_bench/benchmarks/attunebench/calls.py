@@ -11,7 +11,7 @@ from attune_bench.runner.calls import Call, Message, message
 from attune_bench.runner.prompts import Fence
 from attune_data import Conversation
 from attune_metrics.attunebench.panas import Panas, panas_totals
-from attune_metrics.attunebench.response import JUDGE_DIMENSIONS
+from attune_metrics.attunebench.preferences import JUDGE_DIMENSIONS
 
 __all__ = ["ConversationCalls"]
 

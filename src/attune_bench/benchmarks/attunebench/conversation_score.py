@@ -23,14 +23,19 @@ from attune_bench.benchmarks.attunebench.values import Count, Number, OfCounts
 from attune_bench.undefined import null
 from attune_data import Run, RunTurn
 from attune_data.attunebench.run_parts import PostConversation
-from attune_metrics.attunebench import composite, holistic, phrasing
-from attune_metrics.attunebench.binary import BinaryCounts, count_answers
+from attune_metrics.attunebench import composite, holistic, questions
+from attune_metrics.attunebench.composite import Protocol
 from attune_metrics.attunebench.emotion import prepare_tags, score_tags
 from attune_metrics.attunebench.holistic import score_four_branch
-from attune_metrics.attunebench.pairwise import score_comparisons
 from attune_metrics.attunebench.panas import Panas, PreparedPanas, prepare_panas, score_panas
-from attune_metrics.attunebench.protocol import Protocol
-from attune_metrics.attunebench.response import JUDGE_DIMENSIONS, score_draft_binary, score_draft_judge, score_response
+from attune_metrics.attunebench.preferences import (
+    JUDGE_DIMENSIONS,
+    score_comparisons,
+    score_draft_binary,
+    score_draft_judge,
+    score_response,
+)
+from attune_metrics.attunebench.questions import BinaryCounts, count_answers
 
 __all__ = [
     "AVERAGED",
@@ -336,8 +341,8 @@ def _add_perspective(record: dict[str, Any]) -> None:
     ):
         gap = alignment = None
         if hp is not None:
-            gap = phrasing.hp_perspective_gap(observer=observer, hp=hp)
-            alignment = phrasing.hp_perspective_alignment(observer=observer, hp=hp)
+            gap = questions.hp_perspective_gap(observer=observer, hp=hp)
+            alignment = questions.hp_perspective_alignment(observer=observer, hp=hp)
         record[f"hp_perspective_gap{suffix}"] = gap
         record[f"hp_perspective_alignment{suffix}"] = alignment
 

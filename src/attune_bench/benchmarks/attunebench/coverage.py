@@ -7,8 +7,8 @@ from typing_extensions import TypedDict
 from attune_bench.benchmarks.attunebench.reference import BINARY_TASKS, Truth
 from attune_bench.benchmarks.attunebench.values import Count
 from attune_data import Run, RunTurn
-from attune_metrics.attunebench.binary import CheckedAnswers, PreparedAnswers
 from attune_metrics.attunebench.panas import PreparedPanas
+from attune_metrics.attunebench.questions import CheckedAnswers, PreparedAnswers
 
 __all__ = ["OUTCOMES", "TASKS", "CallCounts", "Coverage", "count_calls", "count_predictions"]
 

@@ -11,7 +11,7 @@ from attune_bench.benchmarks.attunebench.terms import CELLS, COUNTS, IDENTITY
 from attune_bench.score_table import KEYS, ScoreTable
 from attune_bench.stats.series import ScoreSeries
 from attune_bench.texts import Texts
-from attune_metrics.errors import MetricInputError
+from attune_metrics.metric import MetricInputError
 
 __all__ = ["record_grid", "records_of", "turn_frame"]
 

@@ -16,12 +16,11 @@ from attune_bench.benchmarks.attunebench.reference import Truth, TurnTruth
 from attune_bench.undefined import null
 from attune_data import load_codebook
 from attune_metrics.attunebench import composite, holistic
-from attune_metrics.attunebench.binary import PreparedAnswers
+from attune_metrics.attunebench.composite import Protocol
 from attune_metrics.attunebench.holistic import BRANCHES, score_four_branch
-from attune_metrics.attunebench.pairwise import PreparedComparisons, score_random_choices
 from attune_metrics.attunebench.panas import PanasTotals, PreparedPanas, score_panas
-from attune_metrics.attunebench.phrasing import hp_perspective_gap
-from attune_metrics.attunebench.protocol import Protocol
+from attune_metrics.attunebench.preferences import PreparedComparisons, score_random_choices
+from attune_metrics.attunebench.questions import PreparedAnswers, hp_perspective_gap
 
 __all__ = ["EXPECTED", "expected_scores"]
 
@@ -90,7 +89,7 @@ def expected_scores(truth: Truth, protocol: Protocol) -> dict[str, float | None]
     --------
     >>> from attune_bench.benchmarks.attunebench.reference import prepare_truth
     >>> from attune_data import load
-    >>> from attune_metrics.attunebench.protocol import get_protocol
+    >>> from attune_metrics.attunebench.composite import get_protocol
     >>> chosen = get_protocol("documented")
     >>> expected_scores(prepare_truth(load("demo")[0], chosen), chosen)["q2_emotion_clarity_match"]
     0.25

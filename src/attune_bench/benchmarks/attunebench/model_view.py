@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from attune_data import Conversation, Turn, load_codebook
 from attune_data.attunebench.parts import BinaryJudgement
 from attune_data.attunebench.run_parts import PredictedPanas
-from attune_metrics.attunebench.binary import hp_reference, om_reference
 from attune_metrics.attunebench.panas import Panas, panas_totals
+from attune_metrics.attunebench.questions import hp_reference, om_reference
 
 __all__ = ["MASKS", "Pair", "Seen", "SeenTurn", "predicted_panas", "see"]
 

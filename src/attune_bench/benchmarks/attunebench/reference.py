@@ -8,19 +8,24 @@ from attune_data import Conversation, RunTurn, Turn
 from attune_data.attunebench.parts import ConversationWideQuestions, FourBranchScores
 from attune_data.attunebench.parts import Panas as PanasRecord
 from attune_data.attunebench.run_parts import PredictedPanas
-from attune_metrics.attunebench.binary import (
+from attune_metrics.attunebench.composite import Protocol
+from attune_metrics.attunebench.emotion import PreparedTags, prepare_tags
+from attune_metrics.attunebench.holistic import BRANCHES
+from attune_metrics.attunebench.panas import Panas, PreparedPanas, prepare_panas
+from attune_metrics.attunebench.preferences import (
+    Comparison,
+    PreparedComparisons,
+    PreparedResponses,
+    prepare_comparisons,
+    prepare_responses,
+)
+from attune_metrics.attunebench.questions import (
     CheckedAnswers,
     PreparedAnswers,
     hp_reference,
     om_reference,
     prepare_answers,
 )
-from attune_metrics.attunebench.emotion import PreparedTags, prepare_tags
-from attune_metrics.attunebench.holistic import BRANCHES
-from attune_metrics.attunebench.pairwise import Comparison, PreparedComparisons, prepare_comparisons
-from attune_metrics.attunebench.panas import Panas, PreparedPanas, prepare_panas
-from attune_metrics.attunebench.protocol import Protocol
-from attune_metrics.attunebench.response import PreparedResponses, prepare_responses
 
 __all__ = ["BINARY_TASKS", "Truth", "TurnTruth", "branch_ratings", "counts_key", "panas_form", "prepare_truth"]
 

@@ -12,7 +12,7 @@ from attune_bench.runner.schemas import (
     object_schema,
 )
 from attune_data import Codebook
-from attune_metrics.attunebench.response import JUDGE_DIMENSIONS
+from attune_metrics.attunebench.preferences import JUDGE_DIMENSIONS
 
 __all__ = ["TOTALS", "draft", "judge", "pairwise", "post", "read", "read_hp"]
 

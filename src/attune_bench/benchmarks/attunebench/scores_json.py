@@ -22,7 +22,7 @@ from attune_bench.score_table import KEYS
 from attune_bench.scores import Scores
 from attune_data.io.files import read_input, write_whole
 from attune_data.issues import SourceError, shown
-from attune_metrics.errors import MetricInputError
+from attune_metrics.metric import MetricInputError
 
 __all__ = ["check_detail", "read_scores_json", "write_scores_json"]
 

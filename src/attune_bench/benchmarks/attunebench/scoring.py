@@ -21,7 +21,7 @@ from attune_data import Collection, Conversation, Issue, Run
 from attune_data.issues import shown
 from attune_data.kinds import RUN
 from attune_data.loading import gc_paused
-from attune_metrics.attunebench.protocol import DOCUMENTED, Protocol
+from attune_metrics.attunebench.composite import DOCUMENTED, Protocol
 from attune_metrics.signature import hash_digests
 
 __all__ = ["join", "row", "score"]

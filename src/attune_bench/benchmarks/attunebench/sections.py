@@ -24,7 +24,7 @@ from attune_data import Conversation, Run
 from attune_data.attunebench.codebook import load_codebook
 from attune_data.attunebench.diagnoses import NO_DIAGNOSIS, UNKNOWN
 from attune_data.collection import Collection
-from attune_metrics.errors import MetricInputError
+from attune_metrics.metric import MetricInputError
 
 __all__ = ["sections"]
 

@@ -6,7 +6,7 @@ mean over its turns.
 
 References
 ----------
-.. [1] `attune_metrics.attunebench.response`
+.. [1] `attune_metrics.attunebench.preferences`
 """
 
 import math
@@ -22,9 +22,8 @@ from attune_bench.benchmarks.attunebench.reference import Truth
 from attune_data import Conversation, Run
 from attune_data.extras import require
 from attune_data.text import shortened
-from attune_metrics.attunebench.response import RESPONSE_LABELS, score_similarities
-from attune_metrics.errors import MetricInputError
-from attune_metrics.metric import Metric
+from attune_metrics.attunebench.preferences import RESPONSE_LABELS, score_similarities
+from attune_metrics.metric import Metric, MetricInputError
 
 __all__ = [
     "OtherSimilarity",

@@ -16,8 +16,7 @@ from attune_bench.streaming import frame_of
 from attune_bench.texts import Texts
 from attune_data.matching import spelled_alike, text_key
 from attune_metrics.catalog import CATALOG
-from attune_metrics.errors import MetricInputError
-from attune_metrics.metric import Metric
+from attune_metrics.metric import Metric, MetricInputError
 
 __all__ = ["METRICS", "chance_by_unit", "provenance_of", "scores_from", "scores_of"]
 

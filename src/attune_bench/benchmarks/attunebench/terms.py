@@ -8,7 +8,7 @@ from attune_bench.benchmarks.attunebench.coverage import OUTCOMES, TASKS
 from attune_bench.benchmarks.attunebench.reference import BINARY_TASKS, counts_key
 from attune_metrics.attunebench import composite
 from attune_metrics.attunebench.holistic import BRANCHES
-from attune_metrics.errors import MetricInputError
+from attune_metrics.metric import MetricInputError
 
 __all__ = [
     "CELLS",

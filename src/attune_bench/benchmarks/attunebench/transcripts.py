@@ -22,7 +22,7 @@ from attune_data.attunebench import annotations as said
 from attune_data.attunebench.parts import BinaryJudgement
 from attune_data.attunebench.run_parts import PostConversation
 from attune_data.display.html import Html, tag
-from attune_metrics.attunebench.binary import hp_reference, om_reference
+from attune_metrics.attunebench.questions import hp_reference, om_reference
 
 __all__ = ["VIEW"]
 

@@ -31,7 +31,7 @@ from attune_data.eibench.scenario import SCENES, Episode, Scenario
 from attune_data.text import plural
 from attune_metrics.catalog import CATALOG
 from attune_metrics.eibench import Anchors, Axis, Rule, Treatment, score_anchors, treat_failed
-from attune_metrics.stats.arrays import Floats
+from attune_metrics.stats.bootstrap import Floats
 
 __all__ = ["DECISIVE", "FAILURES", "NUMBERS", "check_episodes", "failure_of", "row", "score", "settings_of_episodes"]
 

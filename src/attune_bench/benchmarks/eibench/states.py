@@ -14,8 +14,7 @@ from attune_bench.stats.remarks import OneWarning
 from attune_bench.undefined import null
 from attune_data.eibench.scenario import SCENES, Episode, Scenario
 from attune_data.eibench.tables import episode_builder
-from attune_metrics.stats.arrays import Floats
-from attune_metrics.stats.resampling import Method, bootstrap, draw_resamples
+from attune_metrics.stats.bootstrap import Floats, Method, bootstrap, draw_resamples
 
 __all__ = ["AXES", "mean_states", "named_anchors", "round_limit"]
 
@@ -51,7 +50,7 @@ def mean_states(
     level : float
         Confidence level of the intervals.
     interval : {"percentile-expanded", "percentile", "bca"}
-        Which interval; `attune_metrics.stats.resampling.bootstrap` defines them.
+        Which interval; `attune_metrics.stats.bootstrap.bootstrap` defines them.
 
     Returns
     -------

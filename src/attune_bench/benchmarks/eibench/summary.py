@@ -9,7 +9,7 @@ from attune_bench.benchmarks.eibench.scoring import FAILURES, NUMBERS
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.summary import summary
 from attune_data.eibench.scenario import SCENES
-from attune_metrics.errors import UnreliableIntervalWarning
+from attune_metrics.metric import UnreliableIntervalWarning
 
 __all__ = ["model_summary"]
 

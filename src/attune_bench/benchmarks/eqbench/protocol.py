@@ -18,7 +18,7 @@ from attune_data.eqbench import EQBenchAnswer, EQBenchQuestion
 from attune_data.issues import Issue
 from attune_data.text import plural
 from attune_metrics.eqbench import METRICS, EQBenchRun, eqbench_score, score_run, score_runs
-from attune_metrics.errors import MetricInputError
+from attune_metrics.metric import MetricInputError
 
 __all__ = ["TASK", "read_answer", "row", "score"]
 

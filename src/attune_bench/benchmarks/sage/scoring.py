@@ -16,7 +16,7 @@ from attune_bench.stats.summary import summary
 from attune_data.sage.dialogue import SageDialogue
 from attune_data.sage.kinds import DIALOGUE
 from attune_metrics.catalog import CATALOG
-from attune_metrics.errors import MetricInputError
+from attune_metrics.metric import MetricInputError
 from attune_metrics.sage import round_half_up, sage_failure, sage_success
 
 __all__ = ["board", "row", "score"]

@@ -12,8 +12,8 @@ from attune_bench import Scores, score
 from attune_bench.benchmarks.attunebench.aggregates import aggregates
 from attune_bench.benchmarks.attunebench.detail import records_of
 from attune_data import Conversation, Run, load, load_runs
-from attune_metrics.attunebench.protocol import RELEASED
-from attune_metrics.errors import MetricInputError
+from attune_metrics.attunebench.composite import RELEASED
+from attune_metrics.metric import MetricInputError
 
 Json = dict[str, Any]
 MakeConversation = Callable[..., Conversation]

@@ -15,8 +15,8 @@ from polars.testing import assert_frame_equal
 from attune_bench import Scores, score
 from attune_bench.benchmarks.attunebench import scoring
 from attune_data import load, load_runs
-from attune_metrics.attunebench.tokens import token_jaccard
-from attune_metrics.errors import MetricInputError
+from attune_metrics.attunebench.preferences import token_jaccard
+from attune_metrics.metric import MetricInputError
 
 MEASURES = (
     "avg_response_similarity",

@@ -22,7 +22,7 @@ from attune_bench.benchmarks.eibench.rollouts import (
 from attune_bench.benchmarks.eibench.settings import EIBenchSettings
 from attune_bench.runner.calls import Call
 from attune_data import Scenario, load_episodes, load_scenarios
-from attune_metrics.errors import MetricInputError
+from attune_metrics.metric import MetricInputError
 
 END = "\x03"
 

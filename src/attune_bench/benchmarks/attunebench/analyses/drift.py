@@ -20,9 +20,8 @@ from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
 from attune_bench.stats.paired import TESTED, paired, tested
 from attune_bench.stats.series import Draws, ScoreSeries
 from attune_bench.undefined import null
-from attune_metrics.errors import MetricInputError
-from attune_metrics.stats.arrays import Floats
-from attune_metrics.stats.statistics import point_estimate
+from attune_metrics.metric import MetricInputError
+from attune_metrics.stats.bootstrap import Floats, point_estimate
 
 __all__ = ["DRIFTING", "turn_drift"]
 

@@ -26,9 +26,9 @@ from attune_bench.undefined import null
 from attune_data import Run
 from attune_data.attunebench.spellings import ANSWER
 from attune_data.fixes import Findings
-from attune_metrics.attunebench.response import JUDGE_DIMENSIONS, score_draft_judge
+from attune_metrics.attunebench.preferences import JUDGE_DIMENSIONS, score_draft_judge
 from attune_metrics.stats.agreement import MeasurementLevel, krippendorff_alpha_interval
-from attune_metrics.stats.resampling import draw_resamples
+from attune_metrics.stats.bootstrap import draw_resamples
 
 __all__ = ["ALL", "JUDGED", "judge_agreement", "judge_ranks"]
 

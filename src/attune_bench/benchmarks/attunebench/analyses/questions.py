@@ -20,9 +20,9 @@ from attune_bench.stats.series import Draws, ScoreSeries
 from attune_bench.undefined import null
 from attune_data import Conversation, Run
 from attune_data.attunebench.codebook import load_codebook
-from attune_metrics.attunebench.protocol import DOCUMENTED, get_protocol
-from attune_metrics.errors import MetricInputError
-from attune_metrics.stats.resampling import Interval, bootstrap
+from attune_metrics.attunebench.composite import DOCUMENTED, get_protocol
+from attune_metrics.metric import MetricInputError
+from attune_metrics.stats.bootstrap import Interval, bootstrap
 
 __all__ = ["question_agreement"]
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from attune_bench.score_table import KEYS, ScoreTable
 from attune_data import Run
-from attune_metrics.errors import MetricInputError
+from attune_metrics.metric import MetricInputError
 
 __all__ = ["scored_runs"]
 

@@ -10,7 +10,7 @@ from attune_data import Conversation, Run, Runs, RunTurn, Turn, load_codebook
 from attune_data.attunebench.parts import FourBranchScores, MoodShiftTag
 from attune_data.attunebench.run_parts import Answers, PostConversation, PredictedConversationWide
 from attune_data.matching import text_key
-from attune_metrics.attunebench.binary import hp_reference, om_reference
+from attune_metrics.attunebench.questions import hp_reference, om_reference
 
 __all__ = ["prior"]
 

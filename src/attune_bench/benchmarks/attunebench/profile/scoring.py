@@ -14,7 +14,7 @@ from attune_bench.benchmarks.attunebench.profile.asking import CHOICES, LISTS, S
 from attune_bench.report.columns import UNDEFINED
 from attune_data import Conversation
 from attune_data.text import WIDTH, grid
-from attune_metrics.attunebench.tokens import jaccard
+from attune_metrics.attunebench.preferences import jaccard
 
 __all__ = ["TraitScore", "profile_table", "read_predictions", "score_profiles"]
 

@@ -1,39 +1,4 @@
-"""A judge's mean corrected by people who rated a random part of what the judge scored.
-
-Conventions
------------
-Every unit has a judge's score j; a part of the units, drawn at random, has a person's rating h on the same scale too,
-the others nan. A unit without a judge's score counts for nothing. The corrected mean is ::
-
-    mean of h over the rated + b (mean of j over all - mean of j over the rated)
-
-with ``b = cov(h, j) / var(j)`` among the rated: prediction-powered inference [1]_ with a slope from the data [2]_,
-which is the regression estimator of survey statistics [3]_. Whatever the judge is worth, it is an estimate of the mean
-of h; a judge that follows people makes it a precise one. It is a function of weighted sums (of L, which is 1 for a
-rated unit and 0 for another, of L h, L j, L h j, L j^2 and j), so that the bootstrap over clusters of
-`attune_metrics.stats.resampling` gives its interval. The quantiles are expanded for the clusters that have a rating,
-as few ratings and not many scores are what limits it.
-
-Coverage
---------
-``benchmarks/prediction_powered.py`` simulates 95% intervals, of 200 units with 6 to 100 ratings; docs/judges.md has
-the table. Where chance chose the rated units they cover 93.3 to 98.5%, alone, in clusters of 5 and with one cluster of
-30% of the units, rated unit by unit or as whole clusters, of means and of differences. They cover less than 93% only
-where chance did not choose:
-
-- units that people like best: 0%; the warning that rated units are unlike the others comes in 97.5% of cases;
-- none of a kind of unit, a fifth of all, that people like less and the judge as well as any: 68%, and nothing in the
-  data can warn of it.
-
-p-values of differences between systems that people like alike are below 0.05 in 4.1 to 5.9% of 2,000 simulations where
-drafts are rated, balanced or with a dominant cluster, and in 3.3 to 3.9% where whole clusters are, mostly 12 of them.
-
-References
-----------
-.. [1] Angelopoulos, Bates, Fannjiang, Jordan, Zrnic (2023), Prediction-powered inference, Science 382, 669-674.
-.. [2] Angelopoulos, Duchi, Zrnic (2023), PPI++: Efficient prediction-powered inference, arXiv:2311.01453.
-.. [3] Cochran (1977), Sampling Techniques, 3rd ed., sections 7.1 to 7.4 and 12.7.
-"""
+"""A judge's mean corrected by people who rated a random part of what the judge scored."""
 
 import warnings
 from dataclasses import dataclass, replace
@@ -42,31 +7,101 @@ from math import inf, isnan, nan
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attune_metrics.checks import check_number
-from attune_metrics.errors import MetricInputError, UnreliableIntervalWarning
-from attune_metrics.stats.arrays import Floats
-from attune_metrics.stats.inversion import TwoSided, two_sided_p
-from attune_metrics.stats.regression_estimator import association, regression_estimate, regression_terms, unlikeness
-from attune_metrics.stats.resampling import (
+from attune_metrics.metric import MetricInputError, UnreliableIntervalWarning, check_number
+from attune_metrics.stats.bootstrap import (
+    ROUNDING,
+    Floats,
     Interval,
     Method,
     Resamples,
+    Statistic,
+    as_terms,
     bootstrap,
     bootstrap_distribution,
     check_method,
+    cluster_sums,
     distribution_of_sums,
+    evaluate,
+    exact_sums,
     intervals_of,
+    paired_terms,
 )
-from attune_metrics.stats.sums import as_terms, cluster_sums, evaluate, exact_sums, paired_terms
+from attune_metrics.stats.power import TwoSided, two_sided_p
 
 __all__ = [
     "MIN_CORRELATION",
     "MIN_LABELS",
     "UNLIKE_LEVEL",
     "PredictionPowered",
+    "association",
     "prediction_powered",
     "prediction_powered_difference",
+    "regression_estimate",
+    "regression_terms",
+    "unlikeness",
 ]
+
+
+def regression_terms(
+    scores: Floats, ratings: Floats, labelled: NDArray[np.bool_]
+) -> tuple[Floats, Floats, Floats, NDArray[np.bool_]]:
+    """Return L, Lh, Lj, Lhj, Lj^2 and j (series, terms, units), what h lost, what j was divided by, and constant j.
+
+    h begins at its least value; j is 0 at its least and 1 at its greatest value among the rated units, so that squares
+    lose no digits and equal scores are exactly equal.
+    """
+    rated_scores = np.where(labelled, scores, np.nan)
+    least, most = (_of_known(extreme, rated_scores) for extreme in (np.fmin, np.fmax))
+    floor = _of_known(np.fmin, ratings)
+    constant = most - least <= ROUNDING * np.maximum(np.abs(least), np.abs(most))
+    spread = np.where(constant, 1.0, most - least)
+    j = (scores - least[:, np.newaxis]) / spread[:, np.newaxis]
+    h = np.where(labelled, ratings - floor[:, np.newaxis], 0.0)
+    rated = np.where(labelled, j, 0.0)
+    terms = np.stack([labelled.astype(np.float64), h, rated, h * rated, rated * rated, j], axis=1)
+    return terms, floor, spread, constant
+
+
+def _of_known(extreme: np.ufunc, values: Floats) -> Floats:
+    """Return the least or greatest known value of each series, 0 without one."""
+    found: Floats = extreme.reduce(values, axis=1, initial=np.nan)
+    return np.where(np.isnan(found), 0.0, found)
+
+
+def _moments(sums: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    """Return L, the mean of h and of j, their covariance and the variance of j among the rated, with 1/L each."""
+    labels = sums[..., 0]
+    h, j, product, square = (sums[..., term] / labels for term in range(1, 5))
+    return labels, h, j, product - h * j, square - j * j
+
+
+def association(total: Floats, ratings: Floats) -> tuple[Floats, Floats]:
+    """Return b, of scaled j, and Pearson's correlation of each series, nan where undefined."""
+    with np.errstate(all="ignore"):
+        labels, h, _, covariance, variance = _moments(total)
+        variance = np.where(variance > ROUNDING, variance, np.nan)
+        of_ratings = exact_sums(((ratings - h[:, np.newaxis]) ** 2)[:, np.newaxis])[:, 0] / labels
+        correlation = np.clip(covariance / np.sqrt(variance * of_ratings), -1, 1)
+        flat = np.nan_to_num(np.fmax.reduce(ratings, axis=1)) <= ROUNDING
+        return covariance / variance, np.where(flat, np.nan, correlation)
+
+
+def regression_estimate(fixed: Floats | None) -> Statistic:
+    """Return the corrected mean as a statistic; with a fixed b of each series, in the unit of scaled j, if given."""
+
+    def statistic(sums: Floats, n: Floats) -> Floats:
+        _, h, j, covariance, variance = _moments(sums)
+        # j is between 0 and 1 among the rated: a smaller variance is rounding.
+        slope = np.where(variance > ROUNDING, covariance / variance, np.nan) if fixed is None else fixed
+        return np.asarray(h + slope * (sums[..., 5] / n - j))
+
+    return statistic
+
+
+def unlikeness(sums: Floats, n: Floats) -> Floats:
+    """Mean of j over the rated minus that over the others, as a statistic."""
+    return np.asarray(sums[..., 2] / sums[..., 0] - (sums[..., 5] - sums[..., 2]) / (n - sums[..., 0]))
+
 
 MIN_LABELS = 30
 """With fewer rated units there is a warning."""
@@ -102,7 +137,7 @@ class PredictionPowered:
         judge adds nothing; nan without intervals.
     p_value : float
         Two-sided, uncorrected, that the corrected mean is 0, as is asked of a difference: the smallest alpha whose
-        1 - alpha interval excludes 0 (`attune_metrics.stats.inversion`); nan without an interval.
+        1 - alpha interval excludes 0 (`attune_metrics.stats.power`); nan without an interval.
     p_min : float
         The smallest p-value that so many resamples could have given; nan without an interval.
     cautions : tuple of str
@@ -138,11 +173,11 @@ def prediction_powered(
     rated : array of float, of the same shape
         People's ratings, nan where nobody rated. They correct for all units only where chance chose the rated ones.
     resamples : Resamples
-        From `attune_metrics.stats.resampling.draw_resamples` over the same units.
+        From `attune_metrics.stats.bootstrap.draw_resamples` over the same units.
     slope : float, optional
         A fixed b instead of the one from the data: 1 is the first form [1]_, 0 takes people's ratings alone.
     method, level
-        As for `attune_metrics.stats.resampling.bootstrap`.
+        As for `attune_metrics.stats.bootstrap.bootstrap`.
 
     Returns
     -------
@@ -160,7 +195,7 @@ def prediction_powered(
     Raises
     ------
     MetricInputError
-        As `attune_metrics.stats.resampling.bootstrap`, and if the shapes differ or `slope` is no finite number.
+        As `attune_metrics.stats.bootstrap.bootstrap`, and if the shapes differ or `slope` is no finite number.
 
     Notes
     -----
@@ -173,7 +208,7 @@ def prediction_powered(
 
     >>> import warnings
     >>> from math import nan
-    >>> from attune_metrics.stats.resampling import draw_resamples
+    >>> from attune_metrics.stats.bootstrap import draw_resamples
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore", UnreliableIntervalWarning)  # three are few
     ...     [found] = prediction_powered(
@@ -279,7 +314,7 @@ def prediction_powered_difference(
     --------
     >>> import warnings
     >>> from math import nan
-    >>> from attune_metrics.stats.resampling import draw_resamples
+    >>> from attune_metrics.stats.bootstrap import draw_resamples
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore", UnreliableIntervalWarning)
     ...     [found] = prediction_powered_difference(

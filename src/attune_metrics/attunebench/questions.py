@@ -1,35 +1,29 @@
-"""Binary questions: did the response do it (OM), and would the participant have wanted it (HP).
+"""Phrasing: the same questions asked as an observer, and asked as the participant (HP-facing).
 
 Conventions
 -----------
-Answers are mappings from question id to ``yes``, ``no``, ``na`` or None; True, False and numpy's are yes and no too. A
-question counts where its reference answer is yes or no. A prediction other than yes, a missing one included, is taken
-as no: it is a false negative where the reference says yes, and a true negative where it says no. So an empty
-prediction earns a true negative on every "no"; read accuracy together with coverage. Counts add up: pool turns with
-``sum(counts, BinaryCounts())``.
+Both functions compare one score of the two phrasings: the mean HP accuracy of a conversation, or the MCC of its pooled
+counts. nan in, nan out, without a further warning.
 
 Metrics
 -------
-- Accuracy, precision, recall, F1 from the four counts, 0/0 being 0 [1]_.
-- Matthews correlation coefficient, 0/0 being 0 [2]_.
+- Gap: the difference of the two scores [1]_.
+- Alignment: their ratio [1]_.
 
 References
 ----------
-.. [1] AttuneBench, arXiv:2605.21739, turn metrics.
-.. [2] Matthews (1975), Comparison of the predicted and observed secondary structure of T4 phage lysozyme,
-   Biochim. Biophys. Acta 405, 442-451.
+.. [1] AttuneBench, arXiv:2605.21739, composite score.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from math import sqrt
+from math import inf, sqrt
 from typing import TYPE_CHECKING
 
-from attune_metrics.attunebench._entries import TURN_BY_TURN, turn_entry, with_mean
-from attune_metrics.checks import check_mapping
-from attune_metrics.errors import MetricInputError
-from attune_metrics.metric import Metric
+from attune_metrics.attunebench._entries import TURN_BY_TURN, composite_entry, turn_entry, with_mean
+from attune_metrics.attunebench.composite import check_parts
+from attune_metrics.metric import Metric, MetricInputError, check_mapping
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,6 +41,8 @@ __all__ = [
     "binary_precision",
     "binary_recall",
     "count_answers",
+    "hp_perspective_alignment",
+    "hp_perspective_gap",
     "hp_reference",
     "om_reference",
     "prepare_answers",
@@ -367,10 +363,85 @@ def _entries(
 
 _accuracy_hp = partial(binary_accuracy, without_judgements=0.0)
 
+"""The catalogue's entries of this module."""
+
+
+def hp_perspective_gap(*, observer: float, hp: float) -> float:
+    """Phrasing gap: ``observer - hp``, how much better the model is when not addressed as the participant.
+
+    Parameters
+    ----------
+    observer, hp : float
+        The same score (mean HP accuracy, or pooled MCC) on the two phrasings of the questions, -1 to 1.
+
+    Returns
+    -------
+    float
+        -1 to 1 for accuracy, -2 to 2 for MCC; 0 is no gap, neither direction is better; nan if a value is.
+
+    Examples
+    --------
+    >>> hp_perspective_gap(observer=0.75, hp=0.5)
+    0.25
+    """
+    check_parts(low=-1, observer=observer, hp=hp)
+    return observer - hp
+
+
+def hp_perspective_alignment(*, observer: float, hp: float) -> float:
+    """Phrasing alignment: ``hp / observer``; 0 if `observer` is not positive.
+
+    Parameters
+    ----------
+    observer, hp : float
+        The same score (mean HP accuracy, or pooled MCC) on the two phrasings of the questions, -1 to 1.
+
+    Returns
+    -------
+    float
+        1 is no difference, neither direction is better; unbounded. 0 if `observer` is 0 or less, otherwise nan if a
+        value is nan.
+
+    Examples
+    --------
+    >>> hp_perspective_alignment(observer=0.5, hp=0.25)
+    0.5
+    """
+    check_parts(low=-1, observer=observer, hp=hp)
+    return 0.0 if observer <= 0 else hp / observer
+
+
+_entry = partial(
+    composite_entry,
+    higher_is_better=None,
+    coverage=("binary_human", "binary_human_hp"),
+    nullable=True,
+    family="phrasing",
+)
+
+"""The catalogue's entries of this module."""
+
+
 METRICS: tuple[Metric, ...] = (
     *_entries("om", "OM", binary_accuracy, short="OM"),
     *_entries("human", "HP", binary_accuracy, short="HP"),
     *_entries("om", "OM (HP-facing)", _accuracy_hp, suffix="_hp"),
     *_entries("human", "HP (HP-facing)", _accuracy_hp, suffix="_hp"),
+    _entry(
+        name="hp_perspective_gap",
+        label="Phrasing gap",
+        short="phrasing",
+        low=-1,
+        group=TURN_BY_TURN,
+        function=hp_perspective_gap,
+    ),
+    _entry(name="hp_perspective_alignment", label="Phrasing alignment", high=inf, function=hp_perspective_alignment),
+    _entry(name="hp_perspective_gap_mcc", label="Phrasing gap (MCC)", low=-2, high=2, function=hp_perspective_gap),
+    _entry(
+        name="hp_perspective_alignment_mcc",
+        label="Phrasing alignment (MCC)",
+        low=-inf,
+        high=inf,
+        function=hp_perspective_alignment,
+    ),
 )
-"""The catalogue's entries of this module."""

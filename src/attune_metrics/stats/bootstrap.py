@@ -1,0 +1,884 @@
+"""Uncertainty by resampling: what a statistic would have been with other participants."""
+
+import warnings
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from math import factorial, fsum, inf, nan, prod, sqrt
+from numbers import Real
+from statistics import NormalDist
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from attune_metrics.metric import MetricInputError, UnreliableIntervalWarning, check_level, check_list, check_whole
+
+__all__ = [
+    "MAX_MULTINOMIAL_CLUSTERS",
+    "MOST_KEPT",
+    "MOST_RESAMPLES",
+    "PER_UNIT",
+    "ROUNDING",
+    "STATISTICS",
+    "Floats",
+    "Interval",
+    "Method",
+    "Resamples",
+    "Statistic",
+    "Streamed",
+    "Weights",
+    "as_floats",
+    "as_terms",
+    "average_ranks",
+    "bootstrap",
+    "bootstrap_distribution",
+    "check_array",
+    "check_same_shape",
+    "cluster_index",
+    "cluster_sums",
+    "draw_resamples",
+    "evaluate",
+    "exact_sums",
+    "exponential",
+    "mean_of_means",
+    "mean_of_sums",
+    "on_grid",
+    "one_term",
+    "paired_terms",
+    "point_estimate",
+    "products",
+    "ratio",
+    "rounding_of",
+    "row_blocks",
+    "series_blocks",
+    "weighted_sums",
+]
+
+Floats = NDArray[np.float64]
+
+_LOG_2 = 0x162E42FEE / 2**33, 1.90821492927058770002e-10  # in two parts, so that multiples of the first are exact
+_SERIES = [1 / factorial(power) for power in range(13, -1, -1)]
+
+
+def as_floats(value: ArrayLike, name: str) -> Floats:
+    """Return a copy of `value` as floats, None and masked values as nan; raise for any other value than a number.
+
+    A text such as '0.5' is not a number.
+    """
+    if isinstance(value, np.ma.MaskedArray):
+        value = value.tolist()  # None where it is masked
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise MetricInputError(f"{name} has rows of unequal length; fill up with nan") from None
+    if array.dtype.kind not in "biuf":
+        # As objects, since numpy turns numbers beside a text into texts.
+        array = np.asarray(value, dtype=object)
+        for item in array.flat:
+            if isinstance(item, list | tuple):
+                raise MetricInputError(f"{name} has rows of unequal length; fill up with nan")
+            if item is not None and not isinstance(item, Real):
+                guess = "; convert text to a number first" if isinstance(item, str) else ""
+                raise MetricInputError(f"{name} value {item!r:.60} is not a number{guess}")
+    try:
+        return array.astype(float)
+    except OverflowError:
+        raise MetricInputError(f"{name} has a whole number that is too large for a float") from None
+
+
+def check_array(value: ArrayLike, name: str, *shape: str) -> Floats:
+    """Return `value` as `as_floats` does if it has as many axes as `shape` names, for the message."""
+    array = as_floats(value, name)
+    if array.ndim != len(shape):
+        raise MetricInputError(f"{name} has shape {array.shape}; expected ({', '.join(shape)})")
+    return array
+
+
+def check_same_shape(reference: NDArray[Any], predicted: NDArray[Any]) -> None:
+    """Raise unless the two have the same shape."""
+    if reference.shape != predicted.shape:
+        raise MetricInputError(f"reference has shape {reference.shape}, predicted {predicted.shape}")
+
+
+def average_ranks(values: Floats, rounding: float = 0) -> Floats:
+    """Rank along the last axis, lowest first and from 1, ties sharing their mean rank; all nan where one is nan.
+
+    Neighbours in that order tie where they are no further apart than `rounding`.
+    """
+    order = np.argsort(values, axis=-1)
+    ordered = np.take_along_axis(values, order, axis=-1)
+    place = np.arange(1.0, values.shape[-1] + 1)
+    differs = ordered[..., 1:] > ordered[..., :-1] + rounding
+    edge = np.ones((*values.shape[:-1], 1), dtype=bool)
+    first = np.maximum.accumulate(np.where(np.concatenate([edge, differs], axis=-1), place, 0), axis=-1)
+    ends = np.where(np.concatenate([differs, edge], axis=-1), place, np.inf)
+    last = np.minimum.accumulate(ends[..., ::-1], axis=-1)[..., ::-1]
+    ranks = np.empty_like(values)
+    np.put_along_axis(ranks, order, (first + last) / 2, axis=-1)
+    ranks[np.isnan(values).any(axis=-1)] = np.nan
+    return ranks
+
+
+def ratio(numerator: Floats, denominator: Floats) -> Floats:
+    """Divide, nan where the denominator is 0."""
+    return np.divide(numerator, denominator, out=np.full_like(numerator, np.nan), where=denominator != 0)
+
+
+def exponential(values: Floats) -> Floats:
+    """Return e to the power of values from -1000 to 700, to 1e-15 of itself and the same on every processor.
+
+    `numpy.exp` is not: its last digit depends on the instructions that a processor has. Sums and products do not.
+    """
+    power = np.rint(values / sum(_LOG_2))
+    rest = values - power * _LOG_2[0] - power * _LOG_2[1]  # at most log(2) / 2
+    series = np.zeros_like(rest)
+    for coefficient in _SERIES:
+        series = series * rest + coefficient
+    return np.ldexp(series, power.astype(np.int64))
+
+
+Statistic = Callable[[Floats, Floats], Floats]
+
+ROUNDING = 1e-12  # what differs by less than this part of the largest value is equal up to rounding
+_BLOCK = 512  # resamples that are worked on at one time, where clusters are few
+_CELLS = _BLOCK * 20_000  # numbers that are worked on at one time
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Streamed:
+    """Weights too many to keep: they are drawn again, block by block, whenever they are read.
+
+    Attributes
+    ----------
+    shape : tuple of (int, int)
+        Rows and clusters.
+    draw : callable
+        Gives the blocks of rows from the first on, arrays of uint8, the same at every call.
+    """
+
+    shape: tuple[int, int]
+    draw: Callable[[], Iterator[NDArray[np.uint8]]]
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __array__(self, dtype: None = None, copy: bool | None = None) -> NDArray[np.uint8]:
+        return np.concatenate(list(self.draw()))
+
+
+Weights = NDArray[np.uint8] | Streamed
+"""How often each cluster counts (columns) in each resample or exchange (rows)."""
+
+
+def cluster_index(clusters: Iterable[Hashable]) -> NDArray[np.intp]:
+    """Return the position of each unit's cluster among the sorted labels."""
+    if isinstance(clusters, np.ndarray) and clusters.ndim == 1 and clusters.dtype.kind in "iu":
+        return np.unique(clusters, return_inverse=True)[1]
+    given = clusters.tolist() if isinstance(clusters, np.ndarray) else clusters
+    labels = check_list(given, "clusters", "labels, one for each unit")
+    for place, label in enumerate(labels):
+        if _is_missing(label):
+            raise MetricInputError(f"clusters[{place}] is {label!r}; a unit of no cluster is given a label of its own")
+    try:
+        position = {label: index for index, label in enumerate(sorted(set(labels)))}  # type: ignore[type-var]
+    except TypeError as error:
+        kinds = ", ".join(sorted({type(label).__name__ for label in labels}))
+        raise MetricInputError(f"clusters cannot be sorted, they are of the types {kinds}; use text for all") from error
+    return np.array([position[label] for label in labels], dtype=np.intp)
+
+
+def _is_missing(label: Hashable) -> bool:
+    """Tell whether a label is None, nan, which is not equal to itself, or NA of pandas, which is neither."""
+    try:
+        return label is None or bool(label != label)  # noqa: PLR0124
+    except TypeError:
+        return True
+
+
+def as_terms(values: ArrayLike, units: int | None = None, name: str = "values") -> Floats:
+    """Return `values` as floats of shape (series, terms, units); one or two dimensions are series of one term.
+
+    `units` is the number that the clusters demand, None without clusters.
+    """
+    terms = as_floats(values, name)
+    if terms.ndim not in {1, 2, 3}:
+        raise MetricInputError(
+            f"{name} has {terms.ndim} dimensions; expected (series, units) or (series, terms, units)"
+        )
+    if units is not None and terms.shape[-1] != units:
+        guess = "; is it transposed?" if units in terms.shape else ""
+        raise MetricInputError(f"{name} of shape {terms.shape} has {terms.shape[-1]} units, clusters {units}{guess}")
+    if np.isinf(terms).any():
+        place = [int(index[0]) for index in np.nonzero(np.isinf(terms))]
+        raise MetricInputError(f"{name}{place} is {terms[tuple(place)]}; a missing value is nan")
+    return terms if terms.ndim == 3 else np.atleast_2d(terms)[:, np.newaxis, :]
+
+
+def one_term(values: ArrayLike, clusters: Iterable[Hashable]) -> tuple[Floats, NDArray[np.intp]]:
+    """Return series of one term (series, 1, units) and `cluster_index`; raise where a series has several terms."""
+    index = cluster_index(clusters)
+    terms = as_terms(values, len(index))
+    if terms.shape[1] != 1:
+        raise MetricInputError(f"values has {terms.shape[1]} terms; expected one, shape (units,) or (series, units)")
+    return terms, index
+
+
+def paired_terms(a: ArrayLike, b: ArrayLike, units: int) -> tuple[Floats, Floats]:
+    """Return both sides of a comparison as `as_terms` does; raise unless they have one shape."""
+    first, second = as_terms(a, units, "a"), as_terms(b, units, "b")
+    if first.shape != second.shape:
+        raise MetricInputError(f"a of shape {first.shape} and b of shape {second.shape} (series, terms, units) differ")
+    return first, second
+
+
+def cluster_sums(terms: Floats, clusters: NDArray[np.intp]) -> Floats:
+    """Return the sums (clusters, series, terms + 1): of every term, last the number of units with a value.
+
+    A unit that misses any term of a series counts for nothing in that series.
+    """
+    starts = np.flatnonzero(np.diff(np.sort(clusters), prepend=-1))
+    sums = np.empty((len(starts), len(terms), terms.shape[1] + 1))
+    for block in series_blocks(*terms.shape):
+        columns = _columns(terms[block])
+        # Added in order of size, so that the order of the units does not show in the last bit.
+        order = np.lexsort((columns, np.broadcast_to(clusters, columns.shape)), axis=-1)
+        added = np.add.reduceat(np.take_along_axis(columns, order, axis=-1), starts, axis=-1)
+        sums[:, block] = np.moveaxis(added, -1, 0)
+    return sums
+
+
+def exact_sums(terms: Floats) -> Floats:
+    """Return the sums (series, terms + 1) over all units, as `cluster_sums`, each rounded once."""
+    sums = [[_fsum(column.tolist()) for column in _columns(series[np.newaxis])[0]] for series in terms]
+    return np.array(sums).reshape(len(terms), terms.shape[1] + 1)
+
+
+def _columns(terms: Floats) -> Floats:
+    """Return the terms, and 1 for each unit with a value; 0 for a unit without."""
+    present = ~np.isnan(terms).any(axis=1, keepdims=True)
+    return np.concatenate([np.where(present, terms, 0), present], axis=1)
+
+
+def _fsum(values: list[float]) -> float:
+    try:
+        return fsum(values)
+    except OverflowError:
+        return inf  # which `evaluate` makes nan
+
+
+def rounding_of(values: ArrayLike, *others: ArrayLike) -> float:
+    """Return how far two averages of such values can be apart and yet be equal up to rounding; nan does not count.
+
+    Of differences, the others are what they are differences of.
+    """
+    return ROUNDING * max(float(np.nan_to_num(np.abs(part)).max(initial=0)) for part in (values, *others))
+
+
+def row_blocks(rows: int, clusters: int) -> Iterator[slice]:
+    """Yield the slices in which rows of weights are drawn and multiplied: fewer rows where clusters are many."""
+    # Multiples of four: numpy draws bits by four, so that the rows are the same whatever the size of the blocks.
+    step = max(4, min(_BLOCK, _CELLS // max(clusters, 1) // 4 * 4))
+    for start in range(0, rows, step):
+        yield slice(start, min(start + step, rows))
+
+
+def series_blocks(series: int, terms: int, units: int) -> Iterator[slice]:
+    """Yield the slices in which so many series are summed: fewer where units are many."""
+    step = max(1, _CELLS // max((terms + 1) * units, 1))
+    for start in range(0, series, step):
+        yield slice(start, min(start + step, series))
+
+
+def products(weights: Weights, *parts: Floats) -> Iterator[tuple[slice, list[Floats]]]:
+    """Yield rows of `weights` and the weighted sums of each part (clusters, ...), block by block.
+
+    Each sum is rounded once, so that it is the same whatever the order of addition, which a library of linear algebra
+    chooses by processor, threads and shape. A row of weights adds up to at most twice the number of clusters.
+    """
+    source = weights.draw() if isinstance(weights, Streamed) else weights
+    split = [_split(part, 2 * len(part)) for part in parts]
+    for rows in row_blocks(*weights.shape):
+        block = next(source) if isinstance(source, Iterator) else source[rows]
+        numbers = block.astype(np.float64)
+        sums = []
+        for part, (both, lower) in zip(parts, split, strict=True):
+            sums.append(_multiplied(numbers, both, lower).reshape(len(numbers), *part.shape[1:]))
+        yield rows, sums
+
+
+def weighted_sums(counts: Floats, values: Floats) -> Floats:
+    """Return ``counts @ values`` for whole numbers (..., n) and values (n, columns), each sum rounded once.
+
+    As from `products`, the sums do not depend on the order of addition.
+
+    Examples
+    --------
+    >>> weighted_sums(np.array([3.0, 1.0, 6.0]), np.array([[0.1], [0.7], [0.5]]))
+    array([4.])
+    """
+    rows = counts.reshape(prod(counts.shape[:-1]), counts.shape[-1])
+    found = _multiplied(rows, *_split(values, int(rows.sum(axis=1).max(initial=0))))
+    return found.reshape(*counts.shape[:-1], values.shape[1])
+
+
+def _multiplied(counts: Floats, both: Floats, lower: NDArray[np.intp]) -> Floats:
+    """Return the weighted sums (rows, columns) of what `_split` made."""
+    found = counts @ both
+    size = both.shape[1] - len(lower)
+    found[:, lower] += found[:, size:]
+    kept: Floats = found[:, :size]
+    return kept
+
+
+def _split(part: Floats, total: int) -> tuple[Floats, NDArray[np.intp]]:
+    """Return columns (clusters, ...) rounded to what weighted sums of are exact, then the rest of those that have one.
+
+    A column is rounded to multiples of a power of two that is so coarse that no partial sum has more than 53 bits where
+    weights add up to at most `total`; the rest, which is at most half of that power, likewise. Last the positions of
+    the columns that have a rest.
+    """
+    columns = part.reshape(len(part), prod(part.shape[1:]))
+    most = total.bit_length()
+    upper = on_grid(columns, most)
+    rest = columns - upper
+    lower = np.flatnonzero(rest.any(axis=0))
+    return np.concatenate([upper, on_grid(rest[:, lower], most)], axis=1), lower
+
+
+def on_grid(columns: Floats, most: int) -> Floats:
+    """Round each column to multiples of a power of two, of which its largest value has 53 bits less `most`."""
+    _, exponents = np.frexp(np.abs(columns).max(axis=0, initial=0))
+    shift = 53 - most - exponents
+    rounded: Floats = np.ldexp(np.rint(np.ldexp(columns, shift)), -shift)
+    return rounded
+
+
+def evaluate(statistic: Statistic, sums: Floats, n: Floats) -> Floats:
+    """Return `statistic` of sums (..., terms) and numbers of units (...), nan where it is undefined."""
+    with np.errstate(all="ignore"):
+        value = np.asarray(statistic(sums, n), dtype=np.float64)
+    if value.shape != n.shape:
+        raise MetricInputError(
+            f"the statistic made shape {value.shape} of sums of shape {sums.shape}; expected {n.shape}: "
+            "pick terms by sums[..., 0], sums[..., 1]"
+        )
+    return np.where(np.isfinite(value), value, np.nan)
+
+
+def mean_of_sums(sums: Floats, n: Floats) -> Floats:
+    """Mean of the units: ``sums[..., 0] / n``, the statistic taken where none is named.
+
+    Parameters
+    ----------
+    sums : array of float, shape (..., terms)
+        Weighted sums over units.
+    n : array of float, shape (...)
+        Weighted numbers of units.
+
+    Returns
+    -------
+    array of float, shape (...)
+        The means, in the unit of the values; nan without units.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> mean_of_sums(np.array([[6.0], [5.0]]), np.array([3.0, 2.0]))
+    array([2. , 2.5])
+    """
+    mean: Floats = sums[..., 0] / n
+    return mean
+
+
+class _Counts(NamedTuple):
+    tp: Floats
+    tn: Floats
+    fp: Floats
+    fn: Floats
+
+
+def _of_counts(formula: Callable[[_Counts], tuple[Floats, Floats]]) -> Statistic:
+    """Return the statistic of a ratio of pooled counts."""
+
+    def statistic(sums: Floats, n: Floats) -> Floats:
+        numerator, denominator = formula(_Counts(*np.moveaxis(sums, -1, 0)))
+        ratio = np.divide(numerator, denominator, out=np.zeros_like(n), where=denominator > 0)
+        return np.where(n > 0, ratio, np.nan)
+
+    return statistic
+
+
+def mean_of_means(sums: Floats, n: Floats) -> Floats:  # noqa: ARG001 - of the signature of every statistic
+    """Return the mean of the means of groups of units.
+
+    Parameters
+    ----------
+    sums : array of float, shape (..., 2 * groups)
+        Of each group the sum of its units' values, then their number.
+    n : array of float, shape (...)
+        Numbers of units; not used.
+
+    Returns
+    -------
+    array of float, shape (...)
+        In the unit of the values; nan where a group has no unit.
+
+    Examples
+    --------
+    Two units of 1 in one group, one unit of 4 in another:
+
+    >>> import numpy as np
+    >>> mean_of_means(np.array([2.0, 2.0, 4.0, 1.0]), np.array(3.0))
+    np.float64(2.5)
+    """
+    means = ratio(sums[..., 0::2], sums[..., 1::2])
+    # Rounded once, so that the order of the groups does not show in the last bit.
+    total = np.array([fsum(row) for row in means.reshape(-1, means.shape[-1]).tolist()])
+    mean: Floats = total.reshape(means.shape[:-1]) / means.shape[-1]
+    return mean
+
+
+STATISTICS: Mapping[str, Statistic] = MappingProxyType(
+    {
+        "mean": mean_of_sums,
+        "share": mean_of_sums,
+        "mean_of_means": mean_of_means,
+        "accuracy": _of_counts(lambda c: (c.tp + c.tn, c.tp + c.tn + c.fp + c.fn)),
+        "precision": _of_counts(lambda c: (c.tp, c.tp + c.fp)),
+        "recall": _of_counts(lambda c: (c.tp, c.tp + c.fn)),
+        "f1": _of_counts(lambda c: (2 * c.tp, 2 * c.tp + c.fp + c.fn)),
+        "mcc": _of_counts(
+            lambda c: (
+                c.tp * c.tn - c.fp * c.fn,
+                np.sqrt((c.tp + c.fp) * (c.tp + c.fn) * (c.tn + c.fp) * (c.tn + c.fn)),
+            )
+        ),
+    }
+)
+"""Every statistic by its name."""
+
+PER_UNIT = ("mean", "share")
+"""The names of those of which each unit has a value of its own."""
+
+
+def point_estimate(values: ArrayLike, *, statistic: Statistic = mean_of_sums) -> Floats:
+    """Compute the statistic of every series from sums over units that are rounded once.
+
+    A mean equals `statistics.fmean` of the values bit for bit, whatever the order of the units.
+
+    Parameters
+    ----------
+    values : array of float, shape (units,), (series, units) or (series, terms, units)
+        What is summed, nan where a unit has no value; a unit that lacks one term lacks them all.
+    statistic : callable
+        ``statistic(sums, n)`` with sums of shape (..., terms) and numbers of units of shape (...), which gives shape
+        (...); `STATISTICS` has some by name. The default is the mean of the first term.
+
+    Returns
+    -------
+    array of float, shape (series,)
+        nan where the statistic is undefined.
+
+    Raises
+    ------
+    MetricInputError
+        If the values are infinite or not numbers, or the statistic gives another shape.
+
+    Examples
+    --------
+    >>> point_estimate([0.1] * 10)  # added one after the other, they make 0.9999999999999999
+    array([0.1])
+    >>> counts = [[3, 1], [2, 2], [0, 1], [1, 0]]  # TP, TN, FP and FN of two units
+    >>> point_estimate([counts], statistic=STATISTICS["accuracy"])
+    array([0.8])
+    """
+    sums = exact_sums(as_terms(values))
+    return evaluate(statistic, sums[..., :-1], sums[..., -1])
+
+
+Method = Literal["percentile-expanded", "percentile", "bca"]
+MAX_MULTINOMIAL_CLUSTERS = 20_000
+"""With more clusters a resample draws a Poisson number of them."""
+
+MOST_KEPT = 2**27
+"""Bytes of counts that are kept; more are drawn again whenever they are read."""
+
+MOST_RESAMPLES = 10_000_000
+"""The most resamples, or random exchanges of a test."""
+
+_AT_ONCE = 2**18  # counts that are drawn at one time: as many as a processor has near
+_NORMAL = NormalDist()
+_DOMINANT = 0.2  # of the units; see docs/intervals.md
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Resamples:
+    """How often each cluster is drawn in each resample.
+
+    Attributes
+    ----------
+    clusters : array of int, shape (units,)
+        The cluster of each unit, as a column of `counts`; columns are in the order of the sorted labels.
+    counts : array of uint8, shape (resamples, clusters), or Streamed of this shape
+        The drawn numbers; each row sums to the number of clusters, with more than 20,000 clusters to a Poisson number
+        with that mean. Above 128 MiB they are not kept: ``counts.draw()`` gives them block by block.
+    """
+
+    clusters: NDArray[np.intp]
+    counts: Weights
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """An estimate with its confidence interval.
+
+    Attributes
+    ----------
+    estimate, low, high : float
+        The statistic and the two ends, nan where they cannot be computed.
+    level : float
+        Confidence level, such as 0.95.
+    method : str
+        How the ends were found.
+    n, clusters : int
+        Units with a value, and clusters with such a unit.
+    reason : str or None
+        Why the ends are nan.
+    """
+
+    estimate: float
+    low: float
+    high: float
+    level: float
+    method: str
+    n: int
+    clusters: int
+    reason: str | None = None
+
+
+def draw_resamples(clusters: Iterable[Hashable], *, n_resamples: int = 10_000, seed: int = 0) -> Resamples:
+    """Draw clusters with replacement, `n_resamples` times: as many as there are; of many, a Poisson number.
+
+    Parameters
+    ----------
+    clusters : iterable of str or int
+        The label of each unit's cluster; for independent units the id of the unit.
+    n_resamples : int
+        How many resamples, at most 10,000,000.
+    seed : int
+        The same seed and labels give the same draws, in whatever order the units come.
+
+    Returns
+    -------
+    Resamples
+        To be shared by all series over these units; one byte for each resample and cluster, none above 128 MiB.
+
+    Raises
+    ------
+    MetricInputError
+        If a label is missing, labels are of mixed types, or a number is out of range.
+
+    Examples
+    --------
+    >>> resamples = draw_resamples(["ann", "bob", "ann", "eve"], n_resamples=2, seed=1)
+    >>> resamples.clusters.tolist(), resamples.counts.tolist()
+    ([0, 1, 0, 2], [[0, 2, 1], [2, 0, 1]])
+    """
+    index = cluster_index(clusters)
+    shape = check_whole(n_resamples, "n_resamples", 1, MOST_RESAMPLES), int(index.max(initial=-1)) + 1
+    streamed = Streamed(shape, partial(_draw, *shape, check_whole(seed, "seed", 0)))
+    if shape[0] * shape[1] > MOST_KEPT:
+        return Resamples(index, streamed)
+    counts = np.empty(shape, dtype=np.uint8)
+    for rows, block in zip(row_blocks(*shape), streamed.draw(), strict=True):
+        counts[rows] = block
+    return Resamples(index, counts)
+
+
+def _draw(resamples: int, clusters: int, seed: int) -> Iterator[NDArray[np.uint8]]:
+    """Yield the counts of each cluster, block by block; whatever the size of the blocks, the counts are the same."""
+    generator = np.random.default_rng(seed)
+    if clusters > MAX_MULTINOMIAL_CLUSTERS:
+        sizes = generator.poisson(clusters, size=resamples)
+    else:
+        sizes = np.full(resamples, clusters)
+    step = max(1, _AT_ONCE // max(clusters, 1))
+    for rows in row_blocks(resamples, clusters):
+        block = np.empty((rows.stop - rows.start, clusters), dtype=np.uint8)
+        for start in range(0, len(block), step):
+            part = block[start : start + step]
+            first = rows.start + start
+            own = sizes[first : first + len(part)]
+            drawn = generator.integers(clusters, size=own.sum()) if clusters else np.zeros(0, dtype=np.intp)
+            drawn += np.repeat(clusters * np.arange(len(part)), own)
+            # A byte is enough for a count: one cluster is drawn 256 times with a chance below 1 in 256!.
+            part[:] = np.bincount(drawn, minlength=part.size).reshape(part.shape)
+        yield block
+
+
+def bootstrap_distribution(
+    values: ArrayLike, resamples: Resamples, *, statistic: Statistic = mean_of_sums
+) -> NDArray[np.float64]:
+    """Compute the statistic of every series in every resample.
+
+    Parameters
+    ----------
+    values : array of float, shape (units,), (series, units) or (series, terms, units)
+        What is summed, nan where a unit has no value; a unit that lacks one term lacks them all.
+    resamples : Resamples
+        From `draw_resamples` over the same units.
+    statistic : callable
+        ``statistic(sums, n)`` with sums of shape (..., terms) and numbers of units of shape (...), which gives shape
+        (...). The default is the mean of the first term.
+
+    Returns
+    -------
+    array of float, shape (series, resamples)
+        nan where the statistic is undefined. Its standard deviation is the bootstrap standard error.
+
+    Raises
+    ------
+    MetricInputError
+        If the values are infinite, no numbers or not one for each unit, or the statistic gives another shape.
+
+    Examples
+    --------
+    The standard error of a mean, then of a ratio of two sums:
+
+    >>> resamples = draw_resamples(range(4), seed=1)
+    >>> correct, asked = [3, 4, 1, 2], [5, 4, 2, 2]
+    >>> bootstrap_distribution(correct, resamples).std().round(2)
+    np.float64(0.56)
+    >>> ratio = bootstrap_distribution([[correct, asked]], resamples, statistic=lambda s, n: s[..., 0] / s[..., 1])
+    >>> ratio.shape, ratio.std().round(2)
+    ((1, 10000), np.float64(0.11))
+    """
+    terms = as_terms(values, len(resamples.clusters))
+    return distribution_of_sums(cluster_sums(terms, resamples.clusters), resamples, statistic)
+
+
+def _check_ratio(sums: Floats, n: Floats, statistic: Statistic) -> None:
+    """Raise where a statistic changes with the number of clusters drawn, which is not the same in Poisson draws."""
+    once, twice = (evaluate(statistic, (k * sums)[np.newaxis], (k * n)[np.newaxis]) for k in (1, 2))
+    # A correction such as n - 1 is a ratio nearly.
+    if (np.abs(once - twice) > 1e-3 * np.fmax(np.abs(once), np.abs(twice))).any():
+        raise MetricInputError(
+            f"the statistic is no ratio: it changes where all sums double; above {MAX_MULTINOMIAL_CLUSTERS:,} clusters "
+            "the number that is drawn varies, and only ratios of sums can be resampled"
+        )
+
+
+def distribution_of_sums(sums: Floats, resamples: Resamples, statistic: Statistic) -> Floats:
+    """Return `bootstrap_distribution` of sums over clusters (clusters, series, terms + 1)."""
+    terms, n = np.ascontiguousarray(sums[..., :-1]), sums[..., -1]
+    if len(sums) > MAX_MULTINOMIAL_CLUSTERS:
+        _check_ratio(terms.sum(axis=0), n.sum(axis=0), statistic)
+    # Neighbours on the same units share their number of units: half of the work for means.
+    kinds = np.append(0, np.cumsum((n[:, 1:] != n[:, :-1]).any(axis=0)))[: n.shape[1]]
+    n = np.ascontiguousarray(n[:, np.flatnonzero(np.diff(kinds, prepend=-1))])
+    distribution = np.empty((sums.shape[1], len(resamples.counts)))
+    for rows, (drawn, sizes) in products(resamples.counts, terms, n):
+        distribution[:, rows] = evaluate(statistic, drawn, sizes[:, kinds]).T
+    return distribution
+
+
+def bootstrap(
+    values: ArrayLike,
+    resamples: Resamples,
+    *,
+    statistic: Statistic = mean_of_sums,
+    method: Method = "percentile-expanded",
+    level: float = 0.95,
+    distribution: Floats | None = None,
+) -> list[Interval]:
+    """Bootstrap confidence interval of a statistic, for each series.
+
+    The estimate is `attune_metrics.stats.bootstrap.point_estimate`; the ends are quantiles of
+    `bootstrap_distribution`. With ``tail = (1 - level) / 2``, G clusters, t the quantile of
+    Student's t with G - 1 degrees of freedom and Phi the normal distribution, their levels are:
+
+    - `percentile-expanded`: ``Phi(sqrt(G / (G - 1)) t(tail))`` and 1 minus that [2]_, wider than `percentile` where
+      clusters are few, because the resamples of few clusters vary too little;
+    - `percentile`: ``tail`` and ``1 - tail``;
+    - `bca`: ``Phi(z0 + (z0 + z) / (1 - a (z0 + z)))`` for z the normal quantile of either; z0 is the normal quantile of
+      the share of resamples below the estimate, ties counted half, and a, the acceleration, is from leaving out each
+      cluster in turn [1]_.
+
+    Parameters
+    ----------
+    values, resamples, statistic
+        As for `bootstrap_distribution`.
+    method : {"percentile-expanded", "percentile", "bca"}
+        Which quantiles.
+    level : float
+        Confidence level, between 0 and 1.
+    distribution : array of float, shape (series, resamples), optional
+        What `bootstrap_distribution` gives of the same values, resamples and statistic, where it is known already.
+
+    Returns
+    -------
+    list of Interval
+        One for each series. The ends are nan, and ``reason`` says why, without values, with one cluster, with one
+        resample, without variation among clusters, and where the statistic is undefined in a larger share of the
+        resamples than ``tail``; in a smaller share those resamples are left out.
+
+    Warns
+    -----
+    UnreliableIntervalWarning
+        If the method is `bca` and one cluster has more than a fifth of a series' units: such intervals of 95% cover the
+        truth in as few as 80% of cases.
+
+    Raises
+    ------
+    MetricInputError
+        As `bootstrap_distribution`, and if the method is unknown, the level not between 0 and 1 or the distribution of
+        another shape.
+
+    Notes
+    -----
+    Sums lose digits where values are large against their spread: centre values such as dates before taking squares.
+
+    Examples
+    --------
+    >>> from math import nan
+    >>> resamples = draw_resamples(range(8), seed=1)
+    >>> mean, lone = bootstrap([[3, 5, 2, 4, 4, 1, 5, 3], [1, nan, nan, nan, nan, nan, nan, nan]], resamples)
+    >>> mean.estimate, round(mean.low, 1), round(mean.high, 1), mean.n
+    (3.375, 2.1, 4.5, 8)
+    >>> lone.estimate, lone.low, lone.reason
+    (1.0, nan, 'all values are in one cluster')
+    """
+    check_method(method, level)
+    terms = as_terms(values, len(resamples.clusters))
+    estimates = point_estimate(terms, statistic=statistic)
+    sums = cluster_sums(terms, resamples.clusters)
+    if distribution is None:
+        distribution = distribution_of_sums(sums, resamples, statistic)
+    elif distribution.shape != (shape := (len(terms), len(resamples.counts))):
+        raise MetricInputError(f"distribution has shape {distribution.shape}; expected {shape} (series, resamples)")
+    left_out = None
+    if method == "bca":
+        left = sums.sum(axis=0) - sums
+        left_out = evaluate(statistic, left[..., :-1], left[..., -1])
+    return intervals_of(estimates, sums[..., -1], distribution, left_out, method, level)
+
+
+def intervals_of(
+    estimates: Floats,
+    units: Floats,
+    distribution: Floats,
+    left_out: Floats | None,
+    method: Method,
+    level: float,
+    *,
+    largest: Floats | None = None,
+) -> list[Interval]:
+    """Return the interval of each series from its distribution (series, resamples), as `bootstrap` says.
+
+    `units` (clusters, series) is the number of units with a value, `left_out` (clusters, series) the statistic without
+    each cluster, which BCa needs. Of differences, `largest` (series,) is the size of what they are differences of.
+    """
+    n, present = units.sum(axis=0), units > 0
+    intervals = []
+    for series, estimate in enumerate(estimates.tolist()):
+        clusters = int(present[:, series].sum())
+        known = distribution[series][~np.isnan(distribution[series])]
+        size = 0.0 if largest is None else float(largest[series])
+        reason = _refuse(n[series], clusters, estimate, known, distribution.shape[1], level, size)
+        levels = None
+        if reason is None and left_out is not None:
+            levels = _bca(known, estimate, left_out[present[:, series], series], level, size)
+            reason = None if levels else "the BCa correction is undefined; are there too few clusters?"
+        elif reason is None:
+            levels = symmetric_levels(level, clusters if method == "percentile-expanded" else None)
+        low, high = np.quantile(known, levels).tolist() if levels else (nan, nan)
+        intervals.append(Interval(estimate, low, high, level, method, int(n[series]), clusters, reason))
+    if method == "bca":
+        _warn_of_dominance(units, [interval.reason is None for interval in intervals])
+    return intervals
+
+
+def check_method(method: str, level: float) -> None:
+    """Raise unless the method is known and the level is between 0 and 1."""
+    if method not in get_args(Method):
+        raise MetricInputError(f"unknown method {method!r}; expected {', '.join(get_args(Method))}")
+    check_level(level)
+
+
+def _refuse(
+    n: float, clusters: int, estimate: float, known: Floats, drawn: int, level: float, largest: float
+) -> str | None:
+    """Return the reason against an interval, or None."""
+    if not n:
+        return "no unit has a value"
+    if clusters == 1:
+        return "all values are in one cluster"
+    if np.isnan(estimate):
+        return "the statistic is undefined"
+    # More than a tail of unknown values could move an end anywhere.
+    if drawn - len(known) > drawn * (1 - level) / 2:
+        return f"the statistic is undefined in {drawn - len(known)} of {drawn} resamples"
+    if len(known) == 1:
+        return "a single resample has no spread"
+    if not _varies(known, largest):
+        return "no variation among clusters"
+    return None
+
+
+def _warn_of_dominance(units: Floats, given: list[bool]) -> None:
+    """Warn once where a cluster has too large a share of the units (clusters, series) of a series with an interval."""
+    largest = max((of_series.max() / of_series.sum() for of_series in units[:, given].T), default=0)
+    if largest > _DOMINANT:
+        warnings.warn(
+            f"BCa intervals cover too rarely where one cluster has more than {_DOMINANT:.0%} of the units, and here "
+            f"one has {largest:.0%}; use percentile-expanded",
+            UnreliableIntervalWarning,
+            stacklevel=4,
+        )
+
+
+def _varies(values: Floats, largest: float) -> bool:
+    """Whether the values, or differences of such a size, differ by more than rounding; not if one is nan."""
+    return bool(np.ptp(values) > rounding_of(values, largest))
+
+
+def symmetric_levels(level: float, clusters: int | None) -> tuple[float, float]:
+    """Return the levels of both ends: the plain ones, or expanded for a number of clusters."""
+    tail = (1 - level) / 2
+    if clusters is not None:
+        from scipy.special import stdtrit
+
+        tail = _NORMAL.cdf(sqrt(clusters / (clusters - 1)) * float(stdtrit(clusters - 1, tail)))
+    return tail, 1 - tail
+
+
+def bca_correction(known: Floats, estimate: float, left_out: Floats, largest: float = 0) -> tuple[float, float] | None:
+    """Return the bias z0 and the acceleration of BCa, or None where they are undefined.
+
+    Of differences, `largest` is the size of what they are differences of.
+    """
+    tied = np.abs(known - estimate) <= rounding_of(known, largest)
+    share = float((~tied & (known < estimate)).mean() + tied.mean() / 2)
+    if not (0 < share < 1 and _varies(left_out, largest)):
+        return None
+    influence = left_out.mean() - left_out
+    influence /= np.abs(influence).max()  # so that no cube is too small or too large for a float
+    squares = influence * influence
+    total = float(squares.sum())
+    # Products, since the last digit of a power depends on the processor.
+    return _NORMAL.inv_cdf(share), float((squares * influence).sum()) / (6 * total * sqrt(total))
+
+
+def _bca(known: Floats, estimate: float, left_out: Floats, level: float, largest: float) -> tuple[float, float] | None:
+    """Return the levels of both ends, or None where they are undefined."""
+    correction = bca_correction(known, estimate, left_out, largest)
+    if correction is None:
+        return None
+    bias, acceleration = correction
+    shifts = [bias + _NORMAL.inv_cdf(tail) for tail in ((1 - level) / 2, (1 + level) / 2)]
+    if any(acceleration * shift >= 1 for shift in shifts):
+        return None
+    low, high = (_NORMAL.cdf(bias + shift / (1 - acceleration * shift)) for shift in shifts)
+    return low, high
