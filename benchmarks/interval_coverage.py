@@ -28,7 +28,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.special import betaincinv, ndtr, stdtrit
 
-from attune_data.io.files import write_whole
+from attune_data.io.documents import write_whole
 from attune_metrics.metric import UnreliableIntervalWarning
 from attune_metrics.stats.bootstrap import Method, bootstrap, bootstrap_distribution, draw_resamples
 

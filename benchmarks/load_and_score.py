@@ -22,10 +22,9 @@ from attune_bench.benchmarks.attunebench.run_files import write_runs
 from attune_bench.workers import processors
 from attune_data import Kind
 from attune_data.attunebench.kinds import CONVERSATION, RUN
-from attune_data.attunebench.synthetic.generator import SimulatedModel, conversations, runs
+from attune_data.attunebench.synthetic import SimulatedModel, conversations, runs
 from attune_data.io.sources import Document
-from attune_data.loading import load_records
-from attune_data.reading import Reader
+from attune_data.loading import Reader, load_records
 from attune_data.record import Record
 
 R = TypeVar("R", bound=Record)

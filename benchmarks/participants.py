@@ -24,7 +24,7 @@ from interval_coverage import MEAN, Design, Ends, Floats
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from attune_data.io.files import write_whole
+from attune_data.io.documents import write_whole
 from attune_metrics.metric import UnreliableIntervalWarning
 from attune_metrics.stats.bootstrap import Interval, Method, bootstrap, draw_resamples
 from attune_metrics.stats.cluster_means import cluster_means, mean_of_clusters_interval

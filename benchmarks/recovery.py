@@ -23,7 +23,7 @@ from attune_bench import Scores, score
 from attune_bench.benchmarks.attunebench.analyses import diagnosis_groups, turn_drift
 from attune_bench.stats.comparison import compare
 from attune_data import Conversations
-from attune_data.attunebench.synthetic.generator import Effects, SimulatedModel, conversations, runs
+from attune_data.attunebench.synthetic import Effects, SimulatedModel, conversations, runs
 
 SEEDS, CONVERSATIONS, PARTICIPANTS = 200, 200, 120
 TRUTH = 50_000

@@ -29,7 +29,7 @@ from attune_bench.benchmarks.attunebench.settings import AttuneBenchSettings
 from attune_bench.benchmarks.attunebench.task import TASK
 from attune_bench.runner import Call, Meter, RunOptions, endpoint, run_sync
 from attune_data import Conversation
-from attune_data.attunebench.synthetic.generator import conversations
+from attune_data.attunebench.synthetic import conversations
 
 SERVER = Path(__file__).parents[1] / "tests" / "helpers" / "model_server.py"
 CONVERSATIONS = 200

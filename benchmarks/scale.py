@@ -21,7 +21,7 @@ from processes import measured
 
 from attune_bench import Scores
 from attune_bench.score_table import Provenance
-from attune_data.attunebench.synthetic.generator import SimulatedModel, conversations, runs
+from attune_data.attunebench.synthetic import SimulatedModel, conversations, runs
 from attune_metrics.metric import Metric
 
 MODELS, DISTINCT = 10, 200

@@ -25,7 +25,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.special import betaincinv, ndtr, ndtri
 
-from attune_data.io.files import write_whole
+from attune_data.io.documents import write_whole
 from attune_metrics.stats.bootstrap import bootstrap_distribution, draw_resamples, symmetric_levels
 from attune_metrics.stats.cluster_means import share_of_clusters_interval
 from attune_metrics.stats.comparison import paired_permutation_test

@@ -17,7 +17,7 @@ from figures import Figure, report
 from pairs import compare
 
 from attune_data import Conversation, load
-from attune_data.attunebench.synthetic.generator import conversations
+from attune_data.attunebench.synthetic import conversations
 from attune_data.attunebench.tables import TABLES
 
 DISTINCT = 200

@@ -27,7 +27,7 @@ MAY_NAME = (
     "attune_bench.benchmarks",
     "attune_data",
     "attune_data.kinds",
-    "attune_data.licences",
+    "attune_data.publishing",
     "attune_eibench",
     "attune_metrics",
     "attune_metrics.catalog",

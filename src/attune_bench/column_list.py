@@ -16,11 +16,10 @@ from attune_bench.analyses import ANALYSES
 from attune_bench.benchmarks import BENCHMARKS
 from attune_bench.frames import FRAMES
 from attune_bench.glossary import FrameColumn
-from attune_data.frames import Frames
-from attune_data.kind import Kind
+from attune_data.collection import Kind
 from attune_data.kinds import KINDS
-from attune_data.meanings import RECORDS_TABLE, Column
 from attune_data.references import resolve
+from attune_data.tables import RECORDS_TABLE, Column, Frames
 from attune_data.text import meant
 from attune_metrics.catalog import CATALOG
 from attune_metrics.metric import Metric

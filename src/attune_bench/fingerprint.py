@@ -8,7 +8,7 @@ from typing import Any
 from pydantic_core import from_json
 
 from attune_data.codebook import codebook_folder
-from attune_data.kind import Kind
+from attune_data.collection import Kind
 from attune_data.record import Record, canonical
 from attune_metrics.signature import hash_digests, hash_records
 

@@ -15,8 +15,8 @@ import polars as pl
 from attune_bench.entries import entry_fields
 from attune_bench.score_table import KEYS, REPEAT, ScoreTable
 from attune_bench.stats.summary import metrics_per_unit
-from attune_data.escaping import to_csv
-from attune_data.io.files import write_whole
+from attune_data.export import to_csv
+from attune_data.io.documents import write_whole
 from attune_metrics.metric import MetricInputError
 
 __all__ = ["description_toml", "long_table", "write_long_table"]

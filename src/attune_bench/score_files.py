@@ -22,9 +22,9 @@ from attune_bench.score_checks import check_scores
 from attune_bench.score_table import CHANCE, KEYS, UNIT_KEYS, Provenance, ScoreTable, split_repeats
 from attune_bench.texts import Texts
 from attune_data.export import parquet_bytes
-from attune_data.io.files import check_input, write_whole
+from attune_data.io.documents import check_input, write_whole
 from attune_data.issues import SourceError, shown
-from attune_data.panics import panics_as_errors
+from attune_data.record import panics_as_errors
 from attune_metrics.catalog import CATALOG
 from attune_metrics.metric import MetricInputError
 

@@ -7,7 +7,7 @@ from attune_bench.benchmarks import benchmark_in_use
 from attune_bench.benchmarks.base import Benchmark
 from attune_bench.fingerprint import fingerprint, results_fingerprint
 from attune_bench.score_table import KEYS, ScoreTable
-from attune_data.kind import Kind
+from attune_data.collection import Kind
 from attune_data.references import Reference, resolve
 from attune_metrics.metric import MetricInputError
 

@@ -33,8 +33,8 @@ from attune_bench.stats.summary import metrics_per_unit, summary
 from attune_bench.table_reader import read_description, read_table, table_parts
 from attune_data.collection import Collection, chosen_places
 from attune_data.export import to_pandas
-from attune_data.io.files import read_input
-from attune_data.io.rows import frame_code, type_of_table
+from attune_data.io.documents import read_input
+from attune_data.io.sources import frame_code, type_of_table
 from attune_data.issues import SourceError, issues_frame
 from attune_data.loading import recognise
 from attune_data.query import Queryable

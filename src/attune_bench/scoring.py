@@ -16,10 +16,10 @@ from attune_bench.group_settings import group_settings, sent_where_set
 from attune_bench.score_table import ScoreTable
 from attune_bench.scored_records import check_records
 from attune_bench.scores import Scores
-from attune_data.frames import Frames
-from attune_data.io.rows import frame_code, is_dataset, type_of_table
+from attune_data.io.sources import frame_code, is_dataset, type_of_table
 from attune_data.record import Record, is_generated
 from attune_data.references import Reference, resolve
+from attune_data.tables import Frames
 from attune_data.text import meant
 from attune_metrics.metric import MetricInputError
 

@@ -15,13 +15,10 @@ from attune_bench.benchmarks import benchmark_named
 from attune_bench.benchmarks.base import TEXT_COLUMNS, Benchmark, Streaming
 from attune_bench.fingerprint import digest, result_digests
 from attune_bench.workers import Workers, processors
-from attune_data.collection import Collection
-from attune_data.io.rows import is_dataset
-from attune_data.io.sources import Document, Source
+from attune_data.collection import Collection, Kind
+from attune_data.io.sources import Document, Source, is_dataset
 from attune_data.issues import Issue, IssueLog
-from attune_data.kind import Kind
-from attune_data.loading import collect, documents_of, gc_paused, load_records, records_of
-from attune_data.reading import Reader
+from attune_data.loading import Reader, collect, documents_of, gc_paused, load_records, records_of
 from attune_data.record import Record
 from attune_data.references import resolve
 

@@ -33,11 +33,11 @@ import polars as pl
 from attune_bench.entries import metric_entries
 from attune_bench.repeated import as_means, means_over_repeats, note_on_repeats
 from attune_bench.score_table import CHANCE, KEYS, REPEAT, UNIT_KEYS, Provenance
-from attune_data.escaping import from_csv_text
-from attune_data.io.files import check_input, read_input
-from attune_data.io.toml import parse_toml
+from attune_data.codebook import parse_toml
+from attune_data.export import from_csv_text
+from attune_data.io.documents import check_input, read_input
 from attune_data.issues import SourceError, shown
-from attune_data.panics import panics_as_errors
+from attune_data.record import panics_as_errors
 from attune_data.text import meant, plural
 from attune_metrics.metric import Metric, MetricInputError
 from attune_metrics.stats.bootstrap import PER_UNIT

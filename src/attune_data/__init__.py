@@ -16,37 +16,28 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from attune_data.attunebench.codebook import load_codebook
-    from attune_data.attunebench.conversation import Conversation
+    from attune_data.attunebench.codebook import Codebook, load_codebook
     from attune_data.attunebench.kinds import Conversations, Runs
     from attune_data.attunebench.loading import load, load_runs, load_tables
-    from attune_data.attunebench.parts import Turn
-    from attune_data.attunebench.run import Run
-    from attune_data.attunebench.run_list import RunList
-    from attune_data.attunebench.run_parts import RunTurn
-    from attune_data.attunebench.run_tables import RunTables
+    from attune_data.attunebench.records import RunTurn, Turn
+    from attune_data.attunebench.run_tables import RunList, RunTables
+    from attune_data.attunebench.show import Conversation, Run
     from attune_data.attunebench.tables import Tables
-    from attune_data.attunebench.vocabulary import Codebook
     from attune_data.codebook import CodebookError
-    from attune_data.collection import Collection, record_kind
+    from attune_data.collection import Collection, Kind, record_kind
     from attune_data.description import describe, description_text
-    from attune_data.display.issues import IssueReport
     from attune_data.display.transcript import show
     from attune_data.eibench.kinds import Episodes, Scenarios
     from attune_data.eibench.loading import load_episodes, load_scenarios
-    from attune_data.eibench.scenario import Episode, Scenario
+    from attune_data.eibench.records import Episode, Scenario
     from attune_data.eibench.tables import EpisodeTables, ScenarioTables
     from attune_data.export import to_pandas
-    from attune_data.issues import Issue, LoadError, PublishError, SourceError
-    from attune_data.kind import Kind
+    from attune_data.issues import Issue, IssueReport, LoadError, PublishError, SourceError
     from attune_data.loading import load_records, recognise
-    from attune_data.publishing import publish
+    from attune_data.publishing import json_schema, publish, table_schema
     from attune_data.query import all_of, none_of
-    from attune_data.sage.dialogue import SageDialogue
-    from attune_data.sage.kinds import Dialogues
+    from attune_data.sage import Dialogues, SageDialogue, SageTables
     from attune_data.sage.loading import load_sage
-    from attune_data.sage.tables import SageTables
-    from attune_data.schemas import json_schema, table_schema
 
 __all__ = [
     "Codebook",
@@ -98,37 +89,28 @@ __all__ = [
 ]
 
 _NAMES = {
-    "attunebench.conversation": "Conversation",
+    "attunebench.codebook": "Codebook load_codebook",
     "attunebench.kinds": "Conversations Runs",
     "attunebench.loading": "load load_runs load_tables",
-    "attunebench.parts": "Turn",
-    "attunebench.run": "Run",
-    "attunebench.run_parts": "RunTurn",
-    "attunebench.run_list": "RunList",
-    "attunebench.run_tables": "RunTables",
+    "attunebench.records": "RunTurn Turn",
+    "attunebench.run_tables": "RunList RunTables",
+    "attunebench.show": "Conversation Run",
     "attunebench.tables": "Tables",
-    "attunebench.codebook": "load_codebook",
-    "attunebench.vocabulary": "Codebook",
     "codebook": "CodebookError",
-    "schemas": "json_schema table_schema",
-    "collection": "Collection record_kind",
+    "collection": "Collection Kind record_kind",
     "description": "describe description_text",
-    "display.issues": "IssueReport",
     "display.transcript": "show",
     "eibench.kinds": "Episodes Scenarios",
     "eibench.loading": "load_episodes load_scenarios",
-    "eibench.scenario": "Episode Scenario",
+    "eibench.records": "Episode Scenario",
     "eibench.tables": "EpisodeTables ScenarioTables",
     "export": "to_pandas",
-    "issues": "Issue LoadError PublishError SourceError",
-    "kind": "Kind",
+    "issues": "Issue IssueReport LoadError PublishError SourceError",
     "loading": "load_records recognise",
-    "publishing": "publish",
+    "publishing": "json_schema publish table_schema",
     "query": "all_of none_of",
-    "sage.dialogue": "SageDialogue",
-    "sage.kinds": "Dialogues",
+    "sage": "Dialogues SageDialogue SageTables",
     "sage.loading": "load_sage",
-    "sage.tables": "SageTables",
 }
 _HOMES = {name: f"{__name__}.{module}" for module, names in _NAMES.items() for name in names.split()}
 

@@ -6,7 +6,7 @@ from statistics import median
 from typing import Any, Protocol, TypeVar
 
 from attune_data.issues import Issue, count_severities
-from attune_data.matching import NO_ANSWER
+from attune_data.query import NO_ANSWER
 from attune_data.record import is_generated
 from attune_data.text import WIDTH, grid, plural, printable, shortened, width, wrapped
 

@@ -1,29 +1,36 @@
-"""What loading noticed: one `Issue` per finding, and the errors that carry them."""
+"""Issues: what loading noticed, the errors that contain them, and how they are shown."""
 
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass, fields
+from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
-from attune_data.text import plural, printable
+from attune_data.text import Tone, columns_of_terminal, lines, plural, printable, toned, wrapped
 
 if TYPE_CHECKING:
     import polars as pl
 
 __all__ = [
     "LEFT_OUT",
+    "Html",
     "Issue",
     "IssueLog",
+    "IssueReport",
     "LoadError",
     "PublishError",
     "Severity",
     "SourceError",
     "count_severities",
+    "details",
     "file_of",
     "issues_frame",
+    "page",
     "shown",
+    "table",
+    "tag",
 ]
 
 LEFT_OUT = "record left out"
@@ -184,3 +191,206 @@ class LoadError(ValueError):
         errors = [str(issue) for issue in self.issues if issue.severity == "error"]
         count = count_severities(self.issues)["error"]
         super().__init__("\n".join([f"{plural(count, 'error')} while loading:", *errors]))
+
+
+# Colours are translucent greys and mid-tones, which read on a light and on a dark page.
+_STYLE = """<style>
+.attune { font-size: 13px; line-height: 1.45; max-width: 68rem; text-align: start; }
+.attune p { margin: 0; white-space: pre-wrap; overflow-wrap: anywhere; }
+.attune h4 { margin: 0 0 .5em; font-size: 1.1em; font-weight: 600; overflow-wrap: anywhere; }
+.attune h5 { margin: 1.4em 0 .6em; padding-top: .7em; border-top: 1px solid rgba(128,128,128,.35); font-size: 1em; }
+.attune table { border-collapse: collapse; border: 0; margin: .3em 0; font-size: 1em; }
+.attune th, .attune td { border: 0; padding: .15em 1.2em .15em 0; text-align: left; vertical-align: top;
+  background: none; white-space: normal; overflow-wrap: anywhere; max-width: 44rem; }
+.attune th { font-weight: 600; }
+.attune .names th, .attune .quiet, .attune summary { font-weight: 400; opacity: .68; }
+.attune .names th { white-space: nowrap; }
+.attune .rows thead th, .attune .rows td { border-bottom: 1px solid rgba(128,128,128,.25); padding-block: .3em; }
+.attune details { margin: .35em 0; }
+.attune summary { cursor: pointer; }
+.attune ul { margin: .2em 0; padding-left: 1.3em; }
+.attune .turn { display: flex; flex-wrap: wrap; gap: 1rem 2rem; }
+.attune .said { flex: 3 1 24rem; min-width: 0; }
+.attune .noted { flex: 2 1 16rem; min-width: 0; }
+.attune .message { margin-bottom: .7em; padding: .55em .9em; border-radius: .6em; }
+.attune .participant { margin-right: 2em; background: rgba(59,130,246,.14); }
+.attune .model { margin-left: 2em; background: rgba(128,128,128,.13); }
+.attune .edge { margin: .5em 0; padding-left: .7em; border-left: 3px solid rgba(217,119,6,.75); }
+.attune .edge p ~ * { padding-left: 1.2em; }
+.attune .error { border-left-color: rgba(220,38,38,.8); }
+.attune .note { border-left-color: rgba(128,128,128,.6); }
+.attune .chip { display: inline-block; margin: 0 .35em .35em 0; padding: 0 .6em; border-radius: 1em;
+  border: 1px solid rgba(128,128,128,.45); }
+</style>"""
+
+
+class Html(str):
+    """Markup, as opposed to text, which `tag` escapes."""
+
+    __slots__ = ()
+
+
+def tag(name: str, *children: str, kind: str = "") -> Html:
+    """Return an element around children: `Html` as it is, other text escaped, line breaks kept.
+
+    Each element finds its own direction, so that right-to-left text turns nothing around it.
+
+    Examples
+    --------
+    >>> print(tag("p", "a < b", tag("b", "c"), kind="quiet"))
+    <p class="quiet" dir="auto">a &lt; b<b dir="auto">c</b></p>
+    """
+    inside = "".join(child if isinstance(child, Html) else escape("\n".join(lines(child))) for child in children)
+    kinds = f' class="{kind}"' if kind else ""
+    return Html(f'<{name}{kinds} dir="auto">{inside}</{name}>')
+
+
+def details(summary: str, *children: str) -> Html:
+    """Return children that are hidden until the summary is clicked."""
+    return tag("details", tag("summary", summary), *children)
+
+
+def table(rows: Iterable[Sequence[str]], *, head: Sequence[str] | None = None) -> Html:
+    """Return a table; without a head the first cell of each row is its name."""
+    if head is None:
+        named = [tag("tr", tag("th", name), *(tag("td", cell) for cell in cells)) for name, *cells in rows]
+        return tag("table", tag("tbody", *named), kind="names")
+    top = tag("thead", tag("tr", *(tag("th", cell) for cell in head)))
+    body = tag("tbody", *(tag("tr", *(tag("td", cell) for cell in row)) for row in rows))
+    return tag("table", top, body, kind="rows")
+
+
+def page(title: str, *children: str) -> str:
+    """Return the whole of what a notebook shows for one object."""
+    return _STYLE + tag("div", tag("h4", title), *children, kind="attune")
+
+
+_SEVERITIES = ("error", "warning", "note")
+_TONES: dict[str, Tone] = {"error": "error", "warning": "warning", "note": "note"}
+_FIRST = 3
+_MOST = 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """The issues of one rule and severity, by message with consequence."""
+
+    severity: str
+    name: str
+    issues: list[Issue]
+
+    @property
+    def heading(self) -> str:
+        return f"{self.name}, {_count(self.issues)} in {plural(_files(self.issues), 'file')}"
+
+    @property
+    def messages(self) -> dict[str, list[Issue]]:
+        found: dict[str, list[Issue]] = {}
+        for issue in self.issues:
+            found.setdefault(f"{issue.message}; {issue.consequence}", []).append(issue)
+        return found
+
+
+class IssueReport:
+    """Issues by rule, errors first: printed as text, shown by a notebook as HTML.
+
+    Parameters
+    ----------
+    issues : iterable of Issue
+        What was noticed, for instance the ``found`` of a collection or a part of it.
+
+    Examples
+    --------
+    >>> IssueReport([Issue("a.json", "$.turns", "no-turns", "warning", "[]", "the record has no turns", "kept")])
+    1 warning in 1 file
+    <BLANKLINE>
+    warning  no-turns, 1 in 1 file
+      the record has no turns; kept
+        a.json  $.turns  []
+    """
+
+    def __init__(self, issues: Iterable[Issue]) -> None:
+        found: dict[tuple[str, str], _Rule] = {}
+        for issue in issues:
+            rule = found.setdefault((issue.severity, issue.rule), _Rule(issue.severity, issue.rule, []))
+            rule.issues.append(issue)
+        order = {severity: place for place, severity in enumerate(_SEVERITIES)}
+        self._rules = sorted(found.values(), key=lambda rule: order.get(rule.severity, len(order)))
+
+    def text(self, *, every: bool = False, colours: bool = False) -> str:
+        """Return the issues as text, a paragraph a rule: the first messages and places of each.
+
+        Parameters
+        ----------
+        every : bool
+            Whether to list all errors and warnings; of notes the first all the same.
+        colours : bool
+            Whether for a terminal that shows colours.
+        """
+        columns = columns_of_terminal()
+        return "\n\n".join(
+            _text(rule, columns, None if every and rule.severity != "note" else _FIRST, colours=colours)
+            for rule in self._rules
+        )
+
+    def __repr__(self) -> str:
+        return "\n\n".join(filter(None, [printable(_summary(self._rules)), self.text()]))
+
+    def _repr_html_(self) -> str:
+        return page(_summary(self._rules), *(_rule_html(rule) for rule in self._rules))
+
+
+def _summary(rules: list[_Rule]) -> str:
+    issues = [issue for rule in rules for issue in rule.issues]
+    listed = [plural(count, severity) for severity, count in count_severities(issues).items()]
+    return f"{', '.join(listed)} in {plural(_files(issues), 'file')}" if rules else "no issues"
+
+
+def _count(issues: Iterable[Issue]) -> int:
+    return sum(issue.count for issue in issues)
+
+
+def _files(issues: Iterable[Issue]) -> int:
+    return len({file_of(issue.file) for issue in issues})
+
+
+def _place(issue: Issue) -> str:
+    return "  ".join(filter(None, [issue.file, issue.path, issue.found]))
+
+
+def _text(rule: _Rule, columns: int, most: int | None, *, colours: bool) -> str:
+    """Return a rule with as many messages and as many places of each, or all."""
+    found = [f"{rule.severity:<8} {rule.heading}"]
+    messages = list(rule.messages.items())
+    for message, issues in messages[:most]:
+        found += [f"  {line}" for line in wrapped(message, columns - 2)]
+        # A place is copied, so it stays on one line.
+        found += [f"    {_place(issue)}" for issue in issues[:most]]
+        if left := issues[len(issues[:most]) :]:
+            found.append(f"    ... and {_count(left)} more")
+    if left := [issue for _, issues in messages[len(messages[:most]) :] for issue in issues]:
+        found.append(f"  ... and {_count(left)} more of the rule {rule.name}")
+    heading, *others = map(printable, found)
+    severity, blank, rest = heading.partition(" ")
+    tone = _TONES.get(severity, "") if colours else ""
+    return "\n".join([f"{toned(severity, tone)}{blank}{rest}", *others])
+
+
+def _rule_html(rule: _Rule) -> Html:
+    messages = [_message_html(message, issues) for message, issues in rule.messages.items()]
+    heading = tag("div", tag("b", rule.severity), Html(" "), rule.heading)
+    kind = rule.severity if rule.severity in _SEVERITIES else "note"
+    return tag("div", heading, *_opened(messages, "message"), kind=f"edge {kind}")
+
+
+def _message_html(message: str, issues: list[Issue]) -> Html:
+    places = [tag("div", _place(issue), kind="quiet") for issue in issues]
+    return tag("div", tag("p", message), *_opened(places, "place"))
+
+
+def _opened(parts: list[Html], noun: str) -> list[Html]:
+    """Return the first parts, then the others to be clicked open, up to a number that a notebook can show."""
+    others = parts[_FIRST:]
+    shown = others[:_MOST]
+    left = [tag("div", f"and {len(others) - _MOST} more", kind="quiet")] if len(others) > _MOST else []
+    return [*parts[:_FIRST], *([details(f"{plural(len(others), noun)} more", *shown, *left)] if others else [])]

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from attune_data.attunebench.kinds import CONVERSATION, RUN
+from attune_data.collection import Kind, OtherFile
 from attune_data.eibench.kinds import EPISODE, SCENARIO
 from attune_data.emobench import ITEM, PREDICTION
 from attune_data.eqbench import ANSWER, QUESTION
-from attune_data.kind import Kind, OtherFile
 from attune_data.record import Record
-from attune_data.sage.kinds import DIALOGUE
+from attune_data.sage import DIALOGUE
 
 __all__ = [
     "ANSWER",

@@ -1,37 +1,620 @@
-"""Publishing a collection as a data set of the Hub: its tables, its records, a card, in one commit."""
+"""Publishing records: under which licence they may be, their schema, their card, and the upload."""
 
+import functools
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from difflib import get_close_matches
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Timer
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, cast
 
-from attune_data.card import dataset_card
-from attune_data.collection import Collection
-from attune_data.io.hub_address import is_commit
-from attune_data.io.hub_client import (
+from pydantic import AfterValidator, Field, TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import core_schema
+
+from attune_data.codebook import (
+    OWN_NAME,
+    Entry,
+    Finding,
+    Items,
+    Named,
+    RefersTo,
+    Text,
+    UniqueSet,
+    codebook_folder,
+    read_toml,
+    refuse,
+)
+from attune_data.collection import Collection, Kind
+from attune_data.io.hub import (
     ANSWER_LIMIT,
     NO_HUB,
     SLOWEST,
     Connections,
     GaveUpError,
     bounded,
+    endpoint,
+    is_commit,
+    is_offline,
+    is_token,
+    redacted,
     refuse_encoded,
+    shown_endpoint,
+    timeout,
 )
-from attune_data.io.hub_settings import endpoint, is_offline, is_token, redacted, shown_endpoint, timeout
 from attune_data.issues import PublishError, shown
 from attune_data.kinds import KINDS
-from attune_data.licences import permitted
-from attune_data.text import plural, printable
+from attune_data.query import count_people
+from attune_data.record import Record, is_generated
+from attune_data.tables import RECORDS_TABLE, Column, Frames
+from attune_data.text import meant, plural, printable
 
 if TYPE_CHECKING:
-    from huggingface_hub import HfApi
+    import polars as pl
+    from huggingface_hub import DatasetCard, HfApi
     from huggingface_hub.hf_api import DatasetInfo
 
-__all__ = ["check_writable", "publish", "writing"]
+__all__ = [
+    "SCHEMA_KINDS",
+    "TABLE_SCHEMA_KINDS",
+    "Benchmark",
+    "Canary",
+    "Licence",
+    "Publishing",
+    "RecordsWithFiles",
+    "canary",
+    "check_writable",
+    "credits_of",
+    "dataset_card",
+    "find_licence",
+    "json_schema",
+    "licences",
+    "named_licences",
+    "permitted",
+    "publish",
+    "refusal",
+    "table_schema",
+    "writing",
+]
+
+_LICENCE_KEYS = {"licence", "license", "datalicence", "datalicense"}
+
+Demand = Literal["notice", "attribution", "non-commercial", "share-alike", "no-derivatives"]
+Reference = Annotated[Text, RefersTo("licences")]
+
+
+class RecordsWithFiles(Protocol):
+    """Records and the files they came from, as a collection has them."""
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+    @property
+    def files(self) -> Mapping[str, str]:
+        """The file of each record, by its id."""
+
+
+class Licence(Entry):
+    """A licence, named by its id on the Hugging Face Hub.
+
+    Examples
+    --------
+    >>> known = licences()
+    >>> known["cc-by-4.0"].allows(known["cc-by-nc-4.0"]), known["cc-by-nc-4.0"].allows(known["mit"])
+    (True, False)
+    """
+
+    id: str = Field(alias=OWN_NAME)
+    title: Text = Field(description="Its full name.")
+    url: str = Field(pattern=r"^https?://\S+$", description="Where its text is.")
+    demands: UniqueSet[Demand] = Field(description="What it asks of whoever passes the data on.")
+    also: Items[Reference] = Field((), description="Other licences that share-alike data may be passed on under.")
+    spelling: Text | None = Field(None, description="How SPDX writes the id, where that differs.")
+
+    def allows(self, other: "Licence") -> bool:
+        """Tell whether what is under this licence may be published, with tables made of it, under another."""
+        if "no-derivatives" in self.demands:
+            return False
+        if "share-alike" in self.demands:
+            return other.id in (self.id, *self.also)
+        return self.demands <= other.demands
+
+
+class Benchmark(Entry):
+    """Whose data a kind of record is, where the record itself does not say."""
+
+    name: str = Field(alias=OWN_NAME)
+    records: Items[Text] = Field(description="The classes of its records.")
+    licence_id: Reference = Field(alias="licence", description="The licence of its data, a name in `licences`.")
+    attribution: Text = Field(description="What the licence asks a publisher to say.")
+
+    @property
+    def licence(self) -> Licence:
+        """The licence of its data."""
+        return licences()[self.licence_id]
+
+
+@dataclass(frozen=True, slots=True)
+class Canary:
+    """The texts by which a model can be found to have seen the data, and whether they come from the records."""
+
+    texts: tuple[str, ...]
+    is_own: bool
+
+
+def _spellings(licence: Licence) -> set[str]:
+    return {_folded(text) for text in (licence.id, licence.title, licence.url, licence.spelling or licence.id)}
+
+
+def _spelt_differently(known: Named[Licence]) -> Named[Licence]:
+    found: dict[str, str] = {}
+    mistakes: list[Finding] = []
+    for name, licence in known.items():
+        mistakes += [
+            ((name,), spelling, f"a spelling of {found[spelling]!r} too")
+            for spelling in sorted(_spellings(licence) & found.keys())
+        ]
+        found |= dict.fromkeys(_spellings(licence), name)
+    refuse(mistakes)
+    return known
+
+
+def _with_records_of_their_own(benchmarks: Named[Benchmark]) -> Named[Benchmark]:
+    found: dict[str, str] = {}
+    refuse(
+        ((name, "records", place), record, f"{found[record]!r} has these records too")
+        for name, benchmark in benchmarks.items()
+        for place, record in enumerate(benchmark.records)
+        if found.setdefault(record, name) != name
+    )
+    return benchmarks
+
+
+class Publishing(Entry):
+    """The file ``codebook/publishing.toml``: licences, whose data a benchmark's records are, the canary."""
+
+    canary: Text = Field(description="The text by which a model can be found to have seen data without a canary.")
+    benchmarks: Annotated[Named[Benchmark], AfterValidator(_with_records_of_their_own)] = Field(
+        description="Whose data a record is that neither states a licence nor says that it was generated, by name."
+    )
+    licences: Annotated[Named[Licence], AfterValidator(_spelt_differently)] = Field(
+        description="The licences by their id on the Hugging Face Hub."
+    )
+
+
+def licences() -> Mapping[str, Licence]:
+    """Return every licence of the codebook by its id.
+
+    Examples
+    --------
+    >>> sorted(licences()["cc-by-nc-4.0"].demands)
+    ['attribution', 'non-commercial', 'notice']
+    """
+    return _bundled().licences
+
+
+def find_licence(text: str) -> Licence | None:
+    """Return the licence that an id, a title or an address names, in any letter case, or None.
+
+    Examples
+    --------
+    >>> [found.id for found in map(find_licence, ["CC BY-NC 4.0", "MIT License", "ODbL-1.0"]) if found]
+    ['cc-by-nc-4.0', 'mit', 'odbl']
+    >>> find_licence("http://creativecommons.org/licenses/by/4.0/legalcode").id
+    'cc-by-4.0'
+    >>> find_licence("free")
+    """
+    return _by_spelling().get(_folded(text))
+
+
+def permitted(
+    records: RecordsWithFiles, licence: str, *, needs_licence: bool = False
+) -> tuple[Licence, tuple[Benchmark, ...]]:
+    """Return the licence that records are to be published under, and the benchmarks that they are known to be of.
+
+    A record is under the licence that it states under the key ``licence`` or ``license`` (or ``data_licence``,
+    ``data_license``), at any depth. One that states none and does not say of itself that it was generated is under that
+    of its benchmark: AttuneBench for a conversation, EIBench for a scenario or an episode, SAGE for its dialogues,
+    EmoBench for items and predictions, EQ-Bench for questions and answers. A run that states none has no known licence
+    and may be published under any.
+
+    Parameters
+    ----------
+    records : RecordsWithFiles
+        What is to be published, a collection for instance.
+    licence : str
+        As for `find_licence`.
+    needs_licence : bool
+        Whether to refuse a record that was not generated and whose licence is not known.
+
+    Raises
+    ------
+    PublishError
+        This licence, or one that a record states, is not in the codebook, a record's licence does not allow it, or is
+        not known and has to be.
+    """
+    wanted = find_licence(str(licence))
+    if wanted is None:
+        versions = [name for name in licences() if re.fullmatch(re.escape(_folded(str(licence))) + r"-[\d.]+", name)]
+        near = versions[-1:] or get_close_matches(str(licence).casefold(), licences(), n=1, cutoff=0.4)
+        hint = f"; did you mean {near[0]!r}?" if near else "."
+        raise PublishError(f"unknown licence {shown(licence)}{hint} Known are: {', '.join(licences())}")
+    # One of each kind is enough to judge by, and to name.
+    sources: dict[Licence | Benchmark, Record] = {}
+    for record in records:
+        try:
+            own = _sources(record, needs_licence=needs_licence)
+        except PublishError as error:
+            raise PublishError(f"{_place(records, record)}: {error}") from None
+        for source in own:
+            sources.setdefault(source, record)
+    _refuse(records, sources, wanted)
+    return wanted, tuple(source for source in sources if isinstance(source, Benchmark))
+
+
+def refusal(record: Record, *, needs_licence: bool = False) -> str:
+    """Return why a record's texts may be passed on under no licence, by the rule of `permitted`.
+
+    Parameters
+    ----------
+    record : record
+        Of any kind.
+    needs_licence : bool
+        As for `permitted`.
+
+    Returns
+    -------
+    str
+        Empty where they may be passed on under some licence.
+
+    Examples
+    --------
+    >>> from attune_data import load_scenarios
+    >>> scenario = load_scenarios("demo")[0]
+    >>> refusal(scenario), refusal(scenario.model_copy(update={"licence": "cc-by-nd-4.0"}))
+    ('', 'cc-by-nd-4.0 allows nothing but the unchanged work')
+    """
+    try:
+        under = [_licence(source) for source in _sources(record, needs_licence=needs_licence)]
+    except PublishError as error:
+        return str(error)
+    if any(all(own.allows(other) for own in under) for other in licences().values()):
+        return ""
+    closed = [own.id for own in under if "no-derivatives" in own.demands]
+    if closed:
+        return f"{closed[0]} allows nothing but the unchanged work"
+    return f"no one licence fits both {' and '.join(own.id for own in under)}"
+
+
+def credits_of(records: Iterable[Record]) -> list[str]:
+    """Return what publishers of records have to say of the benchmarks that these are known to be of.
+
+    Examples
+    --------
+    >>> from attune_data import load_scenarios
+    >>> demo = load_scenarios("demo")
+    >>> credits_of(demo), len(credits_of([demo[0].model_copy(update={"licence": None, "synthetic": None})]))
+    ([], 1)
+    """
+    known = (
+        one for record in records if not _stated(record) and not is_generated(record) for one in _benchmarks(record)
+    )
+    return list(dict.fromkeys(f"{one.name}, {one.licence.title}: {one.attribution}" for one in known))
+
+
+def _licence(source: Licence | Benchmark) -> Licence:
+    return source.licence if isinstance(source, Benchmark) else source
+
+
+def _refuse(records: RecordsWithFiles, sources: Mapping[Licence | Benchmark, Record], wanted: Licence) -> None:
+    under = {source: _licence(source) for source in sources}
+    for source, own in under.items():
+        if own.allows(wanted):
+            continue
+        place = _place(records, sources[source])
+        if "no-derivatives" in own.demands:
+            raise PublishError(
+                f"{place}: {own.id} allows nothing but the unchanged work, and what is published is made of it"
+            )
+        fitting = [other.id for other in licences().values() if all(each.allows(other) for each in under.values())]
+        accepted = "no one licence fits all of the records"
+        if fitting:
+            accepted = f"licence={own.id if own.id in fitting else fitting[0]!r} would be accepted"
+        said = "it is under"
+        if isinstance(source, Benchmark):
+            said = f"it states no licence, so it is taken to be of {source.name}, which is under"
+            accepted += '; if the data are your own, let each record state its licence: "licence": "..."'
+        raise PublishError(f"{place}: {said} {own.id}, which does not allow publishing under {wanted.id!r}; {accepted}")
+
+
+def _sources(record: Record, *, needs_licence: bool) -> list[Licence | Benchmark]:
+    """Return the licences that a record states, else its benchmark; raise at an unknown licence, or at none."""
+    stated = _stated(record)
+    found: list[Licence | Benchmark] = []
+    for item in stated:
+        licence = find_licence(item) if isinstance(item, str) else None
+        if licence is None:
+            raise PublishError(
+                f"it states the licence {shown(item)}, which is not in the codebook; use an id of "
+                f"{', '.join(licences())}"
+            )
+        found.append(licence)
+    if not stated and not is_generated(record):
+        found += _benchmarks(record)
+        if needs_licence and not found:
+            raise PublishError(
+                'it states no licence, and none is known of such records; let each state its licence: "licence": "..."'
+            )
+    return found
+
+
+def _benchmarks(record: Record) -> list[Benchmark]:
+    """Return whose data a record is by its class: one benchmark, or none."""
+    return [one for one in _bundled().benchmarks.values() if type(record).__name__ in one.records]
+
+
+def _stated(record: Record) -> list[Any]:
+    return [item for key, value in _notes(record) if key in _LICENCE_KEYS for item in _items(value)]
+
+
+def named_licences(records: Iterable[Record]) -> list[str]:
+    """Return what records state as their licence, each once, and that of their benchmark where one states none.
+
+    Examples
+    --------
+    >>> from attune_data import load_scenarios
+    >>> demo = load_scenarios("demo")
+    >>> named_licences(demo)
+    ['CC BY 4.0']
+    >>> named_licences([demo[0].model_copy(update={"licence": None, "synthetic": None})])
+    ['Creative Commons Attribution-NonCommercial 4.0, that of EIBench']
+    """
+    found: dict[str, None] = {}
+    for record in records:
+        stated = [item if isinstance(item, str) else shown(item) for item in _stated(record)]
+        known = [] if stated or is_generated(record) else _benchmarks(record)
+        found |= dict.fromkeys([*stated, *(f"{one.licence.title}, that of {one.name}" for one in known)])
+    return list(found)
+
+
+def canary(records: Sequence[Record]) -> Canary:
+    """Return the canaries that records have under a key with ``canary`` in it, else the fixed one of the codebook.
+
+    Examples
+    --------
+    >>> from attune_data import load
+    >>> canary(load("demo")).is_own
+    False
+    """
+    values = (item for record in records for key, value in _notes(record) if "canary" in key for item in _items(value))
+    found = tuple(dict.fromkeys(item for item in values if isinstance(item, str)))
+    return Canary(found or (_bundled().canary,), bool(found))
+
+
+def _notes(value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield every key, letters only, with its value: of a record, then of what is in it, at any depth."""
+    if value is None or isinstance(value, str | int | float):  # Whether a value is a record is slow to tell.
+        return
+    if isinstance(value, Record):
+        value = dict(value)
+    if isinstance(value, dict):
+        yield from ((_letters(key), item) for key, item in value.items())
+        value = value.values()
+    elif not isinstance(value, list | tuple):
+        return
+    for item in value:
+        yield from _notes(item)
+
+
+@functools.lru_cache(maxsize=2**12)
+def _letters(key: str) -> str:
+    return re.sub(r"[^a-z]", "", key.casefold())
+
+
+def _items(value: Any) -> list[Any]:
+    """Return the values of a list or a single value; nothing for null and blank texts."""
+    items = value if isinstance(value, list | tuple) else [value]
+    return [item for item in items if item is not None and not (isinstance(item, str) and not item.strip())]
+
+
+def _place(records: RecordsWithFiles, record: Any) -> str:
+    file = records.files.get(record.id)
+    return f"{file}: record {shown(record.id)}" if file else f"record {shown(record.id)}"
+
+
+def _folded(text: str) -> str:
+    """Return a licence's id, title or address in the one form in which they are compared."""
+    folded = re.sub(r"^https?://(www\.)?|/(legalcode|deed)(\.\w+)?/?$", "", text.strip().casefold())
+    return re.sub(r"-licen[cs]e$", "", re.sub(r"[\s_-]+", "-", folded.rstrip("/")))
+
+
+@functools.cache
+def _bundled() -> Publishing:
+    return read_toml(codebook_folder() / "publishing.toml", Publishing)
+
+
+@functools.cache
+def _by_spelling() -> dict[str, Licence]:
+    return {spelling: licence for licence in licences().values() for spelling in _spellings(licence)}
+
+
+def dataset_card(
+    repo_id: str,
+    kind: Kind[Any, Any],
+    records: Sequence[Any],
+    frames: "Mapping[str, pl.LazyFrame]",
+    licence: Licence,
+    benchmarks: Sequence[Benchmark],
+) -> "DatasetCard":
+    """Return the card of a repository, read back by the Hub's own class.
+
+    Parameters
+    ----------
+    repo_id : str
+        ``owner/name``.
+    kind : Kind
+        What the records are.
+    records : sequence
+        What is published.
+    frames : mapping of str to polars.LazyFrame
+        The tables by name; each with a row is a config that is loaded from ``<name>.parquet``.
+    licence : Licence
+        What is published under.
+    benchmarks : sequence of Benchmark
+        Whose data the records are known to be.
+    """
+    import polars as pl
+    from huggingface_hub import DatasetCard, DatasetCardData
+
+    rows = {name: frame.select(pl.len()).collect().item() for name, frame in frames.items()}
+    name = repo_id.partition("/")[2]
+    default = next(name for name in (*(kind.tables.names if kind.tables else ()), "records") if name in rows)
+    # The library datasets cannot load a config without a row.
+    filled = [config for config in rows if rows[config]]
+    split = _split(records)
+    configs: list[dict[str, Any]] = [
+        {"config_name": config, "data_files": [{"split": split, "path": f"{config}.parquet"}]} for config in filled
+    ]
+    configs[filled.index(default)]["default"] = True
+    data = DatasetCardData(
+        license=licence.id,
+        pretty_name=name,
+        size_categories=_size(rows[default]),
+        tags=["attune-bench", "emotional-intelligence", "evaluation"],
+        configs=configs,
+    )
+    body = [
+        f"# {name}",
+        _summary(kind, records, rows),
+        *_synthetic(records),
+        *_request(kind, records),
+        *_licence_section(licence, benchmarks),
+        *_contents(kind.tables, rows),
+        *_use(repo_id, kind, default, split),
+        *_fields(kind.tables, frames),
+    ]
+    return DatasetCard(f"---\n{data.to_yaml()}\n---\n\n" + "\n\n".join(body) + "\n")
+
+
+def _split(records: Sequence[Any]) -> str:
+    """Return the split of the Hub: ``train`` where every record says so of itself, else ``test``.
+
+    Without a split in the card all files would be of the split ``train``, as which data for evaluation are not meant.
+    """
+    return "train" if {getattr(record, "split", None) for record in records} == {"train"} else "test"
+
+
+def _size(rows: int) -> str:
+    """Return the Hub's size category.
+
+    Examples
+    --------
+    >>> [_size(rows) for rows in (999, 1000, 2_000_000)]
+    ['n<1K', '1K<n<10K', '1M<n<10M']
+    """
+    bounds = {10**3: "1K", 10**4: "10K", 10**5: "100K", 10**6: "1M", 10**7: "10M"}
+    if rows < 10**3:
+        return "n<1K"
+    between = (f"{low}<n<{high}" for (_, low), (bound, high) in pairwise(bounds.items()) if rows < bound)
+    return next(between, "n>10M")
+
+
+def _summary(kind: Kind[Any, Any], records: Sequence[Any], rows: Mapping[str, int]) -> str:
+    parts = [plural(len(records), kind.noun, kind.plural)]
+    people = count_people(getattr(record, "participant_id", None) for record in records)
+    if people:
+        parts.append(plural(people, "participant"))
+    counted = kind.tables.counted if kind.tables else {}
+    parts += [plural(rows[table], noun) for table, noun in counted.items() if rows.get(table)]
+    return f"{', '.join(parts)}. Made with the library attune-bench."
+
+
+def _synthetic(records: Sequence[Any]) -> list[str]:
+    count = sum(map(is_generated, records))
+    if not count:
+        return []
+    which = "Every record says" if count == len(records) else f"{count} of the {len(records)} records say"
+    return [f"**Synthetic data.** {which} of itself that it was generated: no person wrote or annotated it."]
+
+
+def _request(kind: Kind[Any, Any], records: Sequence[Any]) -> list[str]:
+    if kind.request is None:
+        return []
+    found = canary(records)
+    longest = max(map(len, re.findall("`+", "".join(found.texts))), default=0)
+    fence = "`" * max(3, longest + 1)
+    which = "The canary of the data" if found.is_own else "The data have no canary of their own; this one stands in"
+    return [
+        "## Please do not train on these data",
+        kind.request,
+        f"{which}:",
+        "\n".join([f"{fence}text", *map(printable, found.texts), fence]),
+    ]
+
+
+def _licence_section(licence: Licence, benchmarks: Sequence[Benchmark]) -> list[str]:
+    sources = [
+        f"Contains data of {benchmark.name}, published by its authors under [{benchmark.licence.title}]"
+        f"({benchmark.licence.url}): {benchmark.attribution}. Changed: what loading corrected, older spellings "
+        "too, and the tables that are made of the records."
+        for benchmark in benchmarks
+    ]
+    own = "A licence that a record states of itself is in the record."
+    return ["## Licence", f"[{licence.title}]({licence.url}). {own}", *sources]
+
+
+def _contents(tables: type[Frames] | None, rows: Mapping[str, int]) -> list[str]:
+    lines = [f"| `{name}` | {count:,} | {_about(tables, name)} |" for name, count in rows.items() if count]
+    table = "\n".join(["| config | rows | content |", "| --- | ---: | --- |", *lines])
+    empty = ", ".join(f"`{name}.parquet`" for name, count in rows.items() if not count)
+    return ["## Configs", table, *([f"Without a row, and so no config: {empty}."] if empty else [])]
+
+
+def _about(tables: type[Frames] | None, table: str) -> str:
+    if table == "records":
+        return "One row a record: all of it, as JSON, nothing left out."
+    return (getattr(tables, table).__doc__ or "").partition("\n")[0]
+
+
+def _use(repo_id: str, kind: Kind[Any, Any], default: str, split: str) -> list[str]:
+    loader = kind.loader
+    code = [
+        "```python",
+        f"from attune_data import {loader}  # pip install attune-bench",
+        "",
+        f'records = {loader}("hf://{repo_id}")',
+        "",
+        "from datasets import load_dataset  # pip install datasets",
+        "",
+        f'{default} = load_dataset("{repo_id}", "{default}", split="{split}")',
+        "```",
+    ]
+    return ["## Use", "\n".join(code)]
+
+
+def _fields(tables: type[Frames] | None, frames: "Mapping[str, pl.LazyFrame]") -> list[str]:
+    parts = ["## Fields"]
+    meanings = {**(tables.meanings() if tables else {}), "records": RECORDS_TABLE}
+    for table, frame in frames.items():
+        lines = [
+            f"| `{column}` | {_type(dtype)} | {meanings[table][column].description} |"
+            for column, dtype in frame.collect_schema().items()
+        ]
+        parts += [f"### `{table}`", "\n".join(["| column | type | meaning |", "| --- | --- | --- |", *lines])]
+    return parts
+
+
+def _type(dtype: "pl.DataType") -> str:
+    import polars as pl
+
+    if isinstance(dtype, pl.Enum):
+        return " or ".join(f"`{value}`" for value in dtype.categories)
+    return f"list of {_type(dtype.inner)}" if isinstance(dtype, pl.List) else str(dtype).lower()  # type: ignore[arg-type]
+
 
 # In the order of the card. What was published before and is not written any more is deleted.
 _NAMES = [name for kind in KINDS if kind.tables for name in kind.tables.names]
@@ -72,7 +655,7 @@ def publish(collection: Collection[Any], repo_id: str, *, licence: str, private:
     ------
     PublishError
         Where the licence that a record states, or that of its benchmark, does not allow this one (see
-        `attune_data.licences.permitted`), or the repository cannot be written. One that was created is deleted then.
+        `attune_data.publishing.permitted`), or the repository cannot be written. One that was created is deleted then.
 
     Examples
     --------
@@ -297,3 +880,166 @@ def _explained(repo_id: str) -> Iterator[None]:
 def _line(text: object) -> str:
     """Return a text in which the Hub may have a say as one line without the token."""
     return printable(" ".join(redacted(str(text)).split()))
+
+
+_MODELS: Mapping[str, Any] = {
+    **{kind.noun: kind.model for kind in KINDS},
+    **{name: model for kind in KINDS for name, model in kind.codebook_files.items()},
+    "publishing": Publishing,
+}
+
+SCHEMA_KINDS = tuple(_MODELS)
+"""What `json_schema` describes: kinds of record, then files of the codebook."""
+
+TABLE_SCHEMA_KINDS = tuple(kind.noun for kind in KINDS)
+"""What `table_schema` describes."""
+
+
+def json_schema(kind: str) -> dict[str, Any]:
+    """Return the JSON Schema of a kind of record, or of a file of the codebook.
+
+    It describes files in current spelling: the names that they use, null where null is read, unknown keys allowed in a
+    record. Older spellings, which loading translates, are not in it, nor is what compares one value with another, such
+    as a reference to another table.
+
+    Parameters
+    ----------
+    kind : str
+        One of `SCHEMA_KINDS`: a kind of record, such as ``conversation``, ``run`` or ``scenario``, or a file of the
+        codebook (``codebook``, ``subsets``, ``instruments``, ``diagnoses``, ``scenes``, ``publishing``).
+
+    Returns
+    -------
+    dict
+        A schema of JSON Schema 2020-12, a description at every field.
+
+    Raises
+    ------
+    ValueError
+        The kind is not one of these.
+
+    Examples
+    --------
+    >>> schema = json_schema("run")
+    >>> schema["required"]
+    ['conversationId', 'em_model']
+    >>> schema["properties"]["api_cost"]["description"]
+    'Cost of all calls, USD.'
+    """
+    if kind not in SCHEMA_KINDS:
+        raise ValueError(f"no schema of {kind!r}; {meant(kind, SCHEMA_KINDS)}")
+    schema = TypeAdapter(_MODELS[kind]).json_schema(schema_generator=_Generator)
+    return {"$schema": GenerateJsonSchema.schema_dialect, **_plain(schema)}
+
+
+class _Generator(GenerateJsonSchema):
+    """Leaves out what only Python needs: titles made of names, defaults of absent keys, examples of code."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002  # what the base class asks
+        return False
+
+    def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
+        described = super().default_schema(schema)
+        if not isinstance(described.get("default"), str) or not described["default"]:
+            described.pop("default", None)
+        return described
+
+    def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
+        described = super().model_schema(schema)
+        if "description" in described:
+            first = described["description"].partition("\n\n")[0]
+            described["description"] = " ".join(first.replace("``", "`").split())
+        return described
+
+
+def _plain(node: Any) -> Any:
+    """Return a schema with alternatives as types: validators word errors of a type better than of an alternative."""
+    if isinstance(node, list):
+        return [_plain(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    node = {key: _plain(value) for key, value in node.items()}
+    choices = node.pop("anyOf", None)
+    if choices is None:
+        return node
+    # An integer is a number.
+    choices = [one for one in choices if one.get("type") != "integer" or {**one, "type": "number"} not in choices]
+    null = {"type": "null"}
+    match [one for one in choices if one != null]:
+        case [{"type": kind} as only] if null in choices:
+            values = {"enum": [*only["enum"], None]} if "enum" in only else {}
+            return {**node, **only, "type": [kind, "null"], **values}
+        case [only] if null not in choices:
+            return {**node, **only}
+    return {**node, "anyOf": choices}
+
+
+def table_schema(kind: str) -> dict[str, dict[str, dict[str, Any]]]:
+    """Return the columns of every table of a kind of record, as `to_arrow` and `to_parquet` write them.
+
+    Parameters
+    ----------
+    kind : str
+        One of `TABLE_SCHEMA_KINDS`, such as ``conversation``. Runs have the table ``runs``, and the others beside their
+        conversations: ``runs.joined(conversations)``.
+
+    Returns
+    -------
+    dict of str to dict
+        By table and column, in order: ``type``, the Arrow type; ``values``, those of a closed list; ``low`` and
+        ``high``, where numbers have a range; ``null``, whether null occurs; ``description``; ``source``, the key in the
+        record's JSON, or what the column is computed of.
+
+    Raises
+    ------
+    ValueError
+        The kind is not one of these.
+
+    Examples
+    --------
+    >>> intensity = table_schema("conversation")["mood_tags"]["intensity"]
+    >>> intensity["type"], intensity["low"], intensity["high"], intensity["null"], intensity["description"]
+    ('int8', 1, 7, True, 'Intensity, 1-7, or null where it was not given.')
+    """
+    if kind not in TABLE_SCHEMA_KINDS:
+        raise ValueError(f"no tables of {kind!r}; {meant(kind, TABLE_SCHEMA_KINDS)}")
+    import polars as pl
+
+    records = {name: _described(pl.String(), column) for name, column in RECORDS_TABLE.items()}
+    (known,) = [one for one in KINDS if one.noun == kind]
+    tables = {
+        table: {name: _described(dtype, meanings[table][name]) for name, dtype in dtypes.items()}
+        for of in (known.tables, known.joined)
+        if of is not None
+        for meanings in (of.meanings(),)
+        for table, dtypes in of.schemas().items()
+    }
+    return {"records": records, **tables}
+
+
+def _described(dtype: "pl.DataType", column: Column) -> dict[str, Any]:
+    import polars as pl
+
+    values = {"values": dtype.categories.to_list()} if isinstance(dtype, pl.Enum) else {}
+    range_ = {name: value for name in ("low", "high") if (value := getattr(column, name)) is not None}
+    source = {"source": column.source} if column.source else {}
+    return {
+        "type": _arrow_type(dtype),
+        **values,
+        **range_,
+        "null": column.null,
+        "description": column.description,
+        **source,
+    }
+
+
+def _arrow_type(dtype: "pl.DataType") -> str:
+    """Return the name that Arrow has for what polars exports a dtype as."""
+    import polars as pl
+
+    match dtype:
+        case pl.List():
+            return f"large_list<{_arrow_type(dtype.inner)}>"  # type: ignore[arg-type]  # an instance, never a class
+        case pl.Enum():
+            return "dictionary<large_string>"  # The type of the indices depends on the version of polars.
+    return {pl.String: "large_string", pl.Float64: "double", pl.Boolean: "bool"}.get(type(dtype)) or str(dtype).lower()

@@ -1,32 +1,582 @@
-"""Queries: subgroups of conversations by trait, by expression, by stratum, by participant.
-
-Other records are asked for alike: the traits of scenarios and episodes are the columns of the ``scenarios`` or
-``episodes`` table, and a scenario is drawn and split as a whole with all of its episodes, as a participant is with all
-of theirs.
-
-What can be asked for is every column of that table, and what its class says of further traits: of conversations
-``diagnosis`` (a group of ``codebook/diagnoses.toml``, else an answer as given) and ``diagnosis_group``.
-"""
+"""Queries: records chosen by traits or by a condition, split in strata, in parts and in clusters."""
 
 import random
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any, Self
+from math import inf, isnan
+from statistics import median
+from typing import TYPE_CHECKING, Any, Literal, Self
 
-from attune_data.bins import Bins
-from attune_data.conditions import no_column, sql_condition
-from attune_data.display.issues import IssueReport
-from attune_data.issues import Issue, issues_frame
-from attune_data.matching import Match, Traits, Value, matching, shares, strata
-from attune_data.panics import panics_as_errors
-from attune_data.text import plural, printable
+from attune_data.issues import Issue, IssueReport, issues_frame
+from attune_data.record import panics_as_errors
+from attune_data.text import listed, meant, plural, printable
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Condition", "Queryable", "all_of", "either", "none_of"]
+__all__ = [
+    "FUNCTIONS",
+    "NO_ANSWER",
+    "Bins",
+    "Condition",
+    "Key",
+    "Match",
+    "Queryable",
+    "Trait",
+    "Traits",
+    "Unit",
+    "Value",
+    "Written",
+    "all_of",
+    "bin_rows",
+    "count_people",
+    "either",
+    "matching",
+    "no_column",
+    "none_of",
+    "shares",
+    "spelled_alike",
+    "sql_condition",
+    "strata",
+    "text_key",
+]
+
+Bins = Literal["median", "tertile"]
+_PARTS = {"median": 2, "tertile": 3}
+
+
+def bin_rows(values: Sequence[float | None], clusters: Sequence[Sequence[int]], bins: Bins) -> dict[str, list[int]]:
+    """Return the positions of the rows on each side of the median or of the tertiles, lowest first.
+
+    Parameters
+    ----------
+    values : sequence of float or None
+        The number of each row; None is in no bin.
+    clusters : sequence of sequences of int
+        The positions of the rows of each cluster, which counts with the median of its rows.
+    bins : {"median", "tertile"}
+        Where to cut; tertiles interpolate linearly.
+
+    Returns
+    -------
+    dict of str to list of int
+        By the cut, such as ``<= 8``. A value equal to a cut is below it; a bin without a row is left out.
+
+    Raises
+    ------
+    ValueError
+        Where `bins` is neither choice.
+
+    Examples
+    --------
+    >>> bin_rows([4, 6, 8, 8, None], [[0], [1], [2, 3], [4]], "median")
+    {'<= 6': [0, 1], '> 6': [2, 3]}
+    """
+    if bins not in _PARTS:
+        raise ValueError(f"bins is {bins!r}; expected 'median' or 'tertile'")
+    given = [[value for row in rows if (value := values[row]) is not None] for rows in clusters]
+    ordered = sorted(median(own) for own in given if own)
+    parts = _PARTS[bins]
+    cuts = [_quantile(ordered, part, parts) for part in range(1, parts)] if ordered else []
+    found: dict[str, list[int]] = {}
+    for low, high in pairwise([-inf, *cuts, inf]):
+        rows = [row for row, value in enumerate(values) if value is not None and low < value <= high]
+        if rows:
+            found[_between(low, high)] = rows
+    return found
+
+
+def _quantile(ordered: Sequence[float], part: int, parts: int) -> float:
+    """Return a quantile by linear interpolation; between two equal values it is that value to the last digit."""
+    below, rest = divmod(part * (len(ordered) - 1), parts)
+    low, high = ordered[below], ordered[min(below + 1, len(ordered) - 1)]
+    return low + (high - low) * rest / parts
+
+
+def _between(low: float, high: float) -> str:
+    """Return ``> 6, <= 9``, without a side that is open."""
+    sides = [f"> {low:.12g}"] if low > -inf else []
+    return ", ".join([*sides, f"<= {high:.12g}"] if high < inf else sides)
+
+
+@dataclass(frozen=True, slots=True)
+class Trait:
+    """A trait whose column alone does not say how it is asked for.
+
+    Attributes
+    ----------
+    column : str
+        The column it is read from.
+    also : str, optional
+        A column whose values may be asked for too, where they are none of `values`.
+    values : tuple
+        Every value that there can be, in order; one that no row has may be asked for all the same.
+    missing : str, optional
+        Which of the values means no answer.
+    labels : mapping
+        What strata call a value, where that is not its text.
+    is_group : bool
+        Whether a row without a value is in no group, nor in the opposite one: `none_of` leaves it out too.
+    low, high : float
+        The range of a number; outside it, it counts as no answer where numbers are split.
+
+    Examples
+    --------
+    >>> Trait("asrs_6_screen", values=(True, False), labels={True: "screen-positive"}, is_group=True).also is None
+    True
+    """
+
+    column: str
+    also: str | None = None
+    values: tuple[str | bool, ...] = ()
+    missing: str | None = None
+    labels: Mapping[str | bool, str] = field(default_factory=dict)
+    is_group: bool = False
+    low: float = -inf
+    high: float = inf
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What a row of the first of some tables is, and what is drawn and split as a whole.
+
+    Attributes
+    ----------
+    noun : str
+        What a row is, for instance ``conversation``.
+    keys : tuple of str
+        The columns that tell rows apart; other tables have those of them that they need.
+    cluster : str
+        What is drawn as a whole, for instance ``participant``.
+    own : str
+        The column of what is a cluster of its own where nothing else is named.
+    named_by : str, optional
+        The column that names the cluster, in any letter case and with outer blanks; a blank one names none.
+    duplicate_rule : str
+        The rule of the issue that reports a row that differs in another table with the same keys.
+    """
+
+    noun: str
+    keys: tuple[str, ...]
+    cluster: str
+    own: str
+    named_by: str | None = None
+    duplicate_rule: str = "duplicate-record"
+
+
+NO_ANSWER = "no answer"
+_LISTED = 12
+
+Value = str | int | float | None
+Key = str | int | float
+"""A value as it is compared: text without outer blanks and case; ``no answer`` and nan are none."""
+
+
+class Written(str):
+    """A value as it is written on a command line: of a column of numbers a number, of true and false either.
+
+    Examples
+    --------
+    >>> from attune_data import load
+    >>> len(load("demo").where(n_turns=Written("5"), asrs_6_screen=Written("true")))
+    3
+    """
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Values of a trait, and whether a row must have any, all or none of them."""
+
+    how: Literal["any", "all", "none"]
+    values: tuple[Value, ...]
+
+    def __post_init__(self) -> None:
+        for value in self.values:
+            if not isinstance(value, str | int | float | None):
+                raise TypeError(
+                    f"a trait is compared with text, numbers or None, not with {value!r}; "
+                    "several go as ['a', 'b'], all_of('a', 'b') or none_of('a', 'b')"
+                )
+
+    def __str__(self) -> str:
+        names = [NO_ANSWER if value is None else str(value) for value in self.values[:_LISTED]]
+        if more := len(self.values) - len(names):
+            names.append(f"{more} more")
+        return " or ".join(names) if self.how == "any" else f"{self.how}_of({', '.join(names)})"
+
+    def fits(self, wanted: set[Key | None], given: Iterable[Key]) -> bool:
+        """Tell whether the values wanted are among those given; None means no value at all."""
+        own: set[Key | None] = {*given}
+        found = wanted & (own or {None})
+        return found == wanted if self.how == "all" else bool(found) == (self.how == "any")
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """A table with one row a unit, and what is to be known to ask for its rows.
+
+    Attributes
+    ----------
+    frame : polars.DataFrame
+        The table.
+    unit : Unit
+        What a row is.
+    special : mapping of str to Trait
+        The traits that are not just a column, or go by another name.
+    """
+
+    frame: "pl.DataFrame"
+    unit: Unit
+    special: Mapping[str, Trait]
+
+    @property
+    def names(self) -> list[str]:
+        """Every name that may be asked for."""
+        return list(dict.fromkeys((*self.frame.columns, *self.special)))
+
+    def trait(self, name: str) -> Trait:
+        """Return what is known of a trait.
+
+        Raises
+        ------
+        ValueError
+            Where there is none of this name; says the nearest.
+        """
+        if name not in self.special and name not in self.frame.columns:
+            held = holders(self, name)
+            hint = f"it is a value of {' and of '.join(held)}" if held else meant(name, self.names)
+            raise ValueError(f"no trait {name!r}; {hint}")
+        return self.special.get(name) or Trait(name)
+
+    def is_numeric(self, trait: Trait) -> bool:
+        """Tell whether a trait's column is numeric."""
+        return self.frame.schema[trait.column].is_numeric()
+
+    def read(self, trait: Trait, value: Value) -> Value:
+        """Return a value that is `Written` as a number or truth, where its column has these; others as they are."""
+        import polars as pl
+
+        if not isinstance(value, Written):
+            return value
+        if self.is_numeric(trait):
+            for number in (int, float):
+                with suppress(ValueError):
+                    return number(value)
+        if self.frame.schema[trait.column] == pl.Boolean:
+            return {"true": True, "false": False}.get(value.strip().casefold(), value)
+        return value
+
+    def clusters(self) -> dict[tuple[str, str], list[int]]:
+        """Return the positions of what belongs together: a participant's conversations, or a scenario's episodes.
+
+        The order does not depend on that of the rows.
+        """
+        unit, height = self.unit, self.frame.height
+        names = [text_key(name) for name in self.frame[unit.named_by]] if unit.named_by else [None] * height
+        found: dict[tuple[str, str], list[int]] = {}
+        for row, (name, own) in enumerate(zip(names, self.frame[unit.own], strict=True)):
+            found.setdefault((name, "") if name else ("", own), []).append(row)
+        return dict(sorted(found.items()))
+
+
+def matching(traits: Traits, origin: Traits, name: str, match: Match) -> list[int]:
+    """Return the positions of the rows that match; the values asked for must occur in `origin`, or be known."""
+    trait = traits.trait(name)
+    match = replace(match, values=tuple(traits.read(trait, value) for value in match.values))
+    answers = _answers(traits, trait)
+    labelled = {text_key(label): value for value, label in trait.labels.items()}
+    wanted = {labelled.get(key, key) if isinstance(key, str) else key for key in map(_key, match.values)}
+    if trait.missing is not None:
+        wanted = {trait.missing if key is None else key for key in wanted}
+    if traits.is_numeric(trait):
+        for value in match.values:
+            if isinstance(value, str | bool) and _key(value) is not None:
+                raise ValueError(_no_number(traits, name, value))
+    elif unmet := wanted.difference([None], *answers):
+        known = {key: spelling for given in reversed(_answers(origin, trait)) for key, spelling in given.items()}
+        known |= {_compared(value): trait.labels.get(value, value) for value in trait.values}
+        for value in match.values:
+            if _key(value) in unmet - known.keys():
+                named = {str(_key(spelling)): spelling for spelling in known.values()}
+                near = get_close_matches(str(_key(value)), named, n=1)
+                hint = f"did you mean {named[near[0]]!r}?" if near else f"expected one of {_spellings(known.values())}"
+                if held := holders(origin, value):
+                    hint = f"it is a value of {' and of '.join(held)}"
+                raise ValueError(f"no {traits.unit.noun} has {name} {value!r}; {hint}")
+    outside = trait.is_group and match.how == "none"
+    return [row for row, given in enumerate(answers) if match.fits(wanted, given) and (given or not outside)]
+
+
+def holders(traits: Traits, value: Value) -> list[str]:
+    """Return the first two traits that have a text among their values."""
+    if not isinstance(value, str) or (key := text_key(value)) is None:
+        return []
+    found: dict[str, str] = {}
+    for name in (*traits.special, *traits.frame.columns):
+        trait = traits.trait(name)
+        held = (key in map(_compared, trait.values)) or any(key in given for given in _column(traits, trait.column))
+        if held:
+            found.setdefault(trait.column, name)
+    return list(found.values())[:2]
+
+
+def _no_number(traits: Traits, name: str, value: Value) -> str:
+    groups = [other for other, trait in traits.special.items() if trait.is_group and other.startswith(f"{name}_")]
+    hint = f"; its groups are in {' and '.join(groups)}" if groups else ""
+    return f'{name} is a number, not {value!r}; for a range use filter("{name} >= 10"){hint}'
+
+
+def strata(traits: Traits, name: str, bins: Bins | None = None) -> dict[str, list[int]]:
+    """Return the positions of the rows with each value of a trait, by its first spelling; or in each bin.
+
+    Yes and no are ``true`` and ``false``, as in CSV.
+    """
+    import polars as pl
+
+    trait = traits.trait(name)
+    if bins is not None:
+        return _binned(traits, trait, name, bins)
+    found: dict[Key, list[int]] = {}
+    names: dict[Key, str] = {}
+    for row, given in enumerate(_column(traits, trait.column)):
+        for key, spelling in (given or {NO_ANSWER: NO_ANSWER}).items():
+            found.setdefault(key, []).append(row)
+            names.setdefault(key, str(spelling).lower() if isinstance(spelling, bool) else str(spelling))
+    if trait.values:
+        order: list[Key] = [*map(_compared, trait.values), NO_ANSWER]
+        names |= {_compared(value): label for value, label in trait.labels.items()}
+    elif isinstance(dtype := traits.frame.schema[trait.column], pl.Enum):
+        order = [*map(_compared, dtype.categories), NO_ANSWER]
+    else:
+        order = sorted(found, key=lambda key: (key == NO_ANSWER, isinstance(key, str), key))
+    return {names[key]: found[key] for key in order if key in found}
+
+
+def _binned(traits: Traits, trait: Trait, name: str, bins: Bins) -> dict[str, list[int]]:
+    if not traits.is_numeric(trait):
+        raise ValueError(f"{name} is not a number, which {bins!r} bins need; leave bins out")
+    given = traits.frame[trait.column].to_list()
+    values = [value if value is not None and trait.low <= value <= trait.high else None for value in given]
+    found = bin_rows(values, list(traits.clusters().values()), bins)
+    rest = sorted(set(range(len(values))).difference(*found.values()))
+    return {**found, NO_ANSWER: rest} if rest else found
+
+
+def count_people(names: Iterable[str | None]) -> int:
+    """Return how many participants there are by these names, compared as in queries; a blank one is none."""
+    return len({text_key(name) for name in names} - {None})
+
+
+def spelled_alike(names: Iterable[str | None]) -> list[str | None]:
+    """Return names of participants as they are written out: as given, without outer blanks, None for a blank one.
+
+    Names that are compared as one, see `text_key`, are written as the first of them in sorted order.
+
+    Examples
+    --------
+    >>> spelled_alike(["S1", " s1", "", None, "s2"])
+    ['S1', 'S1', None, None, 's2']
+    """
+    given = [(text_key(name), (name or "").strip()) for name in names]
+    first = dict(sorted(given, key=lambda one: one[1], reverse=True))
+    return [first[key] if key else None for key, _ in given]
+
+
+def shares(sizes: Sequence[int], total: int) -> list[int]:
+    """Return how many to draw of each cell: in proportion to its size, rounded by largest remainder."""
+    everybody = sum(sizes) or 1
+    whole = [size * total // everybody for size in sizes]
+    by_remainder = sorted(range(len(sizes)), key=lambda cell: -(sizes[cell] * total % everybody))
+    for cell in by_remainder[: total - sum(whole)]:
+        whole[cell] += 1
+    return whole
+
+
+def _answers(traits: Traits, trait: Trait) -> list[dict[Key, Value]]:
+    """Return each row's values of a trait, from the key they are compared by to the spelling."""
+    found = _column(traits, trait.column)
+    if trait.also is None:
+        return found
+    known = set(map(_compared, trait.values))
+    return [
+        {**given, **{key: answer for key, answer in others.items() if key not in known}}
+        for given, others in zip(found, _column(traits, trait.also), strict=True)
+    ]
+
+
+def _column(traits: Traits, name: str) -> list[dict[Key, Value]]:
+    rows = traits.frame[name].to_list()
+    answers = [row or () for row in rows] if traits.frame.schema[name].is_nested() else [(row,) for row in rows]
+    spelt = {value: value.strip() if isinstance(value, str) else value for given in answers for value in given}
+    keys = {value: _key(value) for value in spelt}
+    # The first spelling of a row names its key.
+    return [{key: spelt[value] for value in reversed(given) if (key := keys[value]) is not None} for given in answers]
+
+
+def _key(value: Value) -> Key | None:
+    if isinstance(value, str):
+        return text_key(value)
+    return None if isinstance(value, float) and isnan(value) else value
+
+
+def _compared(value: str | bool) -> Key:
+    """Return a value of a closed list as it is compared."""
+    return value.strip().casefold() if isinstance(value, str) else value
+
+
+def text_key(text: str | None) -> str | None:
+    """Return a text as it is compared, None for no answer."""
+    key = (text or "").strip().casefold()
+    return None if key in ("", NO_ANSWER) else key
+
+
+def _spellings(values: Iterable[Value]) -> str:
+    return listed(sorted({printable(value) for value in values}), _LISTED) or "none"
+
+
+FUNCTIONS = tuple(
+    """
+    abs ceil floor round sign sqrt exp ln log10 pow mod greatest least coalesce ifnull nullif if cast try_cast
+    lower upper length trim ltrim rtrim left right substr strpos replace concat starts_with ends_with regexp_like
+    array_contains array_length
+    """.split()
+)
+"""The functions that a condition may call."""
+
+_KEYWORDS = frozenset("and or not in between like ilike rlike is null true false case when then else end as".split())
+_OF_QUERIES = frozenset("select from with values table exists".split())
+_TYPES = frozenset("int integer bigint float double varchar text boolean".split())
+_LONGEST_CONDITION, _MOST_OPERATORS, _DEEPEST = 100_000, 200, 20
+_TOKEN = re.compile(
+    r"""
+      (?P<text>'(?:[^']|'')*+')
+    | (?P<quoted>"(?:[^"]|"")++")
+    | (?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?!\w))
+    | (?P<word>[^\W\d]\w*)
+    | (?P<mark>[(),])
+    | (?P<operator><=|>=|<>|!=|==|\|\||!?~|[=<>*/%+]|-(?!-))
+    | (?P<blank>\s+)
+    """,
+    re.VERBOSE,
+)
+_QUOTES = "text is in single quotes, the name of a column in double quotes"
+
+
+def sql_condition(text: str, columns: Collection[str], asked: Mapping[str, str] | None = None) -> "pl.Expr":
+    """Return the polars expression of an SQL condition that reads columns and nothing else.
+
+    Parameters
+    ----------
+    text : str
+        Comparisons, ``AND``, ``OR``, ``NOT``, ``IN``, ``BETWEEN``, ``LIKE``, ``ILIKE``, ``RLIKE`` (``~``), ``IS NULL``,
+        ``CASE``, arithmetic and `FUNCTIONS`: at most 100,000 characters, 200 operators and keywords, and 20
+        parentheses within each other. Text is in single quotes, the name of a column may be in double quotes.
+    columns : collection of str
+        The columns that it may name.
+    asked : mapping of str to str, optional
+        Names that are no columns but asked for otherwise, with the column that they are read from, for errors.
+
+    Raises
+    ------
+    ValueError
+        Where the text has anything else, is longer or deeper, or is not an SQL expression.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> pl.DataFrame({"age": [30, 70]}).select(sql_condition("age > 60", ["age"]))["age"].to_list()
+    [False, True]
+    >>> sql_condition("age in (select age from read_csv('people.csv'))", ["age"])
+    Traceback (most recent call last):
+    ValueError: the condition has 'select'; it reads columns of its own table only, and no other table or file
+    """
+    import polars as pl
+
+    if len(text) > _LONGEST_CONDITION:
+        raise ValueError(f"the condition has {len(text):,} characters; expected {_LONGEST:,} at most")
+    checked = " ".join(_checked(_tokens(text), columns, asked or {}))
+    try:
+        with panics_as_errors():
+            return pl.sql_expr(checked)
+    except pl.exceptions.PolarsError as error:
+        raise ValueError(f"not an SQL expression: {text!r:.200} ({error!s:.200})") from None
+
+
+def _tokens(text: str) -> list[tuple[str, str]]:
+    """Return the kind and the text of every token."""
+    tokens: list[tuple[str, str]] = []
+    place = depth = 0
+    while place < len(text):
+        found = _TOKEN.match(text, place)
+        if found is None:
+            raise ValueError(f"the condition has {text[place:]!r:.40}, which it cannot have; {_QUOTES}")
+        place = found.end()
+        kind, word = found.lastgroup or "", found[0]
+        if kind == "word" and word.lower() in _KEYWORDS:
+            kind = "operator"
+        if kind != "blank":
+            tokens.append((kind, word))
+        depth += (word == "(") - (word == ")")
+        if depth > _DEEPEST:
+            raise ValueError(f"the condition has more than {_DEEPEST} parentheses within each other; write it flatter")
+    if (operators := sum(kind == "operator" for kind, _ in tokens)) > _MOST_OPERATORS:
+        raise ValueError(
+            f"the condition has {operators:,} operators and keywords; expected {_MOST_OPERATORS} at most. Instead of "
+            "x = 1 or x = 2 write x in (1, 2)"
+        )
+    return tokens
+
+
+def no_column(name: str, columns: Collection[str], asked: Mapping[str, str]) -> str:
+    """Return the message about a name that is no column."""
+    if name in asked:
+        return f"{name!r} is asked for with where({name}=...); a condition reads columns: this one's is {asked[name]!r}"
+    return f"no trait {name!r}; {meant(name, columns)}"
+
+
+def _checked(tokens: Sequence[tuple[str, str]], columns: Collection[str], asked: Mapping[str, str]) -> Iterator[str]:
+    """Yield the tokens; a column is in quotes, so that none is taken for a word of SQL."""
+    before = ""
+    for place, (kind, word) in enumerate(tokens):
+        after = "".join(following for _, following in tokens[place + 1 : place + 3])
+        if kind == "quoted":
+            name = word[1:-1].replace('""', '"')
+            if name not in columns:
+                raise ValueError(f"{no_column(name, columns, asked)} ({_QUOTES})")
+            if after.startswith("("):
+                raise ValueError(f"the condition calls {word}; the name of a function is without quotes")
+            yield word
+        elif kind != "word" or (before == "as" and word.lower() in _TYPES):
+            yield word
+        elif after.startswith("("):
+            if word.lower() not in FUNCTIONS:
+                raise ValueError(f"the condition calls {word!r}, which it cannot call; {meant(word, FUNCTIONS)}")
+            if after == "()":
+                raise ValueError(f"the condition calls {word}() with nothing in its parentheses")
+            yield word
+        else:
+            _check_column(word, columns, asked)
+            yield f'"{word}"'
+        before = word.lower()
+
+
+def _check_column(name: str, columns: Collection[str], asked: Mapping[str, str]) -> None:
+    if name in columns:
+        return
+    if name.lower() in _OF_QUERIES:
+        raise ValueError(
+            f"the condition has {name!r}; it reads columns of its own table only, and no other table or file"
+        )
+    raise ValueError(no_column(name, columns, asked))
+
 
 Condition = Value | Iterable[Value] | Match
 
@@ -187,7 +737,7 @@ class Queryable(ABC):
             On columns of the ``conversations`` table, and no others. It gives true, false or, which counts as false,
             null. Bands are in order: ``"promis_anxiety_t_band >= 'moderate'"``. A text is an SQL expression of
             comparisons, ``AND``, ``OR``, ``NOT``, ``IN``, ``BETWEEN``, ``LIKE``, ``IS NULL``, ``CASE``, arithmetic and
-            `attune_data.conditions.FUNCTIONS`, of at most 100,000 characters, 200 operators and keywords, and 20
+            `attune_data.query.FUNCTIONS`, of at most 100,000 characters, 200 operators and keywords, and 20
             parentheses within each other.
 
         Raises

@@ -1,9 +1,12 @@
-"""What every record of the library is: a frozen pydantic model that keeps unknown keys and writes back what it read."""
+"""What every record is, how an object is named by its place, and what an extra installs."""
 
 import json
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from copy import deepcopy
 from dataclasses import dataclass
+from tempfile import TemporaryFile
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, Strict
@@ -33,6 +36,7 @@ __all__ = [
     "content_hash",
     "is_generated",
     "is_null",
+    "panics_as_errors",
     "repeat_suffix",
     "same_content",
     "says_generated",
@@ -274,3 +278,41 @@ def repeat_suffix(repeat: int) -> str:
     ('', '/repeat-2')
     """
     return f"/repeat-{repeat}" if repeat > 1 else ""
+
+
+_STDERR = 2
+
+
+@contextmanager
+def panics_as_errors() -> Iterator[None]:
+    """Raise a panic of polars as one of its errors; what it prints about the panic is dropped.
+
+    A panic is not an Exception, and native code tells of it on standard error before Python hears of it. So what is
+    written there meanwhile is kept, and written where there was no panic.
+
+    Raises
+    ------
+    polars.exceptions.ComputeError
+        In place of a panic.
+    """
+    import polars as pl
+
+    try:
+        own = os.dup(_STDERR)
+    except OSError:  # It is closed.
+        own = None
+    with TemporaryFile() as written:
+        if own is not None:
+            os.dup2(written.fileno(), _STDERR)
+        try:
+            yield
+        except pl.exceptions.PanicException as error:
+            written.truncate(0)
+            raise pl.exceptions.ComputeError(str(error)) from None
+        finally:
+            if own is not None:
+                os.dup2(own, _STDERR)
+                os.close(own)
+                written.seek(0)
+                with suppress(OSError):
+                    os.write(_STDERR, written.read())

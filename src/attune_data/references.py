@@ -1,9 +1,10 @@
-"""Values that are named ``module:name``, so that their module is imported when they are first used."""
+"""What is named and imported when it is first used: objects as ``module:name``, and modules of an extra."""
 
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
-__all__ = ["Reference", "resolve"]
+__all__ = ["Reference", "require", "resolve"]
 
 Reference = Any
 """A value, or ``module:name`` of it: the module is imported when it is first used."""
@@ -36,3 +37,39 @@ def resolve(reference: Reference) -> Any:
     if not hasattr(found, name):
         raise ValueError(f"module {module!r} has no {name!r}")
     return getattr(found, name)
+
+
+def require(module: str, extra: str) -> ModuleType:
+    """Import a module that only an extra of the distribution installs.
+
+    Parameters
+    ----------
+    module : str
+        Its full name.
+    extra : str
+        The extra that installs it.
+
+    Returns
+    -------
+    module
+        The module.
+
+    Raises
+    ------
+    ImportError
+        Where it is not installed; an error inside an installed one is raised as it is.
+
+    Examples
+    --------
+    >>> require("no_such_module", "datasets")
+    Traceback (most recent call last):
+    ...
+    ImportError: no_such_module is not installed; it comes with an extra: pip install 'attune-bench[datasets]'
+    """
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise
+        message = f"{error.name} is not installed; it comes with an extra: pip install 'attune-bench[{extra}]'"
+        raise ImportError(message, name=error.name) from None

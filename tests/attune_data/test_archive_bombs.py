@@ -60,7 +60,7 @@ def test_zip_bomb_is_reported_at_once(loader: Loader, record: Record, tmp_path: 
 
 
 def test_line_too_long_costs_only_itself(record: Record, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("attune_data.io.limits.RECORD_LIMIT", 10_000)
+    monkeypatch.setattr("attune_data.io.documents.RECORD_LIMIT", 10_000)
     for size, problems in ((10_000, "invalid-json"), (10_001, "unreadable"), (50_000, "unreadable")):
         path = tmp_path / "a.jsonl.gz"
         path.write_bytes(gzip.compress(b"\n".join([record("a"), b"x" * size, record("b")])))
@@ -71,7 +71,7 @@ def test_line_too_long_costs_only_itself(record: Record, tmp_path: Path, monkeyp
 
 @pytest.mark.slow
 def test_compressed_bomb_of_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("attune_data.io.limits.ALL_LIMIT", 2**28)
+    monkeypatch.setattr("attune_data.io.documents.ALL_LIMIT", 2**28)
     (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(bytes(2**24)) * (TEN_GB // 2**24))
     loaded = load(tmp_path / "a.jsonl.gz")
     assert len(loaded) == 0

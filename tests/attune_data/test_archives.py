@@ -17,7 +17,7 @@ from archive_files import Loader, both_loaders, brief, compressed, ids, pack, ta
 from slow_cases import slow_except
 
 from attune_data import LoadError, SourceError, load, load_codebook, load_runs
-from attune_data.io import limits
+from attune_data.io import documents
 
 Json = dict[str, Any]
 Save = Callable[[Any, str], Path]
@@ -291,11 +291,11 @@ def test_damaged_member_costs_only_itself(record: Record, tmp_path: Path) -> Non
 
 
 @every_archive
-@pytest.mark.parametrize("limit", [2**20, pytest.param(limits.RECORD_LIMIT, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("limit", [2**20, pytest.param(documents.RECORD_LIMIT, marks=pytest.mark.slow)])
 def test_record_too_large_costs_only_itself(
     name: str, limit: int, record: Record, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "RECORD_LIMIT", limit)
+    monkeypatch.setattr(documents, "RECORD_LIMIT", limit)
     members = {"0.json": record("a"), "1.json": b" " * (limit + 1), "2.json": record("b")}
     loaded = load(pack(tmp_path / name, members))
     assert ids(loaded) == ["a", "b"]
@@ -306,8 +306,8 @@ def test_record_too_large_costs_only_itself(
 @pytest.mark.parametrize("name", ["a.zip", "a.tar.gz", "a.jsonl.gz"])
 def test_limit_of_all_stops_reading(name: str, record: Record, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     size = len(record("0"))
-    monkeypatch.setattr("attune_data.io.limits.ALL_LIMIT", 5 * size)
-    monkeypatch.setattr("attune_data.io.limits.ALL_LIMIT", 5 * size)
+    monkeypatch.setattr("attune_data.io.documents.ALL_LIMIT", 5 * size)
+    monkeypatch.setattr("attune_data.io.documents.ALL_LIMIT", 5 * size)
     numbers = [str(number) for number in range(10)]
     if name == "a.jsonl.gz":
         (tmp_path / name).write_bytes(gzip.compress(b"".join(record(number) + b"\n" for number in numbers)))

@@ -11,15 +11,13 @@ from typing import Any
 import pytest
 
 from attune_data import Codebook, CodebookError, load_codebook
-from attune_data.attunebench.diagnoses import Diagnoses
-from attune_data.attunebench.instruments import Instruments
-from attune_data.attunebench.parts import ConversationWideQuestions, FourBranchScores
-from attune_data.attunebench.vocabulary import Subset
-from attune_data.codebook import checked, codebook_folder, read_toml
-from attune_data.eibench.scenes import Scenes
-from attune_data.entries import Named
+from attune_data.attunebench.codebook import Subset
+from attune_data.attunebench.profile import Diagnoses, Instruments
+from attune_data.attunebench.records import ConversationWideQuestions, FourBranchScores
+from attune_data.codebook import Named, checked, codebook_folder, read_toml
+from attune_data.eibench.records import Scenes
 from attune_data.issues import shown
-from attune_data.licences import Publishing
+from attune_data.publishing import Publishing
 
 Document = dict[str, Any]
 Change = Callable[[Document], object]

@@ -14,13 +14,11 @@ from pydantic import Field
 from slow_cases import slow_except
 
 from attune_data import Collection, Kind, SageDialogue, describe, load_records, record_kind
-from attune_data.columns import choices_of, dtypes_of, values_of
-from attune_data.fixes import Findings, Fix
 from attune_data.kinds import CONVERSATION, DIALOGUE, EPISODE, KINDS
-from attune_data.meanings import columns_of
-from attune_data.model_fixes import fix_of
 from attune_data.record import Integer, Items, Level, Number, Record, SnakeCaseRecord, Text
-from attune_data.testing.models import accepted
+from attune_data.repair import Findings, Fix, fix_of
+from attune_data.tables import choices_of, columns_of, dtypes_of, values_of
+from attune_data.testing import accepted
 
 
 class Part(SnakeCaseRecord):

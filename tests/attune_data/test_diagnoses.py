@@ -2,7 +2,7 @@
 
 import pytest
 
-from attune_data.attunebench.diagnoses import diagnosis_group_names, diagnosis_groups
+from attune_data.attunebench.profile import diagnosis_group_names, diagnosis_groups
 
 
 @pytest.mark.parametrize(

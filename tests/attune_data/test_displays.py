@@ -6,8 +6,8 @@ import pytest
 from notebook_pages import Page
 
 from attune_data import Run, load, load_codebook, load_runs, load_scenarios, show
-from attune_data.attunebench.vocabulary import Codebook
-from attune_data.display.entries import entries_html
+from attune_data.attunebench.codebook import Codebook
+from attune_data.display import entries_html
 
 EVIL = '<img src=x onerror="alert(1)">'
 

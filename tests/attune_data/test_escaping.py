@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt  # the parser of rich, which the library need
 from attune_bench import Scores
 from attune_bench.report.figures import save
 from attune_bench.report.figures import scores as draw
-from attune_data.escaping import from_csv_text, to_csv, to_csv_text, to_markdown
+from attune_data.export import from_csv_text, to_csv, to_csv_text, to_markdown
 from attune_data.text import printable
 
 FORMULAS = ["=1+1", "+a", "-a", "@SUM(1)", "\t=1", "\r=1", "=", "-", "--1", "+1-1", "-1e", "=cmd|' /C calc'!A0"]

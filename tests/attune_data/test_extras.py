@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from attune_data.extras import require
+from attune_data.references import require
 
 MESSAGE = r"^{} is not installed; it comes with an extra: pip install 'attune-bench\[plots\]'$"
 

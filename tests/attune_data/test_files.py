@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from attune_data.io.files import write_whole
+from attune_data.io.documents import write_whole
 
 
 def test_two_writers_of_one_file_do_not_meet(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from attune_data import LoadError, SourceError, load, load_runs, load_tables, lo
 from attune_data.attunebench import loading as tables_loading
 from attune_data.attunebench.tables import build_table
 from attune_data.io.sources import Document, documents
-from attune_data.reading import Reader
+from attune_data.loading import Reader
 
 Json = dict[str, Any]
 Save = Callable[[Any, str], Path]

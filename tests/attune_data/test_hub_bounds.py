@@ -13,8 +13,9 @@ import pytest
 from hub_server import TOKEN, Failure, HubServer, answer, endless
 
 from attune_data import PublishError, SourceError, load, publish
+from attune_data.io import documents
+from attune_data.io import hub as hub_client
 from attune_data.io import hub as hub_module
-from attune_data.io import hub_client, limits
 
 Json = dict[str, Any]
 Record = Callable[[str], bytes]
@@ -242,13 +243,13 @@ def test_more_than_one_source_may_have_is_not_downloaded(
     hub: HubServer, data: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     size = sum(map(len, data.values()))
-    monkeypatch.setattr(limits, "ALL_LIMIT", size - 1)
+    monkeypatch.setattr(documents, "ALL_LIMIT", size - 1)
     assert f"3 files of {size:,} bytes, more than {size - 1:,}, the limit of one source" in failure()
     assert hub.downloaded == []
-    monkeypatch.setattr(limits, "ALL_LIMIT", size)
+    monkeypatch.setattr(documents, "ALL_LIMIT", size)
     assert len(load("hf://lab/data")) == 3
     # What is there already is not downloaded and so not bounded.
-    monkeypatch.setattr(limits, "ALL_LIMIT", 1)
+    monkeypatch.setattr(documents, "ALL_LIMIT", 1)
     assert len(load("hf://lab/data")) == 3
 
 

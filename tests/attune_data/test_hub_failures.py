@@ -13,7 +13,7 @@ import pytest
 from hub_server import CUT, HANG, TOKEN, HubServer
 
 from attune_data import PublishError, SourceError, load, publish
-from attune_data.io import hub_client
+from attune_data.io import hub as hub_client
 
 Json = dict[str, Any]
 WHERE = ["/api/datasets/lab/data$", "/tree/", "/resolve/"]

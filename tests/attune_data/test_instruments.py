@@ -12,8 +12,8 @@ import pytest
 from pydantic import ValidationError
 
 from attune_data import Conversations
-from attune_data.attunebench.instruments import Instrument, instruments
-from attune_data.attunebench.parts import ComputedScores
+from attune_data.attunebench.profile import Instrument, instruments
+from attune_data.attunebench.records import ComputedScores
 
 Json = dict[str, Any]
 Load = Callable[[Any], Conversations]
@@ -201,7 +201,7 @@ def test_the_file_is_read_at_the_first_look() -> None:
 import sys
 opened = []
 sys.addaudithook(lambda event, args: opened.append(str(args[0])) if event == "open" else None)
-from attune_data.attunebench.instruments import instruments
+from attune_data.attunebench.profile import instruments
 assert not [name for name in opened if name.endswith(".toml")], opened
 assert "who_5" in instruments and "aq_10" in instruments
 assert len([name for name in opened if name.endswith("instruments.toml")]) == 1, opened

@@ -10,7 +10,7 @@ import pytest
 from attune_data import Conversations, PublishError, Runs, load, load_runs
 from attune_data.codebook import codebook_folder, read_toml
 from attune_data.kinds import KINDS
-from attune_data.licences import Publishing, canary, credits_of, find_licence, licences, permitted, refusal
+from attune_data.publishing import Publishing, canary, credits_of, find_licence, licences, permitted, refusal
 
 Json = dict[str, Any]
 Put = Callable[[Json, str, Any], Json]

@@ -17,8 +17,8 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from attune_data import Collection, Kind, LoadError, SourceError, load_records
-from attune_data.fixes import respelled
 from attune_data.kinds import CONVERSATION, KINDS, RUN
+from attune_data.repair import respelled
 from attune_data.testing import mutated
 
 COPIES = 20

@@ -11,10 +11,9 @@ import pytest
 from pydantic import Field
 
 from attune_data import CodebookError, load_codebook
-from attune_data.attunebench.instruments import CutOff
-from attune_data.attunebench.vocabulary import PairwiseQuestion
-from attune_data.codebook import checked, codebook_folder
-from attune_data.entries import OWN_NAME, Entry, Items, Named, RefersTo, Text
+from attune_data.attunebench.codebook import PairwiseQuestion
+from attune_data.attunebench.profile import CutOff
+from attune_data.codebook import OWN_NAME, Entry, Items, Named, RefersTo, Text, checked, codebook_folder
 from attune_data.issues import shown
 
 Document = dict[str, Any]

@@ -8,7 +8,7 @@ from contextlib import suppress
 import polars as pl
 import pytest
 
-from attune_data.panics import panics_as_errors
+from attune_data.record import panics_as_errors
 
 
 def panic() -> None:
@@ -31,7 +31,7 @@ def test_what_is_written_meanwhile_is_written_where_there_was_no_panic(capfd: py
 
 
 def test_it_works_where_standard_error_is_closed() -> None:
-    lines = ("import os", "from attune_data.panics import panics_as_errors", "os.close(2)")
+    lines = ("import os", "from attune_data.record import panics_as_errors", "os.close(2)")
     code = "\n".join([*lines, "with panics_as_errors(): print('done')"])
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "done\n")

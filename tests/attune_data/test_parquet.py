@@ -18,7 +18,7 @@ from polars.testing import assert_frame_equal
 from attune_data import Conversation, Conversations, SourceError, load, load_runs, load_tables
 from attune_data.attunebench.tables import TABLES
 from attune_data.export import parquet_bytes
-from attune_data.io.files import write_whole
+from attune_data.io.documents import write_whole
 
 Json = dict[str, Any]
 Save = Callable[[Any, str], Path]
@@ -351,12 +351,12 @@ def test_damage_in_the_middle_costs_what_follows(record: Record, tmp_path: Path)
 
 def test_limits_hold(record: Record, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = rows(tmp_path / "x.parquet", [record("a"), record("b") + b" " * 9000, record("c"), record("d")])
-    monkeypatch.setattr("attune_data.io.limits.RECORD_LIMIT", 9000)
+    monkeypatch.setattr("attune_data.io.documents.RECORD_LIMIT", 9000)
     loaded = load(path)
     assert ids(loaded) == ["a", "c", "d"]
     assert brief(loaded.found) == [("x.parquet:2", "unreadable", "error")]
     # The first two rows fit into it; the next two, as the headers of their pages say, do not into what is left.
-    monkeypatch.setattr("attune_data.io.limits.ALL_LIMIT", 3 * len(record("a")) + 9000)
+    monkeypatch.setattr("attune_data.io.documents.ALL_LIMIT", 3 * len(record("a")) + 9000)
     loaded = load(path)
     assert ids(loaded) == ["a"]
     assert "the limit of one source" in loaded.found[-1].message

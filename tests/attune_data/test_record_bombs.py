@@ -17,10 +17,10 @@ from archive_files import brief, ids, pack
 from attune_data import IssueReport, LoadError, SourceError, load
 from attune_data.attunebench.kinds import CONVERSATION
 from attune_data.description import describe
-from attune_data.io import limits
+from attune_data.io import documents
 from attune_data.io.archives import _tar_contents
 from attune_data.issues import Issue, count_severities
-from attune_data.reading import parse_object
+from attune_data.loading import parse_object
 
 Json = dict[str, Any]
 Record = Callable[[str], bytes]
@@ -58,12 +58,12 @@ def test_values_and_depth_are_counted_exactly(monkeypatch: pytest.MonkeyPatch) -
         for encoding in ("utf-8", "utf-8-sig", "utf-16", "utf-32-le"):
             data, count, depth = text.encode(encoding), _count(value), _depth(value)
             for limit in (count - 1, count):
-                monkeypatch.setattr(limits, "VALUES_LIMIT", limit)
-                assert limits.has_too_many_values(data) == (count > limit)
-            monkeypatch.setattr(limits, "VALUES_LIMIT", 200_000)
+                monkeypatch.setattr(documents, "VALUES_LIMIT", limit)
+                assert documents.has_too_many_values(data) == (count > limit)
+            monkeypatch.setattr(documents, "VALUES_LIMIT", 200_000)
             for limit in (depth - 1, depth):
-                monkeypatch.setattr(limits, "DEPTH_LIMIT", limit)
-                assert limits.is_nested_too_deeply(data) == (depth > limit)
+                monkeypatch.setattr(documents, "DEPTH_LIMIT", limit)
+                assert documents.is_nested_too_deeply(data) == (depth > limit)
 
 
 @pytest.mark.parametrize("name", ["a.json", "a.jsonl", "a.jsonl.gz", "a.zip", "a.tar.gz", "a.parquet"])
@@ -238,7 +238,7 @@ def test_a_tar_out_of_order_is_read_again(record: Record, tmp_path: Path, monkey
         (5 * size, names[::-1], 4),
         (0, names[::-1], 20),
     ):
-        monkeypatch.setattr(limits, "KEPT_LIMIT", kept)
+        monkeypatch.setattr(documents, "KEPT_LIMIT", kept)
         pack(tmp_path / "a.tar.gz", {f"{name}.json": record(name) for name in order})
         passes.clear()
         loaded = load(tmp_path / "a.tar.gz")
@@ -248,7 +248,7 @@ def test_a_tar_out_of_order_is_read_again(record: Record, tmp_path: Path, monkey
 
 
 def test_parquet_too_large_to_be_kept_is_one_issue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "KEPT_LIMIT", 2**20)
+    monkeypatch.setattr(documents, "KEPT_LIMIT", 2**20)
     for name in ("a.zip", "a.tar.gz"):
         pack(tmp_path / name, {"a.parquet": bytes(2**21)})
         (issue,) = load(tmp_path / name).found

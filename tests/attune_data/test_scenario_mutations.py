@@ -11,7 +11,7 @@ from slow_cases import slow_except
 
 from attune_data import Kind, SourceError, load_records
 from attune_data.kinds import DIALOGUE, EPISODE, SCENARIO
-from attune_data.testing.mutations import VALUES, places
+from attune_data.testing import VALUES, places
 
 Json = dict[str, Any]
 

@@ -15,8 +15,7 @@ from slow_cases import slow_except
 from attune_data import CodebookError, Conversation, Scenario, json_schema, load, load_runs, load_scenarios
 from attune_data.codebook import checked, codebook_folder
 from attune_data.kinds import KINDS
-from attune_data.licences import Publishing
-from attune_data.schemas import SCHEMA_KINDS
+from attune_data.publishing import SCHEMA_KINDS, Publishing
 
 Json = dict[str, Any]
 

@@ -45,7 +45,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def test_rows_beyond_the_limit_are_not_unpacked(
     loader: Loader, tmp_path: Path, asked: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("attune_data.io.limits.ALL_LIMIT", 2**20)
+    monkeypatch.setattr("attune_data.io.documents.ALL_LIMIT", 2**20)
     path = tmp_path / "a.parquet"
     path.write_bytes(parquet(["a" * 2**16] * 17, compression="zstd"))
     assert path.stat().st_size < 5000
@@ -62,7 +62,7 @@ def test_few_large_rows_are_unpacked_at_a_time(
     texts = [record(f"{number:02}").decode().ljust(size) for number in range(20)]
     names = [f"{number:02}" for number in range(20)]
     path = tmp_path / "a.parquet"
-    monkeypatch.setattr("attune_data.io.limits.RECORD_LIMIT", 4 * size + 100)
+    monkeypatch.setattr("attune_data.io.documents.RECORD_LIMIT", 4 * size + 100)
     path.write_bytes(parquet(texts, compression="zstd"))
     assert ids(load(path)) == names
     assert asked == [4] * 5
@@ -84,7 +84,7 @@ def test_without_pyarrow_a_few_rows_are_read_at_a_time(
     assert ids(load(path)) == names
     assert asked == [256, 256, 88]
     # The size is known row by row only: what has been read counts.
-    monkeypatch.setattr("attune_data.io.limits.ALL_LIMIT", 10 * len(record("0")) + 5)
+    monkeypatch.setattr("attune_data.io.documents.ALL_LIMIT", 10 * len(record("0")) + 5)
     loaded = load(path)
     assert ids(loaded) == names[:10]
     assert "the limit of one source" in loaded.found[-1].message
@@ -108,7 +108,7 @@ def test_a_damaged_footer_is_one_issue(record: Record, tmp_path: Path) -> None:
 def test_records_without_end_are_one_issue(
     name: str, loader: Loader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("attune_data.io.limits.RECORDS_LIMIT", 5)
+    monkeypatch.setattr("attune_data.io.documents.RECORDS_LIMIT", 5)
     lines = b"{}\n" * 1000
     if name.endswith((".zip", ".tar.gz")):
         pack(tmp_path / name, {"x.jsonl": lines, "y.jsonl": lines})

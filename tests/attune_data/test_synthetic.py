@@ -12,16 +12,15 @@ from typing import Any
 import pytest
 
 from attune_data import Conversation, load, load_codebook
-from attune_data.attunebench.synthetic import generator as synthetic
-from attune_data.attunebench.synthetic.generator import Effects
-from attune_data.attunebench.synthetic.people import PERSONAS
+from attune_data.attunebench import synthetic
+from attune_data.attunebench.synthetic import PERSONAS, Effects
 
 TEXTS = ("user", "veiled", "original", "improved", "human")
 
 
 @cache
 def arcs() -> dict[str, dict[str, Any]]:
-    folder = files("attune_data.attunebench.synthetic") / "arcs"
+    folder = files("attune_data.attunebench") / "arcs"
     entries = sorted((entry for entry in folder.iterdir() if entry.name.endswith(".toml")), key=lambda e: e.name)
     return {entry.name[:-5]: tomllib.loads(entry.read_text(encoding="utf-8")) for entry in entries}
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from attune_data import Conversation, Conversations, Run, Runs, load, load_runs
-from attune_data.attunebench.synthetic import generator as synthetic
-from attune_data.attunebench.synthetic.generator import Effects, SimulatedModel
+from attune_data.attunebench import synthetic
+from attune_data.attunebench.synthetic import Effects, SimulatedModel
 
 TASKS = ("emotion", "binary_om", "binary_human", "pairwise", "response", "panas", "wide")
 PERFECT = SimulatedModel("perfect", **dict.fromkeys(TASKS, 1.0))
@@ -59,7 +59,7 @@ def pooled(model: SimulatedModel, measure: Callable[..., list[bool]], **options:
     [pytest.param("conversations", "demo.jsonl", marks=pytest.mark.slow), ("runs", "demo_runs.jsonl")],
 )
 def test_the_command_writes_the_demo_files(argument: str, file: str) -> None:
-    command = [sys.executable, "-m", "attune_data.attunebench.synthetic.generator", argument]
+    command = [sys.executable, "-m", "attune_data.attunebench.synthetic", argument]
     written = subprocess.run(command, capture_output=True, check=True, timeout=300)
     assert not written.stderr
     # Compared outside the assertion: a difference of megabytes is nothing to print.
@@ -72,13 +72,11 @@ def test_the_command_writes_the_demo_files(argument: str, file: str) -> None:
     [pytest.param([], marks=pytest.mark.slow), ["demo"], pytest.param(["runs", "runs"], marks=pytest.mark.slow)],
 )
 def test_the_command_needs_a_known_argument(arguments: list[str]) -> None:
-    command = [sys.executable, "-m", "attune_data.attunebench.synthetic.generator", *arguments]
+    command = [sys.executable, "-m", "attune_data.attunebench.synthetic", *arguments]
     refused = subprocess.run(command, capture_output=True, check=False, text=True, timeout=300)
     assert refused.returncode == 2
     assert not refused.stdout
-    assert refused.stderr.splitlines() == [
-        "usage: python -m attune_data.attunebench.synthetic.generator conversations|runs"
-    ]
+    assert refused.stderr.splitlines() == ["usage: python -m attune_data.attunebench.synthetic conversations|runs"]
 
 
 def test_demo_runs_are_80_without_an_issue_each_with_its_conversation() -> None:

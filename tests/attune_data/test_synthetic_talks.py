@@ -8,14 +8,14 @@ from statistics import fmean
 import pytest
 
 from attune_data import load_episodes, load_sage, load_scenarios
+from attune_data.eibench.demo import MODELS, Manner
 from attune_data.kinds import DIALOGUE, EPISODE
-from attune_data.synthetic_talk import MODELS, Manner
 from attune_data.testing import synthetic
 
 
 @pytest.mark.parametrize(("room", "file"), [("eibench", "demo_episodes.jsonl"), ("sage", "demo_dialogues.jsonl")])
 def test_the_command_writes_the_demo_file(room: str, file: str) -> None:
-    written = subprocess.run([sys.executable, "-m", f"attune_data.{room}.synthetic"], capture_output=True, check=True)
+    written = subprocess.run([sys.executable, "-m", f"attune_data.{room}.demo"], capture_output=True, check=True)
     same = written.stdout == (files(f"attune_data.{room}") / file).read_bytes()
     assert same, f"{file} is not what the generator writes; write it again"
 

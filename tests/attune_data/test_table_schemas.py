@@ -17,8 +17,8 @@ from schema_examples import example, places, replaced, without
 from attune_data import json_schema, load, load_records, load_runs, load_scenarios, table_schema
 from attune_data.export import Exportable
 from attune_data.kinds import EPISODE, KINDS, RUN
+from attune_data.publishing import TABLE_SCHEMA_KINDS
 from attune_data.record import Record
-from attune_data.schemas import TABLE_SCHEMA_KINDS
 
 Json = dict[str, Any]
 Tables = dict[str, dict[str, Json]]

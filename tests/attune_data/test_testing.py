@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 from slow_cases import slow_except
 
 from attune_data import Kind, SourceError, json_schema, load_records
-from attune_data.fixes import Reversible, closed, record, respelled
 from attune_data.kinds import ANSWER, CONVERSATION, KINDS, PREDICTION, RUN
 from attune_data.record import Integer, Rating, SnakeCaseRecord
-from attune_data.testing import broken, documents, old_spellings, records, synthetic
-from attune_data.testing.models import from_model
+from attune_data.repair import Reversible, closed, record, respelled
+from attune_data.testing import broken, documents, from_model, old_spellings, records, synthetic
 
 Json = dict[str, Any]
 
@@ -159,7 +158,7 @@ def test_synthetic_collections_are_of_their_kind() -> None:
     conversations = synthetic(CONVERSATION, 6, participants=3, seed=2)
     assert type(conversations) is CONVERSATION.collection
     assert list(conversations) == list(synthetic(CONVERSATION, 6, participants=3, seed=2))
-    from attune_data.attunebench.synthetic.generator import SimulatedModel
+    from attune_data.attunebench.synthetic import SimulatedModel
 
     runs = synthetic(RUN, conversations, [SimulatedModel("m")], seed=2)
     assert [run.conversation_id for run in runs] == [conversation.id for conversation in conversations]

@@ -10,9 +10,8 @@ import polars as pl
 import pytest
 
 from attune_data import Conversations, load, load_records, load_runs, to_pandas
-from attune_data.collection import Collection
-from attune_data.escaping import from_csv_text
-from attune_data.kind import Kind
+from attune_data.collection import Collection, Kind
+from attune_data.export import from_csv_text
 from attune_data.kinds import KINDS
 
 

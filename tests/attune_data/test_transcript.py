@@ -10,7 +10,7 @@ from slow_cases import slow_except
 from terminals import show_on_terminal
 
 from attune_data import Collection, Conversation, Conversations, Issue, Run, Runs, load
-from attune_data.attunebench.transcript import transcript
+from attune_data.attunebench.show import transcript
 from attune_data.text import width
 
 Json = dict[str, Any]

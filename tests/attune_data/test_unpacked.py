@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from attune_data import Collection, Kind, SourceError, load_records, recognise
-from attune_data.io import limits
+from attune_data.io import documents
 from attune_data.record import Record
 
 
@@ -73,7 +73,7 @@ def test_what_the_parts_repeat_is_bounded(tmp_path: Path, monkeypatch: pytest.Mo
     # 40 records, each with the text of 2,000 characters that the document has once.
     many = {"about": "x" * 2_000, "notes": [{"id": str(n), "stars": n} for n in range(40)]}
     (tmp_path / "notes.json").write_text(json.dumps(many))
-    monkeypatch.setattr(limits, "RECORD_LIMIT", 25_000)
+    monkeypatch.setattr(documents, "RECORD_LIMIT", 25_000)
     loaded = load_records(tmp_path / "notes.json", NOTE)
     assert len(loaded) == 12  # of 2,040 bytes each
     [issue] = loaded.found

@@ -14,7 +14,7 @@ from attune_bench.benchmarks.attunebench.baselines import prior
 from attune_data import Collection, load, load_records, load_runs, load_scenarios
 from attune_data.emobench import EmoBenchPrediction
 from attune_data.kinds import ITEM, PREDICTION
-from attune_data.sage.dialogue import SageDialogue
+from attune_data.sage import SageDialogue
 
 NAMES = ("attunebench", "eibench", "sage", "emobench", "table")
 TRAITS: Mapping[str, str] = {

@@ -14,8 +14,7 @@ import polars as pl
 from archive_files import pack
 
 from attune_data import LoadError, SourceError, load_records
-from attune_data.codebook import CodebookError, read_toml
-from attune_data.entries import Named
+from attune_data.codebook import CodebookError, Named, read_toml
 from attune_data.kinds import KINDS
 
 _ENDINGS = ".dataset .json .jsonl .jsonl.gz .zip .tar .tar.gz .tar.bz2 .tar.xz .parquet .toml".split()

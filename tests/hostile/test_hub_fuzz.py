@@ -18,7 +18,7 @@ from hub_server import CUT, HANG, TOKEN, Failure, HubServer, answer, endless
 from memory import peak, start_peak
 
 from attune_data import PublishError, SourceError, load, publish, publishing
-from attune_data.io import hub_client
+from attune_data.io import hub as hub_client
 
 pytestmark = pytest.mark.slow
 

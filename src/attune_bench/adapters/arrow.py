@@ -25,14 +25,12 @@ from attune_bench.benchmarks import BENCHMARKS, benchmark_named
 from attune_bench.benchmarks.base import TEXT_COLUMNS, Benchmark
 from attune_bench.fingerprint import digest
 from attune_bench.streaming import PackedRecords, PartScorer, frame_of, pack
-from attune_data.extras import require
-from attune_data.io.rows import row_document
-from attune_data.io.sources import Source
+from attune_data.collection import Kind
+from attune_data.io.sources import Source, row_document
 from attune_data.issues import IssueLog, SourceError
-from attune_data.kind import Kind
 from attune_data.loading import collect
 from attune_data.record import Record
-from attune_data.references import resolve
+from attune_data.references import require, resolve
 from attune_data.text import listed
 from attune_metrics.metric import MetricInputError
 

@@ -18,10 +18,9 @@ from attune_bench.report.suppression import hides
 from attune_bench.score_table import CHANCE, ScoreTable, term_columns
 from attune_bench.scored_records import ScoredRecords
 from attune_bench.stats.summary import metrics_per_unit
-from attune_data.collection import Collection
+from attune_data.collection import Collection, Messages
 from attune_data.issues import PublishError
-from attune_data.kind import Messages
-from attune_data.licences import canary, permitted
+from attune_data.publishing import canary, permitted
 from attune_data.record import is_generated
 from attune_metrics.metric import Metric
 
@@ -40,7 +39,7 @@ class Samples:
     data : Collection, optional
         What they were scored against, of a benchmark that has data.
     licence : str
-        What the samples are published under, as for `attune_data.licences.permitted`. A result may lack a licence,
+        What the samples are published under, as for `attune_data.publishing.permitted`. A result may lack a licence,
         whatever the data state; nothing else may.
     small_cells : bool
         Whether to make samples of people, a sample being of a single one; samples of generated records do not need it.

@@ -17,7 +17,7 @@ from functools import lru_cache
 from math import isnan, nan
 from typing import Any, ClassVar
 
-from attune_data.extras import require
+from attune_data.references import require
 
 require("inspect_ai", "inspect")
 

@@ -18,7 +18,7 @@ from functools import cached_property, partial
 from math import nan
 from typing import Any, ClassVar
 
-from attune_data.extras import require
+from attune_data.references import require
 
 require("lm_eval", "lm-eval")
 

@@ -6,8 +6,8 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from attune_bench.adapters.arrow import BatchScorer, packed_data
-from attune_data.extras import require
 from attune_data.io.sources import Source
+from attune_data.references import require
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]

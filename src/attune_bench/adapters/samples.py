@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from attune_data.extras import require
 from attune_data.issues import SourceError
+from attune_data.references import require
 from attune_data.text import listed, meant
 from attune_metrics.metric import MetricInputError
 

@@ -14,7 +14,7 @@ References
 
 from typing import Any
 
-from attune_data.extras import require
+from attune_data.references import require
 
 require("trl", "trl")
 

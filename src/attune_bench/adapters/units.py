@@ -11,7 +11,7 @@ from attune_bench.scores import Scores
 from attune_bench.scoring import score
 from attune_bench.stats.summary import metrics_per_unit
 from attune_data.loading import load_records
-from attune_data.matching import spelled_alike
+from attune_data.query import spelled_alike
 from attune_data.record import Record
 from attune_data.references import resolve
 from attune_data.text import meant

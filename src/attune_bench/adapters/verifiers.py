@@ -8,7 +8,7 @@ from this process, and lets a turn begin a conversation of its own, as the calls
 
 from typing import Any
 
-from attune_data.extras import require
+from attune_data.references import require
 
 require("verifiers.v1", "verifiers")
 

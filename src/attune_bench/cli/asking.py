@@ -30,7 +30,7 @@ from attune_bench.runner.prices import PriceError, read_prices
 from attune_bench.runner.providers import OPENAI_COMPATIBLE, Endpoint, ProviderError, endpoint, provider_name
 from attune_bench.runner.running import listed_settings, prepare, roles_of
 from attune_data.collection import Collection
-from attune_data.io.limits import parse_json
+from attune_data.io.documents import parse_json
 from attune_data.issues import count_severities
 from attune_data.loading import load_records
 from attune_data.references import resolve

@@ -18,16 +18,15 @@ from attune_bench.cli.reading import benchmarks_by_kind, kind_of, kind_of_source
 from attune_bench.column_list import column_frame, columns_markdown, columns_text, listed_tables, tables_text
 from attune_bench.progress import progress
 from attune_bench.scoring import score
+from attune_data.collection import Kind
 from attune_data.description import describe as count
 from attune_data.description import description_text
-from attune_data.display.collection import collection_text
-from attune_data.display.issues import IssueReport
+from attune_data.display import collection_text
 from attune_data.display.transcript import with_results
-from attune_data.escaping import to_csv
-from attune_data.issues import count_severities
-from attune_data.kind import Kind
+from attune_data.export import to_csv
+from attune_data.issues import IssueReport, count_severities
 from attune_data.loading import load_records
-from attune_data.schemas import SCHEMA_KINDS, TABLE_SCHEMA_KINDS, json_schema, table_schema
+from attune_data.publishing import SCHEMA_KINDS, TABLE_SCHEMA_KINDS, json_schema, table_schema
 from attune_data.text import columns_of_terminal, has_colours, plural
 
 __all__ = ["columns", "describe", "schema", "show", "validate"]

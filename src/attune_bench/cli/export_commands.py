@@ -32,9 +32,8 @@ from attune_bench.long_table import description_toml
 from attune_bench.report.suppression import hides
 from attune_bench.scores import Scores
 from attune_data.collection import Collection
-from attune_data.escaping import to_csv
-from attune_data.export import parquet_bytes
-from attune_data.io.files import whole_folder
+from attune_data.export import parquet_bytes, to_csv
+from attune_data.io.documents import whole_folder
 from attune_data.text import plural
 
 __all__ = ["export", "lm_eval_path"]

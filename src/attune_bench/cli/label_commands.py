@@ -26,8 +26,8 @@ from attune_bench.stats.debias import PLAN_SCHEMA, debias_pairs, plan_labels
 from attune_bench.stats.debias import debias as debias_scores
 from attune_bench.stats.labels import draw_labels, read_labels
 from attune_bench.stats.options import AnalysisOptions
-from attune_data.escaping import to_csv
-from attune_data.io.files import write_whole
+from attune_data.export import to_csv
+from attune_data.io.documents import write_whole
 from attune_data.text import plural
 from attune_metrics.stats.judges import MIN_LABELS
 from attune_metrics.stats.power import labels_needed

@@ -15,7 +15,7 @@ from attune_bench.leaderboard.content import leaderboard_content
 from attune_bench.leaderboard.entries import Entry, check_entry
 from attune_bench.leaderboard.page import leaderboard_page
 from attune_bench.progress import progress
-from attune_data.io.files import whole_folder
+from attune_data.io.documents import whole_folder
 from attune_data.text import listed, plural
 
 __all__ = ["leaderboard"]

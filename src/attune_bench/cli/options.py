@@ -12,7 +12,7 @@ from attune_bench.benchmarks import BENCHMARKS, benchmark_named
 from attune_bench.benchmarks.base import Benchmark, Choice, Option
 from attune_bench.cli.output import UserError, mistakes
 from attune_bench.stats.options import Margin
-from attune_data.matching import Written
+from attune_data.query import Written
 
 __all__ = [
     "ANALYSIS",

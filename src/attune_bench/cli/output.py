@@ -113,7 +113,7 @@ def check_page(path: Path, inputs: Sequence[str | Path | None]) -> None:
 
 def write_page(path: Path, text: str, beside: "TranscriptFolder | None" = None) -> None:
     """Write a page of HTML, and what goes beside it, and say so."""
-    from attune_data.io.files import write_whole
+    from attune_data.io.documents import write_whole
 
     made = beside.files if beside else {}
     try:

@@ -13,9 +13,8 @@ from attune_bench.benchmarks.base import Benchmark
 from attune_bench.cli.output import UserError, mistakes
 from attune_bench.score_files import is_score_file
 from attune_bench.scores import Scores
-from attune_data.collection import Collection
+from attune_data.collection import Collection, Kind
 from attune_data.issues import Issue, SourceError
-from attune_data.kind import Kind
 from attune_data.kinds import KINDS
 from attune_data.loading import load_records, recognise
 from attune_data.references import resolve

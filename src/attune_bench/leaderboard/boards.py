@@ -24,7 +24,7 @@ from attune_bench.stats.comparability import Group, settings_by_group
 from attune_bench.stats.intervals import too_few
 from attune_bench.stats.options import MIN_CLUSTERS
 from attune_bench.stats.series import ScoreSeries
-from attune_data.matching import spelled_alike
+from attune_data.query import spelled_alike
 from attune_data.record import canonical
 from attune_data.text import listed
 from attune_metrics.metric import MetricInputError

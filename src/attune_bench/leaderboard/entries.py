@@ -30,10 +30,10 @@ from attune_bench.stats.intervals import too_few
 from attune_bench.stats.options import MIN_CLUSTERS
 from attune_bench.stats.ranking import direction
 from attune_bench.stats.series import ScoreSeries
-from attune_data.io.files import read_input
-from attune_data.io.toml import parse_toml
+from attune_data.codebook import parse_toml
+from attune_data.io.documents import read_input
 from attune_data.issues import SourceError, shown
-from attune_data.licences import find_licence, licences
+from attune_data.publishing import find_licence, licences
 from attune_data.text import listed, meant
 from attune_metrics.metric import MetricInputError
 from attune_metrics.stats.bootstrap import STATISTICS

@@ -12,7 +12,7 @@ from attune_bench.group_settings import setting_text
 from attune_bench.report.columns import PERSON, interval, number, p_value, percent
 from attune_bench.report.page import document, element, folded, scrolled
 from attune_bench.report.pairs import pairs_matrix
-from attune_data.display.html import Html
+from attune_data.issues import Html
 from attune_data.text import listed, plural, printable
 from attune_metrics.metric import Metric
 

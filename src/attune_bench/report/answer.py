@@ -13,7 +13,7 @@ from attune_bench.report.tables import label
 from attune_bench.report.words import drawn, range_words, under_condition
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.comparability import differences
-from attune_data.display.html import Html
+from attune_data.issues import Html
 from attune_data.text import plural, printable
 from attune_metrics.metric import Metric
 from attune_metrics.stats.bootstrap import STATISTICS

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from attune_bench.group_settings import kind_of_group
-from attune_data.display.html import Html
+from attune_data.issues import Html
 from attune_data.text import Tone
 from attune_metrics.metric import Metric
 

@@ -22,8 +22,8 @@ from attune_bench.report.fitting import fitted, short_names
 from attune_bench.report.tables import label, sorted_groups
 from attune_bench.report.words import has_clusters
 from attune_bench.score_table import ScoreTable
-from attune_data.extras import require
-from attune_data.io.files import write_whole
+from attune_data.io.documents import write_whole
+from attune_data.references import require
 from attune_data.text import plural, printable, wrapped
 from attune_metrics.metric import Metric
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from attune_bench.report.transcript_parts import TranscriptView, facts
-from attune_data.display.html import Html, tag
+from attune_data.issues import Html, tag
 from attune_data.record import Record
 
 __all__ = ["FIELD_VIEW"]

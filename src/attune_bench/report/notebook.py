@@ -10,7 +10,7 @@ from attune_bench.report.suppression import without_few
 from attune_bench.report.tables import board
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.options import AnalysisOptions
-from attune_data.display.html import Html, page, table, tag
+from attune_data.issues import Html, page, table, tag
 from attune_metrics.stats.bootstrap import STATISTICS
 
 __all__ = ["scores_html"]

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 from attune_bench.report import drawing
 from attune_bench.report.columns import Cell, Figure, Folded, Markup, Part, Row, Section, Table
-from attune_data.display.html import Html
+from attune_data.issues import Html
 from attune_data.text import printable
 
 __all__ = [

@@ -12,7 +12,7 @@ from attune_bench.report.tables import comparison_note, comparison_tables, label
 from attune_bench.report.words import under_condition
 from attune_bench.stats.comparison import exchanges_of_all
 from attune_bench.stats.options import ALPHA
-from attune_data.display.html import Html
+from attune_data.issues import Html
 from attune_data.text import plural, printable
 
 __all__ = ["comparison_parts", "pairs_matrix"]

@@ -21,7 +21,7 @@ from attune_bench.report.standing import TIERS, called, rows_under, under
 from attune_bench.report.tables import label
 from attune_bench.report.words import interval_words, under_condition
 from attune_bench.score_table import ScoreTable
-from attune_data.display.html import Html
+from attune_data.issues import Html
 from attune_data.text import plural, printable
 from attune_metrics.metric import Metric
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from attune_bench.report.columns import Table
 from attune_bench.report.layout import laid_out, paragraph, text_tables
-from attune_data.escaping import to_csv, to_markdown
+from attune_data.export import to_csv, to_markdown
 from attune_data.text import WIDTH, printable
 
 __all__ = ["FORMATS", "Document", "Format", "json_content", "render", "strict"]

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from attune_data.io.files import whole_folder
+from attune_data.io.documents import whole_folder
 
 __all__ = ["TranscriptFolder"]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from attune_bench.report.columns import Figure
 from attune_bench.report.page import element
-from attune_data.display.html import Html, tag
+from attune_data.issues import Html, tag
 
 __all__ = ["Compared", "TranscriptView", "chips", "compared", "counted", "facts", "folded", "message", "quiet"]
 

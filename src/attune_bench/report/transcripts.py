@@ -28,8 +28,8 @@ from attune_bench.report.transcript_parts import TranscriptView, quiet
 from attune_bench.runner.file_names import safe_name
 from attune_bench.score_table import KEYS, ScoreTable, term_columns
 from attune_bench.scored_records import Row, ScoredRecords
-from attune_data.display.html import Html, tag
-from attune_data.licences import canary, credits_of, named_licences, refusal
+from attune_data.issues import Html, tag
+from attune_data.publishing import canary, credits_of, named_licences, refusal
 from attune_data.record import is_generated
 from attune_data.references import resolve
 from attune_data.text import plural

@@ -22,8 +22,7 @@ from attune_bench.runner.folder import RunError
 from attune_bench.runner.prices import Price
 from attune_bench.runner.providers import Endpoint
 from attune_bench.runner.responses import LARGEST, TOO_LARGE, Fault, read_response
-from attune_data.io.files import check_input, read_input, whole_file, write_whole
-from attune_data.io.limits import is_nested_too_deeply
+from attune_data.io.documents import check_input, is_nested_too_deeply, read_input, whole_file, write_whole
 from attune_data.issues import shown
 from attune_data.text import listed, plural, printable, shortened
 

@@ -27,7 +27,7 @@ from attune_bench.runner.jobs import Job, RunOptions, RunOutcome, Skipped, Watch
 from attune_bench.runner.meter import Meter
 from attune_bench.runner.prices import PriceError
 from attune_bench.runner.providers import Endpoint
-from attune_data.io.files import write_whole
+from attune_data.io.documents import write_whole
 from attune_data.record import Record
 from attune_data.text import plural, printable, shortened, without_surrogates
 

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from attune_bench.runner.cache import CacheError
-from attune_data.io.files import read_input, write_whole
-from attune_data.io.hub_address import is_address
-from attune_data.io.limits import parse_json
+from attune_data.io.documents import parse_json, read_input, write_whole
+from attune_data.io.hub import is_address
 from attune_data.text import printable
 
 __all__ = [

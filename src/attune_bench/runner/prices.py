@@ -6,9 +6,8 @@ import os
 from dataclasses import dataclass
 
 from attune_bench.runner.calls import Call
-from attune_data.io.files import read_input
-from attune_data.io.limits import parse_json
-from attune_data.io.toml import parse_toml
+from attune_data.codebook import parse_toml
+from attune_data.io.documents import parse_json, read_input
 
 __all__ = ["Price", "PriceError", "dollars", "most_tokens", "read_prices"]
 

@@ -11,8 +11,8 @@ from itertools import count
 from pathlib import Path
 from string import Template
 
-from attune_data.entries import Named
-from attune_data.io.files import check_input, write_whole
+from attune_data.codebook import Named
+from attune_data.io.documents import check_input, write_whole
 from attune_data.text import meant, plural
 
 __all__ = ["Fence", "PromptError", "Prompts", "load_prompts", "read_prompts"]

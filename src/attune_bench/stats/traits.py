@@ -7,10 +7,8 @@ from typing import ClassVar
 import polars as pl
 
 from attune_bench.score_table import UNIT_KEYS, ScoreTable
-from attune_data.frames import Frames, Schema
-from attune_data.meanings import Column
-from attune_data.query import Queryable
-from attune_data.traits import Unit
+from attune_data.query import Queryable, Unit
+from attune_data.tables import Column, Frames, Schema
 
 __all__ = ["UnitTraits", "asked", "strata_and_known", "strata_of", "unit_traits"]
 

@@ -6,17 +6,15 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
-from attune_data.attunebench.conversation import Conversation
 from attune_data.attunebench.kinds import CONVERSATION, RUN, Conversations, Runs
+from attune_data.attunebench.show import Conversation
 from attune_data.attunebench.subsets import subset_choice
 from attune_data.attunebench.tables import TABLES, Tables, build_table
-from attune_data.frames import Frames
-from attune_data.io.rows import is_dataset
-from attune_data.io.sources import Source, source_text
+from attune_data.io.sources import Source, is_dataset, source_text
 from attune_data.issues import IssueLog, SourceError, shown
 from attune_data.kinds import KINDS
-from attune_data.loading import OnError, Progress, gc_paused, kinds_meant, load_chosen, load_records, records_of
-from attune_data.reading import Reader
+from attune_data.loading import OnError, Progress, Reader, gc_paused, kinds_meant, load_chosen, load_records, records_of
+from attune_data.tables import Frames
 
 __all__ = ["load", "load_runs", "load_tables"]
 

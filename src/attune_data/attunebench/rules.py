@@ -10,19 +10,22 @@ from operator import attrgetter
 from typing import Any, get_args
 
 from attune_data.attunebench.codebook import load_codebook
-from attune_data.attunebench.conversation import Conversation
-from attune_data.attunebench.instruments import instruments
-from attune_data.attunebench.parts import BinaryJudgement, ComputedScores, ConversationWideQuestions, MoodShiftTag, Turn
-from attune_data.attunebench.run import Run
-from attune_data.attunebench.run_parts import (
+from attune_data.attunebench.profile import instruments
+from attune_data.attunebench.records import (
     ANSWER_FIELDS,
+    BinaryJudgement,
+    ComputedScores,
+    ConversationWideQuestions,
     JudgeScores,
+    MoodShiftTag,
     PredictedConversationWide,
     PredictedPanas,
     RunTurn,
+    Turn,
 )
-from attune_data.fixes import Findings
+from attune_data.attunebench.show import Conversation, Run
 from attune_data.record import Label
+from attune_data.repair import Findings
 
 __all__ = ["check_conversation", "check_run"]
 

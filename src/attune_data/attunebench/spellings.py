@@ -4,11 +4,10 @@ from collections.abc import Callable, Mapping
 from operator import attrgetter
 from typing import Any, get_args
 
-from attune_data.attunebench.conversation import Conversation
-from attune_data.attunebench.parts import ComputedScores, FourBranchScores
-from attune_data.attunebench.run import Run
-from attune_data.attunebench.run_parts import ANSWER_FIELDS, JudgeScores
-from attune_data.fixes import (
+from attune_data.attunebench.records import ANSWER_FIELDS, ComputedScores, FourBranchScores, JudgeScores
+from attune_data.attunebench.show import Conversation, Run
+from attune_data.record import Mode, Strategy
+from attune_data.repair import (
     Choose,
     Findings,
     Fix,
@@ -24,7 +23,6 @@ from attune_data.fixes import (
     texts,
     values,
 )
-from attune_data.record import Mode, Strategy
 
 __all__ = ["conversation_is_old", "fix_conversation", "fix_run", "run_is_old"]
 

@@ -6,32 +6,30 @@ from typing import Any
 from hypothesis import strategies as st
 
 from attune_data.attunebench.codebook import load_codebook
-from attune_data.attunebench.instruments import instruments
-from attune_data.attunebench.parts import (
+from attune_data.attunebench.profile import instruments
+from attune_data.attunebench.records import (
+    ANSWER_FIELDS,
     AlternateResponses,
     Annotations,
     BinaryJudgement,
     ComputedScores,
     ConversationData,
     ConversationWideQuestions,
+    JudgeScores,
     Metadata,
     MoodShiftTag,
     PairwiseComparison,
     Panas,
     ParticipantProfile,
-    Turn,
-)
-from attune_data.attunebench.run import Run
-from attune_data.attunebench.run_parts import (
-    ANSWER_FIELDS,
-    JudgeScores,
     PostConversation,
     PredictedConversationWide,
     PredictedPanas,
     RunTurn,
+    Turn,
 )
+from attune_data.attunebench.show import Run
 from attune_data.record import Record
-from attune_data.testing.models import Json, filled, from_model
+from attune_data.testing import Json, filled, from_model
 
 __all__ = ["conversation_documents", "run_documents"]
 

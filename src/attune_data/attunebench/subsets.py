@@ -6,9 +6,8 @@ from pathlib import Path, PurePosixPath
 
 from attune_data.attunebench.codebook import load_codebook
 from attune_data.io.documents import FILES
-from attune_data.io.hub_address import is_address, parse_address
-from attune_data.io.rows import is_dataset
-from attune_data.io.sources import Choice, Source, archive_stem, source_text
+from attune_data.io.hub import is_address, parse_address
+from attune_data.io.sources import Choice, Source, archive_stem, is_dataset, source_text
 from attune_data.issues import Issue, IssueLog, SourceError, shown
 from attune_data.text import meant
 

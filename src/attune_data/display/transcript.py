@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from attune_data.display.beside import beside_text
-from attune_data.kind import Kind
+from attune_data.collection import Kind
+from attune_data.display import beside_text
 from attune_data.kinds import kind_of
 from attune_data.record import Record
 from attune_data.text import columns_of_terminal, plural, ruled

@@ -1,21 +1,123 @@
-"""The kinds of record of EIBench: scenarios with a simulated person, and episodes played in them."""
+"""The kinds of record of EIBench, scenarios and episodes, and an episode as text."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TypeVar
 
-from attune_data.collection import Collection
-from attune_data.eibench.description import describe_episodes, describe_scenarios
-from attune_data.eibench.rules import check_episode, check_scenario, fix_episode, fix_scenario
-from attune_data.eibench.scenario import SCENES, Episode, Scenario
-from attune_data.eibench.scenes import Scenes
-from attune_data.eibench.tables import EpisodeTables, ScenarioTables, episode_builder, scenario_builder
-from attune_data.eibench.transcript import episode_transcript, scenario_transcript
-from attune_data.fixes import Findings
-from attune_data.kind import Duplicate, Kind, Messages, OtherFile, Place, first_counts
+from attune_data.collection import Collection, Duplicate, Kind, Messages, OtherFile, Place, first_counts
+from attune_data.eibench.records import (
+    SCENES,
+    Episode,
+    Scenario,
+    Scenes,
+    Utterance,
+    check_episode,
+    check_scenario,
+    fix_episode,
+    fix_scenario,
+)
+from attune_data.eibench.tables import (
+    EpisodeTables,
+    ScenarioTables,
+    describe_episodes,
+    describe_scenarios,
+    episode_builder,
+    scenario_builder,
+)
+from attune_data.repair import Findings
+from attune_data.text import labelled, ruled, wrapped
 
-__all__ = ["EPISODE", "SCENARIO", "SPLITS", "Episodes", "Scenarios"]
+__all__ = ["EPISODE", "SCENARIO", "SPLITS", "Episodes", "Scenarios", "episode_transcript", "scenario_transcript"]
+
+
+def scenario_transcript(scenario: Scenario, columns: int) -> str:
+    """Return a scenario as text that is safe to print, wrapped to a number of columns.
+
+    Examples
+    --------
+    >>> from attune_data import load_scenarios
+    >>> print(scenario_transcript(load_scenarios("demo")[0], 60).partition("  why worst")[0].rstrip())
+    Scenario demo_support_01 (synthetic)
+      title         After the night shift
+      scene         support
+      anger         75 at the start, target 35, worst 95
+      trust         40 at the start, target 80, worst 10
+    """
+    start, target, worst = scenario.initial_calibration, scenario.rub_goals, scenario.worst_case
+    facts = {
+        "title": scenario.title or "",
+        "scene": scenario.scene,
+        "split": scenario.split or "",
+        "anger": _anchors(start.initial_anger, target.target_anger, worst.worst_anger),
+        "trust": _anchors(start.initial_trust, target.target_trust, worst.worst_trust),
+        "why worst": worst.reason or "",
+        "goal": scenario.goal_one_liner or "",
+        "success": "\n".join(scenario.success_criteria),
+        "avoid": "\n".join(scenario.must_avoid),
+    }
+    synthetic = " (synthetic)" if scenario.synthetic else ""
+    told = labelled(facts.items(), columns, hanging=("success", "avoid"))
+    blocks = [[*wrapped(f"Scenario {scenario.id}{synthetic}", columns), *told]]
+    for heading, profile in (
+        ("THE PERSON, PLAYED BY THE SIMULATOR", scenario.aggressor_profile),
+        ("THE MODEL UNDER TEST", scenario.defender_profile),
+    ):
+        blocks += [[ruled(heading, columns)], wrapped(profile.system_prompt, columns) or ["-"]]
+        if profile.opening_line:
+            blocks.append(["Opens with", *(f"  {line}" for line in wrapped(profile.opening_line, columns - 2))])
+    return "\n\n".join("\n".join(block) for block in blocks)
+
+
+def _anchors(*anchors: int | None) -> str:
+    start, target, worst = ("unknown" if anchor is None else anchor for anchor in anchors)
+    return f"{start} at the start, target {target}, worst {worst}"
+
+
+def episode_transcript(episode: Episode, columns: int) -> str:
+    """Return an episode as text that is safe to print, wrapped to a number of columns.
+
+    Examples
+    --------
+    >>> person = {"role": "aggressor", "content": "Leave me alone.", "meta": {"anger": 60, "trust": 20}}
+    >>> episode = Episode(profile_id="s1", scene="repair", model="m", ended_by="max_rounds", history=[person])
+    >>> print(episode_transcript(episode, 40))
+    Episode s1/m
+      scene         repair
+      outcome       max_rounds
+    <BLANKLINE>
+    Person (anger 60, trust 20)
+      Leave me alone.
+    """
+    facts = {
+        "scene": episode.scene or "",
+        "outcome": episode.outcome or "",
+        "error": episode.error or "",
+        "at the start": _state(episode.initial_anger, episode.initial_trust),
+        "at the end": _state(episode.final_anger, episode.final_trust),
+        "simulator": episode.simulator or "",
+    }
+    blocks = [[*wrapped(f"Episode {episode.id}", columns), *labelled(facts.items(), columns)]]
+    blocks += ([*_message(line, columns)] for line in episode.history)
+    return "\n\n".join("\n".join(block) for block in blocks)
+
+
+def _message(line: Utterance, columns: int) -> Iterator[str]:
+    state = "" if line.meta is None else _state(line.meta.anger, line.meta.trust)
+    speaker = "Person" if line.role == "aggressor" else "Model"
+    yield f"{speaker} ({state})" if state else speaker
+    yield from (f"  {text}".rstrip() for text in wrapped(line.content, columns - 2) or ["-"])
+    if line.thinking:
+        yield from labelled([("thought", line.thinking)], columns)
+    if line.meta is not None:
+        reasons = [("considered", line.meta.reflection or ""), ("stopped", line.meta.stop_reason or "")]
+        yield from labelled(reasons, columns)
+
+
+def _state(anger: int | None, trust: int | None) -> str:
+    told = {"anger": anger, "trust": trust}
+    return ", ".join(f"{axis} {value}" for axis, value in told.items() if value is not None)
+
 
 SPLITS = ("test", "train")
 
@@ -127,7 +229,7 @@ SCENARIO: Kind[Scenario, Scenarios] = Kind(
     },
     transcript=scenario_transcript,
     describe=describe_scenarios,
-    documents="attune_data.eibench.strategies:scenario_documents",
+    documents="attune_data.eibench.demo:scenario_documents",
 )
 
 EPISODE: Kind[Episode, Episodes] = Kind(
@@ -165,6 +267,6 @@ EPISODE: Kind[Episode, Episodes] = Kind(
     of=lambda episode: episode.scenario_id,
     messages=_messages,
     describe=describe_episodes,
-    documents="attune_data.eibench.strategies:episode_documents",
-    synthetic="attune_data.eibench.synthetic:episodes",
+    documents="attune_data.eibench.demo:episode_documents",
+    synthetic="attune_data.eibench.demo:episodes",
 )

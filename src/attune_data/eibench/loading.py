@@ -5,7 +5,7 @@ from pathlib import PurePosixPath
 from typing import Literal
 
 from attune_data.eibench.kinds import EPISODE, SCENARIO, SPLITS, Episodes, Scenarios
-from attune_data.eibench.scenario import Scenario
+from attune_data.eibench.records import Scenario
 from attune_data.io.sources import Document, Source
 from attune_data.issues import LEFT_OUT, Issue, IssueLog, shown
 from attune_data.loading import OnError, Progress, load_chosen, load_records, source_name

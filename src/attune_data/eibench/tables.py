@@ -1,21 +1,86 @@
-"""Tidy frames of scenarios, and of episodes turn by turn: state before, change, state after."""
+"""Frames of scenarios and of episodes, turn by turn; what describes a collection of them."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, cached_property, partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from attune_data.columns import Columns, dtypes_of, frame_of, spread, values_of
-from attune_data.eibench.meanings import episode_columns, scenario_columns
-from attune_data.eibench.scenario import Episode, Scenario, State
-from attune_data.frames import Frames, Schema
-from attune_data.meanings import Column
-from attune_data.states import step_columns, step_dtypes
-from attune_data.traits import Unit
+from attune_data.collection import Collection
+from attune_data.description import description, grouped
+from attune_data.eibench.records import OUTCOMES, SCENES, Episode, Scenario, State
+from attune_data.query import Unit
+from attune_data.states import step_columns, step_dtypes, step_meanings
+from attune_data.tables import (
+    Column,
+    Columns,
+    Frames,
+    Schema,
+    columns_of,
+    dtypes_of,
+    frame_of,
+    nullable,
+    spread,
+    values_of,
+)
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["EpisodeTables", "ScenarioTables", "episode_builder", "scenario_builder"]
+__all__ = [
+    "EpisodeTables",
+    "ScenarioTables",
+    "describe_episodes",
+    "describe_scenarios",
+    "episode_builder",
+    "episode_columns",
+    "scenario_builder",
+    "scenario_columns",
+]
+
+
+def scenario_columns() -> dict[str, dict[str, Column]]:
+    """Return the columns of `ScenarioTables`, by table.
+
+    Examples
+    --------
+    >>> scenario_columns()["scenarios"]["initial_anger"].description
+    'Anger at the start, 0-100.'
+    """
+    return {"scenarios": columns_of(Scenario)}
+
+
+def episode_columns() -> dict[str, dict[str, Column]]:
+    """Return the columns of `EpisodeTables`, by table.
+
+    Examples
+    --------
+    >>> episode_columns()["turns"]["anger_delta"].description
+    'Anger after less before, -100 to 100.'
+    """
+    episode = columns_of(Episode)
+    # Files may have others, which loading does not refuse, as scoring computes them anew.
+    episode |= {name: episode[name]._replace(low=-1, high=1) for name in ("reward", "anger_score", "trust_score")}
+    return {
+        "episodes": {
+            **nullable(columns_of(Scenario)),
+            **episode,
+            "outcome": Column(
+                "How the episode ended; unlike `ended_by`, it tells an empty reply from a stop of the simulator.",
+                null=True,
+                source="computed of ended_by, error and the last message",
+            ),
+            "n_turns": Column("Number of updates of the state."),
+        },
+        "turns": {
+            **episode,
+            **columns_of(State),
+            "turn_number": Column("The update of the state, from 1."),
+            "model_reply": Column("What the model said.", null=True, source="history, content"),
+            "person_reply": Column("What the person said to it.", source="history, content"),
+            "parse_failed": Column("Whether the simulator's answer could not be read.", source="parse_failed"),
+            **step_meanings(("anger", "trust")),
+        },
+    }
+
 
 _AXES = ("anger", "trust")
 _OF_SCENARIO = ("title", "split", "initial", "target", "worst")
@@ -205,3 +270,49 @@ def _turns(pairs: Pairs) -> Columns:
         ]
         columns |= step_columns(axis, paths)
     return columns
+
+
+def describe_scenarios(scenarios: Collection[Scenario]) -> dict[str, Any]:
+    """Count scenarios by scene and split.
+
+    Examples
+    --------
+    >>> from attune_data import load_scenarios
+    >>> describe_scenarios(load_scenarios("demo"))["traits"]["scene"]["charm"]
+    {'scenarios': 4}
+    """
+    return description(
+        scenarios,
+        "scenarios",
+        traits={
+            "scene": grouped(scenarios, lambda scenario: scenario.scene, SCENES),
+            "split": grouped(scenarios, lambda scenario: scenario.split),
+        },
+        counts={
+            "success criteria": lambda scenario: len(scenario.success_criteria),
+            "things to avoid": lambda scenario: len(scenario.must_avoid),
+        },
+    )
+
+
+def _count_scenarios(episodes: Iterable[Episode]) -> int:
+    return len({episode.scenario_id for episode in episodes})
+
+
+def describe_episodes(episodes: Collection[Episode]) -> dict[str, Any]:
+    """Count episodes by scene, model, outcome and simulator, and their messages."""
+    return description(
+        episodes,
+        "episodes",
+        of={"scenarios": _count_scenarios},
+        traits={
+            "scene": grouped(episodes, lambda episode: episode.scene, SCENES),
+            "model": grouped(episodes, lambda episode: episode.model),
+            "outcome": grouped(episodes, lambda episode: episode.outcome, OUTCOMES),
+            "simulator": grouped(episodes, lambda episode: episode.simulator),
+        },
+        counts={
+            "replies of the model": lambda episode: sum(line.role == "defender" for line in episode.history),
+            "utterances of the person": lambda episode: sum(line.role == "aggressor" for line in episode.history),
+        },
+    )

@@ -8,8 +8,8 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from attune_data.collection import record_kind
-from attune_data.fixes import Findings
 from attune_data.record import ByKey, Items, SnakeCaseRecord
+from attune_data.repair import Findings
 
 __all__ = ["ITEM", "LETTERS", "PREDICTION", "EmoBenchAnswer", "EmoBenchItem", "EmoBenchPrediction", "Part"]
 

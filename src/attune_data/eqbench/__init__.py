@@ -11,8 +11,8 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field, Strict
 
 from attune_data.collection import record_kind
-from attune_data.fixes import Findings
 from attune_data.record import LARGEST, ByKey, Expected, Repeat, SnakeCaseRecord, Text, repeat_suffix
+from attune_data.repair import Findings
 
 __all__ = ["ANSWER", "QUESTION", "EQBenchAnswer", "EQBenchQuestion", "Passes", "RatedEmotions"]
 

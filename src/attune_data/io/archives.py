@@ -18,18 +18,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import IO, Generic, NamedTuple, TypeVar, cast
 
-from attune_data.io import limits
+from attune_data.io import documents
 from attune_data.io.documents import (
     FILES,
+    Budget,
     Choice,
     Document,
     Selection,
+    TooLargeError,
     reason,
     records,
     select,
     shown_name,
 )
-from attune_data.io.limits import Budget, TooLargeError
 from attune_data.issues import SourceError
 
 __all__ = ["members"]
@@ -221,7 +222,7 @@ def _groups(names: list[str], sizes: Mapping[str, int]) -> Iterator[dict[str, in
     group: dict[str, int] = {}
     together = 0
     for name in names:
-        if group and together + sizes[name] > limits.KEPT_LIMIT:
+        if group and together + sizes[name] > documents.KEPT_LIMIT:
             yield group
             group, together = {}, 0
         group[name] = sizes[name]
@@ -327,5 +328,5 @@ class _Forwards:
         return data
 
     def _allow(self, position: int) -> None:
-        if position > limits.ALL_LIMIT:
+        if position > documents.ALL_LIMIT:
             Budget().spend(position)

@@ -2,7 +2,7 @@
 
 from attune_data.io.sources import Source
 from attune_data.loading import OnError, Progress, load_records
-from attune_data.sage.kinds import DIALOGUE, Dialogues
+from attune_data.sage import DIALOGUE, Dialogues
 
 __all__ = ["load_sage"]
 

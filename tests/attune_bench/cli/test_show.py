@@ -25,8 +25,8 @@ from attune_data import (
     show,
 )
 from attune_data.kinds import KINDS
+from attune_data.publishing import SCHEMA_KINDS, TABLE_SCHEMA_KINDS, table_schema
 from attune_data.references import resolve
-from attune_data.schemas import SCHEMA_KINDS, TABLE_SCHEMA_KINDS, table_schema
 
 Files = tuple[Path, Path]
 

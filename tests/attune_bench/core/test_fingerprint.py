@@ -20,8 +20,7 @@ from attune_bench.runner import endpoint, run_sync
 from attune_bench.scored_records import ScoredRecords
 from attune_bench.streaming import stream
 from attune_data import Kind, load, load_records, load_runs, load_sage
-from attune_data.collection import record_kind
-from attune_data.kind import NOTED
+from attune_data.collection import NOTED, record_kind
 from attune_data.kinds import DIALOGUE, RUN
 from attune_data.record import Record
 from attune_data.references import resolve

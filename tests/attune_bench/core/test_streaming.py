@@ -18,7 +18,7 @@ from attune_bench.benchmarks import BENCHMARKS, benchmark_named
 from attune_bench.streaming import PackedRecords, Streamed, stream
 from attune_bench.workers import Workers
 from attune_data import Conversation, Run, SourceError, load, load_runs
-from attune_data.kind import first_counts
+from attune_data.collection import first_counts
 from attune_data.references import resolve
 
 Json = dict[str, Any]

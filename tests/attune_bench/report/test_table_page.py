@@ -22,7 +22,7 @@ from attune_bench.report.section_parts import PageScores
 from attune_bench.score_table import ScoreTable
 from attune_data import load, load_runs
 from attune_data.references import resolve
-from attune_data.sage.dialogue import SageDialogue
+from attune_data.sage import SageDialogue
 from attune_metrics import MetricInputError
 
 
@@ -282,7 +282,7 @@ MINE = Benchmark(
     name="mine",
     title="Mine",
     docs="mine.md",
-    results="attune_data.reading:RUN",
+    results="attune_data.loading:RUN",
     score="attune_bench:score",
     sections=own_sections,
     limits=("It is <small>.",),

@@ -17,7 +17,7 @@ from attune_bench.benchmarks.eibench.task import TASK as EIBENCH
 from attune_bench.runner import PromptError, Prompts, endpoint, read_prompts, run_sync
 from attune_bench.runner.prompts import load_prompts
 from attune_data import Conversation, load_runs, load_scenarios
-from attune_data.entries import Named
+from attune_data.codebook import Named
 
 SMALL = Prompts(
     "small-v1", Named({"ask": "$who, ${mood}?\n", "en/turn": "Costs $$3.\n$text\n", "note": "Again.\n"}), "x"

@@ -22,7 +22,7 @@ from attune_bench.benchmarks.attunebench.reference import (
 from attune_bench.benchmarks.attunebench.values import Count, Number, OfCounts
 from attune_bench.undefined import null
 from attune_data import Run, RunTurn
-from attune_data.attunebench.run_parts import PostConversation
+from attune_data.attunebench.records import PostConversation
 from attune_metrics.attunebench import composite, holistic, questions
 from attune_metrics.attunebench.composite import Protocol
 from attune_metrics.attunebench.emotion import prepare_tags, score_tags

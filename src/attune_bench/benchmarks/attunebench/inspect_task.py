@@ -2,7 +2,7 @@
 
 # ruff: noqa: E402 - a missing extra is named before its modules are imported
 
-from attune_data.extras import require
+from attune_data.references import require
 
 require("inspect_ai", "inspect")
 

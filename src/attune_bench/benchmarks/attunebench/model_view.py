@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from attune_data import Conversation, Turn, load_codebook
-from attune_data.attunebench.parts import BinaryJudgement
-from attune_data.attunebench.run_parts import PredictedPanas
+from attune_data.attunebench.records import BinaryJudgement, PredictedPanas
 from attune_metrics.attunebench.panas import Panas, panas_totals
 from attune_metrics.attunebench.questions import hp_reference, om_reference
 

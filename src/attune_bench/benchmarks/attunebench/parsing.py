@@ -16,7 +16,7 @@ from attune_bench.benchmarks.attunebench.schemas import TOTALS
 from attune_bench.runner.answers import Fields
 from attune_data import Codebook
 from attune_data.attunebench.spellings import ANSWER, CLAMPED, LABEL, PREDICTED_TAGS, WINNER
-from attune_data.fixes import Findings, Fix, number, text, texts
+from attune_data.repair import Findings, Fix, number, text, texts
 from attune_metrics.attunebench.preferences import JUDGE_DIMENSIONS
 
 __all__ = [

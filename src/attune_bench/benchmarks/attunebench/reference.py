@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from attune_data import Conversation, RunTurn, Turn
-from attune_data.attunebench.parts import ConversationWideQuestions, FourBranchScores
-from attune_data.attunebench.parts import Panas as PanasRecord
-from attune_data.attunebench.run_parts import PredictedPanas
+from attune_data.attunebench.records import ConversationWideQuestions, FourBranchScores, PredictedPanas
+from attune_data.attunebench.records import Panas as PanasRecord
 from attune_metrics.attunebench.composite import Protocol
 from attune_metrics.attunebench.emotion import PreparedTags, prepare_tags
 from attune_metrics.attunebench.holistic import BRANCHES

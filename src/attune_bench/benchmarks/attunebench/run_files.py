@@ -6,7 +6,7 @@ from pathlib import Path
 
 from attune_bench.runner.file_names import in_repeat, unit_file_name
 from attune_data import Run
-from attune_data.io.files import write_whole
+from attune_data.io.documents import write_whole
 
 __all__ = ["run_file_name", "write_runs"]
 

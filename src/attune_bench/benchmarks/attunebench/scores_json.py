@@ -20,7 +20,7 @@ from attune_bench.benchmarks.attunebench.terms import IDENTITY
 from attune_bench.score_checks import Range, check_numbers, check_scores
 from attune_bench.score_table import KEYS
 from attune_bench.scores import Scores
-from attune_data.io.files import read_input, write_whole
+from attune_data.io.documents import read_input, write_whole
 from attune_data.issues import SourceError, shown
 from attune_metrics.metric import MetricInputError
 

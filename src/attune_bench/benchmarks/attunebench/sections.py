@@ -22,7 +22,7 @@ from attune_bench.stats.summary import summary
 from attune_bench.stats.traits import strata_of
 from attune_data import Conversation, Run
 from attune_data.attunebench.codebook import load_codebook
-from attune_data.attunebench.diagnoses import NO_DIAGNOSIS, UNKNOWN
+from attune_data.attunebench.profile import NO_DIAGNOSIS, UNKNOWN
 from attune_data.collection import Collection
 from attune_metrics.metric import MetricInputError
 

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from attune_bench.benchmarks.attunebench.conversation_score import ConversationScore
 from attune_bench.benchmarks.attunebench.reference import Truth
 from attune_data import Conversation, Run
-from attune_data.extras import require
+from attune_data.references import require
 from attune_data.text import shortened
 from attune_metrics.attunebench.preferences import RESPONSE_LABELS, score_similarities
 from attune_metrics.metric import Metric, MetricInputError

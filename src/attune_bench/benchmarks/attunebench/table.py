@@ -14,7 +14,7 @@ from attune_bench.score_table import CHANCE, KEYS, Provenance, ScoreTable
 from attune_bench.scores import Scores
 from attune_bench.streaming import frame_of
 from attune_bench.texts import Texts
-from attune_data.matching import spelled_alike, text_key
+from attune_data.query import spelled_alike, text_key
 from attune_metrics.catalog import CATALOG
 from attune_metrics.metric import Metric, MetricInputError
 

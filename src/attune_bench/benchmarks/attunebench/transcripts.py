@@ -18,10 +18,9 @@ from attune_bench.report.transcript_parts import (
     quiet,
 )
 from attune_data import Conversation, Run, RunTurn, Turn
-from attune_data.attunebench import annotations as said
-from attune_data.attunebench.parts import BinaryJudgement
-from attune_data.attunebench.run_parts import PostConversation
-from attune_data.display.html import Html, tag
+from attune_data.attunebench import show as said
+from attune_data.attunebench.records import BinaryJudgement, PostConversation
+from attune_data.issues import Html, tag
 from attune_metrics.attunebench.questions import hp_reference, om_reference
 
 __all__ = ["VIEW"]

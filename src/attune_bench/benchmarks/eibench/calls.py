@@ -14,7 +14,7 @@ from attune_bench.runner.calls import Call, message
 from attune_bench.runner.prompts import Fence
 from attune_bench.runner.schemas import TEXT, YES_NO, integer_schema, object_schema
 from attune_data import Scenario
-from attune_data.eibench.scenes import scenes
+from attune_data.eibench.records import scenes
 
 __all__ = ["EpisodeCalls", "Line"]
 

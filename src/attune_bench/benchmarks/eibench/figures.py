@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from attune_bench.report.drawing import ORANGE, SKY, Rows, altair, data, hover, styled, unique
-from attune_data.eibench.scenes import scenes
+from attune_data.eibench.records import scenes
 from attune_data.text import plural, printable
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from attune_bench.benchmarks.eibench.flow import run_episode, unplayable
 from attune_bench.benchmarks.eibench.settings import EIBenchSettings
 from attune_bench.runner.calls import Call, Complete, Message
 from attune_data import Episode, Scenario, load_scenarios
-from attune_data.extras import require
+from attune_data.references import require
 from attune_metrics.eibench import Anchors, anchor_reward
 from attune_metrics.metric import MetricInputError
 from attune_metrics.turn_credit import process_rewards

@@ -27,7 +27,7 @@ from attune_bench.score_table import KEYS, REPEAT, Provenance
 from attune_bench.scores import Scores
 from attune_bench.undefined import null
 from attune_data.eibench.kinds import EPISODE
-from attune_data.eibench.scenario import SCENES, Episode, Scenario
+from attune_data.eibench.records import SCENES, Episode, Scenario
 from attune_data.text import plural
 from attune_metrics.catalog import CATALOG
 from attune_metrics.eibench import Anchors, Axis, Rule, Treatment, score_anchors, treat_failed

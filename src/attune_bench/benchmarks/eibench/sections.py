@@ -15,8 +15,7 @@ from attune_bench.report.words import under_condition
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.comparison import compare_by, count_significant, exchanges_of_all
 from attune_data.collection import Collection
-from attune_data.eibench.scenario import Episode, Scenario
-from attune_data.eibench.scenes import scenes
+from attune_data.eibench.records import Episode, Scenario, scenes
 
 if TYPE_CHECKING:
     from attune_bench.report.drawing import Chart

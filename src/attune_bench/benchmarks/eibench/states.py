@@ -12,7 +12,7 @@ from attune_bench.benchmarks.eibench.settings import MAX_ROUNDS
 from attune_bench.stats.options import MIN_CLUSTERS, AnalysisOptions
 from attune_bench.stats.remarks import OneWarning
 from attune_bench.undefined import null
-from attune_data.eibench.scenario import SCENES, Episode, Scenario
+from attune_data.eibench.records import SCENES, Episode, Scenario
 from attune_data.eibench.tables import episode_builder
 from attune_metrics.stats.bootstrap import Floats, Method, bootstrap, draw_resamples
 

@@ -8,7 +8,7 @@ import polars as pl
 from attune_bench.benchmarks.eibench.scoring import FAILURES, NUMBERS
 from attune_bench.score_table import ScoreTable
 from attune_bench.stats.summary import summary
-from attune_data.eibench.scenario import SCENES
+from attune_data.eibench.records import SCENES
 from attune_metrics.metric import UnreliableIntervalWarning
 
 __all__ = ["model_summary"]

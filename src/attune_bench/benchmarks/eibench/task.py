@@ -51,7 +51,7 @@ from attune_bench.runner.prompts import read_prompts
 from attune_bench.runner.providers import Endpoint
 from attune_bench.runner.task import Source, Task
 from attune_data import Episode, Scenario
-from attune_data.io.files import write_whole
+from attune_data.io.documents import write_whole
 
 __all__ = ["TASK"]
 

@@ -8,10 +8,9 @@ from attune_bench.benchmarks.eibench.states import AXES, named_anchors, round_li
 from attune_bench.report.columns import Figure
 from attune_bench.report.state_figures import state_paths
 from attune_bench.report.transcript_parts import TranscriptView, facts, folded, message, quiet
-from attune_data.display.html import Html, tag
-from attune_data.eibench.scenario import Episode, Scenario, Utterance
-from attune_data.eibench.scenes import scenes
+from attune_data.eibench.records import Episode, Scenario, Utterance, scenes
 from attune_data.eibench.tables import episode_builder
+from attune_data.issues import Html, tag
 
 __all__ = ["VIEW"]
 

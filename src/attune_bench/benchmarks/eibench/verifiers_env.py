@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, Literal
 
-from attune_data.extras import require
+from attune_data.references import require
 
 require("verifiers.v1", "verifiers")
 

@@ -13,8 +13,7 @@ from attune_bench.fingerprint import results_fingerprint
 from attune_bench.score_table import KEYS, Provenance
 from attune_bench.scores import Scores
 from attune_bench.stats.summary import summary
-from attune_data.sage.dialogue import SageDialogue
-from attune_data.sage.kinds import DIALOGUE
+from attune_data.sage import DIALOGUE, SageDialogue
 from attune_metrics.catalog import CATALOG
 from attune_metrics.metric import MetricInputError
 from attune_metrics.sage import round_half_up, sage_failure, sage_success

@@ -6,8 +6,8 @@ from itertools import chain
 from attune_bench.report.columns import Figure
 from attune_bench.report.state_figures import state_paths
 from attune_bench.report.transcript_parts import TranscriptView, facts, folded, message
-from attune_data.display.html import Html, tag
-from attune_data.sage.dialogue import FAILURE, SUCCESS, SageDialogue, SageMessage
+from attune_data.issues import Html, tag
+from attune_data.sage import FAILURE, SUCCESS, SageDialogue, SageMessage
 
 __all__ = ["VIEW"]
 

@@ -17,7 +17,7 @@ from attune_bench.benchmarks.attunebench.baselines._words import load_words
 from attune_bench.benchmarks.attunebench.detail import records_of
 from attune_bench.benchmarks.attunebench.run_files import write_runs
 from attune_data import Collection, Conversation, Run, RunTurn, load, load_codebook, load_runs
-from attune_data.attunebench.run_parts import PostConversation
+from attune_data.attunebench.records import PostConversation
 
 Json = dict[str, Any]
 Demo = Collection[Conversation]

@@ -13,7 +13,7 @@ from attune_bench.benchmarks.attunebench.model_view import Pair
 from attune_bench.benchmarks.attunebench.parsing import Tally
 from attune_bench.runner import find_object
 from attune_data import RunTurn, load_codebook
-from attune_data.attunebench.run_parts import PostConversation
+from attune_data.attunebench.records import PostConversation
 
 Json = dict[str, Any]
 

@@ -15,8 +15,8 @@ from attune_bench.benchmarks.attunebench.settings import AttuneBenchSettings
 from attune_bench.runner import Call, Complete, find_object
 from attune_bench.runner.prompts import Fence, load_prompts
 from attune_data import Conversation, load_codebook
-from attune_data.attunebench.vocabulary import PairwiseQuestion, WideQuestion
-from attune_data.entries import Named
+from attune_data.attunebench.codebook import PairwiseQuestion, WideQuestion
+from attune_data.codebook import Named
 
 Json = dict[str, Any]
 Oracle = Callable[..., Complete]

@@ -13,8 +13,8 @@ from attune_bench.benchmarks.eibench.settings import EIBenchSettings
 from attune_bench.runner import Call
 from attune_bench.runner.prompts import load_prompts
 from attune_data import Scenario, load_scenarios
-from attune_data.eibench.scenario import SCENES
-from attune_data.entries import Named
+from attune_data.codebook import Named
+from attune_data.eibench.records import SCENES
 
 Json = dict[str, Any]
 

@@ -12,7 +12,7 @@ from attune_bench.benchmarks.eibench.flow import run_episode
 from attune_bench.benchmarks.eibench.settings import EIBenchSettings
 from attune_bench.runner import Call
 from attune_data import Scenario, load_scenarios
-from attune_data.eibench.scenario import SCENES
+from attune_data.eibench.records import SCENES
 
 LANGUAGES = ("en", "zh")
 DEMO: dict[str, Scenario] = {scenario.scene: scenario for scenario in reversed(load_scenarios("demo"))}

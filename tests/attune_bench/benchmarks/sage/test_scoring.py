@@ -16,8 +16,7 @@ from attune_bench.report.columns import number
 from attune_bench.report.tables import sorted_groups
 from attune_bench.stats.summary import SUMMARY_SCHEMA
 from attune_data import load_sage
-from attune_data.sage.dialogue import SageDialogue, emotion_state
-from attune_data.sage.kinds import DIALOGUE
+from attune_data.sage import DIALOGUE, SageDialogue, emotion_state
 from attune_metrics import MetricInputError
 from attune_metrics.catalog import CATALOG
 from attune_metrics.signature import Signature

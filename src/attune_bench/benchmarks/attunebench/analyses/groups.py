@@ -12,7 +12,7 @@ from attune_bench.score_table import ScoreTable
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
 from attune_bench.stats.subgroups import subgroups
 from attune_bench.stats.traits import strata_of
-from attune_data.attunebench.diagnoses import NO_DIAGNOSIS, UNKNOWN
+from attune_data.attunebench.profile import NO_DIAGNOSIS, UNKNOWN
 from attune_data.query import Queryable
 
 __all__ = ["ANY", "diagnosis_groups"]

@@ -25,7 +25,7 @@ from attune_bench.stats.series import Draws, ScoreSeries
 from attune_bench.undefined import null
 from attune_data import Run
 from attune_data.attunebench.spellings import ANSWER
-from attune_data.fixes import Findings
+from attune_data.repair import Findings
 from attune_metrics.attunebench.preferences import JUDGE_DIMENSIONS, score_draft_judge
 from attune_metrics.stats.agreement import MeasurementLevel, krippendorff_alpha_interval
 from attune_metrics.stats.bootstrap import draw_resamples

@@ -6,8 +6,13 @@ from random import Random
 from attune_bench.benchmarks.attunebench.model_view import Seen, SeenTurn, predicted_panas, see
 from attune_bench.group_settings import CHANCE_BASELINE
 from attune_data import Codebook, Conversation, Run, Runs, RunTurn, load_codebook
-from attune_data.attunebench.parts import FourBranchScores, MoodShiftTag
-from attune_data.attunebench.run_parts import Answers, PostConversation, PredictedConversationWide
+from attune_data.attunebench.records import (
+    Answers,
+    FourBranchScores,
+    MoodShiftTag,
+    PostConversation,
+    PredictedConversationWide,
+)
 
 __all__ = ["chance"]
 

@@ -9,8 +9,13 @@ from attune_bench.benchmarks.attunebench.baselines._emotions import find_emotion
 from attune_bench.benchmarks.attunebench.baselines._questions import OBSERVED, Exchange, content_words, prefers
 from attune_bench.benchmarks.attunebench.model_view import Pair, Seen, SeenTurn, predicted_panas, see
 from attune_data import Codebook, Conversation, Run, Runs, RunTurn, load_codebook
-from attune_data.attunebench.parts import FourBranchScores, MoodShiftTag
-from attune_data.attunebench.run_parts import Answers, PostConversation, PredictedConversationWide
+from attune_data.attunebench.records import (
+    Answers,
+    FourBranchScores,
+    MoodShiftTag,
+    PostConversation,
+    PredictedConversationWide,
+)
 
 __all__ = ["lexicon"]
 

@@ -7,9 +7,14 @@ from typing import Any
 
 from attune_bench.benchmarks.attunebench.model_view import Pair, Seen, SeenTurn, predicted_panas, see
 from attune_data import Conversation, Run, Runs, RunTurn, Turn, load_codebook
-from attune_data.attunebench.parts import FourBranchScores, MoodShiftTag
-from attune_data.attunebench.run_parts import Answers, PostConversation, PredictedConversationWide
-from attune_data.matching import text_key
+from attune_data.attunebench.records import (
+    Answers,
+    FourBranchScores,
+    MoodShiftTag,
+    PostConversation,
+    PredictedConversationWide,
+)
+from attune_data.query import text_key
 from attune_metrics.attunebench.questions import hp_reference, om_reference
 
 __all__ = ["prior"]

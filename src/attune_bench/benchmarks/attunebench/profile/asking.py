@@ -16,10 +16,10 @@ from attune_bench.runner.prompts import Fence, Prompts, load_prompts
 from attune_bench.runner.schemas import Schema, choice_schema, integer_schema, list_schema, object_schema
 from attune_bench.runner.task import Task, recorded_settings
 from attune_data import Conversation
-from attune_data.attunebench.instruments import instruments
-from attune_data.attunebench.parts import ComputedScores
-from attune_data.fixes import number
+from attune_data.attunebench.profile import instruments
+from attune_data.attunebench.records import ComputedScores
 from attune_data.record import ByKey, Record
+from attune_data.repair import number
 
 __all__ = [
     "CHOICES",

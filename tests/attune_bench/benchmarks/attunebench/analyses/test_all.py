@@ -20,7 +20,7 @@ from attune_bench.benchmarks.attunebench.detail import records_of
 from attune_bench.benchmarks.attunebench.table import METRICS, provenance_of, scores_of
 from attune_bench.stats.comparison import compare
 from attune_data import Collection, Conversation, Conversations, Run
-from attune_data.attunebench.synthetic.generator import Effects, SimulatedModel, conversations, runs
+from attune_data.attunebench.synthetic import Effects, SimulatedModel, conversations, runs
 
 Json = dict[str, Any]
 ANALYSES: Mapping[str, Analysis] = {**GENERAL, **OWN}

@@ -1,7 +1,4 @@
-"""Synthetic dialogues: invented models talk with invented people, drawn from a seed.
-
-``python -m attune_data.sage.synthetic > demo_dialogues.jsonl`` writes the embedded demonstration data again.
-"""
+"""Synthetic dialogues of SAGE: models and people that are invented, drawn from a seed; strategies for tests."""
 
 import sys
 from collections.abc import Mapping
@@ -9,10 +6,13 @@ from itertools import islice
 from random import Random
 from typing import Any, NamedTuple
 
-from attune_data.sage.dialogue import SageDialogue, emotion_state
-from attune_data.synthetic_talk import MODELS, Manner, exchanges
+from hypothesis import strategies as st
 
-__all__ = ["demo_dialogues", "dialogues"]
+from attune_data.eibench.demo import MODELS, Manner, exchanges
+from attune_data.sage import Planning, SageDialogue, SageMessage, emotion_state
+from attune_data.testing import Json, filled, from_model
+
+__all__ = ["demo_dialogues", "dialogue_documents", "dialogues"]
 
 _START = 40
 _MAX_ROUNDS = 12
@@ -143,6 +143,37 @@ def _dialogue(source: Random, story: _Story, model: str, manner: Manner) -> Sage
         "synthetic": True,
     }
     return SageDialogue.model_validate(document)
+
+
+@st.composite
+def dialogue_documents(draw: st.DrawFn) -> Json:
+    """Draw a dialogue of up to three replies, whose emotion moves as it says."""
+    point = draw(st.integers(0, 100))
+    history = [_person(draw, point, None)]
+    for _ in range(draw(st.integers(0, 3))):
+        change = draw(st.integers(-10, 10))
+        point = min(max(point + change, 0), 100)
+        reply = {"role": st.just("assistant"), "content": filled, "emotion_point": st.none(), "planning": st.none()}
+        history += [draw(from_model(SageMessage, reply)), _person(draw, point, change)]
+    fields = {
+        "scenario_id": filled,
+        "model": filled,
+        "emo_point": st.just(point),
+        "emo_state": st.just(emotion_state(point)),
+        "history": st.just(history),
+    }
+    return draw(from_model(SageDialogue, fields))
+
+
+def _person(draw: st.DrawFn, point: int, change: int | None) -> Json:
+    """Draw what the person says, with the emotion after it and how it changed."""
+    fields = {
+        "role": st.just("user"),
+        "content": filled,
+        "emotion_point": st.just(point),
+        "planning": from_model(Planning, {"change": st.just(change)}),
+    }
+    return draw(from_model(SageMessage, fields))
 
 
 if __name__ == "__main__":

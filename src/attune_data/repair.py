@@ -1,18 +1,21 @@
-"""Building blocks of the second stage of loading: functions that mend one kind of JSON value each.
+"""The second stage of loading as a record's model says it: what its fields accept, read from what files have instead.
 
-A `Fix` takes a parsed value, its JSON path and a `Findings`; it returns the value in current form and reports every
-change. What it cannot mend it returns as it was, for the model's own validation to name. `respelled` goes the other
-way: from a value in current form to one that an older file may have in its place.
+A choice is read in any letter case, a number from the text that is its writing, a text from a number, a list from its
+only item. A number outside its range costs the record.
 """
 
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from annotated_types import Ge, Le
+from pydantic.fields import FieldInfo
 
 from attune_data.issues import Issue, IssueLog, Severity, shown
-from attune_data.record import LARGEST
+from attune_data.record import LARGEST, Record
 
 __all__ = [
     "Choose",
@@ -21,6 +24,7 @@ __all__ = [
     "Reversible",
     "closed",
     "each",
+    "fix_of",
     "keep",
     "number",
     "record",
@@ -299,3 +303,52 @@ def record(fixes: Mapping[str, Fix], renames: Mapping[str, str] | None = None) -
         return spelt
 
     return Reversible(fix, older)
+
+
+def fix_of(model: type[Record]) -> Fix:
+    """Return the fix of the documents of a model.
+
+    Examples
+    --------
+    >>> from attune_data.repair import Findings
+    >>> class Note(Record):
+    ...     id: str
+    ...     tone: Literal["kind", "harsh"]
+    >>> fix_of(Note)({"id": 3, "tone": "Kind"}, "$", Findings("notes.jsonl"))
+    {'id': '3', 'tone': 'kind'}
+    """
+    fields = model.model_fields
+    return record({info.alias or name: _fix(info.annotation, info.metadata) for name, info in fields.items()})
+
+
+def _fix(annotation: Any, metadata: Any = ()) -> Fix:
+    marks = [mark for item in metadata for mark in (item.metadata if isinstance(item, FieldInfo) else [item])]
+    if get_origin(annotation) is Annotated:
+        inner, *more = get_args(annotation)
+        return _fix(inner, [*more, *marks])
+    if get_origin(annotation) in (Union, UnionType):
+        kinds = [kind for kind in get_args(annotation) if kind is not NoneType]
+        if {get_args(kind)[0] if get_origin(kind) is Annotated else kind for kind in kinds} == {int, float}:
+            return number(whole=False)
+        return _fix(kinds[0], marks) if len(kinds) == 1 else keep
+    return _of_type(annotation, marks)
+
+
+def _of_type(annotation: Any, marks: list[Any]) -> Fix:
+    origin, inner = get_origin(annotation), get_args(annotation)
+    if origin is Literal:
+        # Where letter case alone tells two choices apart, each is read as it is written.
+        accepted = {choice.lower(): choice for choice in inner if isinstance(choice, str)}
+        return closed(accepted, " or ".join(inner)) if len(accepted) == len(inner) else keep
+    if origin is tuple:
+        return texts if inner[0] is str else each(_fix(inner[0]), needed=True)
+    if origin is dict:
+        return values(_fix(inner[1]))
+    if isinstance(annotation, type) and issubclass(annotation, Record):
+        return fix_of(annotation)
+    if annotation in (int, float):
+        low: Any = next((mark.ge for mark in marks if isinstance(mark, Ge)), None)
+        high: Any = next((mark.le for mark in marks if isinstance(mark, Le)), None)
+        is_bounded = annotation is int and None not in (low, high) and high != LARGEST
+        return scored(low, high) if is_bounded else number(whole=annotation is int)
+    return text if annotation is str else keep

@@ -1,3 +1,0 @@
-"""Synthetic conversations and runs with known effects, to demonstrate and to test with."""
-
-__all__: list[str] = []
