@@ -24,7 +24,7 @@ import polars as pl
 from attune_bench import Scores
 from attune_bench.report import figures
 from attune_bench.report.drawing import save
-from attune_bench.stats.tiers import tiers
+from attune_bench.stats.rank import tiers
 from attune_metrics.emobench import majority_accuracy
 from attune_metrics.eqbench import eqbench_score, score_run
 
@@ -131,7 +131,7 @@ class Found:
     Attributes
     ----------
     models, pairs : polars.DataFrame
-        As `attune_bench.stats.tiers.tiers` gives them.
+        As `attune_bench.stats.rank.tiers` gives them.
     neighbours : int
         How many pairs of models are next to each other.
     apart, apart_alone : int

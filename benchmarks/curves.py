@@ -42,7 +42,7 @@ import sys
 import pyarrow as pa
 import ray
 from attune_bench.adapters.arrow import scores_of
-from attune_bench.adapters.ray import read_results, score_dataset
+from attune_bench.adapters.arrow import read_results, score_dataset
 
 data, runs, output, jobs = sys.argv[1:]
 ray.init(num_cpus=int(jobs), include_dashboard=False, log_to_driver=False)

@@ -18,7 +18,7 @@ from figures import Figure, report
 from pairs import compare
 
 from attune_bench import score
-from attune_bench.benchmarks.attunebench.run_files import write_runs
+from attune_bench.benchmarks.attunebench.task import write_runs
 from attune_bench.workers import processors
 from attune_data import Kind
 from attune_data.attunebench.kinds import CONVERSATION, RUN

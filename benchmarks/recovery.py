@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from attune_bench import Scores, score
 from attune_bench.benchmarks.attunebench.analyses import diagnosis_groups, turn_drift
-from attune_bench.stats.comparison import compare
+from attune_bench.stats.compare import compare
 from attune_data import Conversations
 from attune_data.attunebench.synthetic import Effects, SimulatedModel, conversations, runs
 

@@ -24,9 +24,7 @@ from typing import Any, NamedTuple
 import httpx2
 from figures import Figure, report
 
-from attune_bench.benchmarks.attunebench.flow import planned_calls
-from attune_bench.benchmarks.attunebench.settings import AttuneBenchSettings
-from attune_bench.benchmarks.attunebench.task import TASK
+from attune_bench.benchmarks.attunebench.task import TASK, AttuneBenchSettings, planned_calls
 from attune_bench.runner import Call, Meter, RunOptions, endpoint, run_sync
 from attune_data import Conversation
 from attune_data.attunebench.synthetic import conversations

@@ -20,7 +20,7 @@ from figures import Figure, report
 from processes import measured
 
 from attune_bench import Scores
-from attune_bench.score_table import Provenance
+from attune_bench.scores.table import Provenance
 from attune_data.attunebench.synthetic import SimulatedModel, conversations, runs
 from attune_metrics.metric import Metric
 

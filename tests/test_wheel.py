@@ -50,7 +50,7 @@ def test_wheel_alone_runs_the_demo(tmp_path: Path) -> None:
         "from attune_data import json_schema, load_codebook; load_codebook(); json_schema('publishing');"
         "from attune_data.codebook import codebook_folder;"
         "from attune_data.attunebench.profile import instruments;"
-        "from attune_bench.runner.prompts import load_prompts;"
+        "from attune_bench.runner.task import load_prompts;"
         "load_prompts('attune_bench.benchmarks.attunebench', 'v2').texts['system'];"
         "load_prompts('attune_bench.benchmarks.eibench', 'eibench-v2');"
         "load_prompts('attune_bench.benchmarks.emobench', 'emobench-v1');"

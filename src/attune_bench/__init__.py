@@ -11,9 +11,8 @@ if TYPE_CHECKING:
     from attune_bench import figures
     from attune_bench.benchmarks import BENCHMARKS, benchmark_named
     from attune_bench.benchmarks.base import Benchmark, Choice, Option
-    from attune_bench.random_answers import chance
-    from attune_bench.scores import Scores
-    from attune_bench.scoring import score
+    from attune_bench.scores.scores import Scores
+    from attune_bench.scoring import chance, score
 
 __all__ = [
     "BENCHMARKS",
@@ -33,9 +32,9 @@ _HOMES = {
     "Benchmark": "attune_bench.benchmarks.base",
     "Choice": "attune_bench.benchmarks.base",
     "Option": "attune_bench.benchmarks.base",
-    "Scores": "attune_bench.scores",
+    "Scores": "attune_bench.scores.scores",
     "benchmark_named": "attune_bench.benchmarks",
-    "chance": "attune_bench.random_answers",
+    "chance": "attune_bench.scoring",
     "score": "attune_bench.scoring",
 }
 

@@ -1,6 +1,7 @@
 """Every column of every table and frame of the library, to be looked up: what `attune-bench columns` prints.
 
-Those of records come from `attune_data`, those of analyses from `attune_bench.frames` and the analyses themselves.
+Those of records come from `attune_data`, those of analyses from `attune_bench.scores.columns` and the analyses
+themselves.
 """
 
 import re
@@ -14,8 +15,7 @@ import polars as pl
 
 from attune_bench.analyses import ANALYSES
 from attune_bench.benchmarks import BENCHMARKS
-from attune_bench.frames import FRAMES
-from attune_bench.glossary import FrameColumn
+from attune_bench.scores.columns import FRAMES, FrameColumn
 from attune_data.collection import Kind
 from attune_data.kinds import KINDS
 from attune_data.references import resolve

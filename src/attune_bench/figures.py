@@ -23,9 +23,9 @@ from typing_extensions import Unpack
 from attune_bench import analyses
 from attune_bench.report import figures as drawn
 from attune_bench.report.drawing import altair, save
-from attune_bench.score_table import ScoreTable
+from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.options import AnalysisKeywords, SamplingKeywords
-from attune_bench.stats.ranking import rank
+from attune_bench.stats.rank import rank
 from attune_bench.stats.summary import summary
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from attune_bench.benchmarks import benchmark_named
 from attune_bench.benchmarks.base import TEXT_COLUMNS, Benchmark, Streaming
-from attune_bench.fingerprint import digest, result_digests
+from attune_bench.scores.fingerprint import digest, result_digests
 from attune_bench.workers import Workers, processors
 from attune_data.collection import Collection, Kind
 from attune_data.io.sources import Document, Source, is_dataset
@@ -25,9 +25,20 @@ from attune_data.references import resolve
 if TYPE_CHECKING:
     import polars as pl
 
-    from attune_bench.scores import Scores
+    from attune_bench.scores.scores import Scores
 
-__all__ = ["MOST_JOBS", "PackedRecords", "Part", "PartScorer", "Streamed", "frame_of", "pack", "part_scorer", "stream"]
+__all__ = [
+    "MOST_JOBS",
+    "PackedRecords",
+    "Part",
+    "PartScorer",
+    "Streamed",
+    "frame_of",
+    "pack",
+    "part_scorer",
+    "stream",
+]
+
 
 MOST_JOBS = 64
 _PART = 64

@@ -22,9 +22,14 @@ from attune_data.references import resolve
 __all__ = ["Workers", "processors", "serve"]
 
 T = TypeVar("T")
+
+
 R = TypeVar("R")
 
+
 _SERVE = "import sys; sys.path[:] = sys.argv[2:]; from attune_bench.workers import serve; serve(sys.argv[1])"
+
+
 _AHEAD = 2
 
 

@@ -501,7 +501,7 @@ def sql_condition(text: str, columns: Collection[str], asked: Mapping[str, str] 
     import polars as pl
 
     if len(text) > _LONGEST_CONDITION:
-        raise ValueError(f"the condition has {len(text):,} characters; expected {_LONGEST:,} at most")
+        raise ValueError(f"the condition has {len(text):,} characters; expected {_LONGEST_CONDITION:,} at most")
     checked = " ".join(_checked(_tokens(text), columns, asked or {}))
     try:
         with panics_as_errors():

@@ -23,6 +23,7 @@ __all__ = [
     "check_whole",
     "defined",
     "mean_over_turns",
+    "null",
     "warn_undefined",
 ]
 
@@ -278,3 +279,14 @@ def mean_over_turns(
         nullable=True,
         source=f"Mean of {metric.name} over {over}; {metric.source}",
     )
+
+
+def null(value: float | None) -> float | None:
+    """Return the value, None for nan.
+
+    Examples
+    --------
+    >>> null(0.5), null(float("nan"))
+    (0.5, None)
+    """
+    return None if value is None or isnan(value) else value

@@ -7,9 +7,7 @@ from typing import Any
 import polars as pl
 
 from attune_bench import Scores, score
-from attune_bench.leaderboard.boards import make_boards
-from attune_bench.leaderboard.content import leaderboard_content
-from attune_bench.leaderboard.entries import Entry
+from attune_bench.leaderboard.boards import Entry, leaderboard_content, make_boards
 from attune_data import load, load_runs
 
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(1)>"

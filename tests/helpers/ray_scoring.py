@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from attune_bench import Scores, score
-from attune_bench.adapters.arrow import score_batch, scores_of
-from attune_bench.adapters.ray import read_results, score_dataset
+from attune_bench.adapters.arrow import read_results, score_batch, score_dataset, scores_of
 from attune_data import load, load_runs
 
 __all__ = ["main"]

@@ -7,8 +7,7 @@ from own_questions import Answer, Answers, Question, Questions
 
 import attune_bench
 from attune_bench import Benchmark, Scores, score
-from attune_bench.adapters.eee import Publisher, eee_records
-from attune_bench.adapters.eee_samples import Samples
+from attune_bench.adapters.eee import Publisher, Samples, eee_records
 from attune_bench.benchmarks import benchmark_named
 from attune_data import Episodes, load, load_episodes, load_records, load_runs, load_sage, load_scenarios
 from attune_data.references import resolve

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, get_args
 
-from attune_bench.benchmarks.attunebench.flow import planned_calls
-from attune_bench.benchmarks.attunebench.settings import AttuneBenchSettings, Strategy
+from attune_bench.benchmarks.attunebench.task import AttuneBenchSettings, Strategy, planned_calls
 from attune_bench.runner import Call
 from attune_data import Conversation, load_codebook
 from attune_data.record import Mode

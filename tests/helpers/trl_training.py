@@ -14,7 +14,7 @@ from trl import GRPOConfig
 
 from attune_bench.adapters.trl import TurnCreditTrainer
 from attune_bench.benchmarks.eibench.rollouts import EpisodeRollout, episode_reward, training_scenarios
-from attune_bench.benchmarks.eibench.settings import EIBenchSettings
+from attune_bench.benchmarks.eibench.task import EIBenchSettings
 from attune_bench.runner.calls import Call
 
 

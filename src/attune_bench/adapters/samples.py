@@ -230,14 +230,14 @@ def _field(about: Any, name: str, place: str) -> str | None:
 def _numbers(scores: Mapping[str, Any], place: str) -> dict[str, float | None]:
     """Return the scores of a sample as numbers: of a scorer, or of each key of its values."""
     found: dict[str, float | None] = {}
-    for scorer, score in scores.items():
+    for each_own, score in scores.items():
         value = score.value
         if isinstance(value, Mapping):
-            each = {(name if len(scores) == 1 else f"{scorer}.{name}"): one for name, one in value.items()}
+            each = {(name if len(scores) == 1 else f"{each_own}.{name}"): one for name, one in value.items()}
         elif isinstance(value, float) and isnan(value):
             each = {}  # Inspect's sign for a sample that was not scored, of whatever metrics.
         else:
-            each = {scorer: value}
+            each = {each_own: value}
         found |= {name: _number(one, f"{place}: {name}") for name, one in each.items()}
     return found
 

@@ -73,7 +73,7 @@ class Option:
 PROMPTS_OPTION = Option(
     name="prompts", help="A folder with templates of your own, named as the bundled ones.", verbs=("run",), kind=Path
 )
-"""The option of a benchmark whose task takes templates from a folder, as `attune_bench.runner.prompts` reads them."""
+"""The option of a benchmark whose task takes templates from a folder, as `attune_bench.runner.task` reads them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +151,7 @@ class Streaming:
         ``scorer(data, **options)`` from records by id; its ``score(results, digests)`` gives columns, as a dict of
         lists with a value for each of some results: those of `TEXT_COLUMNS`, and as numbers the terms of its scores.
         Its ``about(id)`` makes what scores keep of a record of the data, and remembers it. The digest of a result is
-        the first of `attune_bench.fingerprint.result_digests`.
+        the first of `attune_bench.scores.fingerprint.result_digests`.
     kept_data, kept_result : Reference
         ``kept(record, digest)``: a record with only what its kind needs to tell which of two with one key counts; this
         digest is of everything that a record has.
@@ -209,10 +209,10 @@ class Benchmark:
         By name, its own `attune_bench.analyses.Analysis`.
     sections : Reference, optional
         ``sections(page, *, data, results) -> list of Section``: its own parts of a page of HTML, of which `page`, an
-        `attune_bench.report.section_parts.PageScores`, has the scores and options; `data` and `results` are None where
+        `attune_bench.report.page.PageScores`, has the scores and options; `data` and `results` are None where
         not given. A Section without parts says why it is left out.
     transcripts : Reference, optional
-        An `attune_bench.report.transcript_parts.TranscriptView`: how a page shows one unit with what models made of it;
+        An `attune_bench.report.transcripts.TranscriptView`: how a page shows one unit with what models made of it;
         by default field by field. It needs `row`.
     commands : tuple of Command
         Commands that it has alone.

@@ -16,19 +16,14 @@ import click
 from attune_bench.benchmarks import BENCHMARKS
 from attune_bench.benchmarks.base import Benchmark, temperature
 from attune_bench.cli.options import was_given
-from attune_bench.cli.output import UserError, emit, mistakes, say
+from attune_bench.cli.output import UserError, emit, mistakes, progress, say
 from attune_bench.cli.reading import first_issue, kind_of, validate_command
 from attune_bench.cli.stopping import process
-from attune_bench.progress import progress
 from attune_bench.runner import ReplaceError, RunError, RunOptions, RunOutcome, RunSettings, Task, run
-from attune_bench.runner.budget import check_limited
-from attune_bench.runner.calls import Role
-from attune_bench.runner.console import progress_line, report_outcome, warn
-from attune_bench.runner.estimate import calls_within, estimate, estimate_text
-from attune_bench.runner.folder import note_server, note_source
-from attune_bench.runner.prices import PriceError, read_prices
-from attune_bench.runner.providers import OPENAI_COMPATIBLE, Endpoint, ProviderError, endpoint, provider_name
-from attune_bench.runner.running import listed_settings, prepare, roles_of
+from attune_bench.runner.cache import note_server, note_source
+from attune_bench.runner.calls import OPENAI_COMPATIBLE, Endpoint, ProviderError, Role, endpoint, provider_name
+from attune_bench.runner.cost import PriceError, calls_within, check_limited, estimate, estimate_text, read_prices
+from attune_bench.runner.running import listed_settings, prepare, progress_line, report_outcome, roles_of, warn
 from attune_data.collection import Collection
 from attune_data.io.documents import parse_json
 from attune_data.issues import count_severities

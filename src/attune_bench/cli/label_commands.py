@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 import click
 import polars as pl
 
-from attune_bench.cli.analysing import read_analysed, sampling_of
 from attune_bench.cli.options import (
     NamedPath,
     analysis_options,
@@ -19,12 +18,12 @@ from attune_bench.cli.options import (
     verb,
 )
 from attune_bench.cli.output import UserError, emit, mistakes, print_document, with_warnings
-from attune_bench.report.judged import judged_note, judged_tables, plan_note, plan_table
-from attune_bench.report.render import Document, Format
-from attune_bench.report.text import document
-from attune_bench.stats.debias import PLAN_SCHEMA, debias_pairs, plan_labels
+from attune_bench.cli.scores import read_analysed, sampling_of
+from attune_bench.report.document import document
+from attune_bench.report.tables import judged_note, judged_tables, plan_note, plan_table
+from attune_bench.report.text import Document, Format
+from attune_bench.stats.debias import PLAN_SCHEMA, debias_pairs, draw_labels, plan_labels, read_labels
 from attune_bench.stats.debias import debias as debias_scores
-from attune_bench.stats.labels import draw_labels, read_labels
 from attune_bench.stats.options import AnalysisOptions
 from attune_data.export import to_csv
 from attune_data.io.documents import write_whole

@@ -1,19 +1,21 @@
-"""What commands share: the error of a user's mistake, warnings as sentences, where text, tables and pages go."""
+"""What commands print: text in the width of the terminal, warnings, mistakes in one line, progress."""
 
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, TypeVar
 
-from attune_bench.report.render import Document, Format, render
+from attune_bench.report.text import Document, Format, render
 from attune_data.text import columns_of_terminal, has_colours, wrapped
 
 if TYPE_CHECKING:
-    from attune_bench.report.transcript_folder import TranscriptFolder
+    from attune_bench.report.transcripts import TranscriptFolder
 
 __all__ = [
+    "Phase",
     "UserError",
     "check_output",
     "check_page",
@@ -21,6 +23,7 @@ __all__ = [
     "emit",
     "mistakes",
     "print_document",
+    "progress",
     "say",
     "warnings_on_stderr",
     "with_warnings",
@@ -134,3 +137,44 @@ def write_page(path: Path, text: str, beside: "TranscriptFolder | None" = None) 
 
 def _size(size: int) -> str:
     return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
+
+
+Phase = Callable[[str, int | None], Callable[[int], None]]
+
+_QUIET_SECONDS = 2.0
+
+
+@contextmanager
+def progress() -> Iterator[Phase]:
+    """Yield a function that begins a phase, given what is counted and how much of it there is (None: not known).
+
+    It returns a function that is told how much is done. A bar appears on standard error once two seconds have passed
+    since the beginning of the first phase.
+    """
+    if not sys.stderr.isatty():
+        yield lambda _what, _total: lambda _done: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    bar = Progress(*columns, console=Console(file=sys.stderr), transient=True)
+    began, shown = monotonic(), False
+
+    def phase(what: str, total: int | None) -> Callable[[int], None]:
+        task = bar.add_task(what, total=total)
+
+        def update(done: int) -> None:
+            nonlocal shown
+            if not shown and monotonic() - began > _QUIET_SECONDS:
+                shown = True
+                bar.start()
+            bar.update(task, completed=done)
+
+        return update
+
+    try:
+        yield phase
+    finally:
+        if shown:
+            bar.stop()

@@ -17,13 +17,13 @@ from attune_bench.cli.output import (
     emit,
     mistakes,
     print_document,
+    progress,
     say,
     with_warnings,
     write_page,
 )
 from attune_bench.cli.reading import benchmark_of, check_usable, kind_of, read_all, validate_command
-from attune_bench.progress import progress
-from attune_bench.report.text import report_document
+from attune_bench.report.document import report_document
 from attune_bench.scoring import score as score_records
 from attune_bench.streaming import MOST_JOBS, stream
 from attune_data.collection import Collection

@@ -1,36 +1,235 @@
-"""Boards: the entries whose numbers may be set side by side, merged into one table of scores each.
+"""Boards: the entries whose numbers may be set side by side, each read, checked and merged into one table."""
 
-Two entries are on one board where their scores agree in benchmark, protocol, variant, codebook, data, in what their
-metrics are, and in every setting of the runs that changes an answer, as `attune_bench.stats.comparability` has it; and
-where units join them, each entry sharing some with another.
-People and baselines have no settings: they are on every board of their data.
-"""
-
+import os
+import re
+import warnings
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
 from itertools import chain
-from typing import Any
+from pathlib import Path, PurePath
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 import numpy as np
 import polars as pl
+from typing_extensions import Unpack
 
-from attune_bench.entries import entry_fields
-from attune_bench.group_settings import kind_of_group, setting_text
-from attune_bench.leaderboard.entries import Entry
-from attune_bench.report.suppression import hides
-from attune_bench.score_table import UNIT_KEYS, ScoreTable
+from attune_bench._version import __version__
+from attune_bench.report.columns import interval_words, under_condition
+from attune_bench.report.document import provenance_line, standing_notes
+from attune_bench.report.privacy import conceal, hides, shown_strata, shown_summary
+from attune_bench.report.tables import TIERS
+from attune_bench.report.text import strict
+from attune_bench.scores.files import entry_fields
+from attune_bench.scores.scores import Scores
+from attune_bench.scores.table import UNIT_KEYS, ScoreTable, kind_of_group, setting_text, term_columns
 from attune_bench.stats.comparability import Group, settings_by_group
-from attune_bench.stats.intervals import too_few
-from attune_bench.stats.options import MIN_CLUSTERS
-from attune_bench.stats.series import ScoreSeries
+from attune_bench.stats.compare import exchanges_of_all, sign
+from attune_bench.stats.options import MIN_CLUSTERS, AnalysisOptions, SamplingKeywords, ScoreSeries, too_few
+from attune_bench.stats.rank import Tiers, direction, tiers
+from attune_bench.stats.subgroups import strata_and_known, unit_traits
+from attune_data.codebook import parse_toml
+from attune_data.io.documents import read_input
+from attune_data.issues import SourceError, shown
+from attune_data.publishing import find_licence, licences
 from attune_data.query import spelled_alike
 from attune_data.record import canonical
-from attune_data.text import listed
+from attune_data.text import listed, meant, plural
 from attune_metrics.metric import MetricInputError
 from attune_metrics.signature import hash_records
+from attune_metrics.stats.bootstrap import STATISTICS
 
-__all__ = ["Board", "make_boards"]
+__all__ = ["FORMAT", "Board", "Entry", "check_entry", "leaderboard_content", "make_boards"]
+
+_LONGEST = 200  # characters of a text of one line
+_EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s.]+")
+
+
+class Entry(NamedTuple):
+    """What is entered: scores, and who entered them.
+
+    Attributes
+    ----------
+    name : str
+        The file, for messages.
+    table : ScoreTable
+        The scores of what is entered.
+    about : mapping of str to str
+        ``link, date, submitter, licence``; empty where there is no more than scores.
+    """
+
+    name: str
+    table: ScoreTable
+    about: Mapping[str, str] = {}
+
+
+def check_entry(path: Path, *, today: date | None = None, small_cells: bool = False) -> tuple[Entry | None, list[str]]:
+    """Return an entry and all that is wrong with it, a sentence each; no entry where its scores cannot be read.
+
+    `today` is by default the day of the call; a date after the next day is a mistake. So is a model that was run on
+    fewer than 5 people, unless `small_cells` are shown.
+    """
+    if path.suffix.lower() != ".toml":
+        table, why = _scores(path)
+        return (None, [why]) if table is None else _checked(path, table, list(table.models), {}, small_cells)
+    try:
+        given = parse_toml(read_input(path))
+    except OSError as error:
+        return None, [f"{path} cannot be read: {error.strerror or error}"]
+    except ValueError as error:
+        return None, [f"{path} is not TOML: {error}"]
+    latest = (today or date.today()) + timedelta(days=1)
+    mistakes = [f"{path}: {name}: no such key; {meant(name, _KEYS)}" for name in given if name not in _KEYS]
+    for name, check in _KEYS.items():
+        if name not in given and name != "model":
+            mistakes.append(f"{path}: {name} is missing; {_WANTED[name]}")
+        elif name in given and (why := check(given[name])):
+            mistakes.append(f"{path}: {name}: {shown(given[name])} {why}; {_WANTED[name]}")
+    when = _day(given.get("date"))
+    if when is not None and when > latest:
+        mistakes.append(f"{path}: date: {when} is in the future; is the year right?")
+    about = {
+        "link": str(given.get("link")),
+        "date": str(when),
+        "submitter": str(given.get("submitter")),
+        "licence": _licence(given.get("licence")) or "",
+    }
+    if "scores" not in given or _KEYS["scores"](given["scores"]):
+        return None, mistakes
+    source = path.parent / given["scores"]
+    beside = source.with_suffix(".toml")
+    for file in (source, beside):
+        # What is submitted could lead to any file of whoever checks it, and what is wrong with that quotes it.
+        if Path(os.path.realpath(file)).parent != Path(os.path.realpath(path.parent)):
+            why = f"{file.name} is a link out of the folder of this file; send the file itself"
+            return None, [*mistakes, f"{path}: scores: {why}"]
+    table, why = _scores(source)
+    if table is None:
+        also = f"; {path.name} is read as its description, so call the entry otherwise" if beside == path else ""
+        return None, [*mistakes, f"{path}: scores: {why}{also}"]
+    models = [model for model in table.models if kind_of_group(model) == "model"]
+    model = given.get("model")
+    if model is None and len(models) != 1:
+        mistakes.append(f"{path}: model is missing, and the scores are of {listed(models) or 'no model'}; name one")
+    elif model is not None and model not in models:
+        mistakes.append(f"{path}: model: the scores have no model {shown(model)}; {meant(str(model), models)}")
+    else:
+        entry, found = _checked(path, table, [model or models[0]], about, small_cells)
+        return entry, mistakes + found
+    return None, mistakes
+
+
+def _scores(path: Path) -> tuple[ScoreTable | None, str]:
+    """Return the scores of a file, or why there are none."""
+    try:
+        return Scores.read(path), ""
+    except (SourceError, MetricInputError) as error:
+        return None, str(error)
+
+
+def _checked(
+    path: Path, table: ScoreTable, models: list[str], about: Mapping[str, str], small_cells: bool
+) -> tuple[Entry | None, list[str]]:
+    """Return the entry of some models, and what keeps their scores from a board."""
+    kept = table.keep(groups=[group for group in table.groups if group[0] in models])
+    held, metric = kept.provenance, kept.metric(kept.primary)
+    if kept.values.is_empty():
+        return None, [f"{path}: the scores have no row: no model was run on any {held.unit}"]
+    if metric.statistic not in STATISTICS:
+        return None, [
+            f"{path}: {metric.name} depends on all models' results and cannot rank them; name another primary"
+        ]
+    mistakes = []
+    try:
+        direction(metric)
+    except MetricInputError as error:
+        mistakes.append(f"{path}: {error}; name another primary")
+    settings, series = settings_by_group(kept), ScoreSeries(kept)
+    has_value = pl.all_horizontal(pl.col(column).is_not_null() for column in term_columns(metric))
+    valued = set(kept.values.filter(has_value).select("model", "condition").iter_rows())
+    for group, run in zip(series.groups, series.scored, strict=True):
+        called = group[0] if group[1] is None else f"{group[0]} [{group[1]}]"
+        if group not in valued:
+            mistakes.append(f"{path}: {called} has no value of {metric.name}, which ranks; did all of its runs fail?")
+        elif hides(kept, small_cells=small_cells) and (clusters := series.count(run)) < MIN_CLUSTERS:
+            mistakes.append(f"{path}: {called} was run on {clusters}, {too_few(kept)}; such values are not shown")
+        for name, values in settings.get(group, {}).items():
+            if len(values) > 1:
+                mistakes.append(
+                    f"{path}: the runs of {called} differ in {name}: {listed(values)}; enter runs made in one way"
+                )
+    return Entry(str(path), kept, about), mistakes
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or not value.strip():
+        return "is no text"
+    if len(value) > _LONGEST:
+        return f"has {len(value)} characters, more than {_LONGEST}"
+    return "" if value.isprintable() else "has characters that do not print"
+
+
+def _file(value: Any) -> str:
+    if why := _text(value):
+        return why
+    return "" if PurePath(value).name == value and "\\" not in value else "is not in the folder of this file"
+
+
+def _link(value: Any) -> str:
+    if why := _text(value):
+        return why
+    try:
+        parts = urlsplit(value)
+        fits = parts.scheme == "https" and bool(parts.hostname) and parts.username is None and " " not in value
+    except ValueError:
+        fits = False
+    return "" if fits else "is no address that begins with https://"
+
+
+def _contact(value: Any) -> str:
+    return _text(value) or (
+        "" if _EMAIL.fullmatch(value) or not _link(value) else "is neither e-mail nor https address"
+    )
+
+
+def _licence(value: Any) -> str | None:
+    found = find_licence(value) if isinstance(value, str) else None
+    return None if found is None else found.id
+
+
+def _day(value: Any) -> date | None:
+    """Return a date of TOML, or a text that is one."""
+    if isinstance(value, datetime):
+        return value.date()
+    if isinstance(value, date):
+        return value
+    try:
+        return date.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+
+
+_KEYS: dict[str, Callable[[Any], str]] = {
+    "scores": _file,
+    "model": _text,
+    "link": _link,
+    "date": lambda value: "" if _day(value) else "is no date",
+    "submitter": _text,
+    "contact": _contact,
+    "licence": lambda value: "" if _licence(value) else "is no licence that is known",
+}
+_WANTED = {
+    "scores": "the name of a file of scores beside this one, such as scores.parquet",
+    "model": "the model as the scores name it",
+    "link": "where the model or its runs are described, such as https://example.org/model",
+    "date": "the day on which the model was run, such as 2026-11-20",
+    "submitter": "who ran the model, in one line",
+    "contact": "an e-mail address, or an https address, which no page shows",
+    "licence": f"that of the scores, one of {listed(sorted(licences()), 6)}",
+}
+
 
 Settings = dict[str, tuple[str, ...]]
 
@@ -254,3 +453,189 @@ def _units(entries: Sequence[tuple[Entry, Any]], tables: Sequence[ScoreTable]) -
             )
     merged = every.group_by("unit").agg(pl.col(about).drop_nulls().first()).sort("unit")
     return merged.select(*UNIT_KEYS, *(name for name in about if name not in UNIT_KEYS))
+
+
+FORMAT = 1
+"""The version of ``board.json``; it grows where a key changes its meaning or goes."""
+
+_MOST_STRATA = 20
+
+
+def leaderboard_content(
+    boards: Sequence[Board], *, small_cells: bool = False, **options: Unpack[SamplingKeywords]
+) -> dict[str, Any]:
+    """Return what ``board.json`` has; docs/leaderboard.md describes its keys.
+
+    Parameters
+    ----------
+    boards : sequence of Board
+        As from `attune_bench.leaderboard.boards.make_boards`.
+    small_cells : bool
+        Where clusters are people: whether to show values that rest on fewer than 5 of them, or would give such values
+        away; see `attune_bench.report.privacy`.
+    **options
+        ``resamples``, ``seed``, ``level``, ``unit``, ``weight``, ``interval`` (no BCa); see
+        `attune_bench.stats.options.AnalysisOptions`.
+
+    Returns
+    -------
+    dict
+        Strict JSON: nan is null, and a row with a null has its ``reason``.
+
+    Raises
+    ------
+    MetricInputError
+        As `attune_bench.stats.rank.tiers`.
+
+    Examples
+    --------
+    >>> from attune_bench import score
+    >>> from attune_bench.leaderboard.boards import make_boards
+    >>> from attune_bench.leaderboard.boards import Entry
+    >>> from attune_data import load, load_runs
+    >>> entry = Entry("demo", score(load("demo"), load_runs("demo")))
+    >>> [board] = leaderboard_content(make_boards([entry]), resamples=200)["boards"]
+    >>> [(row["model"], row["tier"]) for row in board["conditions"][0]["models"]]
+    [('synthetic/attentive', 1), ('synthetic/hasty', 2)]
+    """
+    chosen = AnalysisOptions(**options)
+    sampled = {name: getattr(chosen, name) for name in ("resamples", "seed", "level", "unit", "weight", "interval")}
+    return {
+        "format": FORMAT,
+        "library_version": __version__,
+        "options": sampled,
+        "tiers": TIERS,
+        "boards": [_board(board, small_cells=small_cells, options=options) for board in boards],
+    }
+
+
+def _board(board: Board, *, small_cells: bool, options: SamplingKeywords) -> dict[str, Any]:
+    table = board.table
+    held = table.provenance
+    about: dict[str, Any] = {
+        "title": board.title,
+        **{name: getattr(held, name) for name in ("benchmark", "protocol", "variant", "codebook")},
+        # The merged scores have no hash of data where that of a file's runs is not known.
+        "data": next((entry.table.provenance.data for entry in board.sources.values()), None),
+        **{name: getattr(held, name) for name in ("unit", "cluster", "private", "synthetic")},
+        "condition": held.condition,
+        "ranked_by": table.primary,
+        "metrics": [
+            {"name": name, **_described(table, name)} for name in dict.fromkeys((table.primary, *table.headline))
+        ],
+        "left_out": list(board.left_out),
+    }
+    if table.values.is_empty():
+        return {**about, "provenance": None, "signature": None, "intervals": None, "notes": [], "conditions": []}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        found = tiers(table, **options)
+        names = [metric["name"] for metric in about["metrics"]]
+        values = shown_summary(table, small_cells=small_cells, metrics=names, **options)
+        strata = _Strata.of(table, small_cells=small_cells, options=options)
+    made_of_units = [name for name in names if table.metric(name).statistic in STATISTICS]
+    exchanges = exchanges_of_all(table, AnalysisOptions(**options).resamples)
+    shown = Tiers(*(conceal(table, frame, small_cells=small_cells) for frame in found))
+    families = dict(found.pairs.group_by("condition").agg(pl.col("p").count()).iter_rows())
+    notes = [*standing_notes(table), *strata.notes]
+    if hides(table, small_cells=small_cells):
+        notes.append(f"Values of {too_few(table)} are not shown, nor others from which they would follow.")
+    notes += dict.fromkeys(f"Warning: {str(one.message).rstrip('.')}." for one in caught)
+    content: dict[str, Any] = strict(
+        {
+            **about,
+            "provenance": provenance_line(table),
+            "signature": sign(table, metrics=made_of_units, exchanges=exchanges, **options),
+            "intervals": interval_words(table, AnalysisOptions(**options), values),
+            "notes": notes,
+            "conditions": [
+                _condition(board, condition, shown, values, strata, families.get(condition, 0), options)
+                for condition in table.conditions
+            ],
+        }
+    )
+    return content
+
+
+def _described(table: ScoreTable, name: str) -> dict[str, Any]:
+    """Return how a metric is read, every key given."""
+    metric = table.metric(name)
+    return {
+        "label": metric.short or metric.label,
+        "higher_is_better": metric.higher_is_better,
+        "scale": metric.scale,
+        "digits": metric.digits,
+        "statistic": metric.statistic,
+        "low": None,
+        "high": None,
+        **{key: value for key, value in entry_fields(metric).items() if key in ("low", "high", "source")},
+    }
+
+
+def _condition(
+    board: Board,
+    condition: str | None,
+    found: Tiers,
+    values: pl.DataFrame,
+    strata: "_Strata",
+    family: int,
+    options: SamplingKeywords,
+) -> dict[str, Any]:
+    table = board.table
+    here = pl.col("condition").eq_missing(condition)
+    of_model: dict[str, dict[str, Any]] = {}
+    for row in values.filter(here).drop("condition").iter_rows(named=True):
+        of_model.setdefault(row.pop("model"), {})[row.pop("metric")] = row
+    pairs = found.pairs.filter(here).drop("condition", "metric")
+    settings = settings_by_group(table)
+    models = []
+    for row in found.models.filter(here).drop("condition", "metric").iter_rows(named=True):
+        group = row["model"], condition
+        entry = board.sources[group]
+        alone = entry.table.keep(groups=[group])
+        models.append(
+            {
+                **{("rank_" + name if name in ("low", "high") else name): value for name, value in row.items()},
+                "kind": kind_of_group(row["model"]),
+                "metrics": of_model[row["model"]],
+                "link": entry.about.get("link"),
+                "date": entry.about.get("date"),
+                "submitter": entry.about.get("submitter"),
+                "licence": entry.about.get("licence"),
+                "library_version": alone.provenance.library_version,
+                "runs": alone.provenance.runs,
+                "settings": {name: list(value) for name, value in settings.get(group, {}).items()},
+                "signature": sign(alone, metrics=[table.primary], **options),
+            }
+        )
+    return {
+        "condition": condition,
+        "title": under_condition(table, condition).removeprefix(", "),
+        "family": family,
+        "exchanges": exchanges_of_all(table, AnalysisOptions(**options).resamples),
+        "models": models,
+        "pairs": pairs.to_dicts(),
+        "subgroups": strata.rows.filter(here).drop("condition").to_dicts() if strata.rows is not None else [],
+    }
+
+
+class _Strata(NamedTuple):
+    """The primary metric in the strata of the units' traits, as far as it may be shown, and what is left out."""
+
+    rows: pl.DataFrame | None
+    notes: Sequence[str]
+
+    @classmethod
+    def of(cls, table: ScoreTable, *, small_cells: bool, options: SamplingKeywords) -> "_Strata":
+        counts = {trait: len(strata_and_known(unit_traits(table), trait)[0]) for trait in table.traits}
+        shown = [trait for trait, count in counts.items() if 1 < count <= _MOST_STRATA]
+        notes = [
+            f"No subgroups by {trait}: it has {plural(count, 'value')}."
+            for trait, count in counts.items()
+            if trait not in shown
+        ]
+        if not shown:
+            return cls(None, notes)
+        found: Iterator[Any] = shown_strata(table, shown, small_cells=small_cells, metrics=[table.primary], **options)
+        rows = [one.rows.select(pl.lit(one.trait).alias("trait"), pl.exclude("metric")) for one in found]
+        return cls(pl.concat(rows) if rows else None, notes)

@@ -8,10 +8,10 @@ from math import isfinite
 from typing import Any
 from urllib.parse import quote
 
-from attune_bench.group_settings import setting_text
+from attune_bench.report.answer import pairs_matrix
 from attune_bench.report.columns import PERSON, interval, number, p_value, percent
 from attune_bench.report.page import document, element, folded, scrolled
-from attune_bench.report.pairs import pairs_matrix
+from attune_bench.scores.table import setting_text
 from attune_data.issues import Html
 from attune_data.text import listed, plural, printable
 from attune_metrics.metric import Metric
@@ -28,7 +28,7 @@ def leaderboard_page(content: Content) -> str:
     Parameters
     ----------
     content : mapping
-        As from `attune_bench.leaderboard.content.leaderboard_content`.
+        As from `attune_bench.leaderboard.boards.leaderboard_content`.
 
     Returns
     -------

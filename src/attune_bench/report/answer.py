@@ -1,29 +1,56 @@
-"""What a page answers first: who leads by the primary metric, who is not told apart, what a good score is."""
+"""What a page answers first: who leads, who is not told apart, what a good score is; the ranking, and pairs."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
+from itertools import groupby
+from math import isfinite
 from typing import Any
 
-from attune_bench.group_settings import CHANCE_BASELINE, kind_of_group
-from attune_bench.report.columns import interval, number
-from attune_bench.report.page import breakable, element
-from attune_bench.report.section_parts import PageScores
-from attune_bench.report.standing import Verdicts, called, rows_under, under, verdicts
-from attune_bench.report.tables import label
-from attune_bench.report.words import drawn, range_words, under_condition
-from attune_bench.score_table import ScoreTable
+import polars as pl
+
+from attune_bench.report.columns import (
+    Folded,
+    Markup,
+    Part,
+    drawn,
+    interval,
+    interval_words,
+    number,
+    p_value,
+    range_words,
+    under_condition,
+    with_note,
+)
+from attune_bench.report.page import PageScores, breakable, element, scrolled
+from attune_bench.report.tables import (
+    TIERS,
+    Verdicts,
+    called,
+    comparison_note,
+    comparison_tables,
+    label,
+    rows_under,
+    under,
+    verdicts,
+)
+from attune_bench.scores.table import CHANCE_BASELINE, ScoreTable, kind_of_group
 from attune_bench.stats.comparability import differences
+from attune_bench.stats.compare import exchanges_of_all
+from attune_bench.stats.options import ALPHA
 from attune_data.issues import Html
 from attune_data.text import plural, printable
 from attune_metrics.metric import Metric
 from attune_metrics.stats.bootstrap import STATISTICS
 
 __all__ = [
+    "answer_element",
     "chance_sentence",
     "chances",
+    "comparison_parts",
     "good_score",
     "leader_sentence",
     "other_sentences",
+    "pairs_matrix",
     "sentence",
     "without_value_sentence",
 ]
@@ -322,3 +349,228 @@ def _be(models: Sequence[str]) -> str:
 
 def _have(models: Sequence[str]) -> str:
     return "has" if len(models) == 1 else "have"
+
+
+_MARGIN = 0.04
+
+
+def answer_element(page: PageScores) -> Html:
+    """Return what a page says first, a block a condition."""
+    table = page.table
+    blocks = []
+    for condition in table.conditions:
+        sentences = [
+            leader_sentence(page, condition),
+            chance_sentence(page, condition),
+            *other_sentences(page, condition),
+            without_value_sentence(page, condition),
+        ]
+        first, *others = [sentence for sentence in sentences if sentence]
+        terms = [element("div", element("dt", term), element("dd", said)) for term, said in good_score(page, condition)]
+        parts = [element("p", sentence(first), class_="lead")]
+        parts += [element("p", sentence(" ".join(others)))] if others else []
+        parts.append(element("dl", *terms, class_="good"))
+        rows = [row for row in rows_under(page.standing, condition) if row["value"] is not None]
+        if rows:
+            parts.append(_ranking(page, condition, rows))
+        blocks.append(element("div", *parts, class_="answer"))
+    return Html("".join(blocks))
+
+
+def _ranking(page: PageScores, condition: str | None, rows: Rows) -> Html:
+    """Return the models in their tiers, each with its value and interval as a bar."""
+    table = page.table
+    metric = table.metric(table.primary)
+    random = chances(page, condition).get(metric.name)
+    low, high = _axis(rows, metric, random)
+    titled = under_condition(table, condition) if len(table.conditions) > 1 else ""
+    has_tiers = any(row["tier"] is not None for row in rows)
+    key = [] if random is None else [
+        Html(" "), element("span", f"\u2506 random answers {number(random, metric)}", class_="random-key")
+    ]  # fmt: skip
+    ends = [element("span", number(end, metric)) for end in (low, high)]
+    axis = element("span", element("span", ""), element("span", *ends, class_="ends"), class_="at", aria_hidden="true")
+    heads = [
+        element("th", "rank", scope="col"),
+        element("th", "model", scope="col"),
+        element("th", label(metric), *key, axis, scope="col", class_="text"),
+    ]
+    bodies = []
+    for tier, group in groupby(rows, lambda row: row["tier"]):
+        inside = [_row(table, row, metric, (low, high), random) for row in group]
+        if tier is not None:
+            inside.insert(0, element("tr", element("th", f"Tier {tier}", colspan="3", scope="rowgroup"), class_="tier"))
+        bodies.append(element("tbody", *inside))
+    caption = element("caption", f"Ranking by {label(metric)}{titled}")
+    drawn = element("table", caption, element("thead", element("tr", *heads)), *bodies, class_="ranking")
+    has_ranks = any(row["rank_low"] is not None for row in rows)
+    of_ranks = " In brackets beside a rank: its own, resampled." if has_ranks else ""
+    words = interval_words(table, page.chosen, under(page.standing, condition))
+    said = f"Bars: {words}.{of_ranks} {TIERS if has_tiers else ''}"
+    return Html(drawn + element("p", said.strip(), class_="quiet"))
+
+
+def _row(
+    table: ScoreTable, row: Mapping[str, Any], metric: Metric, ends: tuple[float, float], random: float | None
+) -> Html:
+    rank = "-" if row["rank"] is None else f"{row['rank']:g}"
+    span = "" if row["rank_low"] is None else f"[{row['rank_low']:g}, {row['rank_high']:g}]"
+    value, within = number(row["value"], metric), interval(row["low"], row["high"], metric)
+    near = []
+    if row["tier"] is not None and row["tier_first"] != row["tier_last"]:
+        near = [element("small", f"not told apart: tiers {row['tier_first']}\u2013{row['tier_last']}")]
+    kind = called(row["model"]).removeprefix(row["model"])
+    marks = [Html(" "), element("small", kind.strip())] if kind else []
+    why = [Html(" "), element("small", row["reason"])] if row["low"] is None and row["reason"] else []
+    said = f"{called(row['model'])}: {value} {within}, n = {plural(row['n'], table.provenance.unit)}"
+    return element(
+        "tr",
+        element("td", rank, *([Html(" "), element("small", span)] if span else [])),
+        element("th", breakable(row["model"]), *marks, *near, scope="row"),
+        element(
+            "td",
+            element(
+                "span",
+                element("span", value, Html(" "), element("small", within), *why),
+                _bar(row, ends, random),
+                class_="at",
+            ),
+            class_="bar",
+        ),
+        data_model=printable(row["model"]),
+        title=said,
+    )
+
+
+def _axis(rows: Rows, metric: Metric, random: float | None) -> tuple[float, float]:
+    """Return between which values the bars are drawn, none of them beyond what is possible."""
+    found = [row[end] for row in rows for end in ("value", "low", "high")] + [random]
+    known = [value for value in found if value is not None and isfinite(value)]
+    low, high = min(known, default=0.0), max(known, default=1.0)
+    margin = _MARGIN * ((high - low) or abs(high) or 1.0)
+    begin, end = max(low - margin, metric.low), min(high + margin, metric.high)
+    # All models may be at one end of what is possible.
+    return (begin, end) if begin < end else (low - margin, high + margin)
+
+
+def _bar(row: Mapping[str, Any], ends: tuple[float, float], random: float | None) -> Html:
+    low, high = ends
+
+    def at(value: float) -> str:
+        return f"{100 * (value - low) / (high - low):.1f}%"
+
+    marks = []
+    if random is not None:
+        marks.append(element("line", x1=at(random), x2=at(random), y1="0", y2="100%", class_="random"))
+    if row["low"] is not None:
+        marks.append(element("line", x1=at(row["low"]), x2=at(row["high"]), y1="50%", y2="50%"))
+    if isfinite(row["value"]):
+        marks.append(element("circle", cx=at(row["value"]), cy="50%", r="4.5"))
+    return element("svg", *marks, class_="interval", aria_hidden="true")
+
+
+_LARGE = 40  # models; the cells of their matrix are small
+_TABLED = 300  # pairs, whose numbers a page lists; of more, they would be most of the page
+_NAMED = 12  # models, whose names each cell says; of more, they are in the heads alone
+_SIGNS = {1: ("better", "+"), -1: ("worse", "\u2212"), 0: ("same", "\u00b7"), None: ("none", "?")}
+
+
+def pairs_matrix(
+    models: Sequence[tuple[int, str]],
+    signs: Mapping[tuple[str, str], int | None],
+    called: str,
+    said: Mapping[tuple[str, str], str] | None = None,
+) -> Html:
+    """Return every model against every other: told apart and better, or worse, or not told apart.
+
+    Parameters
+    ----------
+    models : sequence of (int, str)
+        From the best, with their numbers.
+    signs : mapping
+        By two models, whether the first is better (1), worse (-1) or not told apart (0); None or nothing where there is
+        no comparison.
+    called : str
+        What the matrix is of.
+    said : mapping, optional
+        By two models, what the pointer reads.
+    """
+    heads = [
+        element("th", str(place), scope="col", title=printable(model), data_model=printable(model))
+        for place, model in models
+    ]
+    rows = []
+    for place, model in models:
+        cells = [element("th", f"{place} ", element("bdi", model), scope="row", title=printable(model))]
+        for _, other in models:
+            kind, shown = ("self", "") if other == model else _SIGNS[signs.get((model, other))]
+            title = {"title": said[model, other]} if said and (model, other) in said else {}
+            cells.append(element("td", shown, class_=kind, **title))
+        rows.append(element("tr", *cells, data_model=printable(model)))
+    kind = "pairs large" if len(models) > _LARGE else "pairs"
+    top = element("thead", element("tr", element("td", ""), *heads))
+    return scrolled(element("table", top, element("tbody", *rows), class_=kind), called)
+
+
+def comparison_parts(page: PageScores, name: str) -> list[Part]:
+    """Return the comparisons of every two models of a metric, as matrices and, folded, as tables; none of one model."""
+    table = page.table
+    is_primary = name == table.primary
+    frame = page.pairs if is_primary else page.compared(name)
+    if frame.is_empty():
+        return []
+    matrices = [part for condition in table.conditions for part in _of_condition(page, name, frame, condition)]
+    if frame.height > _TABLED:
+        command = element("code", f"attune-bench compare --metric {name} --format csv")
+        listed = element(
+            "p", f"The numbers of all {frame.height:,} pairs are what ", command, " prints.", class_="quiet"
+        )
+        return [*matrices, Markup(listed)]
+    exchanges = exchanges_of_all(table, page.chosen.resamples)
+    note = comparison_note(table, page.chosen, exchanges, margin=is_primary and page.margin is not None)
+    return [*matrices, Folded("All pairs, with their numbers", with_note(comparison_tables(table, frame), note))]
+
+
+def _of_condition(page: PageScores, name: str, frame: pl.DataFrame, condition: str | None) -> list[Markup]:
+    """Return the matrix of a metric under one condition, and how it is read."""
+    table = page.table
+    metric = table.metric(name)
+    models = [(page.numbers[row["model"], condition], row["model"]) for row in rows_under(page.standing, condition)]
+    pairs = rows_under(frame, condition)
+    if not pairs:
+        return []
+    signs: dict[tuple[str, str], int | None] = {}
+    said: dict[tuple[str, str], str] = {}
+    better = metric.sign
+    for row in pairs:
+        a, b = row["model_a"], row["model_b"]
+        sign = None if row["significant"] is None else 0
+        if row["significant"]:
+            sign = better if row["difference"] > 0 else -better
+        for one, other, side in ((a, b, 1), (b, a, -1)):
+            signs[one, other] = None if sign is None else side * sign
+            if row["difference"] is not None:
+                low, high = row["low"], row["high"]
+                if side == -1 and low is not None:
+                    low, high = -high, -low
+                difference = number(side * row["difference"] + 0.0, metric, signed=True)
+                within = interval(low, high, metric, signed=True)
+                names = f"{one} minus {other}: " if len(models) <= _NAMED else ""
+                said[one, other] = f"{names}{difference} {within}, Holm p {p_value(row['p_holm'])}"
+    under = under_condition(table, condition) if len(table.conditions) > 1 else ""
+    caption = f"Which models are told apart by {label(metric)}{under}"
+    if len(models) > _LARGE:
+        said = {}
+    higher = "has higher values" if metric.higher_is_better is None else "is better"
+    lower = "has lower values" if metric.higher_is_better is None else "is worse"
+    family = pairs[0]["family"]
+    exchanges = exchanges_of_all(table, page.chosen.resamples)
+    note = (
+        f"A row against a column: + the row {higher}, \u2212 it {lower}, \u00b7 the two are not told apart "
+        f"(Holm-corrected p of {ALPHA:g} or more, over {plural(family, 'pair')}, with at most {exchanges:,} random "
+        "exchanges), ? there is no comparison, or none that may be shown. Columns are numbered as rows are."
+    )
+    return [
+        Markup(element("h3", caption)), Markup(pairs_matrix(models, signs, caption, said)),
+        Markup(element("p", note, class_="quiet")),
+    ]  # fmt: skip

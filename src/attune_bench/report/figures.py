@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from attune_bench.report.columns import number
+from attune_bench.report.columns import RANDOM_ANSWERS, number
 from attune_bench.report.drawing import (
     MUTED,
     ORANGE,
@@ -36,9 +36,8 @@ from attune_bench.report.drawing import (
 )
 from attune_bench.report.heatmaps import condition_differences, metric_correlation, profiled, profiles, win_rates
 from attune_bench.report.tables import label
-from attune_bench.report.words import RANDOM_ANSWERS
-from attune_bench.score_table import ScoreTable
-from attune_bench.stats.chance import chance_under
+from attune_bench.scores.table import ScoreTable
+from attune_bench.stats.summary import chance_under
 from attune_data.text import printable
 
 if TYPE_CHECKING:
@@ -129,7 +128,7 @@ def ranks(
     table, metric, condition
         As for `scores`.
     ranking : polars.DataFrame
-        What `attune_bench.stats.ranking.rank` gives.
+        What `attune_bench.stats.rank.rank` gives.
 
     Returns
     -------

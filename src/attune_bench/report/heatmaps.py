@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import polars as pl
 
-from attune_bench.report.columns import number, p_value
+from attune_bench.report.columns import RANDOM_ANSWERS, number, p_value
 from attune_bench.report.drawing import (
     RATIO,
     Cells,
@@ -24,10 +24,9 @@ from attune_bench.report.drawing import (
     sizes,
     unique,
 )
-from attune_bench.report.words import RANDOM_ANSWERS
-from attune_bench.score_table import ScoreTable
-from attune_bench.stats.chance import chance_of_units
+from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.options import ALPHA
+from attune_bench.stats.summary import chance_of_units
 from attune_metrics.metric import Metric
 from attune_metrics.stats.bootstrap import STATISTICS
 
@@ -290,7 +289,7 @@ def profile_cells(
 ) -> Cells:
     """Return what `profiles` draws; `numbers` is as for `attune_bench.report.drawing.numbered`.
 
-    `chance` is what `attune_bench.stats.chance.chance_of_units` gives, without what must not be shown; by default all.
+    `chance` is what `attune_bench.stats.summary.chance_of_units` gives, without what must not be shown; by default all.
     """
     places = labels(table, profiled(table) if metrics is None else metrics)
     rows = [row for row in rows_of(summary, "value", condition=condition) if row["metric"] in places]

@@ -11,26 +11,29 @@ from typing_extensions import Unpack
 from attune_bench.analyses import ANALYSES
 from attune_bench.benchmarks import benchmark_in_use
 from attune_bench.benchmarks.base import Benchmark
-from attune_bench.fingerprint import fingerprint
-from attune_bench.report.columns import Part, Section, Table, text_column
-from attune_bench.report.page import element, page
-from attune_bench.report.provenance import provenance_line, settings_table
-from attune_bench.report.ranking import answer_element
-from attune_bench.report.section_parts import PageScores
-from attune_bench.report.sections import general_sections
-from attune_bench.report.subgroups import lacking_units
-from attune_bench.report.suppression import few_groups, hides
-from attune_bench.report.transcript_folder import TranscriptFolder
-from attune_bench.report.transcripts import transcript_section
-from attune_bench.report.words import INTERVALS, drawn, has_clusters, range_words, weight_words
-from attune_bench.score_table import ScoreTable
+from attune_bench.report.answer import answer_element
+from attune_bench.report.columns import (
+    INTERVALS,
+    Part,
+    Section,
+    Table,
+    drawn,
+    has_clusters,
+    range_words,
+    text_column,
+    weight_words,
+)
+from attune_bench.report.document import provenance_line, settings_table
+from attune_bench.report.page import PageScores, element, page
+from attune_bench.report.privacy import few_groups, hides
+from attune_bench.report.sections import general_sections, lacking_units
+from attune_bench.report.transcripts import TranscriptFolder, transcript_section
+from attune_bench.scores.fingerprint import fingerprint
+from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.comparability import check_comparable, differences
-from attune_bench.stats.comparison import exchanges_of_all
-from attune_bench.stats.intervals import too_few
-from attune_bench.stats.labels import Labels, read_labels
-from attune_bench.stats.margins import margins_of
-from attune_bench.stats.options import AnalysisOptions, Margin, SamplingKeywords
-from attune_bench.stats.signing import sign
+from attune_bench.stats.compare import exchanges_of_all, margins_of, sign
+from attune_bench.stats.debias import Labels, read_labels
+from attune_bench.stats.options import AnalysisOptions, Margin, SamplingKeywords, too_few
 from attune_data.collection import Collection
 from attune_data.issues import Html
 from attune_data.publishing import named_licences
@@ -66,12 +69,12 @@ def html_report(
         What was scored, for the sections of a benchmark that need it.
     small_cells : bool
         Where clusters are people: whether to show values that rest on fewer than 5 of them or would give such values
-        away, models run on fewer than 5, and single units. `attune_bench.report.suppression` says what is hidden.
+        away, models run on fewer than 5, and single units. `attune_bench.report.privacy` says what is hidden.
     margin : float, mapping of str to float or "declared", optional
         The smallest difference of interest of the main metric; with it, the page also says which models are practically
         the same.
     labels : polars.DataFrame or path, optional
-        People's ratings, as `attune_bench.stats.labels.read_labels` takes them; with them, the page has a section of
+        People's ratings, as `attune_bench.stats.debias.read_labels` takes them; with them, the page has a section of
         the judge corrected by people.
     label_metric : str, optional
         The judge's metric, which the ratings are of; by default the main one.

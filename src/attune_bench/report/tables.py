@@ -1,11 +1,14 @@
-"""The tables of any scores: board, metrics, comparisons, subgroups, ranks, failed units, variants, calls."""
+"""The tables of any scores: board, metrics, comparisons, ranks, failed units, variants, calls, plans."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
+from attune_bench.analyses import Analysis
 from attune_bench.report.columns import (
     UNDEFINED,
     Cell,
@@ -13,44 +16,73 @@ from attune_bench.report.columns import (
     Row,
     Table,
     count_column,
+    drawn,
     estimate_column,
+    has_clusters,
+    in_words,
+    interval_words,
     number,
     number_column,
     p_column,
     p_value,
     percent,
+    random_words,
     size_column,
     text_column,
+    under_condition,
     yes_column,
 )
-from attune_bench.report.words import drawn, has_clusters, interval_words, random_words, under_condition
-from attune_bench.score_table import ScoreTable
-from attune_bench.stats.comparison import count_significant
-from attune_bench.stats.options import ALPHA, FEW, MIN_CLUSTERS, AnalysisOptions
-from attune_bench.stats.paired import EQUAL
-from attune_bench.stats.series import ScoreSeries
+from attune_bench.scores.table import ScoreTable, kind_of_group
+from attune_bench.stats.compare import EQUAL, count_significant, enough_exchanges
+from attune_bench.stats.options import ALPHA, FEW, MIN_CLUSTERS, AnalysisOptions, ScoreSeries
+from attune_bench.stats.rank import in_tiers
 from attune_bench.stats.summary import coverage, points, sorted_groups, z_scores
 from attune_data.text import plural, width
 from attune_metrics.metric import Metric
 from attune_metrics.stats.bootstrap import STATISTICS
 
 __all__ = [
+    "TIERS",
+    "Verdicts",
+    "analysis_note",
+    "analysis_tables",
+    "assumed_notes",
+    "assumed_table",
     "board",
     "by_rank",
+    "called",
+    "calls_table",
+    "closeness_note",
+    "closeness_tables",
     "comparison_note",
     "comparison_tables",
     "difference_columns",
+    "distribution_tables",
+    "exchanges_of",
+    "failure_tables",
     "group_name",
+    "judged_note",
+    "judged_tables",
+    "judged_warnings",
     "label",
     "metric_of",
     "metric_tables",
     "model_frame",
+    "numbers",
+    "only_reason",
     "overlap_note",
+    "pilot_notes",
+    "pilot_tables",
+    "plan_note",
+    "plan_table",
     "rank_tables",
+    "rows_under",
     "significant_words",
     "sorted_groups",
+    "standing",
     "subgroup_notes",
     "subgroup_tables",
+    "verdicts",
 ]
 
 _MOST_COLUMNS = 5
@@ -401,3 +433,670 @@ def _rank(row: Row) -> Cell:
         return Cell(UNDEFINED)
     ends = "" if row["low"] is None else f"[{row['low']:g}, {row['high']:g}]"
     return Cell(f"{row['rank']:g}", ends, row["rank"])
+
+
+_KINDS = {
+    "judge": ("judge", "judge_low", "judge_high", "n", "clusters"),
+    "people": ("people", "people_low", "people_high", "labels", "label_clusters"),
+    "corrected": ("corrected", "low", "high", "labels", "label_clusters"),
+}
+
+
+def judged_tables(table: ScoreTable, key: str, frame: pl.DataFrame) -> list[Table]:
+    """Return a table for each condition of `frame`, from `debias` or `debias_pairs`: three rows a model or pair.
+
+    That of pairs is followed by a table of their tests.
+    """
+    paired = "model_a" in frame.columns
+    names = [
+        text_column(*one, is_name=True)
+        for one in ((("A", "model_a"), ("B", "model_b")) if paired else (("model", "model"),))
+    ]
+    tables: list[Table] = []
+    for (metric, condition), rows in frame.group_by("metric", "condition", maintain_order=True):
+        of = table.metrics[str(metric)]
+        columns = [
+            *names,
+            text_column("according to", "kind"),
+            _estimate(of, signed=paired),
+            size_column(),
+            _plain("slope", "slope", 2),
+            _plain("r", "correlation", 2),
+            _plain("worth", "worth", 0),
+        ]
+        under = under_condition(table, None if condition is None else str(condition))
+        title = f"{label(of)}{', A minus B' if paired else ''}{under}"
+        shown = [one for row in rows.iter_rows(named=True) for one in _three(row)]
+        tables.append(Table(key, title, columns, shown, None if tables else frame))
+        if paired and rows["p"].count():
+            tables.append(_tests(f"{label(of)}, A minus B corrected{under}", names, rows))
+    return tables or [Table(key, "", (), (), frame)]
+
+
+def _tests(title: str, names: list[Column], rows: pl.DataFrame) -> Table:
+    """Return the table of the tests of corrected differences of one metric and condition."""
+    [count] = count_significant(rows).iter_rows(named=True)
+    columns = [*names, p_column("p", "p"), p_column("p min", "p_min"), p_column("Holm p", "p_holm")]
+    columns.append(yes_column("differ", "significant"))
+    return Table("tests", f"{title}: {significant_words(count, rows)}", columns, rows.to_dicts())
+
+
+def _three(row: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return what the judge says, what people say, and the judge corrected."""
+    found = []
+    for kind, (value, low, high, n, clusters) in _KINDS.items():
+        one = {"kind": kind, "value": row[value], "low": row[low], "high": row[high], "n": row[n]}
+        one |= {name: row[name] for name in ("model", "model_a", "model_b") if name in row}
+        one |= dict.fromkeys(("slope", "correlation", "worth", "reason"))
+        if kind == "corrected":
+            one |= {name: row[name] for name in ("slope", "correlation", "worth", "reason")}
+        found.append({**one, "clusters": row[clusters], "kind": kind})
+    return found
+
+
+def _estimate(metric: Metric, *, signed: bool) -> Column:
+    return estimate_column("value", "value", lambda _: metric, signed=signed)
+
+
+def _plain(head: str, key: str, digits: int) -> Column:
+    """Return a column of numbers of the corrected row; nothing in the others."""
+
+    def cell(row: Row) -> Cell:
+        value = row[key]
+        if value is None:
+            return Cell(UNDEFINED if row["kind"] == "corrected" else "")
+        return Cell(f"{value:.{digits}f}", value=round(value, digits))
+
+    return Column(head, cell)
+
+
+def judged_warnings(table: ScoreTable, frame: pl.DataFrame) -> tuple[str, ...]:
+    """Return why not to trust rows of `debias` or `debias_pairs`, each with the name of its model or pair."""
+    found = []
+    for row in frame.drop_nulls("note").iter_rows(named=True):
+        name = row["model"] if "model" in row else f"{row['model_a']} minus {row['model_b']}"
+        found.append(f"Warning: {group_name(table, name, row['condition'])}: {row['note']}.")
+    return tuple(found)
+
+
+def judged_note(table: ScoreTable, options: AnalysisOptions, *, tested: bool) -> str:
+    """Return the sentences below tables of corrected judges, with tests of differences or without."""
+    held = table.provenance
+    note = (
+        f"judge: mean score of all {held.unit}s. people: mean rating of the rated ones. corrected: what people would "
+        f"have given all {held.unit}s, if chance chose the rated ones. slope: by how much ratings rise with a point of "
+        "the judge. r: correlation of judge and people. worth: how many ratings without the judge would be as "
+        f"precise. In brackets: {interval_words(table, options)}."
+    )
+    tests = (
+        " p: that the corrected difference is 0; below 0.05 where its 95% interval, of the same resamples, excludes 0. "
+        "p min: the smallest p that so many resamples could give. Holm p: corrected for the pairs of the table; two "
+        "models differ where it is below 0.05."
+    )
+    return note + tests if tested else note
+
+
+def plan_table(frame: pl.DataFrame, metrics: Mapping[str, Metric]) -> Table:
+    """Return the table of how many ratings are needed; without models where the numbers were stated."""
+    plain = Metric(name="value", label="Value")
+
+    def of(row: Row) -> Metric:
+        return metrics.get(str(row["metric"]), plain)
+
+    rows = frame.to_dicts()
+    name = [text_column("model", "model", is_name=True)] if any(row["model"] is not None for row in rows) else []
+    columns = [
+        *name,
+        number_column("width", "width", of),
+        number_column("sd", "sd", of),
+        _rounded("r", "correlation"),
+        _rounded("design effect", "design_effect"),
+        count_column("pilot", "pilot"),
+        count_column("scored", "n"),
+        count_column("ratings needed", "labels"),
+    ]
+    return Table("plan", "How many ratings", columns, rows, frame)
+
+
+def _rounded(head: str, key: str) -> Column:
+    return Column(head, lambda row: Cell(UNDEFINED if row[key] is None else f"{row[key]:.2f}", value=row[key]))
+
+
+def plan_note(level: float, fewest: int) -> str:
+    """Return the sentences below a plan."""
+    return (
+        f"width: from end to end of the {100 * level:g}% interval of the corrected mean. sd: of the ratings. r: "
+        "correlation of judge and people. A pilot says both only roughly: plan for a lower r. Rate at least "
+        f"{fewest}, drawn at random by labels draw."
+    )
+
+
+_HEADS = {
+    **dict.fromkeys(("model_a", "metric_a"), "A"),
+    **dict.fromkeys(("model_b", "metric_b"), "B"),
+    "p_holm": "Holm p",
+    "significant": "differ",
+    "value_reference": "reference",
+}
+_PLAIN = Metric(name="", label="")
+# The title of a table says these instead of a column; pairs that share them are a family.
+_HEADED = ("condition", "reference", "metric")
+
+
+def analysis_note(scores: ScoreTable, analysis: Analysis, frame: pl.DataFrame, options: AnalysisOptions) -> str:
+    """Return what the numbers of an analysis are, with the intervals that were asked for, in the scores' words."""
+    notes = [in_words(scores, analysis.note)]
+    if "low" in frame.columns:
+        notes.append(f"In brackets: {interval_words(scores, options)}.")
+    if analysis.exchanged:
+        random = random_words(exchanges_of(analysis, frame, options.resamples), options)
+        notes.append(
+            f"p: exchanging the two sides within {drawn(scores, options)}s{random}. p min: the smallest possible p. "
+            f"Holm: p corrected for {analysis.exchanged}."
+        )
+    return " ".join(notes)
+
+
+def exchanges_of(analysis: Analysis, frame: pl.DataFrame, resamples: int) -> int:
+    """Return how many random exchanges an analysis made: enough for its largest family; the resamples without tests."""
+    if not analysis.exchanged:
+        return resamples
+    pairs = frame.group_by([name for name in _HEADED if name in frame.columns]).len()["len"]
+    return enough_exchanges(max(pairs, default=0), resamples)
+
+
+def only_reason(frame: pl.DataFrame, estimate: str) -> str | None:
+    """Return why no row has an estimate, where all have one reason; None where any has one or reasons differ."""
+    if estimate not in frame.columns or "reason" not in frame.columns or frame[estimate].count():
+        return None
+    reasons: list[str | None] = frame["reason"].unique().to_list()
+    return reasons[0] if len(reasons) == 1 else None
+
+
+def analysis_tables(scores: ScoreTable, key: str, analysis: Analysis, frame: pl.DataFrame) -> list[Table]:
+    """Return the tables of an analysis, by metric, condition and `Analysis.by`; all numbers go with the first.
+
+    Parameters
+    ----------
+    scores : ScoreTable
+        What was analysed.
+    key : str
+        Name of the analysis.
+    analysis : Analysis
+        Its entry.
+    frame : polars.DataFrame
+        What its function gave.
+    """
+    if frame.is_empty():
+        return [Table(key, f"Nothing to show: this needs {in_words(scores, analysis.rows_need)}.", (), (), frame)]
+    if (why := only_reason(frame, analysis.estimate)) is not None:
+        return [Table(key, f"Nothing to show: {why}.", (), (), frame)]
+    headed = [name for name in dict.fromkeys((*_HEADED, *analysis.by)) if name in frame.columns]
+    columns = _columns(scores, analysis, frame, headed)
+    tables: list[Table] = []
+    for values, rows in frame.group_by(headed, maintain_order=True) if headed else [((), frame)]:
+        said = dict(zip(headed, values, strict=True))
+        title = [in_words(scores, analysis.title)]
+        if "metric" in said:
+            title.append(label(scores.metrics[str(said["metric"])]))
+        title += [str(said[name]) for name in analysis.by if name in said]
+        if said.get("condition") is not None:
+            against = f" against {said['reference']}" if "reference" in said else ""
+            title.append(f"{scores.provenance.condition} {said['condition']}{against}")
+        if "p_holm" in frame.columns:
+            title.append(f"family of {rows['p'].count()}")
+        tables.append(Table(key, ", ".join(title), columns, rows.to_dicts(), None if tables else frame))
+    return tables
+
+
+def _columns(scores: ScoreTable, analysis: Analysis, frame: pl.DataFrame, headed: list[str]) -> list[Column]:
+    """Return the columns: an estimate with its interval in one, as are units and clusters."""
+
+    def metric(row: Row) -> Metric:
+        return scores.metrics[row["metric"]] if "metric" in row else _PLAIN
+
+    def share(_: Row) -> Metric:
+        return _PLAIN
+
+    def variance(row: Row) -> Metric:
+        return replace(metric(row), scale=metric(row).scale ** 2)
+
+    def place(_: Row) -> Metric:
+        return replace(_PLAIN, digits=1)
+
+    of = {"rank": place, "variance": variance} | dict.fromkeys(("rate", "coverage", "same", "strength"), share)
+    names = frame.columns
+    heads = {**_HEADS, **analysis.heads}
+    # What one cell shows beside an estimate or a number of units.
+    beside = {analysis.estimate: ("low", "high"), "share": ("share_low", "share_high"), "n": ("clusters",)}
+    joined = {name: also for name, also in beside.items() if {name, *also} <= {*names}}
+    hidden = {*headed, "reason", "mark", *chain(*joined.values())}
+    columns = []
+    for name, kind in frame.schema.items():
+        head = heads.get(name, name.replace("_", " "))
+        signed = name in analysis.signed
+        if name in hidden:
+            continue
+        if name in joined and name == analysis.estimate:
+            columns.append(estimate_column(head, name, of.get(name, metric), signed=signed))
+        elif name in joined and name == "share":
+            columns.append(estimate_column(head, name, share, low="share_low", high="share_high"))
+        elif name in {"p", "p_min", "p_holm"}:
+            columns.append(p_column(head, name))
+        elif name in joined and name == "n":
+            columns.append(size_column())
+        elif kind == pl.Boolean:
+            columns.append(yes_column(head, name))
+        elif kind.is_float():
+            columns.append(number_column(head, name, of.get(name, metric), signed=signed))
+        elif kind.is_integer():
+            columns.append(count_column(head, name))
+        else:
+            columns.append(text_column(head, name, is_name=name.startswith(("model", "metric"))))
+    return columns
+
+
+def failure_tables(table: ScoreTable) -> list[Table]:
+    """Return how many units failed, by kind, and the primary metric under every choice of the variants."""
+    counted = _counted(table)
+    kinds = [name for name in counted.columns if name.startswith("failed.")]
+    tables = []
+    if kinds:
+        counts = counted.group_by("model", "condition").agg(pl.col(kinds).sum().cast(pl.Int64))
+        by_group = {(row["model"], row["condition"]): row for row in counts.iter_rows(named=True)}
+        rows = [
+            {"name": group_name(table, *group), **by_group[group]}
+            for group in sorted_groups(table)
+            if any(by_group[group][kind] for kind in kinds)
+        ]
+        heads = {kind: kind.removeprefix("failed.").replace("_", " ") for kind in kinds}
+        columns = [text_column("model", "name", is_name=True), *(count_column(heads[kind], kind) for kind in kinds)]
+        if rows:
+            frame = counts.sort("model", "condition").rename({kind: kind.removeprefix("failed.") for kind in kinds})
+            each = "" if table.repeats is None else ", each repeat counted"
+            title = f"Failed {table.provenance.unit}s, by kind{each}"
+            tables.append(Table("failed", title, columns, rows, frame))
+    for name, options in table.choices.items():
+        tables.append(_variant_table(table, name, options))
+    return tables
+
+
+def _counted(table: ScoreTable) -> pl.DataFrame:
+    """Return the rows whose counts add up: those of single repeats where values are means over them."""
+    return table.values if table.repeats is None else table.repeats
+
+
+def _variant_table(table: ScoreTable, name: str, options: Sequence[str]) -> Table:
+    """Return the primary metric of every model under each option of a choice, the other choices as they are."""
+    metric = table.metric(table.primary)
+    values: dict[str, Mapping[tuple[str, str | None], float | None]] = {}
+    for option in options:
+        series = ScoreSeries(table.variant(**{name: option}))
+        values[option] = dict(zip(series.groups, points(series, metric.name), strict=True))
+    rows = [
+        {
+            "name": group_name(table, *group),
+            "model": group[0],
+            "condition": group[1],
+            **{option: values[option].get(group) for option in options},
+        }
+        for group in sorted_groups(table)
+    ]
+    columns = [
+        text_column("model", "name", is_name=True),
+        *(number_column(option, option, lambda _: metric) for option in options),
+    ]
+    schema = {"model": pl.String, "condition": pl.String, **dict.fromkeys(options, pl.Float64)}
+    frame = pl.DataFrame([{key: row[key] for key in schema} for row in rows], schema=schema)
+    return Table(f"by_{name}", f"{label(metric)} under each choice of {name}", columns, rows, frame)
+
+
+_CALLS_NOTE = (
+    "Calls: how answers were read, those of judges included: parsed at first, repaired (the text of the answer was "
+    "mended), retried (read when asked again) or failed (not read; what it was asked for is missing)."
+)
+
+
+def calls_table(table: ScoreTable) -> list[Table]:
+    """Return how the answers of the models were read, where the results say so."""
+    counted = _counted(table)
+    outcomes = [name for name in counted.columns if name.startswith("calls.")]
+    if not outcomes:
+        return []
+    counts = (
+        counted.drop_nulls(outcomes)
+        .group_by("model", "condition")
+        .agg(pl.col("unit").n_unique().cast(pl.Int64).alias("n"), pl.col(outcomes).sum().cast(pl.Int64))
+    )
+    by_group = {(row["model"], row["condition"]): row for row in counts.iter_rows(named=True)}
+    rows: list[dict[str, Any]] = [
+        {
+            "name": group_name(table, *group),
+            "total": sum(by_group[group][outcome] for outcome in outcomes),
+            **by_group[group],
+        }
+        for group in sorted_groups(table)
+        if group in by_group
+    ]
+    if not rows:
+        return []
+    heads: Iterable[tuple[str, str]] = ((name.removeprefix("calls."), name) for name in outcomes)
+    columns = [
+        text_column("model", "name", is_name=True),
+        count_column("calls", "total"),
+        *(count_column(head, name) for head, name in heads),
+        count_column(f"of {table.provenance.unit}s", "n"),
+    ]
+    return [Table("calls", "Calls", columns, rows, notes=(_CALLS_NOTE,))]
+
+
+TIERS = (
+    "A tier begins with its best model and goes on to the last before the first that is told apart from that one by "
+    "the paired test, Holm-corrected over all pairs; members of a tier need not be equal, and a model may not be told "
+    "apart from models of the next tier, which is shown beside it."
+)
+"""What tiers are, in one sentence, for pages and for whoever reads ``board.json``."""
+
+Group = tuple[str, str | None]
+
+
+def numbers(table: ScoreTable, options: AnalysisOptions, hidden: Sequence[Group] = ()) -> dict[Group, int]:
+    """Return by model and condition its number on the page: its place from the best; those that are hidden last."""
+    order = sorted_groups(table, options)
+    last = sorted((group for group in order if group in hidden), key=str)
+    return {group: place for place, group in enumerate([*(one for one in order if one not in hidden), *last], start=1)}
+
+
+def standing(
+    table: ScoreTable, summary: pl.DataFrame, pairs: pl.DataFrame, ranks: pl.DataFrame | None, order: Sequence[Group]
+) -> pl.DataFrame:
+    """Return every model under every condition with its value, rank and tier, the best of each condition first.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        The scores.
+    summary, pairs : polars.DataFrame
+        Of the primary metric, without what must not be shown: as from `attune_bench.stats.summary.summary` and
+        `attune_bench.stats.compare.compare_all`.
+    ranks : polars.DataFrame, optional
+        As from `attune_bench.stats.rank.rank`; without them ranks have no interval.
+    order : sequence of (str, str or None)
+        The models and conditions from the best.
+
+    Returns
+    -------
+    polars.DataFrame
+        The columns of `summary`, then ``rank, rank_low, rank_high, tier, tier_first, tier_last``; without a rank and a
+        tier where a model has no value, or no direction of the metric is better, and without a tier where no two models
+        can be compared.
+    """
+    place = pl.DataFrame(
+        [(model, condition, position) for position, (model, condition) in enumerate(order)],
+        schema={"model": pl.String, "condition": pl.String, "place": pl.Int64},
+        orient="row",
+    )
+    keys = ["model", "condition"]
+    rows = summary.join(place, on=keys, nulls_equal=True).sort("place").drop("place")
+    higher = table.metric(table.primary).higher_is_better
+    if higher is None:
+        found = rows.with_columns(pl.lit(None, pl.Float64).alias("rank"))
+    else:
+        found = rows.with_columns(
+            pl.col("value").rank("average", descending=higher).over("condition").cast(pl.Float64).alias("rank")
+        )
+    ends = ("rank_low", "rank_high")
+    if ranks is None:
+        found = found.with_columns(pl.lit(None, pl.Float64).alias(name) for name in ends)
+    else:
+        of_ranks = ranks.select(*keys, pl.col("low").alias(ends[0]), pl.col("high").alias(ends[1]))
+        found = found.join(of_ranks, on=keys, how="left", nulls_equal=True, maintain_order="left")
+    if pairs.is_empty() or higher is None:
+        return found.with_columns(pl.lit(None, pl.Int64).alias(f"tier{end}") for end in ("", "_first", "_last"))
+    return in_tiers(table, found, pairs)
+
+
+class Verdicts(NamedTuple):
+    """What the paired test says of a model, the leader, against each other one.
+
+    Attributes
+    ----------
+    worse, better, same, unknown : list of str
+        The models that are told apart from it as worse, or as better on the units of both; that are not told apart from
+        it; and for which there is no comparison, or none that may be shown.
+    powerless : bool
+        Whether no comparison could have told two models apart, whatever the difference.
+    """
+
+    worse: list[str]
+    better: list[str]
+    same: list[str]
+    unknown: list[str]
+    powerless: bool
+
+
+def verdicts(leader: str, others: Sequence[str], pairs: pl.DataFrame, sign: int) -> Verdicts:
+    """Return the verdicts of one model against others.
+
+    Parameters
+    ----------
+    leader : str
+        The model.
+    others : sequence of str
+        The others, in the order in which they are named.
+    pairs : polars.DataFrame
+        The comparisons of one condition, with the size of their ``family``.
+    sign : int
+        1 where higher values are better, -1 where lower ones are.
+
+    Examples
+    --------
+    >>> rows = {"model_a": ["a", "a"], "model_b": ["b", "c"], "difference": [2.0, 1.0], "p": [0.01, 0.2],
+    ...         "p_min": [0.001, 0.001], "significant": [True, False], "family": [2, 2]}
+    >>> found = verdicts("a", ["b", "c", "d"], pl.DataFrame(rows), 1)
+    >>> found.worse, found.same, found.unknown, found.powerless
+    (['b'], ['c'], ['d'], False)
+    """
+    known: dict[str, Row] = {}
+    for row in pairs.iter_rows(named=True):
+        for one, other, side in ((row["model_a"], row["model_b"], 1), (row["model_b"], row["model_a"], -1)):
+            if one == leader:
+                known[other] = {**row, "side": side}
+    found: Mapping[str, list[str]] = {name: [] for name in ("worse", "better", "same", "unknown")}
+    for other in others:
+        found[_verdict(known.get(other), sign)].append(other)
+    if pairs.is_empty():
+        return Verdicts(**found, powerless=False)
+    family, smallest = pairs["family"][0], pairs["p_min"].min()
+    return Verdicts(**found, powerless=isinstance(smallest, float) and smallest * family >= ALPHA)
+
+
+def _verdict(row: Row | None, sign: int) -> str:
+    if row is None or row["significant"] is None:
+        return "unknown"
+    if not row["significant"]:
+        return "same"
+    return "worse" if sign * row["side"] * row["difference"] > 0 else "better"
+
+
+def called(model: str) -> str:
+    """Return a name with what it is of, where that is no model."""
+    kind = kind_of_group(model)
+    return model if kind == "model" else f"{model} ({kind})"
+
+
+def under(frame: pl.DataFrame, condition: str | None) -> pl.DataFrame:
+    """Return the part of a frame of one condition."""
+    return frame.filter(pl.col("condition").eq_missing(pl.lit(condition)))
+
+
+def rows_under(frame: pl.DataFrame, condition: str | None) -> list[dict[str, Any]]:
+    """Return the rows of one condition."""
+    return under(frame, condition).to_dicts()
+
+
+_KAPPA = Metric(name="kappa", label="Kappa", digits=3)
+_RATING = Metric(name="rating", label="Rating", digits=2)
+
+
+def closeness_tables(judges: pl.DataFrame, pairs: pl.DataFrame, *, all_pairs: bool) -> list[Table]:
+    """Return the tables of `attune_bench.stats.judges.compare_judges`, for each data set; pairs where asked for."""
+    agreement = [
+        text_column("dimension", "dimension", is_name=True),
+        text_column("judge", "judge", is_name=True),
+        number_column("with", "with_experts", _kappa),
+        number_column("among", "among_experts", _kappa),
+        estimate_column("difference", "difference", _kappa, signed=True),
+        text_column("verdict", "verdict"),
+        size_column(),
+    ]
+    shifts = [
+        *agreement[:2],
+        _shift(),
+        number_column("of two experts", "expert_shift", _rating),
+        number_column("of two judges", "judge_shift", _rating),
+    ]
+    twos = [
+        agreement[0],
+        text_column("A", "rater_a", is_name=True),
+        text_column("B", "rater_b", is_name=True),
+        estimate_column("kappa", "kappa", _kappa),
+        _shift("B minus A"),
+        size_column(),
+    ]
+    tables = _by_dataset("judges", "Kappa of a judge with experts, and of experts among themselves", agreement, judges)
+    # Their frame is that of the first tables, and so are their footnotes.
+    moved = judges.filter(pl.col("shift").is_not_null()).with_columns(reason=pl.lit(None, dtype=pl.String))
+    tables += [
+        replace(one, frame=None) for one in _by_dataset("judges", "Mean rating, judge minus experts", shifts, moved)
+    ]
+    if all_pairs:
+        return [*tables, *_by_dataset("pairs", "Kappa of every two raters", twos, pairs)]
+    return [*tables, Table("pairs", "", (), (), pairs)]
+
+
+def _kappa(_: Row) -> Metric:
+    return _KAPPA
+
+
+def _rating(_: Row) -> Metric:
+    return _RATING
+
+
+def _shift(head: str = "shift") -> Column:
+    return estimate_column(head, "shift", _rating, low="shift_low", high="shift_high", signed=True)
+
+
+def _by_dataset(key: str, title: str, columns: list[Column], frame: pl.DataFrame) -> list[Table]:
+    def tables() -> Iterator[Table]:
+        for (dataset,), rows in frame.group_by("dataset", maintain_order=True):
+            yield Table(key, title if dataset is None else f"{dataset}: {title}", columns, rows.to_dicts())
+
+    found = list(tables()) or [Table(key, "", (), ())]
+    return [replace(found[0], frame=frame), *found[1:]]
+
+
+def closeness_note(judges: pl.DataFrame, *, weights: str | None, by: str, margin: float | None, level: float) -> str:
+    """Return the sentences below the tables."""
+    drawn = "items" if judges["clusters"].equals(judges["n"]) else "clusters of items"
+    weighting = f"{weights} weights by {by}" if weights else "unweighted"
+    given = judges["verdict"].count()
+    within = "" if margin is None else f"as close: it is above -{margin:g}, the largest loss that does not matter. "
+    return (
+        f"Cohen's kappa, {weighting}. with: mean of the judge's kappas with each expert. among: mean over every two "
+        f"experts. In brackets: {100 * level:g}% intervals by resampling {drawn} (expanded percentile). closer, less "
+        f"close: the interval of the difference is above 0, below 0. {within}undecided: the data do not tell, which "
+        f"is no sign that judge and experts are equal. Of {plural(given, 'verdict')}, about {given * (1 - level):.1f} "
+        "would be closer or less close by chance if every judge were as close as an expert. shift: by how much a mean "
+        "score moves where the judge takes the place of an expert; of two experts, of two judges: by how much at most "
+        "where one takes the place of another."
+    )
+
+
+_TEST = (
+    "Power 80%: if the true difference is this large, four of five such studies find it, by the two-sided permutation "
+    "test of compare at 0.05. This is for one pair: where several are corrected for each other, more {0}s are needed. "
+    "Test once, when all {0}s are there."
+)
+
+
+def pilot_tables(table: ScoreTable, frame: pl.DataFrame) -> list[Table]:
+    """Return a table for each metric and condition of `frame`, from `attune_bench.stats.compare.plan`."""
+    of = metric_of(table)
+    cluster, unit = drawn(table, AnalysisOptions()), table.provenance.unit
+    columns = [
+        text_column("A", "model_a", is_name=True),
+        text_column("B", "model_b", is_name=True),
+        size_column("pilot"),
+        number_column("mde of pilot", "mde", of),
+        number_column("difference", "difference", of),
+        *_sizes(cluster, unit),
+    ]
+    tables: list[Table] = []
+    for (metric, condition), rows in frame.group_by("metric", "condition", maintain_order=True):
+        under = under_condition(table, None if condition is None else str(condition))
+        shown = [{**row, "mark": "few" if row["clusters"] < FEW else ""} for row in rows.iter_rows(named=True)]
+        title = f"Plan: {label(table.metrics[str(metric)])}{under}"
+        tables.append(Table("plan", title, columns, shown, None if tables else frame))
+    return tables or [Table("plan", "", (), (), frame)]
+
+
+def assumed_table(frame: pl.DataFrame) -> Table:
+    """Return the table of a plan from assumptions, as from `plan_from_assumptions`."""
+    stated = [("sd", "sd"), ("r", "correlation"), ("ICC", "icc"), ("units of each", "units_per_participant")]
+    columns = [_number_of_plan(*one) for one in (*stated, ("CV", "units_cv"), ("difference", "difference"))]
+    return Table("plan", "Plan", [*columns, *_sizes("participant", "unit")], frame.to_dicts(), frame)
+
+
+def _sizes(cluster: str, unit: str) -> list[Column]:
+    """Return the columns of how many are planned."""
+    participants = count_column(f"{cluster}s", "participants")
+    return [participants] if cluster == unit else [participants, count_column(f"{unit}s", "units")]
+
+
+def _number_of_plan(head: str, key: str) -> Column:
+    """Return a column of numbers that are of no metric."""
+    return Column(head, lambda row: Cell(UNDEFINED if row[key] is None else f"{row[key]:g}", value=row[key]))
+
+
+def pilot_notes(table: ScoreTable) -> list[str]:
+    """Return the sentences below a plan from a pilot."""
+    cluster, unit = drawn(table, AnalysisOptions()), table.provenance.unit
+    each = f", and have as many {unit}s each, as unequally many" if cluster != unit else ""
+    within = f" ({cluster}s)" if cluster != unit else ""
+    return [
+        f"pilot: {unit}s that both models have{within}. mde of pilot: the smallest true difference that the pilot "
+        f"would have found. {cluster}s: how many in all. {_TEST.format(cluster)}",
+        f"Assumed: new {cluster}s are as unlike each other as those of the pilot{each}; both models answer the same "
+        f"{unit}s. A pilot says this only roughly: plan for more. few: a pilot of fewer than {FEW} {cluster}s.",
+    ]
+
+
+def assumed_notes() -> list[str]:
+    """Return the sentences below a plan from assumptions."""
+    return [
+        f"participants: how many in all. {_TEST.format('participant')}",
+        "Assumed: sd, the standard deviation of a unit's score; r, the correlation of both models' scores on a unit; "
+        "ICC, the share of the variance of the two models' difference that is between participants; CV, the standard "
+        "deviation of the number of units of a participant, over its mean: 0 if all have equally many. Both models "
+        "answer the same units. With a lower r, a higher sd, ICC or CV more participants are needed.",
+    ]
+
+
+def distribution_tables(table: ScoreTable, distribution: pl.DataFrame) -> list[Table]:
+    """Return a table of the distribution of each metric, for each model and condition."""
+    of = metric_of(table)
+    columns = [
+        text_column("metric", "label"),
+        count_column("n", "n"),
+        *(
+            number_column(name if name != "sd" else "SD", name, of)
+            for name in ("mean", "sd", "lowest", "median", "highest")
+        ),
+    ]
+    tables: list[Table] = []
+    for (model, condition), rows in by_rank(table, distribution, ["model", "condition"]):
+        shown = [{**row, "label": label(table.metrics[row["metric"]])} for row in rows.to_dicts()]
+        title = f"{model}{under_condition(table, condition)}"
+        tables.append(Table("distribution", title, columns, shown, None if tables else distribution))
+    return tables

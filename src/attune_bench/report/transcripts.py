@@ -1,42 +1,391 @@
-"""Transcripts on a page: for each model the units with its best and its worst results, text by text.
+"""Transcripts on a page: for each model the units with its best and its worst results, text by text."""
 
-What is shown and what is not
------------------------------
-Texts are shown only where they are asked for, only of the records that were scored, as their hashes tell, and only
-where every licence allows passing them on; records that may not be shown are counted, with the reason. A transcript is
-a single unit: where clusters are people, those of records that were not generated need ``small_cells`` too. What a
-participant said about themself beside the conversation is not in a transcript.
-"""
-
+import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import isfinite
 from os import fsencode
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from attune_bench.benchmarks import benchmark_in_use
+from attune_bench.benchmarks.base import Benchmark
 from attune_bench.report.columns import Figure, Markup, Part, Section, number
-from attune_bench.report.field_view import FIELD_VIEW
-from attune_bench.report.page import asset, document, element, figure_element
-from attune_bench.report.section_parts import PageScores
-from attune_bench.report.standing import under
-from attune_bench.report.suppression import hides
-from attune_bench.report.tables import group_name, label
-from attune_bench.report.transcript_folder import TranscriptFolder
-from attune_bench.report.transcript_parts import TranscriptView, quiet
-from attune_bench.runner.file_names import safe_name
-from attune_bench.score_table import KEYS, ScoreTable, term_columns
-from attune_bench.scored_records import Row, ScoredRecords
+from attune_bench.report.drawing import INK, MUTED, ORANGE, SKY, Rows, altair, data, hover, short_names, styled
+from attune_bench.report.page import PageScores, asset, document, element, figure_element
+from attune_bench.report.privacy import hides
+from attune_bench.report.tables import group_name, label, under
+from attune_bench.runner.calls import safe_name
+from attune_bench.scores.fingerprint import fingerprint, results_fingerprint
+from attune_bench.scores.table import KEYS, ScoreTable, term_columns
+from attune_data.collection import Kind
+from attune_data.io.documents import whole_folder
 from attune_data.issues import Html, tag
 from attune_data.publishing import canary, credits_of, named_licences, refusal
-from attune_data.record import is_generated
-from attune_data.references import resolve
-from attune_data.text import plural
+from attune_data.record import Record, is_generated
+from attune_data.references import Reference, resolve
+from attune_data.text import plural, printable
 from attune_metrics.metric import Metric, MetricInputError
 from attune_metrics.stats.bootstrap import PER_UNIT
 
-__all__ = ["transcript_section"]
+if TYPE_CHECKING:
+    from attune_bench.report.drawing import Chart
+
+__all__ = [
+    "FIELD_VIEW",
+    "Compared",
+    "Row",
+    "ScoredRecords",
+    "TranscriptFolder",
+    "TranscriptView",
+    "check_records",
+    "chips",
+    "compared",
+    "counted",
+    "facts",
+    "folded",
+    "message",
+    "quiet",
+    "state_paths",
+    "transcript_section",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TranscriptView:
+    """How a page shows what models made of one unit.
+
+    Attributes
+    ----------
+    unit : callable
+        ``unit(record, results)`` gives what is shown once: `record` is the unit's record of the data, None for a
+        benchmark without data; `results` are those of all models, by what the page calls them.
+    result : callable
+        ``result(record, result)`` gives one result beside what it is scored against.
+    """
+
+    unit: Callable[[Any, Mapping[str, Any]], Iterable[Html | Figure]]
+    result: Callable[[Any, Any], Iterable[Html | Figure]]
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """An answer beside the one that counts.
+
+    Attributes
+    ----------
+    asked : str or Html
+        What was asked.
+    reference, predicted : str
+        The answer that counts, and that of the model; empty where there is none.
+    same : bool or None
+        Whether they agree, as the benchmark scores it; None where it does not score this one.
+    note : str
+        What is said in place of "same" and "differs".
+    """
+
+    asked: str
+    reference: str
+    predicted: str
+    same: bool | None
+    note: str = ""
+
+
+def message(speaker: str, text: str, *beside: Html, person: bool, state: str = "") -> Html:
+    """Return what somebody says, with the state they are in after it and what goes below.
+
+    Examples
+    --------
+    >>> "&lt;b&gt;" in message("Person", "<b>", person=True)
+    True
+    """
+    who = [tag("span", speaker, kind="speaker"), *([Html(" "), tag("span", state, kind="chip")] if state else [])]
+    said = tag("p", text) if text.strip() else tag("p", "(nothing)", kind="quiet")
+    return tag("div", element("div", *who, class_="who"), said, *beside, kind="said person" if person else "said model")
+
+
+def facts(rows: Iterable[tuple[str, str]]) -> Html:
+    """Return what is known, by heading; what is empty is left out."""
+    told = [element("div", tag("dt", name), tag("dd", text)) for name, text in rows if text.strip()]
+    return element("dl", *told, class_="facts") if told else Html("")
+
+
+def folded(summary: str, *children: Html) -> Html:
+    """Return parts that are shown where their summary is chosen; nothing where there is no part."""
+    return tag("details", tag("summary", summary), *children) if children else Html("")
+
+
+def quiet(text: str) -> Html:
+    """Return a remark."""
+    return tag("p", text, kind="quiet")
+
+
+def chips(texts: Iterable[str]) -> Html:
+    """Return short texts side by side."""
+    return element("div", *(part for text in texts for part in (tag("span", text, kind="chip"), Html(" "))))
+
+
+def counted(rows: Sequence[Compared]) -> str:
+    """Return how many of the answers that are scored agree.
+
+    Examples
+    --------
+    >>> counted([Compared("B1", "yes", "no", False), Compared("B2", "no", "no", True), Compared("B3", "na", "", None)])
+    '1 of 2 the same'
+    """
+    scored = [row.same for row in rows if row.same is not None]
+    return f"{sum(scored)} of {len(scored)} the same"
+
+
+def compared(rows: Sequence[Compared], *, asked: str, reference: str, predicted: str) -> Html:
+    """Return a table of answers beside those that count, the agreement in words; nothing where there is no row.
+
+    Parameters
+    ----------
+    rows : sequence of Compared
+        The answers.
+    asked, reference, predicted : str
+        The heads of the columns.
+    """
+    if not rows:
+        return Html("")
+    heads = [element("th", text, scope="col") for text in (asked, reference, predicted, "agreement")]
+    body = [
+        element(
+            "tr", tag("td", row.asked), tag("td", row.reference or "-"), tag("td", row.predicted or "-"), _mark(row)
+        )
+        for row in rows
+    ]
+    return element("table", element("thead", element("tr", *heads)), element("tbody", *body), class_="compared")
+
+
+def _mark(row: Compared) -> Html:
+    if row.same is None:
+        return element("td", row.note or "not scored", class_="unscored")
+    sign, words, kind = ("\u2713", "same", "same") if row.same else ("\u2717", "differs", "differs")
+    return element("td", f"{sign} {row.note or words}", class_=kind)
+
+
+def _unit(record: Any, _results: Mapping[str, Any]) -> Iterator[Html]:
+    if record is not None:
+        yield _fields(record)
+
+
+def _result(_record: Any, result: Any) -> Iterator[Html]:
+    yield _fields(result)
+
+
+def _fields(record: Record) -> Html:
+    """Return every field that has a value, as the record's class names it."""
+    return facts((name.replace("_", " "), _value(getattr(record, name))) for name in type(record).model_fields)
+
+
+def _value(value: Any) -> str:
+    """Return a value as text or as markup; empty where there is none."""
+    if isinstance(value, Record):
+        return _fields(value)
+    if isinstance(value, Mapping):
+        return facts((str(key), _value(one)) for key, one in value.items())
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        if all(isinstance(one, str | int | float | None) for one in value):
+            # Short ones beside each other, as an answer a sample; texts below each other.
+            is_short = all(len(str(one)) < _SHORT for one in value)
+            return (", " if is_short else "\n").join("-" if one is None else str(one) for one in value)
+        return tag("ol", *(tag("li", _value(one)) for one in value))
+    return "" if value is None else str(value)
+
+
+_SHORT = 12
+
+FIELD_VIEW = TranscriptView(unit=_unit, result=_result)
+"""How a page shows the records of a benchmark that does not say it for itself."""
+
+
+_NAME = re.compile(r"\d{3,}-.*\.html", re.DOTALL)
+
+
+@dataclass
+class TranscriptFolder:
+    """A folder beside a page.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    page : str
+        The name of the page.
+    files : dict of str to str
+        Once the page is made, what goes into the folder, by name; empty where the page holds everything.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as beside:
+    ...     folder = TranscriptFolder(name="page-transcripts", page="page.html", files={"001-c1.html": ""})
+    ...     folder.write(Path(beside))
+    ...     [path.name for path in Path(beside, "page-transcripts").iterdir()]
+    ['001-c1.html']
+    """
+
+    name: str
+    page: str
+    files: dict[str, str] = field(default_factory=dict)
+
+    def check(self, parent: Path) -> None:
+        """Refuse to write where something is that is no transcript.
+
+        Raises
+        ------
+        FileExistsError
+            Where the name is that of a file, or of a folder with anything else than transcripts in it.
+        """
+        target = parent / self.name
+        if target.is_symlink() or (target.exists() and not target.is_dir()):
+            raise FileExistsError(f"{target} is in the way of the transcripts; move it")
+        if target.is_dir():
+            others = sorted(one.name for one in target.iterdir() if not (_NAME.fullmatch(one.name) and one.is_file()))
+            if others:
+                raise FileExistsError(f"{target} has {others[0]}, which is no transcript; move it")
+
+    def write(self, parent: Path) -> None:
+        """Write the files into the folder, in the place of earlier transcripts; all of them or none.
+
+        Parameters
+        ----------
+        parent : path
+            The folder that the page is in.
+
+        Raises
+        ------
+        FileExistsError
+            As `check`.
+        OSError
+            Where the folder cannot be written.
+        """
+        self.check(parent)
+        with whole_folder(parent / self.name, replace=True) as made:
+            for name, text in self.files.items():
+                (made / name).write_text(text, encoding="utf-8")
+
+
+Row = tuple[str, str | None, str]
+"""Model, condition and unit."""
+
+
+class ScoredRecords:
+    """The records that scores were made of, checked.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        The scores.
+    results : sequence of record
+        The results that were scored.
+    data : sequence of record, optional
+        What they were scored against, of a benchmark that has data.
+    use : str
+        What the records are for, in messages.
+
+    Attributes
+    ----------
+    benchmark : Benchmark
+        Whose scores these are.
+    results : mapping of (str, str or None, str) to record
+        The result of each row of the scores: model, condition, unit.
+    units : mapping of str to record
+        The data by id; empty where there are none.
+    made, given : Kind
+        The kind of the results and of the data, the latter None where there are none.
+
+    Raises
+    ------
+    MetricInputError
+        The scores are means over repeats, of no benchmark, or of one that does not name the results' rows; data are
+        missing or too many; these are not the records that were scored.
+
+    Examples
+    --------
+    >>> from attune_bench import score
+    >>> from attune_data import load, load_runs
+    >>> data, runs = load("demo"), load_runs("demo")
+    >>> found = ScoredRecords(score(data, runs), results=runs, data=data, use="samples")
+    >>> result = found.results["synthetic/hasty", "default", data[0].id]
+    >>> result.em_model, found.units[result.conversation_id] is data[0]
+    ('synthetic/hasty', True)
+    """
+
+    def __init__(
+        self, table: ScoreTable, *, results: Sequence[Any], data: Sequence[Any] | None = None, use: str
+    ) -> None:
+        self.benchmark: Benchmark = _benchmark(table, data, use)
+        self.made: Kind[Any, Any] = resolve(self.benchmark.results)
+        self.given: Kind[Any, Any] | None = resolve(self.benchmark.data)
+        self.units: Mapping[str, Any] = {record.id: record for record in data or ()}
+        check_records(self.benchmark, "results", results, self.benchmark.results)
+        # Scores of version 0.2.0 and before have the hash of everything that results say.
+        hashes = results_fingerprint(results, self.made), fingerprint(results)
+        _check_hash(self.made, table.provenance.runs, use, hashes)
+        if data is not None and self.given is not None:
+            check_records(self.benchmark, "data", data, self.benchmark.data)
+            _check_unique(len(data), self.units, self.given.noun)
+            # Benchmarks of the library hash the units that were scored, others all data.
+            scored = [self.units[unit] for unit in table.units["unit"] if unit in self.units]
+            _check_hash(self.given, table.provenance.data, use, map(fingerprint, (scored, data)))
+        row = resolve(self.benchmark.row)
+        self.results: Mapping[Row, Any] = {row(result): result for result in results}
+        if table.repeats is not None and len(self.results) < len(results):
+            raise MetricInputError(f"these scores are means over repeats, which have no {use}; score one repeat alone")
+        _check_unique(len(results), self.results, self.made.noun)
+        self._check_rows(table)
+
+    def _check_rows(self, table: ScoreTable) -> None:
+        """Raise a MetricInputError where a score is of no result, or of no record of the data."""
+        for key in table.values.select(KEYS).iter_rows():
+            if key not in self.results:
+                raise MetricInputError(f"no {self.made.noun} has the row {key} of the scores")
+            if self.given is not None and key[2] not in self.units:
+                raise MetricInputError(f"no {self.given.noun} has the id {key[2]!r} of a unit of the scores")
+
+
+def check_records(benchmark: Benchmark, side: str, records: Sequence[Any], reference: Reference) -> None:
+    """Raise a MetricInputError where records are not of the kind that a benchmark takes on one side."""
+    kind = resolve(reference)
+    other = next((record for record in records if not isinstance(record, kind.model)), None)
+    if other is not None:
+        raise MetricInputError(f"the {side} have a {type(other).__name__}; {benchmark.title} takes {kind.plural}")
+
+
+def _benchmark(table: ScoreTable, data: object, use: str) -> Benchmark:
+    """Return the benchmark of scores, whose rows can be told."""
+    benchmark = benchmark_in_use(table.provenance.benchmark)
+    if benchmark is None:
+        raise MetricInputError(f"{table.provenance.title}: only scores of a benchmark have records to make {use} of")
+    if benchmark.row is None:
+        raise MetricInputError(f"{benchmark.title} does not say which result a score is of (Benchmark.row)")
+    if benchmark.data is None and data is not None:
+        raise MetricInputError(f"{benchmark.title} is scored from its results alone, and its {use} take no data")
+    if benchmark.data is not None and data is None:
+        raise MetricInputError(f"{benchmark.title} scores results against data, and its {use} need both")
+    return benchmark
+
+
+def _check_unique(records: int, found: Mapping[Any, Any], noun: str) -> None:
+    """Raise a MetricInputError where two records are of one thing: which of them was scored cannot be told."""
+    if len(found) < records:
+        raise MetricInputError(f"two {noun}s are of the same thing; give the one that was scored")
+
+
+def _check_hash(kind: Kind[Any, Any], recorded: str | None, use: str, hashes: Iterable[str]) -> None:
+    """Raise a MetricInputError where the hash that scores record is none of those of the records."""
+    if recorded is None:
+        raise MetricInputError(f"the scores have no hash of their {kind.plural}: {use} need scores of all units")
+    if recorded not in hashes:
+        raise MetricInputError(
+            f"these are not the {kind.plural} that were scored, or not all of them: the scores record another hash"
+        )
+
 
 _TITLE = "Transcripts"
 _EACH = 3
@@ -268,3 +617,97 @@ def _terms(records: ScoredRecords, picks: Sequence[_Pick]) -> list[str]:
         found.append(f"Credit: {'; '.join(credit)}.")
         found += [kind.request] if kind.request else []
     return [*found, f"Not for training: {'; '.join(canary(given or made).texts)}."]
+
+
+# Mid-tones that read on a light and on a dark page; a shape is added, so that colour alone tells nothing.
+_COLOURS = (SKY, ORANGE, "#008a62", "#b5578e", "#8a7000", INK)
+_SHAPES = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "triangle-right")
+_PANEL, _HEIGHT, _LEGEND_COLUMNS = 330, 200, 3
+
+
+def state_paths(
+    paths: Mapping[str, Mapping[str, Sequence[float | None]]],
+    *,
+    anchors: Mapping[str, Mapping[str, float | None]],
+    last: int,
+) -> "Chart":
+    """Draw the states of a person round by round, a panel for each axis, with a line for each model.
+
+    A line ends with its dialogue; the panel goes on to the last round that a dialogue may have.
+
+    Parameters
+    ----------
+    paths : mapping
+        By axis, which titles its panel, and model the states, 0 to 100: at the start, then after each round; None where
+        none is known.
+    anchors : mapping
+        By axis what is drawn as a broken line: the state, 0 to 100, by its name.
+    last : int
+        The last round that a dialogue may have.
+
+    Returns
+    -------
+    altair.FacetChart
+
+    Raises
+    ------
+    ValueError
+        Where no state is known.
+    ImportError
+        Where the extra ``plots`` is not installed.
+
+    Examples
+    --------
+    >>> chart = state_paths({"anger": {"m": [60, 50]}}, anchors={"anger": {"target": 20, "worst": None}}, last=8)
+    >>> type(chart).__name__
+    'FacetChart'
+    """
+    alt = altair()
+    known = {axis: {name: path for name, path in of_axis.items() if any(s is not None for s in path)}
+             for axis, of_axis in paths.items()}  # fmt: skip
+    order = list(dict.fromkeys(name for of_axis in known.values() for name in of_axis))
+    if not order:
+        raise ValueError("nothing to draw: no state is known")
+    short = short_names(map(printable, order))
+    domain = list(short.values())
+    colours = [_COLOURS[place % len(_COLOURS)] for place in range(len(domain))]
+    # Two models of one colour differ in shape.
+    shapes = [_SHAPES[(place % len(_COLOURS) + place // len(_COLOURS)) % len(_SHAPES)] for place in range(len(domain))]
+    legend = alt.Legend(title=None, orient="bottom", columns=_LEGEND_COLUMNS, labelLimit=320, symbolSize=80)
+    rows: Rows = [
+        {"axis": printable(axis), "name": short[printable(name)], "round": place, "state": state,
+         "text": f"{printable(name)}, round {place}: {printable(axis)} {state:.4g}"}
+        for axis, of_axis in known.items()
+        for name, path in of_axis.items()
+        for place, state in enumerate(path)
+        if state is not None
+    ]  # fmt: skip
+    rows += [
+        {"axis": printable(axis), "anchor": f"{name} {state:.4g}", "state": state}
+        for axis in known
+        for name, state in anchors.get(axis, {}).items()
+        if state is not None
+    ]
+    x = alt.X("round:Q", title="round", scale=alt.Scale(domain=[0, last]), axis=alt.Axis(tickMinStep=1, grid=False))
+    y = alt.Y("state:Q", title=None, scale=alt.Scale(domain=[0, 100]), axis=alt.Axis(tickCount=5))
+    colour = alt.Scale(domain=domain, range=colours)
+    anchored = alt.Chart().transform_filter("isValid(datum.anchor)")
+    drawn = alt.Chart().transform_filter("isValid(datum.round)")
+    rules = anchored.mark_rule(color=MUTED, strokeDash=[4, 3], strokeWidth=1.5, aria=False).encode(y)
+    texts = anchored.mark_text(color=MUTED, fontSize=12, align="right", dy=-6, aria=False).encode(
+        y, x=alt.value("width"), text="anchor:N"
+    )
+    lines = drawn.mark_line(strokeWidth=2, aria=False).encode(
+        x, y, stroke=alt.Stroke("name:N", scale=colour, legend=legend), order="round:Q"
+    )
+    points = drawn.mark_point(size=55, filled=True, opacity=1).encode(
+        x,
+        y,
+        fill=alt.Fill("name:N", scale=colour, legend=legend),
+        shape=alt.Shape("name:N", scale=alt.Scale(domain=domain, range=shapes), legend=legend),
+        **hover(),
+    )
+    chart = alt.layer(rules, lines, points, texts, data=data(rows)).properties(width=_PANEL, height=_HEIGHT)
+    header = alt.Header(labelAnchor="start", labelFontWeight="bold", title=None)
+    panels = alt.Facet("axis:N", sort=list(map(printable, known)), header=header)
+    return styled(chart.facet(panels, columns=2, spacing=24))

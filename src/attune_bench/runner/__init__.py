@@ -1,27 +1,45 @@
 """Running benchmarks: calls to models, resumable runs, and what a benchmark needs to be run."""
 
-from attune_bench.runner.answers import TRIES, AnswerFormat, Found, Reading, call_to_make, find_object, read_answer
+from attune_bench.runner.cache import ReplaceError, RunError
 from attune_bench.runner.calls import (
     Call,
     CallFailedError,
     Complete,
     Decoding,
+    Endpoint,
     FinishReason,
     IncompleteAnswerError,
     Message,
+    ProviderError,
     Response,
     Role,
+    endpoint,
     message,
+    safe_name,
+    unit_file_name,
 )
-from attune_bench.runner.file_names import safe_name, unit_file_name
-from attune_bench.runner.folder import ReplaceError, RunError
-from attune_bench.runner.jobs import Job, RunOptions, RunOutcome, Skipped, Watch
-from attune_bench.runner.meter import Meter
-from attune_bench.runner.prices import Price, PriceError, read_prices
-from attune_bench.runner.prompts import Fence, PromptError, Prompts, load_prompts, read_prompts
-from attune_bench.runner.providers import Endpoint, ProviderError, endpoint
+from attune_bench.runner.cost import Job, Meter, Price, PriceError, RunOptions, RunOutcome, Skipped, Watch, read_prices
 from attune_bench.runner.running import run, run_sync
-from attune_bench.runner.task import ModelSettings, RunSettings, Source, Task, Unit, ask_planned
+from attune_bench.runner.task import (
+    TRIES,
+    AnswerFormat,
+    Fence,
+    Found,
+    ModelSettings,
+    PromptError,
+    Prompts,
+    Reading,
+    RunSettings,
+    Source,
+    Task,
+    Unit,
+    ask_planned,
+    call_to_make,
+    find_object,
+    load_prompts,
+    read_answer,
+    read_prompts,
+)
 
 __all__ = [
     "TRIES",

@@ -1,32 +1,322 @@
-"""Requests to a server of the OpenAI protocol: concurrency, cost limit, timeouts and retries."""
+"""Requests to a server of the OpenAI protocol: concurrency, timeouts, retries, and what a response says."""
 
 import asyncio
 import json
 import logging
 import math
 import random
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, get_args
 from urllib.parse import urlsplit
 
 from pydantic_core import PydanticSerializationError, to_json
 
-from attune_bench.runner.budget import Budget
-from attune_bench.runner.calls import Call, CallFailedError, Decoding, Response, SchemaRefusedError
-from attune_bench.runner.folder import note_refusal, remove_refusal
-from attune_bench.runner.prices import Price
-from attune_bench.runner.providers import Endpoint
-from attune_bench.runner.responses import LARGEST, TOO_LARGE, Fault, read_response
-from attune_bench.runner.throttle import Throttle, asked_wait
-from attune_data.text import printable
+from attune_bench.runner.cache import note_refusal, remove_refusal
+from attune_bench.runner.calls import (
+    SHORTEST_SECRET,
+    Call,
+    CallFailedError,
+    Decoding,
+    Endpoint,
+    FinishReason,
+    Response,
+    SchemaRefusedError,
+)
+from attune_bench.runner.cost import Budget, Price
+from attune_data.text import printable, shortened
 
-__all__ = ["Client", "request_body"]
+__all__ = ["LARGEST", "TOO_LARGE", "Client", "Fault", "Throttle", "asked_wait", "read_response", "request_body"]
+
+LARGEST = 1_000_000
+"""Bytes of a response, beyond which it is none."""
+
+TOO_LARGE = f"a response of more than {LARGEST:,} bytes"
+"""What is said of one."""
+
+_RETRIED = (408, 409, 429)
+_REFUSALS = {
+    401: "does not accept the key",
+    402: "asks for payment",
+    404: "knows no such model, or is at another URL",
+}
+_NO_QUOTA = "insufficient_quota"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What went wrong with one try of a call.
+
+    Attributes
+    ----------
+    reason : str
+        What the server did, without secrets.
+    status : int
+        The HTTP status of the error; 0 where the server gave none.
+    retried : bool
+        Whether another try may get past it.
+    wait : float
+        Seconds that the server asked to wait.
+    charged : bool
+        Whether the try may have been paid for.
+    fatal : bool
+        Whether the server would refuse every other call too.
+    """
+
+    reason: str
+    status: int = 0
+    retried: bool = False
+    wait: float = 0.0
+    charged: bool = False
+    fatal: bool = False
+
+    def explained(self) -> str:
+        """Return the reason, with what its status says of all calls."""
+        return f"{self.reason}; it {_REFUSALS[self.status]}" if self.status in _REFUSALS else self.reason
+
+
+def read_response(
+    data: bytes | bytearray, *, status: int, wait: float, endpoint: Endpoint, price: Price | None
+) -> Response | Fault:
+    """Read the body of a response.
+
+    Parameters
+    ----------
+    data : bytes
+        The body.
+    status : int
+        The HTTP status of a failure; 0 for a success.
+    wait : float
+        Seconds that the server asked to wait.
+    endpoint : Endpoint
+        The server, whose secrets are redacted.
+    price : Price, optional
+        The price of the model, for a server that does not tell the cost.
+
+    Returns
+    -------
+    Response or Fault
+        A response without a text has an empty one: the model said nothing.
+    """
+    payload = _json(data)
+    status = status or _status_within(payload)
+    if status:
+        # Before it is shortened, which could leave half of a secret.
+        fault = _fault(status, endpoint.redact(_message(payload)), wait)
+        if _NO_QUOTA in (_of_error(payload, "code"), _of_error(payload, "type")):
+            return replace(fault, reason=f"{fault.reason}; the quota of the key is used up", retried=False, fatal=True)
+        return fault
+    text = _text(payload)
+    if text is None:
+        return Fault("a response that is not of the OpenAI protocol", retried=True, charged=True)
+    usage = payload.get("usage")
+    counted = usage if isinstance(usage, dict) else {}
+    prompt, completion = (_amount(counted.get(f"{what}_tokens")) for what in ("prompt", "completion"))
+    # No request and no answer that says something is of 0 tokens: who says so did not count.
+    prompt, completion = prompt or None, completion if completion or not text else None
+    cost = _amount(counted.get("cost"))
+    if cost is None and prompt is not None and completion is not None and price is not None:
+        cost = price.of(int(prompt), int(completion))
+    return Response(
+        text=endpoint.redact(text, min_length=SHORTEST_SECRET),
+        prompt_tokens=None if prompt is None else int(prompt),
+        completion_tokens=None if completion is None else int(completion),
+        cost=cost,
+        finish_reason=_finish_reason(payload),
+    )
+
+
+def _json(data: bytes | bytearray) -> dict[str, Any]:
+    """Return a JSON object, an empty one for anything else."""
+    try:
+        payload = json.loads(data)
+    except (ValueError, RecursionError):
+        return {}
+    return payload if isinstance(payload, dict) else {}
+
+
+def _status_within(payload: Mapping[str, Any]) -> int:
+    """Return the status of an error that came as a success, as OpenRouter's do; 0 for none."""
+    if not payload.get("error") or payload.get("choices"):
+        return 0
+    code = _of_error(payload, "code")
+    return code if isinstance(code, int) and 400 <= code < 600 else 500
+
+
+def _of_error(payload: Mapping[str, Any], name: str) -> Any:
+    """Return what is said of an error under a name; the error itself where it says nothing else."""
+    error = payload.get("error")
+    return error.get(name) if isinstance(error, dict) else error
+
+
+def _message(payload: Mapping[str, Any]) -> str:
+    """Return what a server says of an error, an empty text for nothing."""
+    said = _of_error(payload, "message")
+    said = said if isinstance(said, str) else payload.get("message")
+    return said.strip() if isinstance(said, str) else ""
+
+
+def _fault(status: int, said: str, wait: float) -> Fault:
+    reason, is_redirect = f"status {status}", 300 <= status < 400
+    if is_redirect:
+        reason += ", a redirect, which is not followed; give the URL that it leads to"
+    elif said:
+        reason += f" ({shortened(said, 200)})"
+    retried = status in _RETRIED or status >= 500
+    return Fault(reason, status, retried=retried, wait=wait, fatal=status in _REFUSALS or is_redirect)
+
+
+def _choice(payload: Mapping[str, Any]) -> dict[str, Any]:
+    choices = payload.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    return first if isinstance(first, dict) else {}
+
+
+def _finish_reason(payload: Mapping[str, Any]) -> FinishReason | None:
+    """Return why an answer is incomplete, None where nothing says that it is."""
+    choice = _choice(payload)
+    said = "error" if choice.get("error") else choice.get("finish_reason")
+    return next((reason for reason in get_args(FinishReason) if reason == said), None)
+
+
+def _text(payload: Mapping[str, Any]) -> str | None:
+    """Return the text of a response, None where it has none; a model that said nothing said an empty text."""
+    message = _choice(payload).get("message")
+    if not isinstance(message, dict):
+        return "" if _finish_reason(payload) == "error" else None
+    content = message.get("content")
+    if isinstance(content, list):
+        parts = [part.get("text") for part in content if isinstance(part, dict)]
+        content = "".join(part for part in parts if isinstance(part, str))
+    return content if isinstance(content, str) else "" if content is None else None
+
+
+def _amount(value: Any) -> float | None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return value if is_number and 0 <= value < 1e15 else None
+
+
+def asked_wait(retry_after: str | None, longest: float) -> float:
+    """Return the seconds that a Retry-After asks for, within reason; 0 for none.
+
+    Parameters
+    ----------
+    retry_after : str or None
+        The header: seconds or a date.
+    longest : float
+        What is the longest within reason.
+
+    Examples
+    --------
+    >>> asked_wait("2.5", longest=60.0), asked_wait("3600", longest=60.0), asked_wait("soon", longest=60.0)
+    (2.5, 60.0, 0.0)
+    """
+    if retry_after is None:
+        return 0.0
+    try:
+        seconds = float(retry_after)
+    except ValueError:
+        try:
+            until = parsedate_to_datetime(retry_after)
+        except (ValueError, OverflowError):
+            return 0.0
+        until = until if until.tzinfo else until.replace(tzinfo=UTC)
+        seconds = (until - datetime.now(UTC)).total_seconds()
+    return min(max(seconds, 0.0), longest) if math.isfinite(seconds) else 0.0
+
+
+class Throttle:
+    """Places for calls under way.
+
+    Parameters
+    ----------
+    most : int
+        The most calls under way.
+
+    Notes
+    -----
+    A 429 halves the number of places, once for all calls that were under way then, and delays new calls by the time
+    that the server asked for. Each response then adds a part of a place: one place for about as many responses as
+    there are places.
+
+    Examples
+    --------
+    >>> throttle = Throttle(8)
+    >>> throttle.too_many(call_number=throttle.now(), wait=0.0)
+    >>> throttle.places
+    4.0
+    """
+
+    def __init__(self, most: int) -> None:
+        self.places: float = float(most)
+        self._most = most
+        self._under_way = 0
+        self._queue: deque[asyncio.Future[None]] = deque()
+        self._cut = -1
+        self._sent = 0
+        self._closed_until = 0.0
+
+    def now(self) -> int:
+        """Return the number of calls sent so far, by which `too_many` tells older calls from newer ones."""
+        return self._sent
+
+    async def acquire(self, *, first: bool = False) -> int:
+        """Wait for a place, in order of arrival or before all others; return the number of the call.
+
+        Whoever has acquired a place must `release` it.
+        """
+        if self._queue or self._under_way >= int(self.places):
+            turn = asyncio.get_running_loop().create_future()
+            (self._queue.appendleft if first else self._queue.append)(turn)
+            try:
+                await turn
+            except asyncio.CancelledError:
+                if turn.done() and not turn.cancelled():
+                    self.release()  # The place was given in the same moment.
+                raise
+        else:
+            self._under_way += 1
+        try:
+            while (wait := self._closed_until - asyncio.get_running_loop().time()) > 0:
+                await asyncio.sleep(wait)
+        except asyncio.CancelledError:
+            self.release()
+            raise
+        self._sent += 1
+        return self._sent
+
+    def release(self) -> None:
+        """Give a place back."""
+        self._under_way -= 1
+        self._admit()
+
+    def answered(self) -> None:
+        """Note that the server took a call."""
+        self.places = min(self.places + 1 / self.places, self._most)
+        self._admit()
+
+    def too_many(self, *, call_number: int, wait: float) -> None:
+        """Note that the server refused the call of a number and asked for a wait in seconds."""
+        if wait > 0:
+            self._closed_until = max(self._closed_until, asyncio.get_running_loop().time() + wait)
+        if call_number > self._cut:
+            self.places = max(self.places / 2, 1.0)
+            self._cut = self._sent
+
+    def _admit(self) -> None:
+        while self._queue and self._under_way < int(self.places):
+            turn = self._queue.popleft()
+            if not turn.done():
+                self._under_way += 1
+                turn.set_result(None)
+
 
 _TRIES = 6
 _BACKOFF = 0.25  # seconds, doubled with each try

@@ -1,30 +1,711 @@
-"""Running a benchmark: the one way for all of them."""
+"""Running jobs: resumable, within one folder, by one process at a time."""
 
 import asyncio
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+import os
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import (
+    AbstractContextManager,
+    AsyncExitStack,
+    ExitStack,
+    asynccontextmanager,
+    contextmanager,
+    nullcontext,
+    suppress,
+)
 from dataclasses import replace
+from functools import partial
 from hashlib import sha256
+from math import fsum
 from pathlib import Path
-from typing import TypeVar
+from time import monotonic
+from typing import Any, NamedTuple, TypeVar
 
-from attune_bench.runner.calls import Call, Complete, Role, SchemaRefusedError
-from attune_bench.runner.console import warn
-from attune_bench.runner.execution import execute
-from attune_bench.runner.file_names import in_repeat
-from attune_bench.runner.folder import RunError, noted_refusals
-from attune_bench.runner.jobs import Job, RunOptions, RunOutcome, Watch
-from attune_bench.runner.providers import SHORTEST_SECRET, Endpoint
+from attune_bench.runner.cache import (
+    Cache,
+    CacheError,
+    ReplaceError,
+    RunError,
+    cache_key,
+    disk_errors,
+    locked,
+    noted_refusals,
+    read_json,
+)
+from attune_bench.runner.calls import (
+    SHORTEST_SECRET,
+    WHERE_SET,
+    Call,
+    CallFailedError,
+    Complete,
+    Decoding,
+    Endpoint,
+    FinishReason,
+    IncompleteAnswerError,
+    Response,
+    Role,
+    SchemaRefusedError,
+    attempt_id,
+    in_repeat,
+    safe_part,
+)
+from attune_bench.runner.client import Client
+from attune_bench.runner.cost import (
+    Budget,
+    BudgetExceededError,
+    Job,
+    Meter,
+    PriceError,
+    RunOptions,
+    RunOutcome,
+    Skipped,
+    Watch,
+    check_limited,
+)
 from attune_bench.runner.task import RunSettings, S, Source, Task, U, answer_format_of, as_sent, condition_of
+from attune_data.io.documents import write_whole
 from attune_data.record import Record
-from attune_data.text import plural
+from attune_data.text import WIDTH, has_colours, plural, printable, shortened, toned, width, without_surrogates
 
-__all__ = ["askable", "for_roles", "jobs_of", "listed_settings", "prepare", "roles_of", "run", "run_sync"]
+__all__ = [
+    "CACHE",
+    "Asked",
+    "CachedCalls",
+    "CachedClient",
+    "askable",
+    "check_results",
+    "execute",
+    "for_roles",
+    "jobs_of",
+    "listed_settings",
+    "prepare",
+    "progress_line",
+    "report_made",
+    "report_outcome",
+    "roles_of",
+    "run",
+    "run_sync",
+    "warn",
+    "warn_of",
+]
+
+
+class Asked(NamedTuple):
+    """A call of a job as it is sent, and the key of its response in the cache."""
+
+    key: str
+    call: Call
+    attempt: int
+    decoding: Decoding
+    job: Job
+
+
+class CachedCalls(ABC):
+    """Gives responses of before from the cache; how others are got, a subclass says.
+
+    Parameters
+    ----------
+    providers : mapping of str to str
+        Who serves each role.
+    cache : Cache
+        The responses of before.
+    meter : Meter
+        Counts the responses.
+
+    Attributes
+    ----------
+    stopped : str or None
+        The reason why no more calls are sent.
+    disk_error : CacheError, OSError or None
+        The error of the disk, if that is the reason.
+    schema_refusal : SchemaRefusedError or None
+        What a server said that takes calls without their schemas only, if that is the reason.
+    of_schemas : Meter
+        Counts the responses to calls with schemas.
+    """
+
+    def __init__(self, providers: Mapping[Role, str], cache: Cache, meter: Meter) -> None:
+        self.stopped: str | None = None
+        self.disk_error: CacheError | OSError | None = None
+        self.schema_refusal: SchemaRefusedError | None = None
+        self.of_schemas: Meter = Meter(0, 0)
+        self._providers = providers
+        self._cache = cache
+        self._meter = meter
+
+    @abstractmethod
+    async def request(self, call: Call, attempt: int, job: Job) -> Response:
+        """Return the response to a call of a job."""
+
+    def _look_up(self, call: Call, attempt: int, job: Job) -> tuple[Asked, Response | None]:
+        """Return a call as it is sent, and the response of before."""
+        decoding = job.decoding[call.role].of_attempt(attempt + call.sample)
+        asked = Asked(self._key(call, attempt, job, decoding), call, attempt, decoding, job)
+        cached = self._cache.get(asked.key)
+        if cached is not None and job.fails_for(cached, attempt):
+            cached = None  # The job failed for it; the server may be well again.
+        self._meter.calls += attempt > 0  # What is asked again was not planned.
+        return asked, cached
+
+    def _count(self, call: Call, response: Response, *, is_new: bool) -> None:
+        for meter in (self._meter, self.of_schemas) if call.schema else (self._meter,):
+            meter.count(response, role=call.role, is_new=is_new)
+
+    def _key(self, call: Call, attempt: int, job: Job, decoding: Decoding) -> str:
+        """Return the key of a response to a call as it is sent."""
+        return cache_key(
+            unit=job.unit_id,
+            inputs=dict(job.cache_inputs),
+            provider=self._providers[call.role],
+            model=call.model,
+            role=call.role,
+            call=call.id,
+            attempt=attempt,
+            messages=list(call.messages),
+            schema=call.schema,
+            decoding=decoding.content(),
+        )
+
+    def stop_for(self, error: CacheError | OSError) -> None:
+        """Send no more calls, as the disk does not take what comes of them."""
+        self.disk_error = self.disk_error or error
+        self._stop(str(error))
+
+    def _stop(self, reason: str) -> None:
+        """Send no more calls; those under way are waited for, as they are paid for."""
+        self.stopped = self.stopped or reason
+
+
+class CachedClient(CachedCalls):
+    """Returns a cached response, or requests and records it.
+
+    Parameters
+    ----------
+    clients : mapping of str to Client
+        By the role of who is asked.
+    cache, meter
+        As of `CachedCalls`.
+    """
+
+    schema_refusal: SchemaRefusedError | None
+
+    def __init__(self, clients: Mapping[Role, Client], cache: Cache, meter: Meter) -> None:
+        super().__init__({role: client.endpoint.provider for role, client in clients.items()}, cache, meter)
+        self._clients = clients
+
+    async def request(self, call: Call, attempt: int, job: Job) -> Response:
+        """Return the response to a call of a job."""
+        asked, cached = self._look_up(call, attempt, job)
+        response, client = cached, self._clients[call.role]
+        if response is None:
+            try:
+                response = await client.request(call, asked.decoding, partial(self._record, asked))
+            except CacheError as error:
+                self.stop_for(error)
+                raise CallFailedError(str(error)) from None
+            except CallFailedError as error:
+                if isinstance(error, SchemaRefusedError):
+                    self.schema_refusal = error
+                if isinstance(error, BudgetExceededError):
+                    self._stop(str(error))
+                elif client.stopped is not None:
+                    self._stop(client.stopped)
+                raise
+        self._count(call, response, is_new=cached is None)
+        return response
+
+    async def _record(self, asked: Asked, sent: Call, response: Response) -> None:
+        """Record the response to a call as it was sent."""
+        is_same = sent is asked.call
+        key = asked.key if is_same else self._key(sent, asked.attempt, asked.job, asked.decoding)
+        await self._cache.add(key, response)
+
+    def _stop(self, reason: str) -> None:
+        super()._stop(reason)
+        for client in self._clients.values():
+            client.stopped = self.stopped
+
+
+CACHE = ".cache.jsonl"
+"""The file of all responses, in the folder of a run."""
+
+_TICK = 0.5
+_DURATION = "duration_seconds"
+_NAMED_SETTINGS = 5  # of the settings that differ
+_SWITCHED = ("schema", "free")
+_COSTS: dict[Role, str] = {"model": "api_cost", "judge": "judge_cost", "simulator": "simulator_cost"}
+
+
+async def execute(
+    jobs: Sequence[Job],
+    endpoints: Mapping[Role, Endpoint],
+    folder: Path,
+    options: RunOptions,
+    watch: Watch | None = None,
+    *,
+    unit: str = "unit",
+    within: AbstractContextManager[object] | None = None,
+    offline: Callable[[Cache, Meter], CachedCalls] | None = None,
+) -> RunOutcome:
+    """Run the jobs whose files are not complete.
+
+    Parameters
+    ----------
+    jobs : sequence of Job
+        Each with a file name of its own.
+    endpoints : mapping of str to Endpoint
+        Where each role is served.
+    folder : Path
+        Of the files, the cache file and the list of what was skipped; created where it does not exist.
+    options : RunOptions
+        How the run is made.
+    watch : callable, optional
+        Given the meter twice a second, and at the end.
+    unit : str
+        What a unit is called in messages.
+    within : context manager, optional
+        Entered before the first job and left after the last, however the run ends, while the folder is locked.
+    offline : callable, optional
+        Returns what takes the place of connections to the endpoints; without it calls are sent.
+
+    Returns
+    -------
+    RunOutcome
+        What is complete and what is not.
+
+    Raises
+    ------
+    RunError
+        The folder is in use or cannot be written, or contains other files of these names; two jobs have one file name.
+        `ReplaceError` where it has finished results of other settings, which are to stay.
+    PriceError
+        The cost is limited and a price, or the cost of an earlier response, is not known.
+    SchemaRefusedError
+        A server takes calls without their schemas only, which is noted in the folder. Calls that were under way then
+        have been answered, and no job was finished since.
+    """
+    if len({job.file_name.casefold() for job in jobs}) < len(jobs):
+        raise RunError(f"two results would have the same file; name each {unit}, model and condition once")
+    execution = _Execution(jobs, endpoints, folder, options, unit, offline)
+    with disk_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        with locked(folder), within or nullcontext():
+            earlier = execution.complete_files()
+            async with Cache(folder / CACHE) as cache:
+                return await execution.run(cache, earlier, watch)
+
+
+def check_results(jobs: Sequence[Job], folder: Path, options: RunOptions) -> None:
+    """Raise a `RunError` where a folder has results that the jobs must not replace, before anything is written."""
+    _Execution(jobs, {}, folder, options, "", None).complete_files()
+
+
+class _Execution:
+    """The jobs of a run and what they share."""
+
+    def __init__(
+        self,
+        jobs: Sequence[Job],
+        endpoints: Mapping[Role, Endpoint],
+        folder: Path,
+        options: RunOptions,
+        unit: str,
+        offline: Callable[[Cache, Meter], CachedCalls] | None,
+    ) -> None:
+        self._jobs = {job.file_name: (job, cache_key(**job.file_inputs)) for job in jobs}
+        self._endpoints = endpoints
+        self._folder = folder
+        self._options = options
+        self._unit = unit
+        self._offline = offline
+        self._unread: dict[str, int] = {}
+        self._outdated: dict[str, Mapping[str, Any]] = {}
+
+    def complete_files(self) -> set[str]:
+        """Return the names of the files that need not be made again."""
+        names = set()
+        for name, (_, key) in self._jobs.items():
+            path = self._folder / name
+            try:
+                content = read_json(path)
+            except FileNotFoundError:
+                continue
+            except (ValueError, RecursionError):
+                content = {"run_key": ""}  # Damaged: made again from the cache.
+            if not isinstance(content, dict) or "run_key" not in content:
+                raise RunError(f"{path} was not written by this runner; choose another folder")
+            if content["run_key"] == key:
+                names.add(name)
+                self._unread[name] = _unread(content.get("calls"))
+            elif content["run_key"]:
+                self._outdated[name] = content
+        if not self._options.replace:
+            self._check_settings()
+        return names
+
+    def _check_settings(self) -> None:
+        """Refuse to replace files of other settings."""
+        refused = {model for _, model in noted_refusals(self._folder)}
+        found = []
+        for name, content in self._outdated.items():
+            job, _ = self._jobs[name]
+            differing = _differences(content, job.recorded)
+            if differing.get("answer_format") == _SWITCHED and refused.intersection(job.models):
+                del differing["answer_format"]  # The run goes on without the schemas that its server refused.
+            found.append(differing)
+        if found := [one for one in found if one]:
+            said = [
+                f"{name} {shortened(repr(then), 40)}, here {shortened(repr(now), 40)}"
+                for one in found
+                for name, (then, now) in one.items()
+            ]
+            said = list(dict.fromkeys(said))
+            raise ReplaceError(
+                f"{plural(len(found), 'finished result')} in {self._folder} would be replaced by results of other "
+                f"settings ({', '.join(said[:_NAMED_SETTINGS])}{', ...' if len(said) > _NAMED_SETTINGS else ''})"
+            )
+
+    async def run(self, cache: Cache, earlier: set[str], watch: Watch | None) -> RunOutcome:
+        """Run the other jobs."""
+        options = self._options
+        budget = self._budget(cache)
+        pending = {name: job for name, job in self._jobs.items() if name not in earlier}
+        meter = Meter(len(pending), sum(job.calls for job, _ in pending.values()), self._unit)
+        skipped: dict[str, Skipped] = {}
+        async with AsyncExitStack() as stack:
+            if self._offline is not None:
+                client = self._offline(cache, meter)
+            else:
+                client = await stack.enter_async_context(self._connected(cache, meter, budget))
+            await stack.enter_async_context(_watched(meter, watch))
+            queue = iter(pending.values())
+            try:
+                # Each job has a call ready at any time, so that this many keep all places busy.
+                workers = min(options.concurrency, len(pending))
+                await _together(self._work(queue, client, meter, skipped) for _ in range(workers))
+            finally:
+                listed = tuple(skipped[name] for name in pending if name in skipped)
+                with suppress(OSError) if client.disk_error else nullcontext():
+                    self._list(listed)
+            if (refusal := client.schema_refusal) is not None:
+                if answers := client.of_schemas.responses:
+                    refusal.unused = f"{plural(answers, 'answer')} with schemas ({client.of_schemas.spent()})"
+                raise refusal
+            if client.disk_error is not None:
+                raise client.disk_error
+        unread = [count for count in self._unread.values() if count]
+        return RunOutcome(
+            folder=self._folder,
+            finished=len(earlier) + meter.done,
+            earlier=len(earlier),
+            replaced=len(self._outdated.keys() - skipped.keys()),
+            skipped=listed,
+            stopped=client.stopped,
+            meter=meter,
+            unread=sum(unread),
+            unread_in=len(unread),
+        )
+
+    @asynccontextmanager
+    async def _connected(self, cache: Cache, meter: Meter, budget: Budget) -> AsyncIterator[CachedCalls]:
+        """Connect to each endpoint."""
+        options, shared = self._options, asyncio.Semaphore(self._options.concurrency)
+        async with AsyncExitStack() as stack:
+            clients = {
+                endpoint: await stack.enter_async_context(
+                    Client(
+                        endpoint,
+                        concurrency=options.concurrency,
+                        call_timeout=options.call_timeout,
+                        prices=options.prices,
+                        budget=budget,
+                        shared=shared,
+                        folder=self._folder,
+                    )
+                )
+                for endpoint in dict.fromkeys(self._endpoints.values())
+            }
+            yield CachedClient({role: clients[endpoint] for role, endpoint in self._endpoints.items()}, cache, meter)
+
+    async def _work(
+        self, queue: Iterator[tuple[Job, str]], client: CachedCalls, meter: Meter, skipped: dict[str, Skipped]
+    ) -> None:
+        """Run jobs of a queue, one after another."""
+        for job, key in queue:
+            try:
+                if client.stopped is not None:
+                    raise CallFailedError(client.stopped)
+                record = await self._make(job, key, client, meter)
+                if client.schema_refusal is not None:
+                    return
+                path = self._folder / job.file_name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write_whole(path, [record.to_json(indent=2) + b"\n"])
+            except (CallFailedError, ValueError) as error:
+                if client.schema_refusal is not None:
+                    return  # All jobs are begun anew, without schemas.
+                reason = printable(" ".join(str(error).split()))
+                skipped[job.file_name] = Skipped(job.unit_id, job.model, job.condition, job.repeat, reason)
+                meter.failed += 1
+            except OSError as error:
+                client.stop_for(error)
+            else:
+                self._unread[job.file_name] = _unread((record.model_extra or {}).get("calls"))
+                meter.done += 1
+
+    async def _make(self, job: Job, key: str, client: CachedCalls, meter: Meter) -> Record:
+        """Run one job."""
+        costs: dict[Role, list[float | None]] = {}
+        seconds: list[float | None] = []
+        incomplete: dict[str, FinishReason] = {}
+        begun = 0
+
+        async def complete(call: Call, attempt: int) -> str:
+            nonlocal begun
+            begun += attempt == 0
+            response = await client.request(call, attempt, job)
+            costs.setdefault(call.role, []).append(response.cost)
+            seconds.append(response.seconds)
+            if response.finish_reason is not None:
+                name = attempt_id(call.id, attempt - call.attempt)
+                incomplete[name] = response.finish_reason
+                said = f"{name}: the answer ended early (finish_reason {response.finish_reason})"
+                raise CallFailedError(said) if job.fails_for(response, attempt) else IncompleteAnswerError(said)
+            text: str = without_surrogates(response.text)  # Half of a pair can be in no file.
+            return text
+
+        record = await job.make(complete)
+        meter.calls += begun - job.calls  # A conversation with a simulator may end before its last round.
+        noted: dict[str, Any] = {name: _sum(costs[role]) for role, name in _COSTS.items() if role in costs}
+        # Of a record that has this field, unless it is made of another whose duration it keeps.
+        if _DURATION in type(record).model_fields.keys() - record.model_fields_set:
+            total = _sum(seconds)
+            noted[_DURATION] = total and round(total, 3)
+        # What is judged again has those of the run before.
+        if every := (record.model_extra or {}).get("incomplete_answers", {}) | incomplete:
+            noted["incomplete_answers"] = every
+        return record.model_copy(update=noted | {"run_key": key})
+
+    def _budget(self, cache: Cache) -> Budget:
+        limit, prices = self._options.max_cost, self._options.prices
+        if limit is None:
+            return Budget()
+        check_limited(limit, (own for job, _ in self._jobs.values() for own in job.decoding.values()))
+        asked = dict.fromkeys(model for job, _ in self._jobs.values() for model in job.models)
+        if unknown := [model for model in asked if model not in prices]:
+            raise PriceError(
+                f"the cost is limited, but the price of {', '.join(unknown)} is not known; give it in a file (--prices)"
+            )
+        paid = [response.bound if response.cost is None else response.cost for response in cache.responses()]
+        if None in paid:
+            raise PriceError(
+                f"the cost is limited, but {plural(paid.count(None), 'earlier response')} in {self._folder} cost an "
+                "unknown amount; choose another folder, or set no limit"
+            )
+        spent = fsum(amount for amount in paid if amount is not None)
+        return Budget(limit, prices, spent + cache.unsettled, cache.reserve)
+
+    def _list(self, skipped: Sequence[Skipped]) -> None:
+        """Write what was skipped, a file for each model; where nothing was, remove what an earlier run wrote."""
+        for model in dict.fromkeys(job.model for job, _ in self._jobs.values()):
+            path = self._folder / f"_skipped_{safe_part(model)[:100]}.json"
+            entries = [
+                {
+                    "unit": entry.unit_id,
+                    **({} if entry.condition is None else {"condition": entry.condition}),
+                    **({} if entry.repeat == 1 else {"repeat": entry.repeat}),
+                    "reason": entry.reason,
+                }
+                for entry in skipped
+                if entry.model == model
+            ]
+            if entries:
+                content = {"model": model, "command": self._options.command, "skipped": entries}
+                write_whole(path, [json.dumps(content, indent=2).encode() + b"\n"])
+            else:
+                path.unlink(missing_ok=True)
+
+
+def _differences(said: Mapping[str, Any], recorded: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """Return what a file says otherwise of its settings, and what was expected, by name.
+
+    A value that it does not say is not compared, unless it says it only where it is set; values below a name, of which
+    it has none, are another setting.
+    """
+    found: dict[str, tuple[Any, Any]] = {}
+    for name, value in recorded.items():
+        if name in WHERE_SET:
+            if said.get(name) != value:
+                found[name] = said.get(name), value
+        elif isinstance(value, Mapping) and isinstance(said.get(name), Mapping):
+            found |= _differences(said[name], value)
+        elif isinstance(value, Mapping):
+            found[name] = None, dict(value)  # Made in another way, such as a run in place of a rejudged one.
+        elif name in said and said[name] != value:
+            found[name] = said[name], value
+    return found
+
+
+def _unread(calls: object) -> int:
+    """Count the answers that could not be read among the calls of a file."""
+    made = calls.values() if isinstance(calls, Mapping) else ()
+    return sum(isinstance(call, Mapping) and call.get("outcome") == "failed" for call in made)
+
+
+def _sum(amounts: Sequence[float | None]) -> float | None:
+    """Return a sum that is not known where a part is not; exact, as the order of responses depends on timing."""
+    known = [amount for amount in amounts if amount is not None]
+    return fsum(known) if len(known) == len(amounts) else None
+
+
+async def _together(works: Iterator[Any]) -> None:
+    """Run coroutines at the same time; an error of one ends the others and is raised."""
+    try:
+        async with asyncio.TaskGroup() as group:  # It cancels each once, whatever else happens.
+            for work in works:
+                group.create_task(work)
+    except ExceptionGroup as errors:
+        raise errors.exceptions[0] from None
+
+
+@asynccontextmanager
+async def _watched(meter: Meter, watch: Watch | None) -> AsyncIterator[None]:
+    """Give the meter to a function twice a second, and at the end."""
+
+    async def tick() -> None:
+        while watch is not None:
+            watch(meter)
+            await asyncio.sleep(_TICK)
+
+    task = asyncio.create_task(tick())
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+        if watch is not None:
+            watch(meter)
+
+
+_PLAIN_SECONDS = 30.0
+_LEAST_BAR, _MOST_BAR = 5, 24
+
+
+@contextmanager
+def progress_line() -> Iterator[Callable[[Meter], None]]:
+    """Give a function that shows a meter: one line that changes on a terminal, else a line every half a minute.
+
+    The line on a terminal is gone after a run that came to its end, which says the same of itself.
+    """
+    shown = monotonic()
+
+    def show(meter: Meter) -> None:
+        nonlocal shown
+        if _can_rewrite():
+            sys.stderr.write(f"\r{_bar(meter, _columns() - 1)}\x1b[K")
+            sys.stderr.flush()
+        elif monotonic() - shown > _PLAIN_SECONDS:
+            shown = monotonic()
+            _write_in_order(f"{meter.text()}\n")
+
+    try:
+        yield show
+    except BaseException:
+        sys.stderr.write("\n" if _can_rewrite() else "")
+        raise
+    sys.stderr.write("\r\x1b[K" if _can_rewrite() else "")
+
+
+def _can_rewrite() -> bool:
+    """Tell whether a line can take the place of another."""
+    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def _columns() -> int:
+    """Return the width of the terminal that standard error is."""
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns or WIDTH
+    except (OSError, ValueError):
+        return WIDTH
+
+
+def _bar(meter: Meter, columns: int) -> str:
+    """Return a bar and as much of what a meter says as fits beside it."""
+    said = ""
+    for part in meter.parts():
+        longer = f"{said}, {part}" if said else part
+        if width(longer) > columns - _LEAST_BAR - 3:
+            break
+        said = longer
+    size = max(min(columns - width(said) - 3, _MOST_BAR), _LEAST_BAR)
+    full = int(size * meter.share)
+    return f"[{'#' * full}{'.' * (size - full)}] {said}"
+
+
+def report_outcome(outcome: RunOutcome, made: str = "file") -> int:
+    """Print what came of a run, counted as what it has made; return the exit status."""
+    unit = outcome.meter.unit
+    report_made(outcome, made)
+    if outcome.stopped is not None:
+        warn(f"stopped: {outcome.stopped}")
+    warn_of([skipped for skipped in outcome.skipped if skipped.reason != outcome.stopped][:3])
+    if outcome.skipped:
+        count = plural(len(outcome.skipped), unit)
+        after = "once that is mended, the same command goes on" if outcome.stopped else "the same command tries again"
+        warn(f"{count} not finished, listed in {outcome.folder}/_skipped_*.json; {after}")
+    return int(bool(outcome.skipped))
+
+
+def report_made(outcome: RunOutcome, made: str) -> None:
+    """Print what a run has made, what it has cost and what could not be read."""
+    before = f", {outcome.earlier} of them from before" if outcome.earlier else ""
+    _say(f"{outcome.folder}: {plural(outcome.finished, made)}{before}")
+    if outcome.replaced:
+        _say(
+            f"{outcome.replaced} of them replaced results of other settings or of an older content; "
+            "those responses stay in the cache, and another --output keeps both"
+        )
+    if outcome.meter.responses:
+        _say(outcome.meter.text())
+    if outcome.unread:
+        answers, where = plural(outcome.unread, "answer"), plural(outcome.unread_in, outcome.meter.unit)
+        are = "is" if outcome.unread == 1 else "are"
+        _say(f"{answers} in {where} could not be read and {are} missing, see calls in the files")
+
+
+def warn_of(skipped: Iterable[Skipped]) -> None:
+    """Write a line for each unit without a result."""
+    for one in skipped:
+        condition = f" ({one.condition})" if one.condition else ""
+        warn(f"{one.unit_id}{condition}: {one.reason}")
+
+
+def warn(text: str) -> None:
+    """Write a line to standard error, on a terminal in place of a line of progress."""
+    clear = "\r\x1b[K" if _can_rewrite() else ""
+    name = toned("attune-bench:", "warning" if has_colours(sys.stderr) else "")
+    _write_in_order(f"{clear}{name} {printable(text)}\n")
+
+
+def _write_in_order(text: str) -> None:
+    """Write to standard error, after what was printed before: both may go to one file."""
+    with suppress(OSError, ValueError):
+        sys.stdout.flush()
+    with suppress(OSError):
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+
 
 T = TypeVar("T")
 
-_NAMED = 10  # of the units that cannot be run
+_NAMED_UNITS = 10  # of the units that cannot be run
 _BETWEEN_REPEATS = 1_000  # An answer that is asked for again has the next seed.
 
 
@@ -155,8 +836,8 @@ def askable(task: Task[U, S], units: Sequence[U]) -> list[U]:
     """
     reasons = [task.unusable(unit) for unit in units]
     if unusable := [why for why in reasons if why]:
-        more = f"; and {len(unusable) - _NAMED} more" if len(unusable) > _NAMED else ""
-        said = f"{plural(len(unusable), task.unit)} cannot be run ({'; '.join(unusable[:_NAMED])}{more})"
+        more = f"; and {len(unusable) - _NAMED_UNITS} more" if len(unusable) > _NAMED_UNITS else ""
+        said = f"{plural(len(unusable), task.unit)} cannot be run ({'; '.join(unusable[:_NAMED_UNITS])}{more})"
         if len(unusable) == len(units):
             raise RunError(f"{said}, and no other is given")
         warn(f"left out: {said}")

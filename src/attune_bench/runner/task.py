@@ -1,21 +1,48 @@
-"""A benchmark as the runner sees it: what it asks about a unit, and what it makes of the answers."""
+"""A benchmark as the runner sees it: what it asks about a unit, with which templates, and what it makes of answers."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import functools
+import json
+import os
+import re
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, fields
+from hashlib import sha256
+from importlib import resources
+from importlib.resources.abc import Traversable
+from itertools import count
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from string import Template
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVar
 
-from attune_bench.runner.answers import TRIES, AnswerFormat, check_answer_format
-from attune_bench.runner.calls import WHERE_SET, Call, Complete, Decoding, IncompleteAnswerError, Role
-from attune_bench.runner.file_names import unit_file_name
-from attune_bench.runner.prompts import Prompts, load_prompts, read_prompts
-from attune_bench.runner.providers import Endpoint
+from attune_bench.runner.calls import (
+    WHERE_SET,
+    Call,
+    Complete,
+    Decoding,
+    Endpoint,
+    IncompleteAnswerError,
+    Role,
+    attempt_id,
+    unit_file_name,
+)
+from attune_data.codebook import Named
+from attune_data.io.documents import check_input, write_whole
 from attune_data.record import Record
+from attune_data.text import meant, plural, without_surrogates
 
 __all__ = [
+    "TRIES",
+    "AnswerFormat",
+    "Fence",
+    "Fields",
+    "Found",
     "ModelSettings",
+    "PromptError",
+    "Prompts",
+    "Reader",
+    "Reading",
     "RunSettings",
     "Source",
     "Task",
@@ -23,9 +50,495 @@ __all__ = [
     "answer_format_of",
     "as_sent",
     "ask_planned",
+    "call_to_make",
+    "check_answer_format",
     "condition_of",
+    "find_object",
+    "load_prompts",
+    "read_answer",
+    "read_prompts",
     "recorded_settings",
 ]
+
+AnswerFormat = Literal["schema", "free"]
+"""Whether the schema of an answer is sent with its call, or left out.
+
+Whether the server holds to a schema that was sent is not checked; the parse outcomes under ``calls`` show it.
+"""
+
+TRIES: Mapping[AnswerFormat, int] = {"schema": 2, "free": 3}
+"""How often an answer that can be read is asked for at most; freely as often as AttuneBench's published runs did."""
+
+Fields = dict[str, Any]
+Reader = Callable[[Fields], tuple[Fields, int]]
+"""Reads the JSON object of an answer: the fields of a record, none where it is of no use, and how many values were
+dropped."""
+
+_FENCED = re.compile(r"```[^\n`]*\n(.*?)```", re.DOTALL)
+_BEGUN = re.compile(r'\{\s*+"')
+_MOST_DIGITS = 300
+
+
+class Found(NamedTuple):
+    """A JSON object found in an answer; `repaired` unless it was the whole answer."""
+
+    value: dict[str, Any]
+    repaired: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was read from the answers to a call.
+
+    Attributes
+    ----------
+    fields : dict
+        Fields of a record; empty where no answer could be read.
+    outcome : {"parsed", "repaired", "retried", "failed"}
+        Whether the answer was the JSON object, contained it, came only when it was asked for again, or did not come.
+    dropped : int
+        Values that could not be read.
+    """
+
+    fields: Fields
+    outcome: Literal["parsed", "repaired", "retried", "failed"]
+    dropped: int
+
+
+def check_answer_format(name: str) -> None:
+    """Raise a ValueError where a setting is no `AnswerFormat`.
+
+    Examples
+    --------
+    >>> check_answer_format("json")
+    Traceback (most recent call last):
+        ...
+    ValueError: answer_format is 'json'; expected one of schema, free
+    """
+    if name not in TRIES:
+        raise ValueError(f"answer_format is {name!r}; expected one of {', '.join(TRIES)}")
+
+
+def read_answer(answers: Mapping[str, str], call_id: str, read: Reader) -> Reading:
+    """Read the answer to a call: the first attempt that can be read.
+
+    Parameters
+    ----------
+    answers : mapping of str to str
+        Texts by the id of the call; those of further attempts under `attempt_id`.
+    call_id : str
+        Id of the call.
+    read : callable
+        Reads the JSON object of an answer, see `Reader`.
+
+    Returns
+    -------
+    Reading
+        What was read; without fields, and with the outcome ``failed``, where the answer is missing or unreadable.
+
+    Examples
+    --------
+    >>> answers = {"q": "Perhaps.", "q#2": '{"answer": "yes"}'}
+    >>> read_answer(answers, "q", lambda said: (said, 0))
+    Reading(fields={'answer': 'yes'}, outcome='retried', dropped=0)
+    """
+    attempt, dropped = 0, 0
+    while (text := answers.get(attempt_id(call_id, attempt))) is not None:
+        fields, dropped, repaired = _read(text, read)
+        if fields:
+            return Reading(fields, "retried" if attempt else "repaired" if repaired else "parsed", dropped)
+        attempt += 1
+    return Reading({}, "failed", dropped)
+
+
+def call_to_make(
+    call: Call, answers: Mapping[str, str], read: Reader, *, note: str = "", tries: int = 2
+) -> Call | None:
+    r"""Return the call that is to be made for an answer that can be read.
+
+    Parameters
+    ----------
+    call : Call
+        The call of the first attempt.
+    answers : mapping of str to str
+        Texts by the id of the call.
+    read : callable
+        Reads the JSON object of an answer, see `Reader`.
+    note : str
+        What is said below the request when it is made again.
+    tries : int
+        How often the call is made at most; of the answer format of the settings, see `TRIES`.
+
+    Returns
+    -------
+    Call or None
+        The call itself, or the next attempt at it where the last answer cannot be read; None where an answer can be
+        read or no try is left.
+
+    Examples
+    --------
+    >>> call = Call("q", "m", "model", ({"role": "user", "content": "Yes or no?"},))
+    >>> read = lambda said: (said, 0)
+    >>> [call_to_make(call, answers, read) for answers in ({"q": '{"answer": "no"}'}, {"q": "No", "q#2": "No"})]
+    [None, None]
+    >>> call_to_make(call, {"q": "No"}, read, note="Answer in JSON.").messages[-1]["content"]
+    'Yes or no?\n\nAnswer in JSON.'
+    """
+    for _ in range(tries):
+        if call.id not in answers:
+            return call
+        if _read(answers[call.id], read)[0]:
+            return None
+        call = call.again(note)
+    return None
+
+
+def _read(text: str, read: Reader) -> tuple[Fields, int, bool]:
+    """Return the fields of an answer, how many values were dropped, and whether it was repaired."""
+    found = find_object(text)
+    if found is None or not found.value:
+        return {}, 0, False
+    return *read(found.value), found.repaired
+
+
+def find_object(answer: str) -> Found | None:
+    """Find the JSON object in an answer.
+
+    Parameters
+    ----------
+    answer : str
+        Whatever a model wrote.
+
+    Returns
+    -------
+    Found or None
+        None where the answer contains no such object, or several that differ; nothing is raised, whatever the text.
+
+    Examples
+    --------
+    >>> find_object('Sure! {"response": "I see."} Anything else?')
+    Found(value={'response': 'I see.'}, repaired=True)
+    >>> find_object("I see.") is None
+    True
+    """
+    for strict in (True, False):
+        whole = _parse(answer, strict=strict)
+        if isinstance(whole, dict):
+            return Found(whole, repaired=not strict)
+    said = _without_reasoning(answer)
+    found = [_parse(block) for block in _FENCED.findall(said)]
+    fenced = any(isinstance(value, dict) and value for value in found)
+    # Apart from a fenced object another may be meant; a fence without one may be a part of the answer's text.
+    rest = _FENCED.sub("", said) if fenced else said
+    found.append(_parse(rest[rest.find("{") : rest.rfind("}") + 1]))
+    objects = [value for value in found if isinstance(value, dict) and value]
+    if not objects or any(value != objects[0] for value in objects[1:]):
+        return None
+    return Found(objects[0], repaired=True)
+
+
+def _without_reasoning(answer: str) -> str:
+    """Leave out the reasoning that a server left in an answer: what it drafts and rejects is not the answer.
+
+    It may lack the tag that opens it, which some servers put into the prompt; without the tag that closes it, it is
+    the whole answer. A tag behind what begins an object is taken for text of the answer.
+    """
+    opened = answer.find("<think>")
+    if opened >= 0 and _BEGUN.search(answer, 0, opened):
+        return answer
+    _, closed, after = answer.rpartition("</think>")
+    return after if closed or opened < 0 else ""
+
+
+def _parse(candidate: str, *, strict: bool = False) -> Any:
+    try:
+        # Not strict: line breaks and other control characters within strings.
+        value = json.loads(candidate.strip().removeprefix("\ufeff"), strict=strict, parse_int=_whole)
+        return without_surrogates(value)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _whole(digits: str) -> float:
+    """Read an integer; one with more digits than Python converts is out of every range anyway."""
+    return int(digits) if len(digits) <= _MOST_DIGITS else float(digits)
+
+
+_README = "README.md"
+_NAMED = 10  # faults
+
+
+class PromptError(ValueError):
+    """Templates cannot be used; the text names each with what is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompts:
+    """One version of the wording.
+
+    Attributes
+    ----------
+    version : str
+        Name of its folder among the bundled ones; ``custom`` for a user's own.
+    texts : Named of str
+        The templates, by the name of their file, with that of its folder where it is in one: ``en/turn``.
+    hash : str
+        SHA-256 over all of its files, names and contents.
+    """
+
+    version: str
+    texts: Named[str]
+    hash: str
+
+    def render(self, name: str, **values: str) -> str:
+        """Fill a template in; what is filled in is not a template again.
+
+        Parameters
+        ----------
+        name : str
+            Name of the file, without its ending.
+        **values : str
+            By name, those that the template has.
+
+        Returns
+        -------
+        str
+            The text, without white space at its ends.
+
+        Raises
+        ------
+        KeyError
+            The template is unknown, or it has a name that is not given.
+
+        Examples
+        --------
+        >>> prompts = load_prompts("attune_bench.benchmarks.attunebench", "v2")
+        >>> prompts.render("system", mode=" $boundary", boundary="94bf5b05").count("$boundary")
+        1
+        """
+        return Template(self.texts[name]).substitute(values).strip()
+
+    def write(self, folder: str | os.PathLike[str]) -> None:
+        """Write the templates as files, to begin one's own with.
+
+        Parameters
+        ----------
+        folder : str or path-like
+            A new folder.
+
+        Raises
+        ------
+        FileExistsError
+            The folder exists.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> bundled = load_prompts("attune_bench.benchmarks.attunebench", "profile-v1")
+        >>> with TemporaryDirectory() as folder:
+        ...     bundled.write(Path(folder, "mine"))
+        ...     mine = read_prompts(Path(folder, "mine"), bundled)
+        >>> mine == bundled
+        True
+        """
+        Path(folder).mkdir(parents=True)
+        for name, text in self.texts.items():
+            path = Path(folder, f"{name}.md")
+            path.parent.mkdir(exist_ok=True)
+            write_whole(path, [text.encode()])
+
+
+@functools.cache
+def load_prompts(package: str, version: str) -> Prompts:
+    """Load a version of the wording of a benchmark.
+
+    Parameters
+    ----------
+    package : str
+        The package that has it, in the folder ``prompts``.
+    version : str
+        Its name.
+
+    Returns
+    -------
+    Prompts
+        Templates and hash.
+
+    Raises
+    ------
+    ValueError
+        The version is unknown.
+
+    Examples
+    --------
+    >>> load_prompts("attune_bench.benchmarks.eibench", "eibench-v2").version
+    'eibench-v2'
+    """
+    versions = resources.files(package) / "prompts"
+    known = sorted(folder.name for folder in versions.iterdir() if folder.is_dir())
+    if version not in known:
+        raise ValueError(f"unknown prompts {version!r}; expected one of {', '.join(known)}")
+    files = _files(versions / version)
+    return _prompts(version, {name.removesuffix(".md"): file.read_text(encoding="utf-8") for name, file in files})
+
+
+def read_prompts(folder: str | os.PathLike[str] | None, bundled: Prompts) -> Prompts:
+    """Read a user's own wording, which has the templates and placeholders of a bundled version.
+
+    Parameters
+    ----------
+    folder : str or path-like, optional
+        A folder with the files of the bundled version: ``*.md`` in UTF-8, under the same names; a ``README.md`` of
+        one's own is passed over. By default the bundled version itself.
+    bundled : Prompts
+        The version; `Prompts.write` copies it.
+
+    Returns
+    -------
+    Prompts
+        Templates and hash; the version of one's own is ``custom``, that of an unchanged copy the bundled one's.
+
+    Raises
+    ------
+    PromptError
+        The folder cannot be read or has none of the templates, a template is missing, unknown, empty or not UTF-8, or
+        a placeholder in one is missing or unknown; all of it in one text, which names the first ten.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> bundled = load_prompts("attune_bench.benchmarks.attunebench", "profile-v1")
+    >>> with TemporaryDirectory() as folder:
+    ...     bundled.write(Path(folder, "mine"))
+    ...     _ = Path(folder, "mine", "retry.md").write_text("For $5, answer in JSON.")
+    ...     read_prompts(Path(folder, "mine"), bundled)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    attune_bench.runner.task.PromptError: ...: retry.md, line 1: '$5, answer' begins no placeholder; write $$ ...
+    """
+    if folder is None:
+        return bundled
+    if not os.fspath(folder):
+        raise PromptError("the name of the folder with the templates is empty")
+    if not (root := Path(folder)).is_dir():
+        raise PromptError(f"{root} is no folder; expected one with a file for each template")
+    texts: dict[str, str] = {}
+    faults: list[str] = []
+    known = [f"{name}.md" for name in bundled.texts]
+    if not any((root / name).exists() for name in known):
+        raise PromptError(f"none of the templates is in {root}; expected {known[0]} and {len(known) - 1} more")
+    folders = {(root / name).parent for name in known}
+    for path in sorted(path for each in folders for path in each.glob("*.md")):
+        name = path.relative_to(root).as_posix()
+        if name not in known:
+            if name == _README:
+                continue
+            faults.append(f"{name}: no such template; {meant(name, known)}")
+            continue
+        try:
+            check_input(path)
+            texts[name.removesuffix(".md")] = path.read_text(encoding="utf-8-sig")
+        except UnicodeDecodeError as error:
+            faults.append(f"{name}: byte {error.start + 1} is not UTF-8; save the file in that encoding")
+        except OSError as error:
+            faults.append(f"{name}: cannot be read: {error.strerror}")
+    faults += [f"{name}: missing" for name in known if not (root / name).exists()]
+    for name, text in texts.items():
+        faults += [f"{name}.md{fault}" for fault in _faults(text, bundled.texts[name])]
+    if faults:
+        more = [f"and {len(faults) - _NAMED} more"] if len(faults) > _NAMED else []
+        raise PromptError(f"{root}: {plural(len(faults), 'fault')}: {'; '.join([*faults[:_NAMED], *more])}")
+    own = _prompts("custom", texts)
+    return bundled if own.hash == bundled.hash else own
+
+
+def _faults(text: str, bundled: str) -> Iterator[str]:
+    """Yield what is wrong with a template, compared with the bundled one of its name."""
+    if bundled.strip() and not text.strip():
+        yield ": empty, and the bundled one is not"
+        return
+    for match in Template.pattern.finditer(text):
+        if match["invalid"] is not None:
+            line, here = text.count("\n", 0, match.start()) + 1, text[match.start() :].splitlines()[0][:10]
+            yield f", line {line}: {here!r} begins no placeholder; write $$ for a dollar sign"
+    own, known = (Template(one).get_identifiers() for one in (text, bundled))
+    for name in own:
+        if name not in known:
+            yield f": ${name} is no placeholder here; {meant(name, known) if known else 'it has none'}"
+    yield from (f": ${name} is missing" for name in known if name not in own)
+
+
+def _prompts(version: str, texts: Mapping[str, str]) -> Prompts:
+    """Return templates in the order of their files."""
+    # Line ends depend on how the package was unpacked, or a file saved; the hash must not.
+    in_order = sorted(texts.items(), key=lambda item: f"{item[0]}.md")
+    texts = {name: text.replace("\r\n", "\n") for name, text in in_order}
+    digest = sha256()
+    for name, text in texts.items():
+        digest.update(f"{name}\0{text}\0".encode())
+    return Prompts(version, Named(texts), digest.hexdigest())
+
+
+def _files(folder: Traversable, prefix: str = "") -> Iterator[tuple[str, Traversable]]:
+    """Yield the templates below a folder with their paths in it."""
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            yield from _files(entry, f"{prefix}{entry.name}/")
+        elif entry.name.endswith(".md"):
+            yield f"{prefix}{entry.name}", entry
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """A code that none of the texts contains, so that no text can end the block it is put in.
+
+    Examples
+    --------
+    >>> fence = Fence.around("c1", ["Hello"])
+    >>> print(fence.block("message", "Hello"))
+    <<<BEGIN 94bf5b05ac5c12e4 message>>>
+    Hello
+    <<<END 94bf5b05ac5c12e4>>>
+    """
+
+    code: str
+
+    @classmethod
+    def around(cls, name: str, texts: Iterable[str]) -> "Fence":
+        """Derive the code of texts from their name: the same each time, another where a text contains it.
+
+        Parameters
+        ----------
+        name : str
+            For instance the id of the conversation.
+        texts : iterable of str
+            Everything that will be put in blocks or beside them.
+
+        Returns
+        -------
+        Fence
+            A fence for these texts.
+        """
+        every = "\n".join(texts).lower()
+        codes = (sha256(f"{name}/{n}".encode("utf-8", "surrogatepass")).hexdigest()[:16] for n in count())
+        return cls(next(code for code in codes if code not in every))
+
+    def block(self, title: str, text: str) -> str:
+        """Return text as a block.
+
+        Parameters
+        ----------
+        title : str
+            What it is, in our words.
+        text : str
+            The text as it is.
+
+        Returns
+        -------
+        str
+            The block, without a line end behind it.
+        """
+        return f"<<<BEGIN {self.code} {title}>>>\n{text}\n<<<END {self.code}>>>"
 
 
 class Unit(Protocol):
@@ -77,7 +590,7 @@ class ModelSettings:
         Whether calls are sent with the schema of their answer, see `AnswerFormat`.
     prompts : Prompts or path, optional
         The wording, or the folder of one's own; by default that which a class below names in ``bundled``, by package
-        and version, as `attune_bench.runner.prompts.load_prompts` takes them.
+        and version, as `attune_bench.runner.task.load_prompts` takes them.
     reasoning_effort, extra_body
         Sent with every call where set, see `Decoding`.
 

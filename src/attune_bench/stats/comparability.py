@@ -13,8 +13,14 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from attune_bench.group_settings import NOT_RECORDED, SENT_WHERE_SET, kind_of_group, setting_text
-from attune_bench.score_table import ScoreTable, term_columns
+from attune_bench.scores.table import (
+    NOT_RECORDED,
+    SENT_WHERE_SET,
+    ScoreTable,
+    kind_of_group,
+    setting_text,
+    term_columns,
+)
 from attune_data.text import plural
 
 __all__ = [

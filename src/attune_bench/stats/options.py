@@ -1,25 +1,74 @@
-"""How an analysis of scores is done: metrics, resamples, seed, level, what is drawn, what counts once, interval."""
+"""Scores as arrays of models by units, what is drawn, the options of every statistic, and its remarks."""
 
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
+from math import inf
 from typing import Literal, get_args
 
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
 from typing_extensions import TypedDict
 
-from attune_bench.score_table import ScoreTable
-from attune_data.text import meant
-from attune_metrics.metric import MetricInputError, check_level, check_whole
-from attune_metrics.stats.bootstrap import MOST_RESAMPLES, PER_UNIT, STATISTICS, Method
+from attune_bench.scores.table import ScoreTable, term_columns
+from attune_data.text import listed, meant, plural
+from attune_metrics.metric import (
+    Metric,
+    MetricInputError,
+    SkewedScoresWarning,
+    UnreliableIntervalWarning,
+    check_level,
+    check_whole,
+    null,
+)
+from attune_metrics.stats.bootstrap import (
+    MAX_MULTINOMIAL_CLUSTERS,
+    MOST_KEPT,
+    MOST_RESAMPLES,
+    PER_UNIT,
+    ROUNDING,
+    STATISTICS,
+    Floats,
+    Interval,
+    Method,
+    Resamples,
+    Statistic,
+    Weights,
+    cluster_index,
+    draw_resamples,
+    symmetric_levels,
+)
+from attune_metrics.stats.cluster_means import cluster_means, mean_of_clusters_interval
+from attune_metrics.stats.skewness import MOST_SKEWNESS, skewness_of_mean
 
 __all__ = [
     "ALPHA",
+    "DIFFERENCES",
     "FEW",
+    "MEANS",
     "MIN_CLUSTERS",
+    "VARIANCES",
     "AnalysisKeywords",
     "AnalysisOptions",
     "ComparisonKeywords",
+    "Draws",
+    "Ends",
     "Margin",
+    "Mask",
+    "OneWarning",
     "SamplingKeywords",
+    "ScoreSeries",
+    "SkewedMeans",
+    "distribution_ends",
+    "draws_poisson",
+    "group_by_mask",
+    "have_values",
+    "interval_ends",
+    "interval_method",
+    "too_few",
+    "warn_out_of_reach",
 ]
 
 ALPHA = 0.05
@@ -69,7 +118,7 @@ class AnalysisOptions:
         Names of metrics; all that the analysis can take where None.
     resamples : int
         How many resamples are drawn, and random exchanges made; at most 10,000,000. A comparison of many models makes
-        more exchanges, see `attune_bench.stats.paired.enough_exchanges`.
+        more exchanges, see `attune_bench.stats.compare.enough_exchanges`.
     seed : int
         The same seed gives the same result to the last digit.
     level : float
@@ -204,3 +253,448 @@ def _is_cluster(table: ScoreTable, option: str, name: str) -> bool:
     if name not in by_name:
         raise MetricInputError(f"unknown {option} {name!r}; expected {', '.join(reversed(by_name))}")
     return by_name[name]
+
+
+def warn_out_of_reach(limit: str, tests: int, family: str, smallest: float, advice: str, *, stacklevel: int) -> None:
+    """Warn that no Holm-corrected p-value of a family can be below `smallest`, what the limit is and what would help.
+
+    `stacklevel` is counted from the caller.
+    """
+    warnings.warn(
+        f"{limit} too few for {plural(tests, 'test')} ({family}): no Holm-corrected p can be below "
+        f"{min(smallest, 1):.3g}; {advice}",
+        stacklevel=stacklevel + 1,
+    )
+
+
+class OneWarning:
+    """Lets one warning of each kind of unreliable interval through, however many series an analysis has.
+
+    Examples
+    --------
+    >>> once = OneWarning()
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     for share in ("30%", "40%"):
+    ...         with once.of_all():
+    ...             warnings.warn(f"one cluster has {share}", UnreliableIntervalWarning)
+    >>> [str(warning.message) for warning in caught]
+    ['one cluster has 30%']
+    """
+
+    def __init__(self) -> None:
+        self._said: set[type[Warning]] = set()
+
+    @contextmanager
+    def of_all(self) -> Iterator[None]:
+        """Run a part of the analysis."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", UnreliableIntervalWarning)
+            yield
+        for one in caught:
+            if one.category in self._said:
+                continue
+            if issubclass(one.category, UnreliableIntervalWarning):
+                self._said.add(one.category)
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+
+
+# The figures are the worst of the tables in docs/intervals.md and docs/repeats.md.
+MEANS = "in simulations intervals of such means missed the true one in up to 15% of cases instead of 5%"
+DIFFERENCES = (
+    "in simulations intervals of such differences missed the true one in up to 15% of cases instead of 5%, tests at "
+    "0.05 found one where there was none in up to 14%, and models that differed by the margin were called the same in "
+    "up to 20%"
+)
+VARIANCES = "in simulations intervals of such variances missed the true one in up to 36% of cases instead of 5%"
+
+
+class SkewedMeans:
+    """The skewness of every mean of an analysis that has an interval, by metric, to warn of all at once.
+
+    Examples
+    --------
+    >>> found = SkewedMeans()
+    >>> found.add(np.array([[0, 0, 1, 1], [0, 0, 0, 1]]), np.arange(4), of="points", drawn="person")
+    >>> found.add(np.array([[0, 0, 0, 9]]), np.arange(4), of="seconds", drawn="person")
+    >>> found.add(np.array([[1, 2, 3, 4]]), np.arange(4), of="words", drawn="person")
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     found.warn_of_means()
+    >>> str(caught[0].message).partition(" (")[0]
+    'points, seconds: few far scores decide 2 of 3 means of so few persons'
+    """
+
+    def __init__(self) -> None:
+        self._by_metric: dict[str, list[float]] = {}
+        self._drawn = ""
+
+    def add(self, series: Iterable[Floats], clusters: NDArray[np.intp], *, of: str, drawn: str) -> None:
+        """Add means of a metric.
+
+        Parameters
+        ----------
+        series : iterable of array of float, shape (units,)
+            Series whose interval is shown, nan where a unit has no value.
+        clusters : array of int, shape (units,)
+            The cluster of each unit.
+        of, drawn : str
+            The metric, and what is resampled, in the singular.
+        """
+        found = self._by_metric.setdefault(of, [])
+        found += [float(np.abs(skewness_of_mean(values, clusters))[0]) for values in series]
+        self._drawn = drawn
+
+    def add_variance(self, values: Floats, clusters: NDArray[np.intp], *, of: str, drawn: str) -> None:
+        """Add the variance of units, of values (rows, units): a mean of squared deviations."""
+        units = values.mean(axis=0)
+        self.add([(units - units.mean()) ** 2], clusters, of=of, drawn=drawn)
+
+    def warn_of_means(self) -> None:
+        """Warn where few far scores decide means."""
+        self._warn(MEANS)
+
+    def warn_of_differences(self) -> None:
+        """Warn where few far differences decide mean differences."""
+        self._warn(DIFFERENCES, of="differences of ")
+
+    def warn_of_variances(self) -> None:
+        """Warn where few far units decide variances.
+
+        The interval of a variance is symmetric on the scale of logarithms, which allows for twice the skewness.
+        """
+        self._warn(VARIANCES, of="squared deviations of ", most=2 * MOST_SKEWNESS)
+
+    def _warn(self, consequence: str, *, of: str = "", most: float = MOST_SKEWNESS) -> None:
+        """Warn of the metrics of which a mean is more skewed than `most`, counting the means of these metrics."""
+        skewed = {name: means for name, means in self._by_metric.items() if any(one > most for one in means)}
+        if not skewed:
+            return
+        means = [one for own in skewed.values() for one in own]
+        above = [one for one in means if one > most]
+        warnings.warn(
+            f"{of}{listed(list(skewed))}: few far scores decide {len(above)} of {plural(len(means), 'mean')} of so few "
+            f"{self._drawn}s (skewness up to {max(above):.2f}, above {most:g}): {consequence}",
+            SkewedScoresWarning,
+            stacklevel=4,
+        )
+
+
+Mask = NDArray[np.bool_]
+Label = tuple[str, str]
+
+
+class ScoreSeries:
+    """The terms of every model and condition on the same units.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        The scores.
+
+    Attributes
+    ----------
+    groups : tuple of (str, str or None)
+        Model and condition of each series, sorted.
+    units : tuple of str
+        The units, sorted.
+    labels : tuple of (str, str)
+        The cluster of each unit; one without a cluster is alone in its own.
+    scored : array of bool, shape (groups, units)
+        Whether the model was run on the unit.
+
+    Examples
+    --------
+    >>> from attune_bench import Scores
+    >>> frame = pl.DataFrame({"model": ["a", "a"], "unit": ["u", "v"], "metric": ["hit"] * 2, "value": [1.0, None]})
+    >>> series = ScoreSeries(Scores.from_table(frame))
+    >>> series.groups, series.values("hit").tolist()
+    ((('a', None),), [[[1.0, nan]]])
+    """
+
+    def __init__(self, table: ScoreTable) -> None:
+        self.table = table
+        self.groups: tuple[tuple[str, str | None], ...] = table.groups
+        units = table.units.sort("unit")
+        self.units: tuple[str, ...] = tuple(units["unit"])
+        self.labels: tuple[Label, ...] = tuple(
+            ("", unit) if cluster is None else (cluster, "") for unit, cluster in units.select("unit", "cluster").rows()
+        )
+        self._clusters = cluster_index(self.labels)
+        groups = pl.DataFrame(self.groups, schema={"model": pl.String, "condition": pl.String}, orient="row")
+        rows = table.values.select("model", "condition", "unit")
+        rows = rows.join(
+            groups.with_row_index("place"), on=("model", "condition"), how="left", nulls_equal=True,
+            maintain_order="left",
+        ).join(
+            units.select("unit").with_row_index("column"), on="unit", how="left", maintain_order="left"
+        )  # fmt: skip
+        self._group = rows["place"].to_numpy().astype(np.intp)
+        self._unit = rows["column"].to_numpy().astype(np.intp)
+        self.scored: Mask = np.zeros((len(self.groups), len(self.units)), dtype=np.bool_)
+        self.scored[self._group, self._unit] = True
+
+    def values(self, metric: str) -> Floats:
+        """Return the terms of a metric, shape (groups, terms, units).
+
+        Raises
+        ------
+        MetricInputError
+            Where there is no such metric, its value is not made of units, or a term is infinite.
+        """
+        columns = term_columns(self._comparable(metric))
+        terms = np.full((len(self.groups), len(columns), len(self.units)), np.nan)
+        terms[self._group, :, self._unit] = self.table.values.select(pl.col(columns).cast(pl.Float64)).to_numpy()
+        for group, _, unit in np.argwhere(np.isinf(terms))[:1]:
+            model, condition = self.groups[group]
+            under = "" if condition is None else f", {self.table.provenance.condition} {condition!r}"
+            raise MetricInputError(
+                f"{metric} of model {model!r}{under} on {self.table.provenance.unit} {self.units[unit]!r} is infinite; "
+                "expected a finite number, or null where it is undefined"
+            )
+        return terms
+
+    def statistic(self, metric: str) -> Statistic:
+        """Return the function from sums of a metric's terms to the value of a model."""
+        return STATISTICS[self._comparable(metric).statistic]
+
+    def _comparable(self, name: str) -> Metric:
+        metric = self.table.metric(name)
+        if metric.statistic not in STATISTICS:
+            raise MetricInputError(
+                f"{name} depends on all models' results; it has no value of each {self.table.provenance.unit}"
+            )
+        return metric
+
+    def clusters(self, options: AnalysisOptions) -> tuple[Label, ...]:
+        """Return the label of what each unit is drawn with: its cluster, or itself."""
+        return self.labels if options.draws_clusters(self.table) else tuple(("", unit) for unit in self.units)
+
+    def once_per_cluster(self, values: Floats) -> Floats:
+        """Return values (groups, 1, units) in which each cluster has its mean, at one of its units, and nan elsewhere.
+
+        So that a mean over units is the mean of the clusters' means.
+        """
+        means = cluster_means(values[:, 0], self._clusters)
+        found = np.full_like(values, np.nan)
+        for group, own in enumerate(values[:, 0]):
+            known = np.flatnonzero(~np.isnan(own))
+            clusters, first = np.unique(self._clusters[known], return_index=True)
+            found[group, 0, known[first]] = means[group, clusters]
+        return found
+
+    def intervals_of_clusters(
+        self, values: Floats, level: float, *, low: float = -inf, high: float = inf
+    ) -> list[Interval]:
+        """Return the interval of the mean of clusters' means, of values (series, units)."""
+        return mean_of_clusters_interval(values, self._clusters, low=low, high=high, level=level)
+
+    def count(self, present: Mask) -> int:
+        """Return the number of clusters of the units that are present (units,)."""
+        return int(np.count_nonzero(np.bincount(self._clusters[present])))
+
+    def mask(self, units: Sequence[str] | set[str]) -> Mask:
+        """Return which units are among some names (units,)."""
+        wanted = set(units)
+        return np.array([unit in wanted for unit in self.units], dtype=np.bool_)
+
+    def by_condition(self) -> dict[str | None, list[int]]:
+        """Return the series of each condition, the reference condition first."""
+        return {
+            condition: [place for place, group in enumerate(self.groups) if group[1] == condition]
+            for condition in self.table.conditions
+        }
+
+
+def have_values(terms: Floats) -> Mask:
+    """Return where series (series, terms, units) have a value (series, units): every term of it."""
+    present: Mask = np.logical_and.reduce(~np.isnan(terms), axis=1)
+    return present
+
+
+def group_by_mask(rows: Mask) -> list[tuple[Mask, NDArray[np.intp]]]:
+    """Return the distinct rows of a mask (rows, units), each with the positions of the rows that equal it."""
+    found: dict[bytes, list[int]] = {}
+    for place, bits in enumerate(np.packbits(rows, axis=1)):
+        found.setdefault(bits.tobytes(), []).append(place)
+    return [(rows[places[0]], np.array(places)) for _, places in sorted(found.items())]
+
+
+def draws_poisson(table: ScoreTable, options: AnalysisOptions, *, within: Collection[str] | None = None) -> bool:
+    """Tell whether the resamples of the units of any model, or of those among them, are Poisson draws.
+
+    Examples
+    --------
+    >>> from attune_bench import Scores
+    >>> units = [str(unit) for unit in range(20_001)]
+    >>> frame = pl.DataFrame({"model": "a", "unit": units, "metric": "hit", "value": 1.0})
+    >>> draws_poisson(Scores.from_table(frame), AnalysisOptions())
+    True
+    """
+    if table.units.height <= MAX_MULTINOMIAL_CLUSTERS:
+        return False
+    rows = table.values.select("model", "condition", "unit")
+    if within is not None:
+        rows = rows.filter(pl.col("unit").is_in(list(within)))
+    cluster = pl.col("cluster")
+    drawn = cluster.drop_nulls().n_unique() + cluster.null_count() if options.draws_clusters(table) else pl.len()
+    counts = rows.join(table.units.select("unit", "cluster"), on="unit").group_by("model", "condition").agg(drawn)
+    return bool((counts[counts.columns[-1]] > MAX_MULTINOMIAL_CLUSTERS).any())
+
+
+class Draws:
+    """Resamples of the units of a question; questions on the same clusters have the same.
+
+    Parameters
+    ----------
+    series : ScoreSeries
+        Whose units are drawn.
+    options : AnalysisOptions
+        The number of resamples, the seed, and what is drawn.
+    weighted : bool
+        Whether the analysis can count each cluster once; another one refuses to.
+
+    Attributes
+    ----------
+    drawn : str
+        What is drawn, in the singular: what the scores call a cluster, or a unit.
+    warning : OneWarning
+        Under which intervals are made.
+    skewed : SkewedMeans
+        The means with an interval, of which the analysis warns at its end.
+    """
+
+    def __init__(self, series: ScoreSeries, options: AnalysisOptions, *, weighted: bool = False) -> None:
+        held = series.table.provenance
+        if options.weighs_clusters(series.table) and not weighted:
+            raise MetricInputError(f"this counts each {held.unit} once, not each {held.cluster}; leave out weight")
+        self.drawn: str = held.cluster if options.draws_clusters(series.table) else held.unit
+        self._labels = cluster_index(series.clusters(options))
+        self._options = options
+        self._drawn: dict[int, Weights] = {}
+        self.warning: OneWarning = OneWarning()
+        self.skewed: SkewedMeans = SkewedMeans()
+
+    def labels(self, mask: Mask) -> NDArray[np.intp]:
+        """Return the clusters of the units of a mask (units,), numbered in the order of their labels."""
+        return self._labels[mask]
+
+    def parts(self, present: Mask, defined: Mask) -> list[tuple[Mask, NDArray[np.intp]]]:
+        """Return the units to draw for questions, each with the positions of the questions that share their resamples.
+
+        Parameters
+        ----------
+        present : array of bool, shape (questions, units)
+            The units on which each question has a value.
+        defined : array of bool, shape (series, units)
+            Where each model has a value of the metric.
+
+        Notes
+        -----
+        Questions share resamples where their units form the same clusters: a unit without a value adds nothing. Where
+        clusters are so many that draws are Poisson, draws of clusters are independent, and draws of all units with a
+        value of the metric serve every question.
+        """
+        size = self._labels.max(initial=-1) + 1
+        clusters: Mask = np.zeros((len(present), size), dtype=np.bool_)
+        for row, own in zip(clusters, present, strict=True):
+            row[self._labels[own]] = True
+        few: list[tuple[Mask, NDArray[np.intp]]] = []
+        many: list[NDArray[np.intp]] = []
+        for drawn, rows in group_by_mask(clusters):
+            if np.count_nonzero(drawn) > MAX_MULTINOMIAL_CLUSTERS:
+                many.append(rows)
+            else:
+                few.append((np.logical_or.reduce(present[rows], axis=0), rows))
+        return [*few, (np.logical_or.reduce(defined, axis=0), np.sort(np.concatenate(many)))] if many else few
+
+    def of(self, mask: Mask) -> Resamples:
+        """Return the resamples of the units of a mask (units,)."""
+        labels = cluster_index(self.labels(mask))
+        size = int(labels.max(initial=-1)) + 1
+        # What is drawn are positions among the sorted clusters, so that all sets of one size share their counts.
+        if size not in self._drawn:
+            held = [counts.nbytes for counts in self._drawn.values() if isinstance(counts, np.ndarray)]
+            if sum(held) > MOST_KEPT:
+                self._drawn.clear()
+            self._drawn[size] = draw_resamples(
+                np.arange(size), n_resamples=self._options.resamples, seed=self._options.seed
+            ).counts
+        return Resamples(labels, self._drawn[size])
+
+
+Ends = tuple[float | None, float | None, str | None]
+
+
+def interval_method(metric: Metric, options: AnalysisOptions, table: ScoreTable, *, n: int, clusters: int) -> str:
+    """Return the method of the interval of a metric's value over `n` units in so many clusters.
+
+    ``wilson`` of a share of independent trials, otherwise ``t`` where each cluster counts once, ``logit-t`` of a share
+    of clustered units unless another interval than the default was asked for, or else the one that `options` name.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from attune_bench import Scores
+    >>> frame = pl.DataFrame({"model": "a", "unit": ["u", "v"], "metric": "hit", "value": [1.0, 0.0]})
+    >>> table, hit = Scores.from_table(frame), Metric(name="hit", label="Hit", low=0, high=1, statistic="share")
+    >>> [interval_method(hit, AnalysisOptions(), table, n=40, clusters=clusters) for clusters in (40, 8)]
+    ['wilson', 'logit-t']
+    """
+    share = metric.statistic == "share"
+    if share and n == clusters:
+        return "wilson"
+    if options.weighs_clusters(table):
+        return "t"
+    return "logit-t" if share and options.interval == AnalysisOptions().interval else options.interval
+
+
+def too_few(table: ScoreTable) -> str:
+    """Return why there is no interval where clusters are few."""
+    return f"fewer than {MIN_CLUSTERS} {table.provenance.cluster}s"
+
+
+def interval_ends(interval: Interval, clusters: int, table: ScoreTable) -> Ends:
+    """Return the two ends of an interval over units in a number of clusters, or None and the reason."""
+    if interval.n == 0:
+        return None, None, f"no {table.provenance.unit} has a value"
+    if interval.low == interval.high == interval.estimate == 0:
+        # Two equal models differ by 0 for certain.
+        return 0.0, 0.0, None
+    if clusters < MIN_CLUSTERS:
+        return None, None, too_few(table)
+    return null(interval.low), null(interval.high), interval.reason
+
+
+def distribution_ends(
+    distribution: Floats,
+    options: AnalysisOptions,
+    table: ScoreTable,
+    *,
+    drawn: int,
+    clusters: int,
+    of: str,
+    whole: bool = False,
+) -> Ends:
+    """Return the ends of an interval of a number that no sums of terms give, or None and the reason.
+
+    `drawn` clusters were resampled, `clusters` is their number as the table counts them. `of` names the number for the
+    message. With `whole`, the ends are values that occur, and a value that never changes has an interval too.
+    """
+    if options.interval == "bca":
+        raise MetricInputError(f"there is no BCa interval of {of}; use percentile-expanded or percentile")
+    if clusters < MIN_CLUSTERS:
+        return None, None, too_few(table)
+    if drawn < 2:
+        return None, None, "all values are in one cluster"
+    known = distribution[~np.isnan(distribution)]
+    lost = len(distribution) - len(known)
+    if lost > len(distribution) * (1 - options.level) / 2:
+        return None, None, f"the statistic is undefined in {lost} of {len(distribution)} resamples"
+    if not whole and len(known) < 2:
+        return None, None, "a single resample has no spread"
+    if not whole and np.ptp(known) <= ROUNDING * np.abs(known).max():
+        return None, None, "no variation among clusters"
+    levels = symmetric_levels(options.level, drawn if options.interval == "percentile-expanded" else None)
+    low, high = np.quantile(known, levels, method="inverted_cdf" if whole else "linear").tolist()
+    return low, high, None

@@ -1,4 +1,4 @@
-"""The value of every metric for every model, with its interval, n and coverage."""
+"""The value of every metric for every model, with its interval, n, coverage and chance."""
 
 from math import fsum, isnan, sqrt
 from statistics import fmean
@@ -8,12 +8,19 @@ import numpy as np
 import polars as pl
 from typing_extensions import Unpack
 
-from attune_bench.score_table import ScoreTable
-from attune_bench.stats.intervals import interval_ends, interval_method
-from attune_bench.stats.options import MIN_CLUSTERS, AnalysisKeywords, AnalysisOptions
-from attune_bench.stats.series import Draws, Mask, ScoreSeries, have_values
-from attune_bench.undefined import null
-from attune_metrics.metric import Metric
+from attune_bench.scores.table import CHANCE, ScoreTable
+from attune_bench.stats.options import (
+    MIN_CLUSTERS,
+    AnalysisKeywords,
+    AnalysisOptions,
+    Draws,
+    Mask,
+    ScoreSeries,
+    have_values,
+    interval_ends,
+    interval_method,
+)
+from attune_metrics.metric import Metric, MetricInputError, null
 from attune_metrics.stats.bootstrap import (
     PER_UNIT,
     STATISTICS,
@@ -28,10 +35,13 @@ from attune_metrics.stats.cluster_means import share_of_clusters_interval, wilso
 
 __all__ = [
     "SUMMARY_SCHEMA",
+    "chance_of_units",
+    "chance_under",
     "coverage",
     "distribution",
     "intervals_of",
     "metrics_per_unit",
+    "per_unit",
     "points",
     "sorted_groups",
     "summary",
@@ -301,3 +311,70 @@ def distribution(table: ScoreTable, metrics: list[str] | None = None) -> pl.Data
         .sort("model", "condition", "place")
         .drop("place")
     )
+
+
+def chance_of_units(table: ScoreTable) -> pl.DataFrame:
+    """Return what random answers score on average, by condition and metric, where the units say it.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        The scores. `Scores.units` has a column ``chance.<metric>`` for each metric with a known expected value.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``condition, metric, chance, n, clusters``: the mean over the ``n`` units of the condition for which the metric
+        is defined, in so many ``clusters``. Empty where the units do not say it.
+
+    Examples
+    --------
+    >>> from attune_bench import score
+    >>> from attune_data import load, load_runs
+    >>> scores = score(load("demo"), load_runs("demo"))
+    >>> chance_of_units(scores).row(by_predicate=pl.col("metric") == "avg_pairwise_accuracy")
+    ('default', 'avg_pairwise_accuracy', 0.5, 40, 24)
+    """
+    columns = {name: column for name in table.metrics if (column := f"{CHANCE}{name}") in table.units.columns}
+    of_condition = table.values.select("condition", "unit").unique().join(table.units, on="unit").sort("unit")
+    rows = []
+    for condition in table.conditions:
+        units = of_condition.filter(pl.col("condition").eq_missing(pl.lit(condition)))
+        for name, column in columns.items():
+            known = units.drop_nulls(column)
+            if known.height:
+                clusters = known["cluster"].drop_nulls().n_unique() + known["cluster"].null_count()
+                rows.append((condition, name, fmean(known[column]), known.height, clusters))
+    schema = {"condition": pl.String, "metric": pl.String, "chance": pl.Float64, "n": pl.Int64, "clusters": pl.Int64}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def chance_under(table: ScoreTable, condition: str | None) -> dict[str, float]:
+    """Return what random answers score on average under one condition, by metric; empty where the units do not say it.
+
+    Examples
+    --------
+    >>> from attune_bench import score
+    >>> from attune_data import load, load_runs
+    >>> chance_under(score(load("demo"), load_runs("demo")), "default")["avg_pairwise_accuracy"]
+    0.5
+    """
+    found = chance_of_units(table).filter(pl.col("condition").eq_missing(pl.lit(condition)))
+    return dict(found.select("metric", "chance").rows())
+
+
+def per_unit(scores: ScoreTable, metric: str, analysis: str) -> str:
+    """Return a metric that has one value for each unit.
+
+    Raises
+    ------
+    MetricInputError
+        For scores of pooled counts, and for what depends on all models' results; the text names metrics that do.
+    """
+    known = metrics_per_unit(scores)
+    if scores.metric(metric).name not in known:
+        raise MetricInputError(
+            f"{analysis} needs a value of each {scores.provenance.unit}, {metric!r} has none; use one such as "
+            f"{', '.join(known[:4])}"
+        )
+    return metric

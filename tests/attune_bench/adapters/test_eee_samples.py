@@ -11,7 +11,7 @@ from sample_cases import BENCHMARKS, Case, Json, case_of, own_case
 from slow_cases import slow_except
 
 from attune_bench import score
-from attune_bench.adapters.eee_samples import Samples
+from attune_bench.adapters.eee import Samples
 from attune_data import Conversation, Conversations, PublishError
 from attune_metrics.catalog import CATALOG
 

@@ -11,7 +11,7 @@ import ray_scoring
 from environments import new_environment
 
 from attune_bench import score
-from attune_bench.adapters.ray import read_results
+from attune_bench.adapters.arrow import read_results
 from attune_data import load, load_runs
 
 

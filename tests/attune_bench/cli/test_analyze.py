@@ -13,9 +13,9 @@ from attune_bench import BENCHMARKS, Scores, benchmark_named, score
 from attune_bench.analyses import ANALYSES as GENERAL
 from attune_bench.analyses import win_rates
 from attune_bench.benchmarks.attunebench.analyses import ANALYSES as OWN
-from attune_bench.benchmarks.attunebench.table import provenance_of, scores_of
-from attune_bench.stats import paired
-from attune_bench.stats.paired import enough_exchanges
+from attune_bench.benchmarks.attunebench.scoring import provenance_of, scores_of
+from attune_bench.stats import compare
+from attune_bench.stats.compare import enough_exchanges
 from attune_bench.stats.summary import distribution
 from attune_data import load, load_runs
 from attune_data.references import resolve
@@ -41,7 +41,7 @@ def test_how_many_exchanges_are_made_is_said_where_it_is_not_the_resamples(
         made.add(exchanges := enough_exchanges(pairs, resamples))
         return exchanges
 
-    monkeypatch.setattr(paired, "enough_exchanges", enough)
+    monkeypatch.setattr(compare, "enough_exchanges", enough)
     runs = load_runs("demo")
     more = [run.model_copy(update={"em_model": "third"}) for run in runs if run.em_model == runs[0].em_model]
     again = [run.model_copy(update={"mode": "verbose"}) for run in (*runs, *more)]

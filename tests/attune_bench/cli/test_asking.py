@@ -9,9 +9,9 @@ import pytest
 from commands import Call
 from model_server import Json, ModelServer, reply, talk
 
-from attune_bench.benchmarks.attunebench.settings import bundled_prompts as attunebench_prompts
-from attune_bench.benchmarks.eibench.settings import bundled_prompts as eibench_prompts
-from attune_bench.runner import prices
+from attune_bench.benchmarks.attunebench.task import bundled_prompts as attunebench_prompts
+from attune_bench.benchmarks.eibench.task import bundled_prompts as eibench_prompts
+from attune_bench.runner import cost
 
 pytestmark = pytest.mark.usefixtures("elsewhere")
 
@@ -149,9 +149,9 @@ def test_the_file_of_prices_is_read_once(dry: tuple[str, ...], call: Call, monke
     Path("prices.toml").write_text("[m]\ninput = 1\noutput = 1\n")
     read: list[object] = []
 
-    def note(path: Any) -> dict[str, prices.Price]:
+    def note(path: Any) -> dict[str, cost.Price]:
         read.append(path)
-        return prices.read_prices(path)
+        return cost.read_prices(path)
 
     monkeypatch.setattr("attune_bench.cli.asking.read_prices", note)
     with ModelServer() as server:

@@ -11,8 +11,8 @@ from commands import Call, Scored, Scorings, bend
 
 from attune_bench import Scores
 from attune_bench.benchmarks.attunebench.baselines import BASELINES
-from attune_bench.benchmarks.attunebench.detail import records_of
-from attune_bench.benchmarks.eibench.summary import model_summary
+from attune_bench.benchmarks.attunebench.scores_json import records_of
+from attune_bench.benchmarks.eibench.scoring import model_summary
 from attune_data import load_episodes, load_sage, load_scenarios
 
 Files = tuple[Path, Path]

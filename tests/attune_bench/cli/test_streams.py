@@ -11,7 +11,7 @@ import pytest
 from commands import Call
 from interrupts import SCRIPT
 
-from attune_bench.benchmarks.attunebench.settings import bundled_prompts
+from attune_bench.benchmarks.attunebench.task import bundled_prompts
 
 
 def shell(line: str) -> tuple[int, str, str]:

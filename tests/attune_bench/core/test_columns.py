@@ -13,21 +13,17 @@ from emobench_answers import answers_of
 from schema_files import COLUMNS, columns_page
 
 from attune_bench import Scores, score
-from attune_bench.adapters.flat import flat_tables
+from attune_bench.adapters.exports import flat_tables
 from attune_bench.analyses import ANALYSES, Analysis
 from attune_bench.benchmarks import BENCHMARKS
 from attune_bench.column_list import column_frame, columns_text, listed_tables
-from attune_bench.frames import FRAMES
-from attune_bench.glossary import FrameColumn, columns
-from attune_bench.leaderboard.boards import make_boards
-from attune_bench.leaderboard.content import leaderboard_content
-from attune_bench.leaderboard.entries import Entry
+from attune_bench.leaderboard.boards import Entry, leaderboard_content, make_boards
 from attune_bench.report.tables import model_frame
-from attune_bench.stats.chance import chance_of_units
-from attune_bench.stats.comparison import compare_by
+from attune_bench.scores.columns import FRAMES, FrameColumn, columns
+from attune_bench.stats.compare import compare_by
 from attune_bench.stats.debias import debias, debias_pairs, plan_labels
 from attune_bench.stats.judges import compare_judges
-from attune_bench.stats.summary import distribution
+from attune_bench.stats.summary import chance_of_units, distribution
 from attune_data import load, load_records, load_runs
 from attune_data.kinds import ITEM, KINDS, PREDICTION
 from attune_data.references import resolve

@@ -14,10 +14,10 @@ from model_server import ModelServer, answer_to, said, talk
 
 from attune_bench import BENCHMARKS, Benchmark, score
 from attune_bench.benchmarks.attunebench.rejudging import REJUDGE, drafted_runs
-from attune_bench.benchmarks.attunebench.settings import AttuneBenchSettings
-from attune_bench.fingerprint import fingerprint, result_digests, results_fingerprint
+from attune_bench.benchmarks.attunebench.task import AttuneBenchSettings
+from attune_bench.report.transcripts import ScoredRecords
 from attune_bench.runner import endpoint, run_sync
-from attune_bench.scored_records import ScoredRecords
+from attune_bench.scores.fingerprint import fingerprint, result_digests, results_fingerprint
 from attune_bench.streaming import stream
 from attune_data import Kind, load, load_records, load_runs, load_sage
 from attune_data.collection import NOTED, record_kind

@@ -22,11 +22,11 @@ from attune_bench.analyses import ANALYSES, Analysis
 from attune_bench.cli import app
 from attune_bench.cli.options import VerbCommand
 from attune_bench.report.columns import Section
-from attune_bench.report.section_parts import PageScores
+from attune_bench.report.page import PageScores
 from attune_bench.runner.calls import Call as ModelCall
 from attune_bench.runner.calls import Role
 from attune_bench.runner.task import Source, Task
-from attune_bench.score_table import KEYS, term_columns
+from attune_bench.scores.table import KEYS, term_columns
 from attune_data import Kind, load_records
 from attune_data.codebook import codebook_folder
 from attune_data.kinds import KINDS

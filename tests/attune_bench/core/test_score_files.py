@@ -11,8 +11,7 @@ import pytest
 from benchmark_scores import NAMES, scores_named
 
 from attune_bench import Scores
-from attune_bench.score_table import Provenance
-from attune_bench.texts import Texts
+from attune_bench.scores.table import Provenance, Texts
 from attune_data import SourceError
 from attune_metrics.metric import Metric
 

@@ -17,8 +17,7 @@ from benchmark_scores import NAMES, TRAITS, scores_named, table_rows
 from polars.testing import assert_frame_equal
 
 from attune_bench import Scores
-from attune_bench.score_table import KEYS, UNIT_KEYS, Provenance, ScoreTable, term_columns
-from attune_bench.texts import Texts
+from attune_bench.scores.table import KEYS, UNIT_KEYS, Provenance, ScoreTable, Texts, term_columns
 from attune_data.issues import Issue
 from attune_metrics.catalog import CATALOG
 from attune_metrics.metric import Metric, MetricInputError

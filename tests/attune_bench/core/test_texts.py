@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from attune_bench.texts import Texts
+from attune_bench.scores.table import Texts
 
 OBJECTS: list[dict[str, Any]] = [{"a": 1, "b": 0.1 + 0.2}, {"b": None, "c": [5e-324, {"d": "é\u2028"}]}, {}]
 

@@ -17,8 +17,8 @@ from polars.testing import assert_frame_equal
 from slow_cases import slow_except
 
 from attune_bench import Scores
-from attune_bench.report.render import FORMATS, Format
-from attune_bench.stats.comparison import exchanges_of_all
+from attune_bench.report.text import FORMATS, Format
+from attune_bench.stats.compare import exchanges_of_all
 from attune_bench.stats.options import FEW, MIN_CLUSTERS
 from attune_bench.stats.summary import sorted_groups
 from attune_metrics.metric import Metric

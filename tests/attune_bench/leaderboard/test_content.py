@@ -10,10 +10,8 @@ import polars as pl
 import pytest
 
 from attune_bench import Scores, score
-from attune_bench.leaderboard.boards import make_boards
-from attune_bench.leaderboard.content import FORMAT, leaderboard_content
-from attune_bench.leaderboard.entries import Entry
-from attune_bench.score_table import ScoreTable
+from attune_bench.leaderboard.boards import FORMAT, Entry, leaderboard_content, make_boards
+from attune_bench.scores.table import ScoreTable
 from attune_data import load, load_runs
 from attune_metrics.signature import Signature
 

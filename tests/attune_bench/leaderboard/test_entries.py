@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 from attune_bench import Scores
-from attune_bench.group_settings import GroupSettings
-from attune_bench.leaderboard.entries import check_entry
+from attune_bench.leaderboard.boards import check_entry
+from attune_bench.scores.table import GroupSettings
 
 TODAY = date(2026, 5, 1)
 GOOD = {

@@ -16,11 +16,9 @@ from leaderboards import EMPTY, EVIL, MODELS, hostile_content
 from pages import Tags, headings, tables, text_of
 
 from attune_bench import Scores
-from attune_bench.leaderboard.boards import make_boards
-from attune_bench.leaderboard.content import leaderboard_content
-from attune_bench.leaderboard.entries import Entry
+from attune_bench.leaderboard.boards import Entry, leaderboard_content, make_boards
 from attune_bench.leaderboard.page import leaderboard_page
-from attune_bench.report.standing import TIERS
+from attune_bench.report.tables import TIERS
 
 
 @pytest.fixture(scope="module")

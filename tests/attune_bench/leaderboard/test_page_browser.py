@@ -10,9 +10,7 @@ from browsers import browsers
 from leaderboards import EVIL, MODELS, hostile_content, many_scores
 
 from attune_bench import Scores
-from attune_bench.leaderboard.boards import make_boards
-from attune_bench.leaderboard.content import leaderboard_content
-from attune_bench.leaderboard.entries import Entry
+from attune_bench.leaderboard.boards import Entry, leaderboard_content, make_boards
 from attune_bench.leaderboard.page import leaderboard_page
 
 pytestmark = pytest.mark.slow

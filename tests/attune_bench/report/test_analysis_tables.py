@@ -5,8 +5,8 @@ import pytest
 from benchmark_scores import scores_named
 
 from attune_bench.analyses import Analysis
-from attune_bench.report.analysis import analysis_tables
 from attune_bench.report.columns import Table
+from attune_bench.report.tables import analysis_tables
 
 
 def tables(frame: pl.DataFrame, **entry: object) -> list[Table]:

@@ -10,13 +10,11 @@ import pytest
 from pages import section, text_of
 
 from attune_bench import Scores
-from attune_bench.group_settings import GroupSettings
-from attune_bench.leaderboard.boards import make_boards
-from attune_bench.leaderboard.content import leaderboard_content
-from attune_bench.leaderboard.entries import Entry
+from attune_bench.leaderboard.boards import Entry, leaderboard_content, make_boards
+from attune_bench.report.document import settings_notes
 from attune_bench.report.heatmaps import profile_cells, profiled, subgroup_cells
-from attune_bench.report.provenance import settings_notes
 from attune_bench.report.tables import board, comparison_tables, subgroup_notes
+from attune_bench.scores.table import GroupSettings
 from attune_bench.stats.options import AnalysisOptions
 from attune_bench.stats.subgroups import subgroups
 

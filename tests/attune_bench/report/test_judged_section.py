@@ -9,7 +9,7 @@ import pytest
 from pages import headings, left_out, section, tables, text_of
 
 from attune_bench import Scores
-from attune_bench.stats.labels import read_labels
+from attune_bench.stats.debias import read_labels
 from attune_metrics import MetricInputError
 from attune_metrics.metric import UnreliableIntervalWarning
 from attune_metrics.signature import Signature

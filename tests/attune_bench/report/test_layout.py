@@ -10,10 +10,9 @@ from commands import Call
 from terminals import show_on_terminal
 
 from attune_bench import Scores
-from attune_bench.report.layout import TextTable, laid_out
-from attune_bench.report.render import Document, render
+from attune_bench.report.document import document, report_document
 from attune_bench.report.tables import comparison_tables, rank_tables
-from attune_bench.report.text import document, report_document
+from attune_bench.report.text import Document, TextTable, laid_out, render
 from attune_data.text import width
 
 NAMES = [

@@ -8,8 +8,7 @@ from commands import QUICK, Call, strict_json, too_wide
 
 from attune_bench import Scores, score
 from attune_bench.adapters.eee import Publisher, eee_records
-from attune_bench.adapters.flat import flat_tables
-from attune_bench.adapters.hub_results import hub_results
+from attune_bench.adapters.exports import flat_tables, hub_results
 from attune_data import Run, load, load_runs
 
 PEOPLE = ("human/ann", "human/bob")

@@ -15,12 +15,9 @@ from pages import headings, left_out, section, tables, text_of
 
 from attune_bench import Scores, score
 from attune_bench.adapters.eee import Publisher, eee_records
-from attune_bench.adapters.flat import flat_tables
-from attune_bench.adapters.hub_results import hub_results
-from attune_bench.leaderboard.boards import make_boards
-from attune_bench.leaderboard.content import leaderboard_content
-from attune_bench.leaderboard.entries import Entry
-from attune_bench.report.suppression import conceal, few_groups, hidden_strata
+from attune_bench.adapters.exports import flat_tables, hub_results
+from attune_bench.leaderboard.boards import Entry, leaderboard_content, make_boards
+from attune_bench.report.privacy import conceal, few_groups, hidden_strata
 from attune_data import Conversations, load, load_runs
 
 Traits = Mapping[str, Mapping[str, str]]

@@ -17,9 +17,9 @@ from attune_bench.benchmarks.base import Benchmark
 from attune_bench.benchmarks.sage.scoring import score as score_sage
 from attune_bench.report import html, page
 from attune_bench.report.columns import Section, Table, text_column
-from attune_bench.report.render import Document, render
-from attune_bench.report.section_parts import PageScores
-from attune_bench.score_table import ScoreTable
+from attune_bench.report.page import PageScores
+from attune_bench.report.text import Document, render
+from attune_bench.scores.table import ScoreTable
 from attune_data import load, load_runs
 from attune_data.references import resolve
 from attune_data.sage import SageDialogue
@@ -312,8 +312,8 @@ def test_scores_do_not_choose_what_is_imported(scores: Scores, name: str) -> Non
 
 
 def test_sections_are_resolved_by_reference() -> None:
-    assert callable(resolve("attune_bench.benchmarks.attunebench.sections:sections"))
-    assert callable(resolve("attune_bench.benchmarks.eibench.sections:sections"))
+    assert callable(resolve("attune_bench.benchmarks.attunebench.report:sections"))
+    assert callable(resolve("attune_bench.benchmarks.eibench.report:sections"))
 
 
 def test_a_page_without_the_extra_says_how_to_get_it(scores: Scores, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,8 +16,8 @@ from slow_cases import slow_except
 
 from attune_bench import Scores
 from attune_bench.report.columns import number
-from attune_bench.report.render import FORMATS, Format
 from attune_bench.report.tables import model_frame
+from attune_bench.report.text import FORMATS, Format
 from attune_data.text import printable
 from attune_metrics.catalog import CATALOG
 

@@ -14,12 +14,15 @@ from pages import Tags, text_of
 from attune_bench import BENCHMARKS, Scores, score
 from attune_bench.report import transcripts
 from attune_bench.report.columns import Section
-from attune_bench.report.field_view import FIELD_VIEW
-from attune_bench.report.page import section_element
-from attune_bench.report.section_parts import PageScores
-from attune_bench.report.transcript_folder import TranscriptFolder
-from attune_bench.report.transcript_parts import Compared, compared, counted
-from attune_bench.report.transcripts import transcript_section
+from attune_bench.report.page import PageScores, section_element
+from attune_bench.report.transcripts import (
+    FIELD_VIEW,
+    Compared,
+    TranscriptFolder,
+    compared,
+    counted,
+    transcript_section,
+)
 from attune_data import Conversation, Run, load, load_records, load_runs
 from attune_data.kinds import ANSWER, ITEM, PREDICTION, QUESTION
 from attune_data.references import resolve
@@ -104,7 +107,7 @@ def test_few_results_are_shown_once(demo: SimpleNamespace) -> None:
 def test_agreement_is_that_of_the_scores(demo: SimpleNamespace) -> None:
     run = demo.results[0]
     conversation, model = demo.data[run.conversation_id], run.em_model
-    view = resolve("attune_bench.benchmarks.attunebench.transcripts:VIEW")
+    view = resolve("attune_bench.benchmarks.attunebench.report:VIEW")
     text = text_of("".join(view.result(conversation, run)))
     row = demo.scores.values.filter(model=model, unit=conversation.id)
     for heading, metric in (

@@ -9,7 +9,7 @@ from browsers import axe_script, browsers, choose_scheme, serious_violations
 
 from attune_bench import score
 from attune_bench.report import transcripts
-from attune_bench.report.transcript_folder import TranscriptFolder
+from attune_bench.report.transcripts import TranscriptFolder
 from attune_data import Conversations, load, load_episodes, load_runs, load_scenarios
 
 pytestmark = pytest.mark.slow

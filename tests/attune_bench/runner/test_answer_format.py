@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 from model_server import Fault, Json, ModelServer, answer_to, reply, said, talk
 
-from attune_bench.benchmarks.attunebench.profile.asking import PROFILE, ProfileSettings, profile_options
+from attune_bench.benchmarks.attunebench.profile import PROFILE, ProfileSettings, profile_options
 from attune_bench.benchmarks.attunebench.rejudging import REJUDGE, drafted_runs
-from attune_bench.benchmarks.attunebench.settings import AttuneBenchSettings
-from attune_bench.benchmarks.attunebench.task import TASK
-from attune_bench.benchmarks.eibench.settings import EIBenchSettings
+from attune_bench.benchmarks.attunebench.task import TASK, AttuneBenchSettings
 from attune_bench.benchmarks.eibench.task import TASK as EIBENCH
+from attune_bench.benchmarks.eibench.task import EIBenchSettings
 from attune_bench.runner import (
     Call,
     ModelSettings,

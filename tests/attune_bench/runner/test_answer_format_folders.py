@@ -13,10 +13,9 @@ from typing import Any
 import pytest
 from model_server import Json, ModelServer, answer_to, reply, talk
 
-from attune_bench.benchmarks.eibench.settings import EIBenchSettings
-from attune_bench.benchmarks.eibench.task import TASK
+from attune_bench.benchmarks.eibench.task import TASK, EIBenchSettings
 from attune_bench.runner import RunError, RunOptions, RunOutcome, endpoint, run_sync
-from attune_bench.runner.folder import noted_refusals
+from attune_bench.runner.cache import noted_refusals
 from attune_data import load_scenarios
 
 EPISODES = EIBenchSettings("vendor/model", "vendor/person", max_rounds=2)

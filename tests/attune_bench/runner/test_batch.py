@@ -15,8 +15,7 @@ from commands import Call
 from model_server import Json, ModelServer, answer_to
 from slow_cases import slow_except
 
-from attune_bench.benchmarks.attunebench.settings import AttuneBenchSettings
-from attune_bench.benchmarks.attunebench.task import TASK
+from attune_bench.benchmarks.attunebench.task import TASK, AttuneBenchSettings
 from attune_bench.benchmarks.eibench import task as eibench
 from attune_bench.runner import (
     Price,
@@ -24,7 +23,7 @@ from attune_bench.runner import (
     ReplaceError,
     RunError,
     RunOptions,
-    batch_files,
+    batch,
     endpoint,
     run_sync,
 )
@@ -196,12 +195,12 @@ def test_lines_that_are_errors_are_listed_and_asked_for_again(tmp_path: Path) ->
 @pytest.mark.slow
 def test_files_are_no_larger_than_services_take(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = export(tmp_path / "whole.jsonl")[0].read_bytes()
-    monkeypatch.setattr(batch_files, "_MOST_LINES", 50)
+    monkeypatch.setattr(batch, "_MOST_LINES", 50)
     by_lines = export(tmp_path / "lines.jsonl")
     assert [path.name for path in by_lines] == ["lines.jsonl", "lines-2.jsonl", "lines-3.jsonl"]
     assert [path.read_bytes().count(b"\n") for path in by_lines] == [50, 50, 34]
     assert b"".join(path.read_bytes() for path in by_lines) == whole
-    monkeypatch.setattr(batch_files, "_MOST_BYTES", 1_000_000)
+    monkeypatch.setattr(batch, "_MOST_BYTES", 1_000_000)
     by_bytes = export(tmp_path / "bytes.jsonl")
     assert len(by_bytes) > 3
     assert all(path.stat().st_size <= 1_000_000 for path in by_bytes)
@@ -255,7 +254,7 @@ def test_calls_that_depend_on_answers_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_target_that_cannot_be_written_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batch_files, "_MOST_LINES", 50)
+    monkeypatch.setattr(batch, "_MOST_LINES", 50)
     (tmp_path / "calls-3.jsonl").mkdir()
     with pytest.raises(RunError, match=r"calls-3\.jsonl: cannot be written: Is a directory"):
         export(tmp_path / "calls.jsonl")
@@ -266,7 +265,7 @@ def test_a_target_that_cannot_be_written_leaves_no_file(tmp_path: Path, monkeypa
 def test_the_answers_to_one_of_several_files_leave_the_others_waiting(
     tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batch_files, "_MOST_LINES", 20)
+    monkeypatch.setattr(batch, "_MOST_LINES", 20)
     calls, output = tmp_path / "k.jsonl", tmp_path / "batch"
     assert call("batch", "export", "local", "m", "demo", "--limit", "2", "-o", calls)[0] == 0
     answers = write_answers(calls, tmp_path / "answers.jsonl", lambda lines: lines)

@@ -10,8 +10,8 @@ from model_server import ModelServer
 
 from attune_bench.runner import Call, Complete, Decoding, Endpoint, Job, Meter
 from attune_bench.runner.cache import Cache
-from attune_bench.runner.cached_client import CachedClient
 from attune_bench.runner.client import Client
+from attune_bench.runner.running import CachedClient
 from attune_data.record import Record
 
 CALL = Call("turn-1/draft", "m", "model", ({"role": "user", "content": "Hello"},), {}, "draft")

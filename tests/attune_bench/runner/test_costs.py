@@ -13,15 +13,19 @@ import pytest
 from model_server import ModelServer, answer_to, reply, said
 from slow_cases import slow_except
 
-from attune_bench.benchmarks.attunebench.flow import planned_calls
-from attune_bench.benchmarks.attunebench.settings import AttuneBenchSettings
-from attune_bench.benchmarks.attunebench.task import TASK
+from attune_bench.benchmarks.attunebench.task import TASK, AttuneBenchSettings, planned_calls
 from attune_bench.runner import Call, Price, PriceError, RunOptions, RunOutcome, endpoint, read_prices, run_sync
-from attune_bench.runner.budget import Budget, BudgetExceededError
 from attune_bench.runner.calls import Decoding, Response, Role, SchemaRefusedError
 from attune_bench.runner.client import Client
-from attune_bench.runner.estimate import Estimate, calls_within, estimate, estimate_text
-from attune_bench.runner.prices import most_tokens
+from attune_bench.runner.cost import (
+    Budget,
+    BudgetExceededError,
+    Estimate,
+    calls_within,
+    estimate,
+    estimate_text,
+    most_tokens,
+)
 from attune_data import Conversation, load_runs
 
 CHEAP = 0.001

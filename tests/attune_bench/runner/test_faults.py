@@ -17,8 +17,7 @@ from model_server import Fault, Json, ModelServer, answer_to, reply, said
 from slow_cases import slow_except
 
 from attune_bench import score
-from attune_bench.benchmarks.attunebench.settings import AttuneBenchSettings
-from attune_bench.benchmarks.attunebench.task import TASK
+from attune_bench.benchmarks.attunebench.task import TASK, AttuneBenchSettings
 from attune_bench.cli import main
 from attune_bench.runner import RunOptions, RunOutcome, endpoint, run_sync
 from attune_data import Conversation, load_runs

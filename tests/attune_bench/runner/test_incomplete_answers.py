@@ -13,12 +13,11 @@ from model_server import Json, ModelServer, answer_to, reply, said, talk
 from slow_cases import slow_except
 
 from attune_bench import score
-from attune_bench.benchmarks.attunebench.profile.asking import PROFILE, ProfileSettings, profile_options
+from attune_bench.benchmarks.attunebench.profile import PROFILE, ProfileSettings, profile_options
 from attune_bench.benchmarks.attunebench.rejudging import REJUDGE, drafted_runs
-from attune_bench.benchmarks.attunebench.settings import AttuneBenchSettings
-from attune_bench.benchmarks.attunebench.task import TASK
-from attune_bench.benchmarks.eibench.settings import EIBenchSettings
+from attune_bench.benchmarks.attunebench.task import TASK, AttuneBenchSettings
 from attune_bench.benchmarks.eibench.task import TASK as EPISODES
+from attune_bench.benchmarks.eibench.task import EIBenchSettings
 from attune_bench.benchmarks.emobench.evaluation import TASK as EMOBENCH
 from attune_bench.benchmarks.emobench.evaluation import EmoBenchSettings
 from attune_bench.runner import Call, Decoding, Price, Response, RunOptions, RunOutcome, endpoint, run_sync

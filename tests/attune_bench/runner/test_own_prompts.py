@@ -8,14 +8,14 @@ import pytest
 from model_server import ModelServer, answer_to, talk
 
 from attune_bench.benchmarks.attunebench.rejudging import REJUDGE, drafted_runs
-from attune_bench.benchmarks.attunebench.settings import AttuneBenchSettings
-from attune_bench.benchmarks.attunebench.settings import bundled_prompts as attunebench_prompts
 from attune_bench.benchmarks.attunebench.task import TASK as ATTUNEBENCH
-from attune_bench.benchmarks.eibench.settings import EIBenchSettings
-from attune_bench.benchmarks.eibench.settings import bundled_prompts as eibench_prompts
+from attune_bench.benchmarks.attunebench.task import AttuneBenchSettings
+from attune_bench.benchmarks.attunebench.task import bundled_prompts as attunebench_prompts
 from attune_bench.benchmarks.eibench.task import TASK as EIBENCH
+from attune_bench.benchmarks.eibench.task import EIBenchSettings
+from attune_bench.benchmarks.eibench.task import bundled_prompts as eibench_prompts
 from attune_bench.runner import PromptError, Prompts, endpoint, read_prompts, run_sync
-from attune_bench.runner.prompts import load_prompts
+from attune_bench.runner.task import load_prompts
 from attune_data import Conversation, load_runs, load_scenarios
 from attune_data.codebook import Named
 

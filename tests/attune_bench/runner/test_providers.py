@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from attune_bench.runner import Endpoint, ProviderError, endpoint
-from attune_bench.runner.throttle import Throttle, asked_wait
+from attune_bench.runner.client import Throttle, asked_wait
 
 VARIABLES = (
     "OPENROUTER_API_KEY",

@@ -11,12 +11,11 @@ from typing import Any
 import pytest
 from model_server import Json, ModelServer, reply
 
-from attune_bench.benchmarks.attunebench.profile.asking import PROFILE, ProfileSettings, profile_options
+from attune_bench.benchmarks.attunebench.profile import PROFILE, ProfileSettings, profile_options
 from attune_bench.benchmarks.attunebench.rejudging import REJUDGE, drafted_runs
-from attune_bench.benchmarks.attunebench.settings import AttuneBenchSettings
-from attune_bench.benchmarks.attunebench.task import TASK
+from attune_bench.benchmarks.attunebench.task import TASK, AttuneBenchSettings
 from attune_bench.runner import ReplaceError, RunError, RunOptions, RunOutcome, endpoint, run_sync
-from attune_bench.runner.folder import note_refusal
+from attune_bench.runner.cache import note_refusal
 from attune_data import Conversation, load_runs
 
 Invoke = Callable[..., tuple[int, str, str]]

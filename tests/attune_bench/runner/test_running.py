@@ -13,12 +13,10 @@ import pytest
 from model_server import Json, ModelServer, reply
 
 from attune_bench import runner, score
-from attune_bench.benchmarks.attunebench.flow import planned_calls
-from attune_bench.benchmarks.attunebench.settings import AttuneBenchSettings
-from attune_bench.benchmarks.attunebench.task import TASK
+from attune_bench.benchmarks.attunebench.task import TASK, AttuneBenchSettings, planned_calls
 from attune_bench.runner import RunError, RunOptions, RunOutcome, endpoint, run_sync
-from attune_bench.runner.folder import locked
-from attune_bench.runner.meter import Meter
+from attune_bench.runner.cache import locked
+from attune_bench.runner.cost import Meter
 from attune_data import Conversation, load, load_runs
 
 RunFiles = Callable[[Path], dict[str, bytes]]
@@ -354,7 +352,7 @@ def test_what_is_under_way_is_waited_for_where_a_run_file_cannot_be_written(
 
     with ModelServer(late) as server:
         with monkeypatch.context() as patch:
-            patch.setattr("attune_bench.runner.execution.write_whole", refuse)
+            patch.setattr("attune_bench.runner.running.write_whole", refuse)
             with pytest.raises(RunError, match=r"_default\.json: cannot be written: No space left on device"):
                 run(server, demo[:6], tmp_path, concurrency=4)
         sent = server.calls

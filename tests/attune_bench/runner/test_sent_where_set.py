@@ -23,7 +23,7 @@ from attune_bench.runner import (
     run_sync,
 )
 from attune_bench.runner.client import request_body
-from attune_bench.runner.prices import Price
+from attune_bench.runner.cost import Price
 from attune_data.record import Record
 
 Invoke = Callable[..., tuple[int, str, str]]

@@ -12,10 +12,10 @@ import pytest
 from model_server import ModelServer, reply, talk
 
 import attune_bench
-from attune_bench.benchmarks.attunebench.settings import AttuneBenchSettings
 from attune_bench.benchmarks.attunebench.task import TASK as ATTUNEBENCH
-from attune_bench.benchmarks.eibench.settings import EIBenchSettings
+from attune_bench.benchmarks.attunebench.task import AttuneBenchSettings
 from attune_bench.benchmarks.eibench.task import TASK as EIBENCH
+from attune_bench.benchmarks.eibench.task import EIBenchSettings
 from attune_bench.runner import Price, RunOptions, endpoint, run_sync
 from attune_data import Conversation, load_scenarios
 

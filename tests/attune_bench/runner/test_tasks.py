@@ -31,7 +31,7 @@ from attune_bench.runner import (
     read_answer,
     run_sync,
 )
-from attune_bench.runner.estimate import estimate
+from attune_bench.runner.cost import estimate
 from attune_data import Collection, Kind
 from attune_data.record import Record
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from attune_bench import Scores
-from attune_bench.benchmarks.attunebench.table import scores_of as scores_of_records
-from attune_bench.score_table import ScoreTable
+from attune_bench.benchmarks.attunebench.scoring import scores_of as scores_of_records
+from attune_bench.scores.table import ScoreTable
 
 Build = Callable[..., Scores]
 

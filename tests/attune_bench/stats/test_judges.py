@@ -7,8 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from attune_bench.stats.judges import compare_judges
-from attune_bench.stats.rater_table import read_ratings
+from attune_bench.stats.judges import compare_judges, read_ratings
 from attune_data.issues import SourceError
 from attune_metrics import MetricInputError
 from attune_metrics.stats.bootstrap import draw_resamples

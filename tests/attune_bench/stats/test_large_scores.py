@@ -8,12 +8,11 @@ import polars as pl
 import pytest
 
 from attune_bench import Scores
-from attune_bench.stats import paired as paired_module
-from attune_bench.stats import series as series_module
-from attune_bench.stats.comparison import compare, compare_all
-from attune_bench.stats.options import AnalysisOptions
-from attune_bench.stats.ranking import rank
-from attune_bench.stats.series import Draws, Mask, ScoreSeries
+from attune_bench.stats import compare as paired_module
+from attune_bench.stats import options as series_module
+from attune_bench.stats.compare import compare, compare_all
+from attune_bench.stats.options import AnalysisOptions, Draws, Mask, ScoreSeries
+from attune_bench.stats.rank import rank
 from attune_bench.stats.subgroups import subgroups
 from attune_bench.stats.summary import summary
 from attune_metrics.metric import MetricInputError

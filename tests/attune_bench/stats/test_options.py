@@ -15,7 +15,7 @@ from slow_cases import slow_except
 from attune_bench import Scores
 from attune_bench.analyses import ANALYSES
 from attune_bench.benchmarks import benchmark_named
-from attune_bench.stats.comparison import compare_by
+from attune_bench.stats.compare import compare_by
 from attune_bench.stats.options import AnalysisOptions
 from attune_data import load, load_records, load_runs
 from attune_data.kinds import ITEM

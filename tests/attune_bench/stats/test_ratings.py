@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from attune_bench import Scores
-from attune_bench.stats.ratings import ratings
+from attune_bench.stats.rank import ratings
 from attune_metrics import MetricInputError
 from attune_metrics.stats.bootstrap import draw_resamples
 from attune_metrics.stats.ranking import bradley_terry_ratings

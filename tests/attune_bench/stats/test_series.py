@@ -11,16 +11,13 @@ import pytest
 
 from attune_bench import Scores
 from attune_bench.analyses.models import win_rates
-from attune_bench.analyses.variance import variance_split
-from attune_bench.benchmarks.attunebench.aggregates import aggregates
-from attune_bench.stats.comparison import compare_all
-from attune_bench.stats.options import AnalysisOptions, SamplingKeywords
-from attune_bench.stats.ranking import rank
-from attune_bench.stats.ratings import ratings
-from attune_bench.stats.series import Draws, ScoreSeries, group_by_mask
+from attune_bench.analyses.repeats import variance_split
+from attune_bench.benchmarks.attunebench.scores_json import aggregates
+from attune_bench.stats.compare import compare_all
+from attune_bench.stats.options import AnalysisOptions, Draws, SamplingKeywords, ScoreSeries, group_by_mask
+from attune_bench.stats.rank import rank, ratings, tiers
 from attune_bench.stats.subgroups import subgroups
 from attune_bench.stats.summary import summary
-from attune_bench.stats.tiers import tiers
 from attune_metrics.metric import MetricInputError
 from attune_metrics.stats.bootstrap import STATISTICS
 
@@ -123,7 +120,7 @@ def test_a_pooled_score_is_0_where_its_denominator_is_and_nan_without_units(scor
 
 
 def test_records_that_contradict_each_other(make_record: Callable[..., dict[str, Any]]) -> None:
-    from attune_bench.benchmarks.attunebench.table import provenance_of, scores_of
+    from attune_bench.benchmarks.attunebench.scoring import provenance_of, scores_of
 
     def of(*records: Any) -> Scores:
         return scores_of(records, provenance_of(protocol="documented"))

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from attune_bench import Scores
-from attune_bench.score_table import ScoreTable
+from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.subgroups import by, overlap, subgroups
 from attune_data import Collection, Conversation, Conversations
 from attune_metrics.metric import MetricInputError

@@ -8,9 +8,8 @@ import polars as pl
 import pytest
 
 from attune_bench import Scores
-from attune_bench.stats.comparison import compare_all
-from attune_bench.stats.paired import enough_exchanges
-from attune_bench.stats.tiers import tiers
+from attune_bench.stats.compare import compare_all, enough_exchanges
+from attune_bench.stats.rank import tiers
 from attune_metrics.stats.comparison import Pairs, PermutationTest, permutation_test_of_pairs
 
 
@@ -107,10 +106,10 @@ def test_pairs_in_small_blocks_have_the_same_digits(monkeypatch: pytest.MonkeyPa
         cells.append(pairs.sums[..., 0].size)
         return permutation_test_of_pairs(pairs, **options)
 
-    monkeypatch.setattr("attune_bench.stats.paired.permutation_test_of_pairs", counted)
+    monkeypatch.setattr("attune_bench.stats.compare.permutation_test_of_pairs", counted)
     options: Any = {"resamples": 200, "weight": weight, **({} if weight == "cluster" else {"margin": 0.3})}
     whole, together = compare_all(scores, **options), len(cells)
-    monkeypatch.setattr("attune_bench.stats.paired._MOST_CELLS", 100)  # 5 sides of 20 clusters
+    monkeypatch.setattr("attune_bench.stats.compare._MOST_CELLS", 100)  # 5 sides of 20 clusters
     assert compare_all(scores, **options).equals(whole)
     assert max(cells[together:]) <= 100 < max(cells[:together])
 

@@ -72,18 +72,18 @@ BENCHMARK = Benchmark(
     task=f"{_ROOM}.task:TASK",
     baselines=f"{_ROOM}.baselines:BASELINES",
     analyses=f"{_ROOM}.analyses:ANALYSES",
-    sections=f"{_ROOM}.sections:sections",
-    transcripts=f"{_ROOM}.transcripts:VIEW",
+    sections=f"{_ROOM}.report:sections",
+    transcripts=f"{_ROOM}.report:VIEW",
     commands=(
         Command(
             name="rejudge",
             help="Let judges judge the drafts of run files anew.",
-            command=f"{_ROOM}.commands:rejudge",
+            command=f"{_ROOM}.rejudging:rejudge",
         ),
         Command(
             name="profile",
             help="Ask a model for each participant's profile from the conversation alone. An experiment.",
-            command=f"{_ROOM}.commands:profile",
+            command=f"{_ROOM}.rejudging:profile",
         ),
     ),
     limits=(

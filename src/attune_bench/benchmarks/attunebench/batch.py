@@ -7,19 +7,21 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from attune_bench.benchmarks.attunebench.conversation_score import ConversationScore, score_conversation
-from attune_bench.benchmarks.attunebench.expected import expected_scores
-from attune_bench.benchmarks.attunebench.reference import Truth, prepare_truth
-from attune_bench.benchmarks.attunebench.run_settings import settings_of_run
-from attune_bench.benchmarks.attunebench.similarity import (
+from attune_bench.benchmarks.attunebench.conversation_score import (
+    ConversationScore,
     OtherSimilarity,
     Scored,
     Similarity,
+    Truth,
     add_similarities,
+    columns_of,
+    expected_scores,
     other_similarity,
+    prepare_truth,
+    score_conversation,
 )
-from attune_bench.benchmarks.attunebench.terms import columns_of
-from attune_bench.fingerprint import digest
+from attune_bench.benchmarks.attunebench.run_settings import settings_of_run
+from attune_bench.scores.fingerprint import digest
 from attune_data import Conversation, Run
 from attune_metrics.attunebench.composite import DOCUMENTED, Protocol, get_protocol
 
@@ -27,8 +29,13 @@ __all__ = ["Batch", "RunScorer", "ScoredConversation", "kept_conversation", "kep
 
 Batch = dict[str, list[Any]]
 
+
 _PREPARED = 500  # each in about 0.1 MB
+
+
 _NO_CONVERSATION = ("$.conversationId", "run-without-conversation", "no conversation with this id; is the data right?")
+
+
 _NO_SHARED_TURN = ("$.turns", "no-shared-turn", "the run shares no turn number with its conversation")
 
 
@@ -64,7 +71,7 @@ class RunScorer:
     protocol : str or Protocol
         ``"documented"`` or ``"released"``.
     similarity : str or callable
-        As for `attune_bench.benchmarks.attunebench.similarity.other_similarity`.
+        As for `attune_bench.benchmarks.attunebench.conversation_score.other_similarity`.
 
     Raises
     ------

@@ -1,52 +1,288 @@
-"""The scores of a conversation: every key that its record in ``scores.json`` has, and how its value is made.
+"""The scores of a conversation: every key of its record in ``scores.json``, and how its value is made."""
 
-A new metric is a key of `TurnScore` or `PostScore`, with its call in `_score_turn` or `_score_post`; the mean over
-turns of ``name`` is the key ``avg_name`` of `ConversationScore`.
-"""
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass, replace
+from functools import cache, lru_cache
+from hashlib import file_digest, sha256
+from itertools import combinations
+from math import fsum, isnan, nan
+from pathlib import Path
+from statistics import fmean
+from types import MappingProxyType
+from typing import Annotated, Any, NamedTuple, NotRequired
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NotRequired
-
-from pydantic import ConfigDict, with_config
+from pydantic import ConfigDict, Field, with_config
+from pydantic_core import CoreSchema, core_schema
 from typing_extensions import TypedDict
 
-from attune_bench.benchmarks.attunebench.coverage import CallCounts, Coverage, count_calls, count_predictions
-from attune_bench.benchmarks.attunebench.reference import (
-    BINARY_TASKS,
-    Truth,
-    TurnTruth,
-    branch_ratings,
-    counts_key,
-    panas_form,
+from attune_data import Conversation, Run, RunTurn, Turn, load_codebook
+from attune_data.attunebench.records import (
+    ConversationWideQuestions,
+    FourBranchScores,
+    PostConversation,
+    PredictedPanas,
 )
-from attune_bench.benchmarks.attunebench.values import Count, Number, OfCounts
-from attune_bench.undefined import null
-from attune_data import Run, RunTurn
-from attune_data.attunebench.records import PostConversation
+from attune_data.attunebench.records import Panas as PanasRecord
+from attune_data.references import require
+from attune_data.text import shortened
 from attune_metrics.attunebench import composite, holistic, questions
 from attune_metrics.attunebench.composite import Protocol
-from attune_metrics.attunebench.emotion import prepare_tags, score_tags
-from attune_metrics.attunebench.holistic import score_four_branch
-from attune_metrics.attunebench.panas import Panas, PreparedPanas, prepare_panas, score_panas
+from attune_metrics.attunebench.emotion import PreparedTags, prepare_tags, score_tags
+from attune_metrics.attunebench.holistic import BRANCHES, score_four_branch
+from attune_metrics.attunebench.panas import Panas, PanasTotals, PreparedPanas, prepare_panas, score_panas
 from attune_metrics.attunebench.preferences import (
     JUDGE_DIMENSIONS,
+    RESPONSE_LABELS,
+    Comparison,
+    PreparedComparisons,
+    PreparedResponses,
+    prepare_comparisons,
+    prepare_responses,
     score_comparisons,
     score_draft_binary,
     score_draft_judge,
+    score_random_choices,
     score_response,
+    score_similarities,
 )
-from attune_metrics.attunebench.questions import BinaryCounts, count_answers
+from attune_metrics.attunebench.questions import (
+    BinaryCounts,
+    CheckedAnswers,
+    PreparedAnswers,
+    count_answers,
+    hp_perspective_gap,
+    hp_reference,
+    om_reference,
+    prepare_answers,
+)
+from attune_metrics.metric import Metric, MetricInputError, null
 
 __all__ = [
     "AVERAGED",
+    "BINARY_TASKS",
+    "CELLS",
+    "COUNTS",
+    "EXPECTED",
+    "IDENTITY",
+    "IN_COMPOSITE",
+    "MEANS",
+    "OUTCOMES",
+    "POOLED",
+    "TASKS",
+    "CallCounts",
     "ConversationScore",
+    "Count",
     "CountScores",
+    "Coverage",
+    "Number",
+    "OfCounts",
+    "OtherSimilarity",
     "PostScore",
+    "Scored",
+    "Similarity",
+    "Truth",
     "TurnScore",
+    "TurnTruth",
+    "add_similarities",
+    "branch_ratings",
+    "columns_of",
+    "count_calls",
+    "count_predictions",
+    "counts_key",
+    "expected_scores",
     "hp_asked",
+    "is_of_similarity",
+    "other_similarity",
+    "panas_form",
+    "pillars",
+    "prepare_truth",
     "score_conversation",
+    "similarity_metrics",
+    "values_of",
     "wide_parts",
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnTruth:
+    """One turn's annotations, prepared."""
+
+    tags: PreparedTags
+    observed: PreparedAnswers
+    preferred: PreparedAnswers
+    comparisons: PreparedComparisons
+    responses: PreparedResponses
+
+
+BINARY_TASKS: Mapping[str, Callable[[TurnTruth, RunTurn], tuple[PreparedAnswers, CheckedAnswers]]] = MappingProxyType(
+    {
+        "binary_om": lambda truth, turn: (truth.observed, turn.em_binary_om_assessment),
+        "binary_human": lambda truth, turn: (truth.preferred, turn.em_binary_human_prediction),
+        "binary_om_hp": lambda truth, turn: (truth.observed, turn.em_binary_om_assessment_hp),
+        "binary_human_hp": lambda truth, turn: (truth.preferred, turn.em_binary_human_prediction_hp),
+    }
+)
+"""The binary tasks by name: the reference and the prediction of a turn. ``_hp`` marks the HP-facing phrasing."""
+
+
+def counts_key(task: str) -> str:
+    """Return the key that the counts of a binary task have in ``scores.json``.
+
+    Examples
+    --------
+    >>> counts_key("binary_om"), counts_key("binary_om_hp")
+    ('binary_om_metrics', 'binary_om_metrics_hp')
+    """
+    name = task.removesuffix("_hp")
+    return f"{name}_metrics{task.removeprefix(name)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """One conversation's annotations, prepared; `turns` by number, in order of number."""
+
+    participant_id: str | None
+    wide: ConversationWideQuestions
+    turns: dict[int, TurnTruth]
+    pre_panas: PreparedPanas
+    post_panas: PreparedPanas
+    branches: dict[str, int | None]
+
+
+def prepare_truth(conversation: Conversation, protocol: Protocol) -> Truth:
+    """Prepare a conversation; of turns with one number, and of judgements on one question, the last counts."""
+    turns = {turn.turn_number: turn for turn in conversation.turns}
+    return Truth(
+        conversation.participant_id,
+        conversation.conversation_wide_questions,
+        {number: _prepare_turn(turns[number]) for number in sorted(turns)},
+        prepare_panas(panas_form(conversation.pre_panas), protocol=protocol),
+        prepare_panas(panas_form(conversation.post_panas), protocol=protocol),
+        branch_ratings(conversation.conversation_wide_questions.four_branch_scores),
+    )
+
+
+def _prepare_turn(turn: Turn) -> TurnTruth:
+    annotations = turn.annotations
+    judgements = {judgement.question_id: judgement for judgement in annotations.binary_judgements}.items()
+    comparisons = prepare_comparisons(
+        [Comparison(c.response_a, c.response_b, c.winner) for c in annotations.pairwise_comparisons]
+    )
+    return TurnTruth(
+        prepare_tags((tag.emotion, tag.intensity) for tag in turn.mood_shift_tags),
+        prepare_answers({q: om_reference(j.observed_behavior, j.llm_value) for q, j in judgements}),
+        prepare_answers({q: hp_reference(j.preferred_behavior, j.observed_behavior) for q, j in judgements}),
+        comparisons,
+        prepare_responses(turn.responses, comparisons.wins),
+    )
+
+
+def panas_form(panas: PanasRecord | PredictedPanas) -> Panas:
+    """Return a PANAS record as the metrics' form."""
+    items = panas.responses if isinstance(panas, PanasRecord) else panas.items
+    return Panas(items, panas.total_positive_affect, panas.total_negative_affect)
+
+
+def branch_ratings(scores: FourBranchScores) -> dict[str, int | None]:
+    """Return the four ratings by the name of their branch."""
+    return {branch: getattr(scores, branch) for branch in BRANCHES}
+
+
+def _undefined(value: Any) -> float:
+    if value == "NaN" or (isinstance(value, float) and isnan(value)):
+        return nan
+    raise ValueError
+
+
+class _StrictNumber:
+    """A number, or nan: as the text ``NaN`` in JSON, which has no number for it."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> CoreSchema:
+        undefined = core_schema.no_info_plain_validator_function(_undefined)
+        return core_schema.union_schema(
+            [core_schema.float_schema(strict=True, allow_inf_nan=False), undefined],
+            custom_error_type="number",
+            custom_error_message="Input should be a finite number",
+        )
+
+
+Count = Annotated[int, Field(strict=True, ge=0, le=2**53)]
+"""A number of things."""
+
+Number = Annotated[float, _StrictNumber()]
+"""A score; nan where it is undefined."""
+
+OfCounts = Annotated[float, Field(strict=True, ge=-1 - 1e-9, le=1 + 1e-9)]
+"""A score that follows from binary counts, with room for rounding."""
+
+
+TASKS = (*BINARY_TASKS, "pairwise", "panas")
+
+
+class Coverage(TypedDict):
+    """Predictions present, of the ground-truth questions that count."""
+
+    present: Count
+    expected: Count
+
+
+class CallCounts(TypedDict):
+    """Calls by how the answer was read: at first, after repair of its text, after asking again, or not at all."""
+
+    parsed: Count
+    repaired: Count
+    retried: Count
+    failed: Count
+
+
+OUTCOMES = tuple(CallCounts.__annotations__)
+
+_NO_TURN = RunTurn(turn_number=0)
+
+
+def count_predictions(truth: Truth, predicted: Mapping[int, RunTurn], form: PreparedPanas) -> dict[str, Coverage]:
+    """Count predictions present of the questions that count, over all turns of the conversation."""
+    present = dict.fromkeys(TASKS, 0)
+    expected = present.copy()
+    for number, turn_truth in truth.turns.items():
+        turn = predicted.get(number, _NO_TURN)
+        for name, sides in BINARY_TASKS.items():
+            answered, answers = sides(turn_truth, turn)
+            expected[name] += len(answered.yes) + len(answered.no)
+            present[name] += _answered(answers, answered)
+        positions = [position for position, _ in turn_truth.comparisons.keyed]
+        expected["pairwise"] += len(positions)
+        present["pairwise"] += len(positions) - list(map(turn.em_pairwise_selections.get, positions)).count(None)
+    present["panas"], expected["panas"] = _panas_coverage(truth.post_panas, form)
+    return {name: {"present": present[name], "expected": expected[name]} for name in present}
+
+
+def _panas_coverage(truth: PreparedPanas, form: PreparedPanas) -> tuple[int, int]:
+    """Count the items predicted of the items rated; of the two totals where no item is rated."""
+    if truth.items:
+        return len(truth.items.keys() & form.items.keys()), len(truth.items)
+    pairs = ((truth.totals.positive, form.totals.positive), (truth.totals.negative, form.totals.negative))
+    there = [guess is not None for total, guess in pairs if total is not None]
+    return sum(there), len(there)
+
+
+def _answered(answers: CheckedAnswers, reference: PreparedAnswers) -> int:
+    return sum(
+        len(questions) - list(map(answers.get, questions)).count(None) for questions in (reference.yes, reference.no)
+    )
+
+
+def count_calls(run: Run) -> CallCounts | None:
+    """Count calls by how the answer was read; None where the run file, of another runner perhaps, does not say."""
+    calls = (run.model_extra or {}).get("calls")
+    if not isinstance(calls, Mapping):
+        return None
+    said = [call.get("outcome") for call in calls.values() if isinstance(call, Mapping)]
+    counts = {outcome: said.count(outcome) for outcome in OUTCOMES}
+    return counts if any(counts.values()) else None  # type: ignore[return-value]  # its keys are OUTCOMES
+
 
 # Keys that this version does not know are kept.
 _OPEN = with_config(ConfigDict(extra="allow"))
@@ -385,3 +621,493 @@ def wide_parts(post: Mapping[str, Any]) -> dict[str, float]:
         ),
         "four_branch_normalized": post["four_branch_normalized"],
     }
+
+
+_MOST_TAGS = 3
+_RATINGS = range(1, 8)
+_ITEMS = 10
+_ITEM_METRICS = ("panas_item_mae", "panas_item_normalized", "panas_item_baseline_adjusted")
+_TOTAL_METRICS = (
+    "panas_mae",
+    "panas_normalized",
+    "panas_pa_mae",
+    "panas_na_mae",
+    "panas_pa_normalized",
+    "panas_na_normalized",
+    "panas_pa_baseline_adjusted",
+    "panas_na_baseline_adjusted",
+    "panas_baseline_adjusted",
+)
+
+EXPECTED = (
+    "avg_emotion_hit_rate",
+    "avg_emotion_hit_rate_tagged_only",
+    "avg_emotion_f1",
+    "avg_binary_om_accuracy",
+    "avg_binary_human_accuracy",
+    "avg_binary_om_accuracy_hp",
+    "avg_binary_human_accuracy_hp",
+    "avg_pairwise_accuracy",
+    "avg_pairwise_kendall_tau",
+    *_TOTAL_METRICS,
+    *_ITEM_METRICS,
+    "q1_looking_for_score",
+    "q2_emotion_clarity_match",
+    "q3_model_fit_match",
+    "q3_model_fit_ordinal_distance",
+    "q3_follow_up_score",
+    "avg_four_branch_mae",
+    "four_branch_mae",
+    "four_branch_normalized",
+    *(f"four_branch_{branch}_mae" for branch in BRANCHES),
+    "evaluation_quality",
+    "holistic",
+    "conversation_wide_average",
+    "hp_perspective_gap",
+)
+"""The metrics whose expected value is known."""
+
+
+def expected_scores(truth: Truth, protocol: Protocol) -> dict[str, float | None]:
+    """Return the expected value of each metric of `EXPECTED` for random answers to one conversation.
+
+    Parameters
+    ----------
+    truth : Truth
+        A conversation with at least one turn.
+    protocol : Protocol
+        The definitions that count.
+
+    Returns
+    -------
+    dict
+        None where a metric is undefined whatever is answered. A metric without a short formula for this conversation is
+        left out: Kendall's tau where random answers can leave it undefined.
+
+    Examples
+    --------
+    >>> from attune_bench.benchmarks.attunebench.conversation_score import prepare_truth
+    >>> from attune_data import load
+    >>> from attune_metrics.attunebench.composite import get_protocol
+    >>> chosen = get_protocol("documented")
+    >>> expected_scores(prepare_truth(load("demo")[0], chosen), chosen)["q2_emotion_clarity_match"]
+    0.25
+    """
+    turns = list(truth.turns.values())
+    found = _of_emotions(turns) | _of_questions(turns) | _of_pairs(turns) | _of_panas(truth)
+    found |= _of_answers(truth, protocol)
+    return found | _of_parts(found)
+
+
+def _of_emotions(turns: list[TurnTruth]) -> dict[str, float | None]:
+    vocabulary = {emotion.word.lower() for emotion in load_codebook().emotions.values()}
+    tags = [turn.tags.last.keys() for turn in turns]
+    found = [_expected_tags(len(words), len(vocabulary & words), len(vocabulary)) for words in tags]
+    tagged = [hit_rate for (hit_rate, _), words in zip(found, tags, strict=True) if words]
+    return {
+        "avg_emotion_hit_rate": fmean(hit_rate for hit_rate, _ in found),
+        "avg_emotion_hit_rate_tagged_only": fmean(tagged) if tagged else None,
+        "avg_emotion_f1": fmean(f1 for _, f1 in found),
+    }
+
+
+@cache
+def _expected_tags(tagged: int, known: int, words: int) -> tuple[float, float]:
+    """Return the expected hit rate and F1 of 0 to 3 of so many words; of the words tagged, `known` are among them."""
+    counts = range(_MOST_TAGS + 1)
+    if not tagged:
+        # Both are 1 where no word is drawn, else 0.
+        return 1 / len(counts), 1 / len(counts)
+    shared = [drawn * known / words for drawn in counts]
+    f1 = fmean(2 * right / (tagged + drawn) for drawn, right in zip(counts, shared, strict=True))
+    return fmean(shared) / tagged, f1
+
+
+def _of_questions(turns: list[TurnTruth]) -> dict[str, float | None]:
+    om = [_expected_accuracy(turn.observed) for turn in turns]
+    human = [_expected_accuracy(turn.preferred) for turn in turns]
+    # Without judgements a turn scores 1 in the observer phrasing and 0 in the other, whatever is answered; where the
+    # whole conversation has none, the questions in their HP-facing phrasing are not asked.
+    asked = any(turn.observed.judged for turn in turns)
+    return {
+        "avg_binary_om_accuracy": fmean(1.0 if value is None else value for value in om),
+        "avg_binary_human_accuracy": fmean(1.0 if value is None else value for value in human),
+        "avg_binary_om_accuracy_hp": fmean(value or 0.0 for value in om) if asked else None,
+        "avg_binary_human_accuracy_hp": fmean(value or 0.0 for value in human) if asked else None,
+    }
+
+
+def _expected_accuracy(reference: PreparedAnswers) -> float | None:
+    """Return the expected accuracy of yes or no; 0 where no question counts, None without judgements."""
+    if not reference.judged:
+        return None
+    return 0.5 if reference.yes or reference.no else 0.0
+
+
+def _of_pairs(turns: list[TurnTruth]) -> dict[str, float | None]:
+    scores = [score_random_choices(turn.comparisons) for turn in turns]
+    found: dict[str, float | None] = {"avg_pairwise_accuracy": fmean(score.accuracy for score in scores)}
+    if not any(_may_be_undefined(turn.comparisons) for turn in turns):
+        taus = [score.kendall_tau for score in scores if not isnan(score.kendall_tau)]
+        found["avg_pairwise_kendall_tau"] = fmean(taus) if taus else None
+    return found
+
+
+def _may_be_undefined(comparisons: PreparedComparisons) -> bool:
+    """Tell whether random choices may name no label, though there are two to rank: all comparisons have an open one."""
+    return len(comparisons.wins) > 1 and all(None in comparison[:2] for _, comparison in comparisons.keyed)
+
+
+def _of_panas(truth: Truth) -> dict[str, float | None]:
+    after, before = truth.post_panas, truth.pre_panas
+    rated = [score_panas(after, form, baseline=before) for form in _rated_forms()]
+    # The metrics of items are means over items, so that all items may have one rating at a time.
+    of_items = {name: null(fmean(getattr(one, name.removeprefix("panas_")) for one in rated)) for name in _ITEM_METRICS}
+    return of_items | _of_totals(after.totals, before.totals)
+
+
+@lru_cache(maxsize=2**12)
+def _of_totals(after: PanasTotals, before: PanasTotals) -> dict[str, float | None]:
+    """Return the expected values of the metrics of totals, which depend on four numbers."""
+    reference, baseline = PreparedPanas({}, after), PreparedPanas({}, before)
+    summed = [(share, score_panas(reference, form, baseline=baseline)) for form, share in _summed_forms()]
+    # Means over affects, each of one total.
+    return {
+        name: null(fsum(share * getattr(one, name.removeprefix("panas_")) for share, one in summed))
+        for name in _TOTAL_METRICS
+    }
+
+
+@cache
+def _rated_forms() -> tuple[PreparedPanas, ...]:
+    """Return the forms that have one rating for every item."""
+    words = [emotion.word for emotion in load_codebook().emotions.values()]
+    return tuple(PreparedPanas(dict.fromkeys(words, float(rating)), PanasTotals(None, None)) for rating in _RATINGS)
+
+
+@cache
+def _summed_forms() -> tuple[tuple[PreparedPanas, float], ...]:
+    """Return forms with every total, and the probability that ten random ratings have this sum."""
+    ways = Counter({0: 1})
+    for _ in range(_ITEMS):
+        longer: Counter[int] = Counter()
+        for total, number in ways.items():
+            longer.update({total + rating: number for rating in _RATINGS})
+        ways = longer
+    every = len(_RATINGS) ** _ITEMS
+    return tuple((PreparedPanas({}, PanasTotals(total, total)), number / every) for total, number in ways.items())
+
+
+def _of_answers(truth: Truth, protocol: Protocol) -> dict[str, float | None]:
+    codebook, actual = load_codebook(), truth.wide
+    clarity, fit = actual.q2_emotion_clarity, actual.q3_model_fit
+    branches = [score_four_branch(truth.branches, dict.fromkeys(BRANCHES, rating)) for rating in _RATINGS]
+    errors = {branch: fmean(one.per_branch[branch] for one in branches) for branch in branches[0].per_branch}
+    mae = fmean(one.mae for one in branches)
+    return {
+        "q1_looking_for_score": _expected_goals(actual.q1_looking_for, protocol),
+        "q2_emotion_clarity_match": fmean(
+            holistic.q2_emotion_clarity_match(clarity, option) for option in codebook.q2_options
+        ),
+        "q3_model_fit_match": fmean(holistic.q3_model_fit_match(fit, option) for option in codebook.q3_options),
+        "q3_model_fit_ordinal_distance": fmean(
+            holistic.q3_model_fit_ordinal_distance(fit, option) for option in codebook.q3_options
+        ),
+        # Nothing is drawn for what felt off.
+        "q3_follow_up_score": holistic.q3_follow_up_score(actual.q3_follow_up_what_felt_off, ()),
+        "avg_four_branch_mae": mae,
+        "four_branch_mae": mae,
+        "four_branch_normalized": fmean(one.normalized for one in branches),
+        **{f"four_branch_{branch}_mae": errors.get(branch) for branch in BRANCHES},
+    }
+
+
+def _of_parts(found: dict[str, Any]) -> dict[str, float | None]:
+    """Return the metrics that are weighted sums of others: as sums, they may take expected values."""
+    om, human, human_hp = (
+        found[f"avg_{name}"] for name in ("binary_om_accuracy", "binary_human_accuracy", "binary_human_accuracy_hp")
+    )
+    wide = wide_parts(found)
+    return {
+        "evaluation_quality": composite.evaluation_quality(
+            om_accuracy=om, human_accuracy=human, pairwise_accuracy=found["avg_pairwise_accuracy"]
+        ),
+        "holistic": composite.holistic(**wide),
+        "conversation_wide_average": composite.conversation_wide_average(**wide),
+        "hp_perspective_gap": None if human_hp is None else hp_perspective_gap(observer=human, hp=human_hp),
+    }
+
+
+@lru_cache(maxsize=1024)
+def _expected_goals(chosen: tuple[str, ...], protocol: Protocol) -> float:
+    """Return the expected score of goals of which each is drawn with probability 1/2."""
+    options = load_codebook().q1_options
+    drawn = (subset for n in range(len(options) + 1) for subset in combinations(options, n))
+    return fmean(holistic.q1_looking_for_score(chosen, subset, protocol=protocol) for subset in drawn)
+
+
+Similarity = Callable[[Sequence[str], Sequence[str]], Sequence[float]]
+"""Of two lists of texts, the similarity of each pair: 1 for equal texts, lower for others. It is called with the pairs
+of some runs at a time, so that a value may rest on its own pair alone."""
+
+_MEASURES = (
+    "avg_response_similarity",
+    "avg_response_similarity_original",
+    "avg_response_similarity_llm_improved",
+    "avg_response_similarity_human_edited",
+    "avg_response_preference_alignment",
+)
+_MODEL = "roberta-large"  # the default of bert-score for English
+
+
+@dataclass(frozen=True, slots=True)
+class OtherSimilarity:
+    """A measure of similarity.
+
+    Attributes
+    ----------
+    name : str
+        How its columns end.
+    described : str
+        What signatures say: its name, and what else its values depend on.
+    function : callable
+        See `Similarity`.
+    """
+
+    name: str
+    described: str
+    function: Similarity
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of its columns."""
+        return tuple(f"{measure}.{self.name}" for measure in _MEASURES)
+
+
+def other_similarity(given: str | Similarity) -> OtherSimilarity | None:
+    """Return the measure that is named or given, None for token overlap, which every score has.
+
+    Parameters
+    ----------
+    given : str or callable
+        ``"jaccard"``; ``"bertscore"``, the F1 of BERTScore [1]_ by roberta-large, or ``"bertscore:MODEL"`` with the
+        name of a model on the Hub or a folder; or a function of two lists of texts, which is called by its name.
+
+    Raises
+    ------
+    MetricInputError
+        Where there is no measure of that name.
+    ImportError
+        Without bert-score, which the extra ``bertscore`` installs.
+
+    References
+    ----------
+    .. [1] Zhang, Kishore, Wu, Weinberger, Artzi (2020), BERTScore: Evaluating Text Generation with BERT, ICLR.
+    """
+    if callable(given):
+        name = getattr(given, "__name__", type(given).__name__).strip("<>")
+        return OtherSimilarity(name, name, given)
+    if given == "jaccard":
+        return None
+    if not isinstance(given, str):
+        raise MetricInputError(f"similarity is {given!r:.60}; it is a text or a function of two lists of texts")
+    name, _, model = given.partition(":")
+    if name != "bertscore" or given.endswith(":"):
+        raise MetricInputError(f"similarity: no {given!r}; it is jaccard, bertscore, bertscore:MODEL or a function")
+    return _bertscore(model or _MODEL)
+
+
+@lru_cache(maxsize=1)
+def _bertscore(model: str) -> OtherSimilarity:
+    scorer_class = require("bert_score", "bertscore").BERTScorer
+    known: Mapping[str, int] = require("bert_score.utils", "bertscore").model2layers
+    layers = known.get(model)
+    if layers is None:
+        # As of all models of which no better layer is known, the last.
+        layers = require("transformers", "bertscore").AutoConfig.from_pretrained(model).num_hidden_layers
+    scorer = scorer_class(model_type=model, num_layers=layers)
+
+    def function(drafts: Sequence[str], responses: Sequence[str]) -> list[float]:
+        # One text at a time: within a batch the last digits depend on the others, and so on how runs are read.
+        _, _, f1 = scorer.score(list(drafts), list(responses), batch_size=1)
+        found: list[float] = f1.tolist()
+        return found
+
+    # A folder is told by its name and content, not by where it lies.
+    named = f"{Path(model).name}@{_content(Path(model))}" if Path(model).is_dir() else model
+    return OtherSimilarity("bertscore", f"bertscore({scorer.hash.replace(model, named, 1)})", function)
+
+
+def _content(folder: Path) -> str:
+    """Return a hash of the files of a folder."""
+    digest = sha256()
+    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+        digest.update(file.relative_to(folder).as_posix().encode() + b"\0")
+        with file.open("rb") as content:
+            digest.update(file_digest(content, "sha256").digest())
+    return digest.hexdigest()[:12]
+
+
+def is_of_similarity(name: str) -> bool:
+    """Tell whether a key of a record is a column of another measure of similarity."""
+    overlap, point, _ = name.partition(".")
+    return bool(point) and overlap in _MEASURES
+
+
+def similarity_metrics(names: Sequence[str]) -> dict[str, Metric]:
+    """Return the catalogue entries of columns, ``<metric of token overlap>.<name of the measure>``.
+
+    Examples
+    --------
+    >>> similarity_metrics(["avg_response_similarity.bertscore"])["avg_response_similarity.bertscore"].label
+    'Response similarity, bertscore'
+    """
+    from attune_metrics.catalog import CATALOG
+
+    found = {}
+    for name in names:
+        overlap, _, measure = name.partition(".")
+        entry = CATALOG[overlap]
+        found[name] = replace(
+            entry, name=name, label=f"{entry.label}, {measure}", short="", low=-math.inf, high=math.inf
+        )
+    return found
+
+
+class Scored(NamedTuple):
+    """A run that has a record, with its conversation and what is prepared of that."""
+
+    record: ConversationScore
+    run: Run
+    conversation: Conversation
+    truth: Truth
+
+
+def add_similarities(scored: Sequence[Scored], other: OtherSimilarity) -> None:
+    """Add the values of another measure to the records of some runs; the measure is called once.
+
+    Raises
+    ------
+    MetricInputError
+        Where the measure gives too few or too many values, or one that is no finite number.
+    """
+    turns = [list(_turns(one)) for one in scored]
+    pairs = dict.fromkeys(
+        (draft, text) for of_run in turns for draft, texts, _ in of_run for text in texts if draft and text
+    )
+    values = list(other.function([draft for draft, _ in pairs], [text for _, text in pairs])) if pairs else []
+    if len(values) != len(pairs):
+        raise MetricInputError(f"{other.name} gives {len(values)} values for {len(pairs)} pairs of texts")
+    known = {pair: float(value) for pair, value in zip(pairs, values, strict=True)}
+    for (draft, text), value in known.items():
+        if not math.isfinite(value):
+            pair = f"{shortened(repr(draft), 40)} and {shortened(repr(text), 40)}"
+            raise MetricInputError(f"{other.name} of {pair} is {value}; expected a number")
+    for one, of_run in zip(scored, turns, strict=True):
+        of_turns = [
+            astuple(score_similarities([known.get((draft, text), 0.0) for text in texts], weights))
+            for draft, texts, weights in of_run
+        ]
+        means: dict[str, Any] = {
+            name: sum(of_measure) / len(of_measure)
+            for name, of_measure in zip(other.columns, zip(*of_turns, strict=True), strict=True)
+        }
+        one.record.update(means)  # type: ignore[typeddict-item]  # keys beyond those of every record
+
+
+def _turns(scored: Scored) -> Iterator[tuple[str, list[str], Sequence[float] | None]]:
+    """Yield of each scored turn the draft, the responses, empty where they are blank, and how often each won."""
+    drafts = {turn.turn_number: turn.em_drafted_response for turn in scored.run.turns}
+    responses = {turn.turn_number: turn.responses for turn in scored.conversation.turns}
+    for number in (turn["turnNumber"] for turn in scored.record["turn_scores"]):
+        texts = [_shown(responses[number][label]) for label in RESPONSE_LABELS]
+        yield _shown(drafts[number]), texts, scored.truth.turns[number].responses.weights
+
+
+def _shown(text: str | None) -> str:
+    return text if text and text.strip() else ""
+
+
+IDENTITY = ("conversationId", "participant_id", "em_model", "mode")
+COUNTS = tuple(CountScores.__annotations__)
+CELLS = ("tp", "tn", "fp", "fn")
+POOLED = tuple(f"pooled_{counts_key(task)}" for task in BINARY_TASKS)
+IN_COMPOSITE = (
+    "avg_emotion_f1",
+    "avg_emotion_va_score",
+    "avg_binary_om_accuracy",
+    "avg_binary_human_accuracy",
+    "avg_pairwise_accuracy",
+    "panas_baseline_adjusted",
+    "q1_looking_for_score",
+    "q2_emotion_clarity_match",
+    "q3_model_fit_match",
+    "q3_follow_up_score",
+    "four_branch_normalized",
+    "composite_score",
+)
+_PILLARS = ("emotion_blend", "evaluation_quality", "holistic")
+_NOT_MEANS = (*IDENTITY, "source_file", "turn_scores", "post_score", "coverage", "calls", *POOLED)
+MEANS = (
+    *(name for name in ConversationScore.__annotations__ if name not in _NOT_MEANS),
+    *_PILLARS,
+    *(name for name in PostScore.__annotations__ if name not in ("panas_item_errors", "four_branch_per_branch")),
+    *(f"four_branch_{branch}_mae" for branch in BRANCHES),
+)
+
+
+def columns_of(records: Sequence[ConversationScore | None], others: Sequence[str] = ()) -> dict[str, list[Any]]:
+    """Return the records of runs as columns, one for each term; of a run without a record all terms are None.
+
+    `others` are the means of another measure of similarity, beyond those that every record has.
+
+    Raises
+    ------
+    MetricInputError
+        Where a composite cannot be computed from a record; the text names it.
+    """
+    columns: dict[str, list[Any]] = {}
+    values = [{} if record is None else _values(record) for record in records]
+    for name in (*MEANS, *others):
+        columns[name] = [of_record.get(name) for of_record in values]
+    for name in POOLED:
+        for cell in CELLS:
+            columns[f"{name}.{cell}"] = [counts and counts[cell] for counts in (of.get(name) for of in values)]
+    for task in TASKS:
+        for part in ("present", "expected"):
+            counts = [of_record.get("coverage", {}).get(task) for of_record in values]
+            columns[f"coverage.{task}.{part}"] = [count and count[part] for count in counts]
+    calls = [of_record.get("calls") for of_record in values]
+    for outcome in OUTCOMES:
+        columns[f"calls.{outcome}"] = [of_record and of_record[outcome] for of_record in calls]
+    return columns
+
+
+def _values(record: ConversationScore) -> dict[str, Any]:
+    try:
+        return values_of(record)
+    except MetricInputError as error:
+        of = f"conversation {record['conversationId']!r}, model {record['em_model']!r}, mode {record['mode']!r}"
+        raise MetricInputError(f"{of}: {error}") from None
+
+
+def pillars(record: Mapping[str, Any]) -> dict[str, float | None]:
+    """Return the three pillars of a conversation's composite, each 0 to 1; null where the composite is."""
+    post = record["post_score"]
+    values: dict[str, float | None] = {
+        "emotion_blend": composite.emotion_blend(record["avg_emotion_f1"], record["avg_emotion_va_score"]),
+        "evaluation_quality": composite.evaluation_quality(
+            om_accuracy=record["avg_binary_om_accuracy"],
+            human_accuracy=record["avg_binary_human_accuracy"],
+            pairwise_accuracy=record["avg_pairwise_accuracy"],
+        ),
+        "holistic": post and composite.holistic(**wide_parts(post)),
+    }
+    return values
+
+
+def values_of(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return every number of a conversation that has a mean over conversations, under the names of `MEANS`."""
+    post = record["post_score"] or {}
+    errors = post.get("four_branch_per_branch", {})
+    return {**record, **pillars(record), **post, **{f"four_branch_{name}_mae": error for name, error in errors.items()}}

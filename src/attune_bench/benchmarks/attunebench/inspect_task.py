@@ -9,7 +9,7 @@ require("inspect_ai", "inspect")
 from inspect_ai import Task, task  # type: ignore[import-not-found]  # it is an extra
 
 from attune_bench.adapters.inspect_ai import unit_task
-from attune_bench.benchmarks.attunebench.settings import MAX_TOKENS
+from attune_bench.benchmarks.attunebench.task import MAX_TOKENS
 
 __all__ = ["attunebench"]
 

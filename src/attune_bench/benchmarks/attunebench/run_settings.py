@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from pydantic_core import from_json, to_json
 
-from attune_bench.group_settings import (
+from attune_bench.scores.table import (
     SENT_WHERE_SET,
     GroupSettings,
     group_settings,
@@ -30,6 +30,7 @@ DECISIVE: Mapping[str, str] = {
 }
 """The settings in which models that are compared may not differ, and what they are called; ``judges`` counts for the
 metrics that rest on a judge."""
+
 
 _JUDGED = ("em_draft_judge_scores", "em_draft_binary_assessment")
 

@@ -1,30 +1,202 @@
-"""``scores.json``, the benchmark's own file of scores: read and written with its official keys."""
+"""``scores.json``, the benchmark's own file of scores: read and written with its official keys, details and means."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from errno import EINVAL
+from math import fsum, sqrt
 from pathlib import Path
-from typing import Any
+from statistics import fmean
+from typing import Any, NotRequired
 
+import numpy as np
 import polars as pl
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 from pydantic_core import from_json, to_json
 from typing_extensions import TypedDict
 
-from attune_bench.benchmarks.attunebench.aggregates import aggregates
-from attune_bench.benchmarks.attunebench.conversation_score import ConversationScore
-from attune_bench.benchmarks.attunebench.detail import records_of, turn_frame
-from attune_bench.benchmarks.attunebench.records import TURN_KEYS, Metadata
-from attune_bench.benchmarks.attunebench.table import METRICS, chance_by_unit, provenance_of, scores_of
-from attune_bench.benchmarks.attunebench.terms import IDENTITY
-from attune_bench.score_checks import Range, check_numbers, check_scores
-from attune_bench.score_table import KEYS
-from attune_bench.scores import Scores
+from attune_bench.benchmarks.attunebench.conversation_score import (
+    AVERAGED,
+    BINARY_TASKS,
+    CELLS,
+    COUNTS,
+    IDENTITY,
+    IN_COMPOSITE,
+    MEANS,
+    OUTCOMES,
+    POOLED,
+    TASKS,
+    ConversationScore,
+    TurnScore,
+    counts_key,
+)
+from attune_bench.benchmarks.attunebench.scoring import METRICS, chance_by_unit, provenance_of, scores_of
+from attune_bench.scores.files import Range, check_numbers, check_scores
+from attune_bench.scores.scores import Scores
+from attune_bench.scores.table import KEYS, GroupSettings, ScoreTable, Texts
+from attune_bench.stats.options import ScoreSeries
+from attune_bench.stats.summary import coverage, points, z_scores
+from attune_data import Issue
 from attune_data.io.documents import read_input, write_whole
 from attune_data.issues import SourceError, shown
+from attune_metrics.attunebench.questions import BinaryCounts
 from attune_metrics.metric import MetricInputError
 
-__all__ = ["check_detail", "read_scores_json", "write_scores_json"]
+__all__ = [
+    "COUNTED",
+    "TURN_KEYS",
+    "Metadata",
+    "aggregates",
+    "check_detail",
+    "read_scores_json",
+    "record_grid",
+    "records_of",
+    "turn_frame",
+    "write_scores_json",
+]
+
+
+def aggregates(scores: ScoreTable) -> list[dict[str, Any]]:
+    """Return one row per model and mode, sorted by model, then mode, as ``scores.json`` has them.
+
+    Parameters
+    ----------
+    scores : ScoreTable
+        Scores of this benchmark.
+
+    Returns
+    -------
+    list of dict
+        Each value is the mean over conversations, null and nan skipped; ``<name>_n`` is the number it rests on,
+        ``<name>_se`` the standard deviation (n - 1) over sqrt(n), null below two values; it ignores that participants
+        repeat.
+        ``coverage_<task>`` pools predictions present over questions expected; ``calls_<outcome>`` counts calls by how
+        the answer was read, in the ``calls_n`` runs that say so. ``composite_z`` is the z-score of the composite
+        across rows (n - 1), 0 with fewer than two rows or no spread.
+    """
+    series = ScoreSeries(scores)
+    covered = coverage(scores)
+    means = {name: (points(series, name), series.values(name)[:, 0]) for name in MEANS}
+    z = z_scores(series, scores.metrics["composite_z"])
+    frame = scores.values
+    rows = []
+    for place, (model, mode) in enumerate(series.groups):
+        scored = series.scored[place]
+        people = {label for label, there in zip(series.labels, scored, strict=True) if there and label[0]}
+        row: dict[str, Any] = {
+            "em_model": model,
+            "mode": mode,
+            "n_conversations": int(scored.sum()),
+            "n_participants": len(people) or None,
+        }
+        for name, (values, units) in means.items():
+            known = units[place][~np.isnan(units[place])].tolist()
+            row[name] = values[place]
+            row[f"{name}_n"] = len(known)
+            if name in IN_COMPOSITE:
+                row[f"{name}_se"] = _sd(known) / sqrt(len(known)) if len(known) > 1 else None
+        own = frame.filter(pl.col("model") == model, pl.col("condition") == mode)
+        for name in POOLED:
+            row[name] = _pool(own.select(f"{name}.{cell}" for cell in CELLS).drop_nulls())
+        for task in TASKS:
+            row[f"coverage_{task}"] = covered[model, mode].get(task)
+        calls = own.select(f"calls.{outcome}" for outcome in OUTCOMES).drop_nulls()
+        row["calls_n"] = calls.height
+        for outcome in OUTCOMES:
+            row[f"calls_{outcome}"] = int(calls[f"calls.{outcome}"].sum()) if calls.height else None
+        row["composite_z"] = z[place]
+        rows.append(row)
+    return rows
+
+
+def _pool(counts: pl.DataFrame) -> dict[str, Any] | None:
+    """Return the scores of the counts of all runs, None where no run has any."""
+    if counts.is_empty():
+        return None
+    pooled = BinaryCounts(*(int(column.sum()) for column in counts))
+    return {name: getattr(pooled, name) for name in COUNTS}
+
+
+def _sd(values: Sequence[float]) -> float:
+    """Return the standard deviation (n - 1)."""
+    mean = fmean(values)
+    return sqrt(fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
+
+
+@with_config(ConfigDict(extra="allow"))
+class Metadata(TypedDict):
+    """How the scores were made: protocol, library version, whether the data are synthetic, what was not scored.
+
+    ``notes`` are sentences that stand under every table, ``settings`` those of the runs by model and mode, ``chance``
+    what random answers score on average on each conversation, by its id and metric; each key is absent without any.
+    ``codebook``, ``data`` and ``runs`` are hashes of the bundled codebook, of the conversations and of the runs, which
+    signatures carry; ``similarity`` is what measured similarity beside token overlap.
+    """
+
+    protocol: str
+    library_version: NotRequired[str]
+    synthetic: NotRequired[bool]
+    issues: NotRequired[list[Issue]]
+    notes: NotRequired[list[str]]
+    settings: NotRequired[list[GroupSettings]]
+    chance: NotRequired[dict[str, dict[str, float | None]]]
+    similarity: NotRequired[str]
+    codebook: NotRequired[str]
+    data: NotRequired[str]
+    runs: NotRequired[str]
+
+
+COUNTED = tuple(map(counts_key, BINARY_TASKS))
+TURN_KEYS: Mapping[str, str] = {
+    **{f"avg_{name}": name for name in AVERAGED},
+    **{f"pooled_{name}.{score}": name for name in COUNTED for score in COUNTS if score not in CELLS},
+}
+"""The metrics of conversations that are made of turns, and the key of a turn that has what they are made of."""
+
+
+Record = Mapping[str, Any]
+
+
+def records_of(scores: ScoreTable) -> Texts:
+    """Return the record of every run, with the keys of ``scores.json``.
+
+    Raises
+    ------
+    MetricInputError
+        Where the scores have none, as those of another benchmark or of a table.
+    """
+    if scores.detail is None:
+        raise MetricInputError("these scores have no records of runs; score the runs again, or read their scores.json")
+    return scores.detail
+
+
+def record_grid(scores: ScoreTable, series: ScoreSeries) -> list[list[Record | None]]:
+    """Return the record of each series and unit, None where the model was not run on the unit."""
+    rows = zip(scores.values.select(KEYS).iter_rows(), records_of(scores), strict=True)
+    found = dict(rows)
+    return [[found.get((*group, unit)) for unit in series.units] for group in series.groups]
+
+
+def turn_frame(scores: ScoreTable) -> pl.DataFrame:
+    """Return one row a turn of a run: identity, ``turnNumber``, every turn metric; counts as ``<task>_metrics_tp``.
+
+    Examples
+    --------
+    >>> from attune_bench import score
+    >>> from attune_data import load, load_runs
+    >>> turn_frame(score(load("demo"), load_runs("demo"))).select("em_model", "turnNumber", "pairwise_accuracy").shape
+    (400, 3)
+    """
+    turns = [(record, turn) for record in records_of(scores) for turn in record["turn_scores"]]
+    columns: dict[str, list[Any]] = {key: [record.get(key) for record, _ in turns] for key in IDENTITY}
+    schema: dict[str, Any] = dict.fromkeys(IDENTITY, pl.String)
+    for name in TurnScore.__annotations__:
+        if name in COUNTED:
+            columns |= {f"{name}_{score}": [(turn.get(name) or {}).get(score) for _, turn in turns] for score in COUNTS}
+            schema |= {f"{name}_{score}": pl.Int64 if score in CELLS else pl.Float64 for score in COUNTS}
+        else:
+            columns[name] = [turn.get(name) for _, turn in turns]
+            schema[name] = pl.Int64 if name == "turnNumber" else pl.Float64
+    return pl.DataFrame(columns, schema=schema)
 
 
 class _File(TypedDict):

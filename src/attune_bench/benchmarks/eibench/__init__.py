@@ -79,8 +79,8 @@ BENCHMARK = Benchmark(
             values=("exclude", "start", "worst"),
         ),
     ),
-    sections=f"{_ROOM}.sections:sections",
-    transcripts=f"{_ROOM}.transcripts:VIEW",
+    sections=f"{_ROOM}.report:sections",
+    transcripts=f"{_ROOM}.report:VIEW",
     limits=(
         "The person is played by a language model, which also judges how its state changes: a reward says what that "
         "simulator, under its instructions, made of the conversation, not what a person would have felt. Another "

@@ -9,7 +9,7 @@ require("inspect_ai", "inspect")
 from inspect_ai import Task, task  # type: ignore[import-not-found]  # it is an extra
 
 from attune_bench.adapters.inspect_ai import unit_task
-from attune_bench.benchmarks.eibench.settings import MAX_TOKENS, TEMPERATURE
+from attune_bench.benchmarks.eibench.task import MAX_TOKENS, TEMPERATURE
 
 __all__ = ["eibench"]
 

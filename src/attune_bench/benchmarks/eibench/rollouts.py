@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from attune_bench.benchmarks.eibench.flow import run_episode, unplayable
-from attune_bench.benchmarks.eibench.settings import EIBenchSettings
+from attune_bench.benchmarks.eibench.task import EIBenchSettings, run_episode, unplayable
 from attune_bench.runner.calls import Call, Complete, Message
 from attune_data import Episode, Scenario, load_scenarios
 from attune_data.references import require

@@ -1,15 +1,6 @@
-"""Scoring EIBench: every reward computed anew from the state at the end of an episode and the scenario's anchors.
+"""Scoring EIBench: every reward computed anew from the state at the end of an episode and the scenario's anchors."""
 
-Conventions
------------
-Rewards and axis scores are -1 to 1, higher is better; published numbers are 100 times these. The unit is the scenario,
-of which a model has one episode, or several where it played repeats. An episode *failed* where it says why there is no
-result, where an answer of either side could not be had or read, and where it has no state at its end.
-
-Numbers are comparable within one simulator and one version of its instructions only, so models whose episodes differ
-in these or in another of the settings `DECISIVE` are not compared; see `attune_bench.stats.comparability`.
-"""
-
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -20,20 +11,39 @@ from typing import Any, get_args
 import numpy as np
 import polars as pl
 
-from attune_bench.fingerprint import fingerprint, results_fingerprint
-from attune_bench.group_settings import GroupSettings, group_settings, of_server, sent_where_set
-from attune_bench.repeated import over_repeats
-from attune_bench.score_table import KEYS, REPEAT, Provenance
-from attune_bench.scores import Scores
-from attune_bench.undefined import null
+from attune_bench.scores.fingerprint import fingerprint, results_fingerprint
+from attune_bench.scores.scores import Scores
+from attune_bench.scores.table import (
+    KEYS,
+    REPEAT,
+    GroupSettings,
+    Provenance,
+    ScoreTable,
+    group_settings,
+    of_server,
+    sent_where_set,
+)
+from attune_bench.scores.tables_in import over_repeats
+from attune_bench.stats.summary import summary
 from attune_data.eibench.kinds import EPISODE
 from attune_data.eibench.records import SCENES, Episode, Scenario
 from attune_data.text import plural
 from attune_metrics.catalog import CATALOG
 from attune_metrics.eibench import Anchors, Axis, Rule, Treatment, score_anchors, treat_failed
+from attune_metrics.metric import UnreliableIntervalWarning, null
 from attune_metrics.stats.bootstrap import Floats
 
-__all__ = ["DECISIVE", "FAILURES", "NUMBERS", "check_episodes", "failure_of", "row", "score", "settings_of_episodes"]
+__all__ = [
+    "DECISIVE",
+    "FAILURES",
+    "NUMBERS",
+    "check_episodes",
+    "failure_of",
+    "model_summary",
+    "row",
+    "score",
+    "settings_of_episodes",
+]
 
 NUMBERS = ("reward", "anger_score", "trust_score", "final_anger", "final_trust")
 """What an episode has a number of."""
@@ -325,3 +335,81 @@ def _notes(episodes: Sequence[Episode], scenarios: Mapping[str, Scenario]) -> tu
             f"Caution: {plural(other_text, 'episode')} played on another text of the scenario than the data's."
         )
     return tuple(notes)
+
+
+def model_summary(scores: ScoreTable) -> dict[str, Any]:
+    """Summarise the scores of one model, in the shape of EIBench's ``summary.json``.
+
+    Parameters
+    ----------
+    scores : ScoreTable
+        What `attune_bench.benchmarks.eibench.scoring.score` gives of one model.
+
+    Returns
+    -------
+    dict
+        ``model``; ``synthetic``, whether any of what was scored is invented; ``n``, the episodes that count;
+        ``overall``, over all episodes, and ``by_scene``, each with ``n, failed, reward, low, high, anger_score,
+        trust_score, final_anger, final_trust, reason``. ``low`` and ``high`` are the 95% interval (expanded percentile)
+        of the reward, else null with the ``reason``. ``overall.macro`` is the mean of the scenes' rewards, null where a
+        scene has none. ``failed`` counts failed episodes by kind, and ``reward_if_failed`` is the overall reward under
+        each treatment of them. ``scenarios`` counts those given, ``coverage`` is the share of them with an episode that
+        counts. ``warnings`` says which intervals are unreliable, and why.
+
+    Raises
+    ------
+    ValueError
+        Where the scores are of several models.
+
+    Examples
+    --------
+    >>> from attune_bench.benchmarks.eibench.scoring import score
+    >>> from attune_data import Episode, load_scenarios
+    >>> ends = {"final_anger": 85, "final_trust": 20}
+    >>> scores = score(load_scenarios("demo"), [Episode(profile_id="demo_support_01", model="m", **ends)])
+    >>> found = model_summary(scores)
+    >>> found["n"], found["overall"]["anger_score"], found["coverage"], found["overall"]["reason"]
+    (1, -0.5, 0.0625, 'fewer than 5 scenarios')
+    """
+    if len(scores.models) != 1:
+        raise ValueError(f"these are scores of {len(scores.models)} models ({', '.join(scores.models)}); keep one")
+    of_scene = {scene: scores.units.filter(pl.col("scene") == scene)["unit"].to_list() for scene in SCENES}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UnreliableIntervalWarning)
+        overall = _block(scores)
+        by_scene = {scene: _block(scores.keep(units=units)) for scene, units in of_scene.items() if units}
+    macro = summary(scores, metrics=["reward_macro"], resamples=1)["value"].item()
+    failed = {kind: int(scores.values[f"failed.{kind}"].sum()) for kind in FAILURES}
+    treatments = scores.choices["failed"]
+    rewards = {
+        name: summary(scores.variant(failed=name), metrics=["reward"], resamples=1)["value"].item()
+        for name in treatments
+    }
+    expected = scores.provenance.expected or 0
+    return {
+        "model": scores.models[0],
+        "synthetic": scores.provenance.synthetic,
+        "n": overall["n"],
+        "overall": {**overall, "macro": macro},
+        "by_scene": by_scene,
+        "failed": failed,
+        "reward_if_failed": rewards,
+        "scenarios": expected,
+        "coverage": overall["n"] / expected if expected else None,
+        "warnings": [*dict.fromkeys(str(warning.message) for warning in caught)],
+    }
+
+
+def _block(scores: ScoreTable) -> dict[str, Any]:
+    reward = summary(scores, metrics=["reward"]).row(0, named=True)
+    means = summary(scores, metrics=NUMBERS[1:], resamples=1)
+    failed = sum(int(scores.values[f"failed.{kind}"].sum()) for kind in FAILURES)
+    return {
+        "n": reward["n"],
+        "failed": failed,
+        "reward": reward["value"],
+        "low": reward["low"],
+        "high": reward["high"],
+        **dict(means.select("metric", "value").iter_rows()),
+        "reason": reward["reason"],
+    }

@@ -1,59 +1,750 @@
-"""EIBench as the runner sees it, and the files of its results.
-
-In the output folder each model has a folder of its own: its name with ``_`` for ``/``. There ``results.jsonl`` contains
-the complete episodes of the scenarios in their order, ``summary.json`` what
-`attune_bench.benchmarks.eibench.summary.model_summary` gives of them, and hidden files the cache and the episodes, by
-which a run goes on where it was stopped. Both results are also written where a run is interrupted; after a kill the
-same call writes them. A folder takes one configuration.
-
-The protocol is that of EIBench's released evaluation, reflection before each reply included, apart from this:
-
-- The instructions of both sides are our own, in English and Chinese; they ask for what the benchmark's own ask for.
-  Numbers are comparable for one simulator and one version of these instructions only.
-- In a charm episode, where the model speaks first, one fixed line of a user precedes its words in every request; the
-  benchmark's code sends it in the first only, and then conversations that some servers refuse.
-- A call that fails however often it is tried is no empty reply, which would be scored: the episode has no line in the
-  results, is listed as skipped, and is tried again by the same call.
-- A reply that the server says ended early is asked for once more, and then the episode is skipped likewise; a judgement
-  that did is one that cannot be read.
-- Reasoning that a server gives apart from the answer is not used.
-- The simulator is asked for an answer of a JSON schema, where its server takes one. Repairs of an answer leave its
-  texts alone, and do not close an object that was cut off.
-- A ``reply`` of the simulator that is no text is an answer that cannot be read.
-- A state in place of changes that is no number leaves the state as it was; there it counts 0.
-- A scenario that lacks an anchor is left out, and named before the first call.
-- The judgement with which a person fell silent is in the history, as an utterance without words. ``thinking`` beside
-  the words of the model is what it thought before.
-- ``stop_reason`` in the last utterance tells a stop of the simulator from a silence, both ``simulator_stop``.
-
-As there, a ``continue`` stops only where it is ``no``, so that ``false`` does not; ``meta.continue`` tells what was
-said. What the model wrote outside of a proper pair of tags is said aloud. The model sees its own earlier outputs with
-their thinking. The last reply of a charm episode is not judged, unless `EIBenchSettings.judge_all` is set. The page
-``docs/comparability.md`` has all of this as a table.
-"""
+"""Running EIBench: a model talks with a simulated person, who judges each of its replies."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import re
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
-from attune_bench.benchmarks.eibench.flow import TRIES, planned_calls, run_episode, unplayable
-from attune_bench.benchmarks.eibench.scoring import score
-from attune_bench.benchmarks.eibench.settings import EIBenchSettings, bundled_prompts
-from attune_bench.benchmarks.eibench.summary import model_summary
-from attune_bench.fingerprint import fingerprint
-from attune_bench.runner.cache import cache_key
-from attune_bench.runner.calls import WHERE_SET, Role
-from attune_bench.runner.file_names import safe_name
-from attune_bench.runner.folder import RunError, noted_refusals, read_json
-from attune_bench.runner.prompts import read_prompts
-from attune_bench.runner.providers import Endpoint
-from attune_bench.runner.task import Source, Task
+from attune_bench.benchmarks.eibench.scoring import model_summary, score
+from attune_bench.runner.cache import RunError, cache_key, noted_refusals, read_json
+from attune_bench.runner.calls import (
+    TEXT,
+    WHERE_SET,
+    YES_NO,
+    Call,
+    Complete,
+    Decoding,
+    Endpoint,
+    IncompleteAnswerError,
+    Role,
+    integer_schema,
+    message,
+    object_schema,
+    safe_name,
+)
+from attune_bench.runner.task import (
+    AnswerFormat,
+    Fence,
+    Found,
+    Prompts,
+    Source,
+    Task,
+    check_answer_format,
+    find_object,
+    load_prompts,
+    read_prompts,
+)
+from attune_bench.scores.fingerprint import fingerprint
 from attune_data import Episode, Scenario
+from attune_data.eibench.records import scenes
 from attune_data.io.documents import write_whole
+from attune_data.text import without_surrogates
+from attune_metrics import MetricInputError, anchor_reward, anchor_score
+from attune_metrics.eibench import Anchors, clip_delta
 
-__all__ = ["TASK"]
+__all__ = [
+    "MAX_TOKENS",
+    "SILENCE",
+    "TASK",
+    "TEMPERATURE",
+    "TRIES",
+    "EIBenchSettings",
+    "EpisodeCalls",
+    "Language",
+    "Line",
+    "Output",
+    "Reaction",
+    "bundled_prompts",
+    "planned_calls",
+    "read_output",
+    "read_reaction",
+    "run_episode",
+    "unplayable",
+    "visible",
+]
+
+# Those of EIBench's released evaluation.
+MAX_TOKENS = 8192
+TEMPERATURE = 0.7
+
+Language = Literal["en", "zh"]
+
+_CHINESE = re.compile("[\u3400-\u9fff]")
+
+
+def bundled_prompts() -> Prompts:
+    """Return the bundled wording of the instructions, which one's own has to match."""
+    return load_prompts("attune_bench.benchmarks.eibench", "eibench-v2")
+
+
+MAX_ROUNDS = 8
+"""How often the person judges and answers at most, where nothing else is said."""
+
+
+@dataclass(frozen=True, slots=True)
+class EIBenchSettings:
+    """Who talks with whom, and how.
+
+    Parameters
+    ----------
+    model : str
+        The evaluated model, as its provider names it.
+    simulator : str
+        The model that plays the person.
+    max_rounds : int
+        How often the person judges and answers at most.
+    judge_all : bool
+        Whether the person also judges the last reply of a charm episode, which has one more than there are rounds.
+    language : {"en", "zh"}, optional
+        Language of our instructions; by default Chinese for a scenario with Chinese characters, else English.
+    seed : int, optional
+        Sent with every call, for servers that take one; one more with each time that an answer is asked for again.
+    temperature, simulator_temperature : float, optional
+        Sent with the calls of each; None for the server's own.
+    max_tokens : int, optional
+        The most tokens of a response; None for the server's own limit, where the simulator keeps `MAX_TOKENS`.
+    answer_format : {"schema", "free"}
+        Whether the simulator's calls are sent with the schema of their answer; either way three times at most.
+    prompts : Prompts
+        The wording of our instructions.
+    reasoning_effort, extra_body
+        Sent with the calls of the model where set, see `attune_bench.runner.Decoding`.
+
+    Raises
+    ------
+    ValueError
+        An empty name, an unknown language or answer format, a number of rounds, a temperature or a number of tokens out
+        of range, or further parameters that cannot be sent.
+
+    Examples
+    --------
+    >>> from attune_data import load_scenarios
+    >>> EIBenchSettings("vendor/model", "vendor/person").language_of(load_scenarios("demo")[0])
+    'en'
+    """
+
+    model: str
+    simulator: str
+    max_rounds: int = MAX_ROUNDS
+    judge_all: bool = False
+    language: Language | None = None
+    seed: int | None = None
+    temperature: float | None = TEMPERATURE
+    simulator_temperature: float | None = TEMPERATURE
+    max_tokens: int | None = MAX_TOKENS
+    answer_format: AnswerFormat = "schema"
+    prompts: Prompts = field(default_factory=bundled_prompts)
+    reasoning_effort: str | None = None
+    extra_body: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        if not (self.model and self.simulator):
+            raise ValueError("the name of the model or of the simulator is empty")
+        if self.max_rounds < 1:
+            raise ValueError(f"max_rounds is {self.max_rounds}; expected a positive number")
+        check_answer_format(self.answer_format)
+        of_model = self._of_model  # Checks what is sent.
+        try:
+            replace(of_model, temperature=self.simulator_temperature)
+        except ValueError as error:
+            raise ValueError(f"simulator_{error}") from None
+        if self.language not in (None, "en", "zh"):
+            raise ValueError(f"language is {self.language!r}; expected 'en' or 'zh'")
+
+    def language_of(self, scenario: Scenario) -> Language:
+        """Return the language of the instructions for a scenario."""
+        person = scenario.aggressor_profile
+        texts = (person.system_prompt, person.opening_line or "", scenario.defender_profile.system_prompt)
+        return self.language or ("zh" if any(map(_CHINESE.search, texts)) else "en")
+
+    @property
+    def _of_model(self) -> Decoding:
+        return Decoding(self.temperature, self.seed, self.max_tokens, self.reasoning_effort, self.extra_body)
+
+    @property
+    def decoding(self) -> dict[Role, Decoding]:
+        """How responses are decoded, by the role of who is asked."""
+        of_simulator = replace(self._of_model.for_other_role(MAX_TOKENS), temperature=self.simulator_temperature)
+        return {"model": self._of_model, "simulator": of_simulator}
+
+    def provenance(self) -> dict[str, Any]:
+        """Return all of it, the wording by version and hash, as JSON."""
+        return {
+            "model": self.model,
+            "simulator": self.simulator,
+            "max_rounds": self.max_rounds,
+            "judge_all": self.judge_all,
+            "language": self.language or "of the scenario",
+            "seed": self.seed,
+            "temperature": self.temperature,
+            "simulator_temperature": self.simulator_temperature,
+            "max_tokens": self.max_tokens,
+            "answer_format": self.answer_format,
+            "prompt_version": self.prompts.version,
+            "prompt_hash": self.prompts.hash,
+            **self._of_model.where_set(),
+        }
+
+
+_CHANGE = integer_schema(-10, 10)
+_REACTION = object_schema(
+    {
+        "reflection": TEXT,
+        "anger_delta": _CHANGE,
+        "trust_delta": _CHANGE,
+        "reply": TEXT,
+        "continue": YES_NO,
+        "stop_reason": TEXT,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One message.
+
+    Attributes
+    ----------
+    by_model : bool
+        Whether the model said it, rather than the person.
+    raw : str
+        The whole output of the model, with its thinking; of the person the words.
+    said : str
+        The words said aloud.
+    reflection : str
+        What the person thought before, which the model does not see.
+    """
+
+    by_model: bool
+    raw: str
+    said: str
+    reflection: str = ""
+
+
+class EpisodeCalls:
+    """Builds the calls of one episode."""
+
+    def __init__(self, scenario: Scenario, settings: EIBenchSettings) -> None:
+        self._scenario = scenario
+        self._settings = settings
+        self.language = settings.language_of(scenario)
+
+    def model(self, history: Sequence[Line]) -> Call:
+        """Return the call for the model's next reply."""
+        number = 1 + sum(line.by_model for line in history)
+        profile = self._scenario.defender_profile.system_prompt
+        messages = [message("system", f"{profile}\n\n{self._render('model')}")]
+        if not history or history[0].by_model:
+            messages.append(message("user", self._render("opener")))  # Many servers want a user's message first.
+        messages += [message("assistant" if line.by_model else "user", line.raw) for line in history]
+        return Call(f"reply-{number}", self._settings.model, "model", tuple(messages), schema_name="reply")
+
+    def simulator(self, history: Sequence[Line], number: int, anger: int, trust: int) -> Call:
+        """Return the call in which the person judges the model's last reply, in the round of a number, and answers."""
+        person, most = self._scenario.aggressor_profile.system_prompt, self._settings.max_rounds
+        texts = [text for line in history for text in (line.said, line.reflection)]
+        fence = Fence.around(self._scenario.id, [person, *texts])
+        # The reply that `judge_all` adds is judged as one of the last round.
+        progress = f"{min(number, most)}/{most}"
+        state = {"scene": self._scenario.scene, "anger": anger, "trust": trust, "round": progress}
+        system = self._render(
+            "simulator",
+            profile=person.strip(),
+            state=json.dumps(state),
+            scene=self._render(self._scenario.scene),
+            late=str(most // 2 + 1),
+            last=str(most),
+            boundary=fence.code,
+        )
+        names = {True: self._render("other"), False: self._render("own")}
+        blocks = [fence.block(names[line.by_model], _with_reflection(line)) for line in history]
+        latest = fence.block(names[True], history[-1].said)
+        turn = self._render("turn", dialogue="\n\n".join(blocks), latest=latest)
+        messages = (message("system", system), message("user", turn))
+        return Call(f"round-{number}", self._settings.simulator, "simulator", messages, _REACTION, "reaction")
+
+    def opens(self) -> bool:
+        """Tell whether the model speaks first."""
+        return scenes()[self._scenario.scene].opens == "model"
+
+    def _render(self, name: str, **values: str) -> str:
+        return self._settings.prompts.render(f"{self.language}/{name}", **values)
+
+
+def _with_reflection(line: Line) -> str:
+    return f"<think>{line.reflection}</think>\n{line.said}" if line.reflection else line.said
+
+
+SILENCE = "..."
+"""What is said where there is nothing but white space or tags."""
+
+_OPENED = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
+_CLOSED = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
+# As some models close it: </think >, </thinki>. No bracket within, so that a search costs linear time.
+_CLOSED_SOMEHOW = re.compile(r"</think[^<>]*>", re.IGNORECASE)
+_TAG = re.compile(r"</?think[^<>]*>", re.IGNORECASE)
+# A string, even one that is cut off: it stays, and nothing within it is taken for something else.
+_STRING = r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)'
+_NOISE = re.compile(rf"({_STRING})|//[^\n]*|(?<=[:,\[\s])\+(?=\.?\d)|,(?=\s*[}}\]])", re.DOTALL)
+
+
+class Output(NamedTuple):
+    """An output of the model: the words said aloud, empty for none, and the thinking before and between them."""
+
+    words: str
+    thinking: str
+
+
+def read_output(text: str) -> Output:
+    """Separate what the model says aloud from what it thinks.
+
+    Parameters
+    ----------
+    text : str
+        What the model wrote.
+
+    Returns
+    -------
+    Output
+        Without white space at the ends. The words are empty where there is nothing but thinking between proper tags,
+        and ``...`` where there are tags and nothing else.
+
+    Examples
+    --------
+    >>> read_output("<think>He is hurt.</think> Tell me more.")
+    Output(words='Tell me more.', thinking='He is hurt.')
+    >>> read_output("He is hurt.</think>Tell me more.").words
+    'He is hurt.Tell me more.'
+    """
+    rest, thoughts = _split(text, _CLOSED)
+    _, others = _split(rest, _CLOSED_SOMEHOW)
+    return Output(visible(rest.strip()), "\n".join(thought.strip() for thought in (*thoughts, *others)))
+
+
+def visible(text: str) -> str:
+    """Return a text without thinking and tags; ``...`` where nothing else is in it, empty where it is empty.
+
+    Examples
+    --------
+    >>> visible("I see. <think>What now?</thinki>"), visible("<think>"), visible("")
+    ('I see.', '...', '')
+    """
+    said, _ = _split(text, _CLOSED_SOMEHOW)
+    return text and (_TAG.sub("", said).strip() or SILENCE)
+
+
+def _split(text: str, closed: re.Pattern[str]) -> tuple[str, list[str]]:
+    """Return what is outside of the thinking, and the thoughts."""
+    outside, thoughts, place = [], [], 0
+    while (begin := _OPENED.search(text, place)) and (end := closed.search(text, begin.end())):
+        outside.append(text[place : begin.start()])
+        thoughts.append(text[begin.end() : end.start()])
+        place = end.end()
+    return "".join([*outside, text[place:]]), thoughts
+
+
+@dataclass(frozen=True, slots=True)
+class Reaction:
+    """What the simulator answered.
+
+    Attributes
+    ----------
+    anger, trust : int
+        The state after it.
+    anger_delta, trust_delta : int or None
+        The changes, -10 to 10; None where the answer gave the state itself.
+    reply : str
+        The person's words; empty for none, ``...`` for white space.
+    reflection : str
+        What the person thought before: ``reflection`` as it was answered, else the thinking before the object.
+    stops : bool
+        Whether the person ends the conversation.
+    stop_reason : str
+        Why; empty where nothing is said of it.
+    continues : str, bool or None
+        ``continue`` as it was answered, as text where it was anything else; None for nothing.
+    repaired : bool
+        Whether the answer was not the JSON object alone.
+    unreadable : tuple of str
+        The values that were no numbers.
+    """
+
+    anger: int
+    trust: int
+    anger_delta: int | None
+    trust_delta: int | None
+    reply: str
+    reflection: str
+    stops: bool
+    stop_reason: str
+    continues: str | bool | None
+    repaired: bool
+    unreadable: tuple[str, ...]
+
+
+def read_reaction(answer: str, anger: int, trust: int) -> Reaction | None:
+    """Read the simulator's answer.
+
+    A change is truncated towards zero and clipped to -10..10, the state to 0-100. One that is no number counts 0 and
+    is listed. Where neither change is there, ``anger`` and ``trust`` are read as the new state; one that is no number
+    is listed and leaves it as it was. Only a ``continue`` that is ``no``, in any letter case, stops: a ``false``, or a
+    blank behind the word, does not, as in the benchmark's code.
+
+    Parameters
+    ----------
+    answer : str
+        Whatever it wrote.
+    anger, trust : int
+        The state before.
+
+    Returns
+    -------
+    Reaction or None
+        None where there is no JSON object, an empty one, one that was cut off, or a ``reply`` that is no text: a null,
+        a number or a list says nothing of what the person would have said. One that is missing is empty.
+
+    Examples
+    --------
+    >>> read_reaction('{"anger_delta": "+12", "reply": "Fine.", "continue": "No"}', 50, 20)
+    ... # doctest: +NORMALIZE_WHITESPACE
+    Reaction(anger=60, trust=20, anger_delta=10, trust_delta=0, reply='Fine.', reflection='', stops=True,
+             stop_reason='', continues='No', repaired=False, unreadable=())
+    """
+    said, thoughts = _split(answer, _CLOSED)
+    found = _find(said)
+    if found is None or not found.value:
+        return None
+    given = found.value
+    reply = given.get("reply", "")
+    if not isinstance(reply, str):
+        return None
+    before = {"anger": anger, "trust": trust}
+    unreadable: list[str] = []
+    changes: dict[str, int | None] = dict.fromkeys(before)
+    after = {}
+    if "anger_delta" in given or "trust_delta" in given:
+        for axis, value in before.items():
+            changes[axis] = change = _change(given, f"{axis}_delta", unreadable)
+            after[axis] = min(max(value + change, 0), 100)
+    else:
+        after = {axis: _state(given, axis, value, unreadable) for axis, value in before.items()}
+    continues = given.get("continue")
+    return Reaction(
+        anger=after["anger"],
+        trust=after["trust"],
+        anger_delta=changes["anger"],
+        trust_delta=changes["trust"],
+        reply=visible(reply),
+        reflection=str(given.get("reflection") or "".join(thoughts[:1])).strip(),
+        stops=isinstance(continues, str) and continues.lower() == "no",
+        stop_reason=_text(given.get("stop_reason")).strip(),
+        continues=continues if isinstance(continues, str | bool | None) else str(continues)[:100],
+        repaired=found.repaired or said != answer,
+        unreadable=tuple(unreadable),
+    )
+
+
+def _find(said: str) -> Found | None:
+    """Find the object in an answer without thinking, mending the text step by step where there is none."""
+    # To the last brace: what comes before the first may be half of a pair of tags.
+    whole = said[said.find("{") : said.rfind("}") + 1]
+    for text in (said, whole, _without_noise(whole)):
+        if found := find_object(text):
+            return Found(found.value, repaired=found.repaired or text != said)
+    return None
+
+
+def _without_noise(text: str) -> str:
+    # Twice, as a comma may precede a comment that precedes the bracket.
+    for _ in range(2):
+        text = _NOISE.sub(lambda match: match[1] or "", text)
+    return text
+
+
+def _change(given: Mapping[str, Any], name: str, unreadable: list[str]) -> int:
+    try:
+        return clip_delta(given.get(name, 0))
+    except MetricInputError:
+        unreadable.append(name)
+        return 0
+
+
+def _state(given: Mapping[str, Any], name: str, before: int, unreadable: list[str]) -> int:
+    try:
+        return min(max(int(float(given.get(name, before))), 0), 100)
+    except (TypeError, ValueError, OverflowError):
+        unreadable.append(name)
+        return before
+
+
+def _text(value: Any) -> str:
+    """Return a text, a number as one; anything else is none."""
+    if isinstance(value, str):
+        return value
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""
+
+
+TRIES = 3
+"""How often a judgement that can be read is asked for at most, in either answer format."""
+
+_PREVIEW = 200
+
+
+async def run_episode(scenario: Scenario, complete: Complete, settings: EIBenchSettings) -> Episode:
+    """Let a model talk with the person of a scenario.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    complete : callable
+        Makes a call and returns the text of its answer, see `Complete`. One call is made at a time; a judgement that
+        cannot be read, or ended early, is asked for up to three times in all, with the same request, and a reply of the
+        model that ended early twice.
+    settings : EIBenchSettings
+        Who talks with whom, and how.
+
+    Returns
+    -------
+    Episode
+        The record, but for the configuration and what it cost, which the caller knows. Of each judgement its
+        `State` says the changes, the reflection, ``continue`` as it was answered, and under ``parse`` whether it was
+        ``parsed`` as it stood, ``repaired``, or readable when ``retried``, and which changes were no numbers and
+        counted 0.
+
+    Raises
+    ------
+    CallFailedError
+        As `complete` raised it, for an incomplete reply the second time; there is no result then.
+    ValueError
+        The scenario has no text from which one of the two could be played, or lacks an anchor.
+
+    Examples
+    --------
+    >>> import asyncio, json
+    >>> from attune_data import load_scenarios
+    >>> async def complete(call, attempt):
+    ...     said = {"anger_delta": -5, "trust_delta": 4, "reply": "Yes.", "continue": "no", "stop_reason": "settled"}
+    ...     return json.dumps(said) if call.role == "simulator" else "<think>Tired.</think>Sit down. Tea?"
+    >>> settings = EIBenchSettings("vendor/model", "vendor/person")
+    >>> episode = asyncio.run(run_episode(load_scenarios("demo")[0], complete, settings))
+    >>> episode.outcome, episode.final_anger, episode.final_trust
+    ('simulator_stop', 70, 44)
+    """
+    episode = _Episode(scenario, settings)
+    steps = episode.play()
+    try:
+        call, attempt = next(steps)
+        while True:
+            try:
+                answer = await complete(call, attempt)
+            except IncompleteAnswerError as error:
+                call, attempt = steps.throw(error)
+            else:
+                call, attempt = steps.send(answer)
+    except StopIteration as end:
+        return episode.record(end.value)
+    except IncompleteAnswerError as error:
+        return episode.record("error", error=str(error))
+
+
+def planned_calls(scenario: Scenario, settings: EIBenchSettings) -> list[Call]:
+    """Return the calls of the longest episode of a scenario, if no judgement has to be asked for again.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    settings : EIBenchSettings
+        Who talks with whom, and how.
+
+    Returns
+    -------
+    list of Call
+        In order, of an episode in which both sides say next to nothing; `Call.pending` says how many answers each will
+        quote. Empty for a scenario that cannot be played.
+
+    Examples
+    --------
+    >>> from attune_data import load_scenarios
+    >>> calls = planned_calls(load_scenarios("demo")[0], EIBenchSettings("vendor/model", "vendor/person"))
+    >>> len(calls), calls[-1].id, calls[-1].pending
+    (16, 'round-8', 15)
+    """
+    try:
+        steps = _Episode(scenario, settings).play()
+    except ValueError:
+        return []
+    calls: list[Call] = []
+    with suppress(StopIteration):
+        call, _ = next(steps)
+        while True:
+            calls.append(replace(call, pending=len(calls)))
+            call, _ = steps.send('{"reply": "."}')
+    return calls
+
+
+def unplayable(scenario: Scenario) -> str:
+    """Return why a scenario cannot be played; an empty text where it can.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+
+    Returns
+    -------
+    str
+        That it has no text from which one of the two could be played, or lacks an anchor.
+
+    Examples
+    --------
+    >>> from attune_data import load_scenarios
+    >>> unplayable(load_scenarios("demo")[0])
+    ''
+    """
+    for side in ("aggressor", "defender"):
+        if not getattr(scenario, f"{side}_profile").system_prompt.strip():
+            return f"scenario {scenario.id!r} has no {side}_profile.system_prompt to play from"
+    if missing := scenario.missing_anchors:
+        return f"scenario {scenario.id!r} has no {' and no '.join(missing)}"
+    return ""
+
+
+class _Episode:
+    """The state of an episode on its way."""
+
+    def __init__(self, scenario: Scenario, settings: EIBenchSettings) -> None:
+        if why := unplayable(scenario):
+            raise ValueError(why)
+        self._scenario = scenario
+        self._settings = settings
+        self._calls = EpisodeCalls(scenario, settings)
+        self._lines: list[Line] = []
+        self._history: list[dict[str, Any]] = []
+        self._anchors = scenario.anchors("anger"), scenario.anchors("trust")
+        self._anger, self._trust = (initial for initial, _, _ in self._anchors)
+
+    def play(self) -> Generator[tuple[Call, int], str, str]:
+        """Play the rounds: yield each call, take the text of its answer; return what ended them."""
+        settings, model_opens = self._settings, self._calls.opens()
+        if model_opens:
+            if not (yield from self._reply()):
+                return "simulator_stop"
+        else:
+            self._person_says(visible(self._scenario.aggressor_profile.opening_line or SILENCE))
+        for number in range(1, settings.max_rounds + 1):
+            if not model_opens and not (yield from self._reply()):
+                return "simulator_stop"
+            reaction = yield from self._judge(number)
+            if reaction is None:
+                return "parse_failed"
+            if reaction.stops or not reaction.reply:
+                return "simulator_stop"
+            if model_opens and not (yield from self._reply()):
+                return "simulator_stop"
+        if model_opens and settings.judge_all:
+            last = yield from self._judge(settings.max_rounds + 1)
+            if last is None:
+                return "parse_failed"
+            if last.stops or not last.reply:
+                return "simulator_stop"
+        return "max_rounds"
+
+    def _reply(self) -> Generator[tuple[Call, int], str, bool]:
+        """Let the model speak; tell whether it said anything aloud."""
+        call = self._calls.model(self._lines)
+        try:
+            answer = yield call, 0
+        except IncompleteAnswerError:
+            # Of one that is incomplete again nothing is said, and it is no silence either: the episode fails.
+            answer = yield call, 1
+        raw = without_surrogates(answer).strip()
+        words, thinking = read_output(raw)
+        if words:
+            self._lines.append(Line(True, raw, words))
+            thought = {"thinking": thinking} if thinking else {}
+            self._history.append({"role": "defender", "content": words, **thought})
+        return bool(words)
+
+    def _judge(self, number: int) -> Generator[tuple[Call, int], str, Reaction | None]:
+        """Let the person judge the last reply and answer it; None where the judgement cannot be read."""
+        call = self._calls.simulator(self._lines, number, self._anger, self._trust)
+        answer = ""
+        for attempt in range(TRIES):
+            try:
+                answer = yield call, attempt
+            except IncompleteAnswerError:
+                continue
+            reaction = read_reaction(answer, self._anger, self._trust)
+            if reaction is not None:
+                self._take(reaction, "retried" if attempt else "repaired" if reaction.repaired else "parsed")
+                return reaction
+        preview = without_surrogates(answer)[-_PREVIEW:]
+        self._person_says(SILENCE, parse="failed", parse_failed=True, raw_preview=preview)
+        return None
+
+    def _take(self, reaction: Reaction, how: str) -> None:
+        """Update the state and note the judgement."""
+        self._anger, self._trust = reaction.anger, reaction.trust
+        changes = {"anger_delta": reaction.anger_delta, "trust_delta": reaction.trust_delta}
+        self._person_says(
+            reaction.reply,
+            reflection=reaction.reflection,
+            **{name: change for name, change in changes.items() if change is not None},
+            parse="; ".join([how, *(f"{name} is no number" for name in reaction.unreadable)]),
+            **({"continue": reaction.continues} if reaction.continues is not None else {}),
+            **({"stop_reason": reaction.stop_reason} if reaction.stops else {}),
+        )
+
+    def _person_says(self, words: str, **meta: Any) -> None:
+        self._lines.append(Line(False, words, words, meta.get("reflection", "")))
+        state = {"anger": self._anger, "trust": self._trust}
+        quadrant = {"quadrant": self._scenario.scene.title()} if meta else {}
+        self._history.append({"role": "aggressor", "content": words, "meta": {**state, **meta, **quadrant}})
+
+    def record(self, ended_by: str, *, error: str | None = None) -> Episode:
+        """Return the record of what was played; one with an error has no scores."""
+        scenario, settings = self._scenario, self._settings
+        anger, trust = (Anchors(*anchors) for anchors in self._anchors)
+        licence = (scenario.model_extra or {}).get("licence")
+        scores = {
+            "reward": anchor_reward(anger, trust, self._anger, self._trust),
+            "anger_score": anchor_score(anger, self._anger, axis="anger"),
+            "trust_score": anchor_score(trust, self._trust, axis="trust"),
+        }
+        return Episode.model_validate(
+            {
+                "model": settings.model,
+                "profile_id": scenario.id,
+                "scene_tag": scenario.scene,
+                "ended_by": ended_by,
+                "n_rounds": len(self._history) // 2,
+                "final_anger": self._anger,
+                "final_trust": self._trust,
+                "goal_score": None,
+                **(scores if error is None else {**dict.fromkeys(scores), "error": error}),
+                "goal_reason": None,
+                "stop_reason": None,
+                "history": self._history,
+                "simulator": settings.simulator,
+                "prompt_version": settings.prompts.version,
+                "max_rounds": settings.max_rounds,
+                "initial_anger": anger.initial,
+                "initial_trust": trust.initial,
+                "seed": settings.seed,
+                "temperature": settings.temperature,
+                "language": self._calls.language,
+                "answer_format": settings.answer_format,
+                **({"max_tokens": None} if settings.max_tokens is None else {}),
+                **settings.decoding["model"].where_set(),
+                **({"licence": licence} if licence is not None else {}),
+            }
+        )
+
 
 # Hidden from loading, which reads the results.
 _EPISODES = "_episodes"

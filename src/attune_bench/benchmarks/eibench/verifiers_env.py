@@ -16,10 +16,8 @@ from pydantic import Field
 from verifiers.v1.runtimes import SubprocessConfig  # type: ignore[import-not-found]
 
 from attune_bench.adapters.verifiers import TurnHarness, complete_by
-from attune_bench.benchmarks.eibench.flow import run_episode
 from attune_bench.benchmarks.eibench.rollouts import episode_outcome, training_scenarios, turn_rewards
-from attune_bench.benchmarks.eibench.settings import MAX_TOKENS, TEMPERATURE, EIBenchSettings, Language
-from attune_bench.benchmarks.eibench.task import TASK
+from attune_bench.benchmarks.eibench.task import MAX_TOKENS, TASK, TEMPERATURE, EIBenchSettings, Language, run_episode
 from attune_bench.runner.task import Source
 from attune_data import Episode, Scenario
 

@@ -14,14 +14,12 @@ from typing import Any, ClassVar, Literal
 import polars as pl
 from typing_extensions import Unpack
 
-from attune_bench.analyses.analysis import Analysis
-from attune_bench.glossary import columns
-from attune_bench.item_scores import score_items
-from attune_bench.runner.answers import find_object
-from attune_bench.runner.calls import Call, message
-from attune_bench.runner.schemas import TEXT, choice_schema, object_schema
-from attune_bench.runner.task import ModelSettings, Task
-from attune_bench.scores import Scores
+from attune_bench.analyses import Analysis
+from attune_bench.runner.calls import TEXT, Call, choice_schema, message, object_schema
+from attune_bench.runner.task import ModelSettings, Task, find_object
+from attune_bench.scores.columns import columns
+from attune_bench.scores.items import score_items
+from attune_bench.scores.scores import Scores
 from attune_bench.stats.options import AnalysisKeywords
 from attune_data.emobench import LETTERS, PREDICTION, EmoBenchItem, EmoBenchPrediction, Part
 from attune_data.text import plural

@@ -13,7 +13,7 @@ import polars as pl
 
 from attune_bench.runner.calls import Call, message
 from attune_bench.runner.task import ModelSettings, Task
-from attune_bench.scores import Scores
+from attune_bench.scores.scores import Scores
 from attune_data.eqbench import EQBenchAnswer, EQBenchQuestion
 from attune_data.issues import Issue
 from attune_data.text import plural

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from attune_bench.benchmarks.attunebench import terms
-from attune_bench.benchmarks.attunebench.aggregates import aggregates
-from attune_bench.benchmarks.attunebench.table import provenance_of, scores_of
+from attune_bench.benchmarks.attunebench import conversation_score
+from attune_bench.benchmarks.attunebench.scores_json import aggregates
+from attune_bench.benchmarks.attunebench.scoring import provenance_of, scores_of
 
 Json = dict[str, Any]
 Make = Callable[..., Json]
@@ -57,7 +57,7 @@ def test_a_single_conversation_is_its_own_mean(make_record: Make) -> None:
     for name in IN_COMPOSITE:
         assert row[f"{name}_se"] is None, name
     assert {name.removesuffix("_se") for name in row if name.endswith("_se")} == set(IN_COMPOSITE)
-    assert set(terms.IN_COMPOSITE) == set(IN_COMPOSITE)
+    assert set(conversation_score.IN_COMPOSITE) == set(IN_COMPOSITE)
     assert (row["em_model"], row["mode"], row["n_conversations"]) == ("vendor/model", "default", 1)
     assert row["composite_z"] == 0
 
@@ -163,8 +163,10 @@ def test_records_of_another_scorer_have_no_coverage(make_record: Make) -> None:
 def test_pillars_of_the_worked_example(make_record: Make) -> None:
     # Derived in test_scoring.py.
     expected = {"emotion_blend": (13 / 18 + 0.7596) / 2, "evaluation_quality": 95 / 144, "holistic": 0.54}
-    assert terms.pillars(make_record()) == pytest.approx(expected, abs=1e-12)
-    assert terms.pillars(make_record(**INCOMPLETE)) == pytest.approx(expected | {"holistic": None}, abs=1e-12)
+    assert conversation_score.pillars(make_record()) == pytest.approx(expected, abs=1e-12)
+    assert conversation_score.pillars(make_record(**INCOMPLETE)) == pytest.approx(
+        expected | {"holistic": None}, abs=1e-12
+    )
     row = _one([make_record()])
     assert {name: row[name] for name in expected} == pytest.approx(expected, abs=1e-12)
 

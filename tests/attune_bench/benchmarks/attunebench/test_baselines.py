@@ -9,13 +9,19 @@ from typing import Any
 import pytest
 
 from attune_bench import score
-from attune_bench.benchmarks.attunebench.aggregates import aggregates
-from attune_bench.benchmarks.attunebench.baselines import BASELINES, chance, lexicon, prior
-from attune_bench.benchmarks.attunebench.baselines._emotions import find_emotions
-from attune_bench.benchmarks.attunebench.baselines._questions import OBSERVED, Exchange, prefers
-from attune_bench.benchmarks.attunebench.baselines._words import load_words
-from attune_bench.benchmarks.attunebench.detail import records_of
-from attune_bench.benchmarks.attunebench.run_files import write_runs
+from attune_bench.benchmarks.attunebench.baselines import (
+    BASELINES,
+    OBSERVED,
+    Exchange,
+    chance,
+    find_emotions,
+    lexicon,
+    load_words,
+    prefers,
+    prior,
+)
+from attune_bench.benchmarks.attunebench.scores_json import aggregates, records_of
+from attune_bench.benchmarks.attunebench.task import write_runs
 from attune_data import Collection, Conversation, Run, RunTurn, load, load_codebook, load_runs
 from attune_data.attunebench.records import PostConversation
 

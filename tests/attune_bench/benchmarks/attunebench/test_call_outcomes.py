@@ -9,10 +9,9 @@ import polars as pl
 import pytest
 
 from attune_bench import Scores, score
-from attune_bench.benchmarks.attunebench.aggregates import aggregates
-from attune_bench.benchmarks.attunebench.detail import records_of
-from attune_bench.report.render import Format
+from attune_bench.benchmarks.attunebench.scores_json import aggregates, records_of
 from attune_bench.report.tables import model_frame
+from attune_bench.report.text import Format
 from attune_data import Conversation, Run
 from attune_data.text import width
 

@@ -11,8 +11,8 @@ import pytest
 
 from attune_bench import score
 from attune_bench.benchmarks.attunebench.baselines import chance
-from attune_bench.benchmarks.attunebench.expected import EXPECTED
-from attune_bench.benchmarks.attunebench.table import chance_by_unit
+from attune_bench.benchmarks.attunebench.conversation_score import EXPECTED
+from attune_bench.benchmarks.attunebench.scoring import chance_by_unit
 from attune_data import Conversation, Run, load
 from attune_metrics.catalog import CATALOG
 

@@ -8,11 +8,8 @@ from typing import Any
 import pytest
 
 from attune_bench import score
-from attune_bench.benchmarks.attunebench.aggregates import aggregates
-from attune_bench.benchmarks.attunebench.detail import records_of
-from attune_bench.benchmarks.attunebench.flow import planned_calls, run_conversation
-from attune_bench.benchmarks.attunebench.run_files import write_runs
-from attune_bench.benchmarks.attunebench.settings import AttuneBenchSettings
+from attune_bench.benchmarks.attunebench.scores_json import aggregates, records_of
+from attune_bench.benchmarks.attunebench.task import AttuneBenchSettings, planned_calls, run_conversation, write_runs
 from attune_bench.runner import Call, CallFailedError, Complete
 from attune_data import Conversation, Run, load_runs
 

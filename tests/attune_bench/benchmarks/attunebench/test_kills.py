@@ -8,8 +8,7 @@ import pytest
 from interrupts import CONCURRENCY, STOPPED, finish, interrupt, start_run, until
 from model_server import ModelServer
 
-from attune_bench.benchmarks.attunebench.flow import planned_calls
-from attune_bench.benchmarks.attunebench.settings import AttuneBenchSettings
+from attune_bench.benchmarks.attunebench.task import AttuneBenchSettings, planned_calls
 from attune_data import load
 
 

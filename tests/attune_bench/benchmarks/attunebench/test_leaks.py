@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from attune_bench.benchmarks.attunebench import model_view
-from attune_bench.benchmarks.attunebench.flow import planned_calls, run_conversation
-from attune_bench.benchmarks.attunebench.settings import AttuneBenchSettings
+from attune_bench.benchmarks.attunebench import baselines
+from attune_bench.benchmarks.attunebench.task import AttuneBenchSettings, planned_calls, run_conversation
 from attune_bench.runner import Call, Complete
 from attune_data import Conversation, Turn
 
@@ -155,10 +154,10 @@ def test_an_answer_that_reached_a_request_would_be_found(
     """Each kind of answer is added in turn to what a request shows of its turn; the twin's request differs then."""
     settings = _settings(mode, strategy, ("judge/one",))
     twins = [(one, Conversation.model_validate(_answers(_record(one)))) for one in demo[:3]]
-    plain = model_view._see_turn
+    plain = baselines._see_turn
 
-    def leaking(kind: str) -> Callable[[Turn], model_view.SeenTurn]:
-        def see_turn(turn: Turn) -> model_view.SeenTurn:
+    def leaking(kind: str) -> Callable[[Turn], baselines.SeenTurn]:
+        def see_turn(turn: Turn) -> baselines.SeenTurn:
             found = {
                 "tags": [tag.emotion for tag in turn.mood_shift_tags],
                 "observed": [one.observed_behavior for one in turn.annotations.binary_judgements],
@@ -172,7 +171,7 @@ def test_an_answer_that_reached_a_request_would_be_found(
         return see_turn
 
     for kind in ("tags", "observed", "preferred", "winners", "selected"):
-        monkeypatch.setattr(model_view, "_see_turn", leaking(kind))
+        monkeypatch.setattr(baselines, "_see_turn", leaking(kind))
         assert all(planned_calls(one, settings) != planned_calls(twin, settings) for one, twin in twins), kind
 
 
@@ -184,13 +183,13 @@ def test_an_answer_after_the_conversation_would_be_found(
     settings = _settings(mode, "absolute", ())
     twins = [(one, Conversation.model_validate(_answers(_record(one)))) for one in demo[:3]]
 
-    def see(conversation: Conversation) -> model_view.Seen:
-        seen = model_view.see(conversation)
+    def see(conversation: Conversation) -> baselines.Seen:
+        seen = baselines.see(conversation)
         first, *others = seen.turns
         first = replace(first, message=getattr(conversation, field).model_dump_json())
         return replace(seen, turns=(first, *others))
 
-    monkeypatch.setattr("attune_bench.benchmarks.attunebench.calls.see", see)
+    monkeypatch.setattr("attune_bench.benchmarks.attunebench.task.see", see)
     assert all(planned_calls(one, settings) != planned_calls(twin, settings) for one, twin in twins)
 
 

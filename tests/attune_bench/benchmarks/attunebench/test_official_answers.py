@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from telling_conversation import ASKED, BOOK, CONVERSATION, MODES, STRATEGIES, WORDS, calls, request
 
-from attune_bench.benchmarks.attunebench.flow import assemble
-from attune_bench.benchmarks.attunebench.settings import AttuneBenchSettings, Strategy
+from attune_bench.benchmarks.attunebench.task import AttuneBenchSettings, Strategy, assemble
 from attune_data.record import Mode
 
 Json = dict[str, Any]

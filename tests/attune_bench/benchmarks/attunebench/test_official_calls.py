@@ -15,7 +15,7 @@ import pytest
 from model_server import ModelServer, answer_to
 from telling_conversation import ASKED, BOOK, CONVERSATION, MODES, PAIRS, SKIPPED, STRATEGIES, WORDS, calls, request
 
-from attune_bench.benchmarks.attunebench.settings import Strategy
+from attune_bench.benchmarks.attunebench.task import Strategy
 from attune_bench.runner.calls import Message
 from attune_data.record import Mode
 

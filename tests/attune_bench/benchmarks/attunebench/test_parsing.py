@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attune_bench.benchmarks.attunebench import parsing
-from attune_bench.benchmarks.attunebench.model_view import Pair
+from attune_bench.benchmarks.attunebench.baselines import Pair
 from attune_bench.benchmarks.attunebench.parsing import Tally
 from attune_bench.runner import find_object
 from attune_data import RunTurn, load_codebook

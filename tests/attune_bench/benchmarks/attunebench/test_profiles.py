@@ -7,8 +7,14 @@ from pathlib import Path
 import pytest
 from model_server import ModelServer, answer_to, said
 
-from attune_bench.benchmarks.attunebench.profile.asking import LISTS, SCORES, ProfilePrediction
-from attune_bench.benchmarks.attunebench.profile.scoring import TraitScore, read_predictions, score_profiles
+from attune_bench.benchmarks.attunebench.profile import (
+    LISTS,
+    SCORES,
+    ProfilePrediction,
+    TraitScore,
+    read_predictions,
+    score_profiles,
+)
 from attune_data import Conversation, load
 
 Invoke = Callable[..., tuple[int, str, str]]

@@ -9,9 +9,8 @@ import pytest
 from model_server import ModelServer, said
 from slow_cases import slow_except
 
-from attune_bench.benchmarks.attunebench.flow import planned_calls
-from attune_bench.benchmarks.attunebench.settings import AttuneBenchSettings
-from attune_bench.runner import providers
+from attune_bench.benchmarks.attunebench.task import AttuneBenchSettings, planned_calls
+from attune_bench.runner import calls as providers
 from attune_data import Conversation, load, load_codebook, load_runs
 
 Invoke = Callable[..., tuple[int, str, str]]

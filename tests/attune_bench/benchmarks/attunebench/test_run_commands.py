@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from model_server import ModelServer, answer_to, reply, said
 
-from attune_bench.runner import providers
+from attune_bench.runner import calls as providers
 from attune_bench.runner.calls import Response
-from attune_bench.runner.console import progress_line, warn
-from attune_bench.runner.meter import Meter
+from attune_bench.runner.cost import Meter
+from attune_bench.runner.running import progress_line, warn
 from attune_data import Conversation, load, load_runs
 
 Invoke = Callable[..., tuple[int, str, str]]
@@ -330,7 +330,7 @@ def test_progress_is_one_line_that_changes_on_a_terminal(monkeypatch: pytest.Mon
     monkeypatch.setattr(screen, "isatty", lambda: True)
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr("attune_bench.runner.console._columns", lambda: 50)
+    monkeypatch.setattr("attune_bench.runner.running._columns", lambda: 50)
     half = Meter(2, 26, "conversation", done=1, failed=1, responses=13)
     with progress_line() as watch:
         watch(Meter(2, 26, "conversation"))
@@ -358,7 +358,7 @@ def test_a_terminal_that_rewrites_no_line_gets_lines(monkeypatch: pytest.MonkeyP
 
 
 def test_what_a_meter_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("attune_bench.runner.meter.monotonic", lambda: 40.0)
+    monkeypatch.setattr("attune_bench.runner.cost.monotonic", lambda: 40.0)
     meter = Meter(4, 100, "scenario", _began=0.0)
     assert meter.text() == "0/4 scenarios, waiting for the first answer, 40 s"
     for _ in range(20):
@@ -377,7 +377,7 @@ def test_progress_is_plain_lines_without_a_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 0.0
-    for module in ("console", "meter"):
+    for module in ("running", "cost"):
         monkeypatch.setattr(f"attune_bench.runner.{module}.monotonic", lambda: now)
     meter = Meter(1, 26, "conversation", _began=0.0)
     with progress_line() as watch:

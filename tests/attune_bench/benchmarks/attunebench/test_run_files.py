@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from attune_bench.benchmarks.attunebench.run_files import run_file_name, write_runs
+from attune_bench.benchmarks.attunebench.task import run_file_name, write_runs
 from attune_data import Run, load_runs
 
 

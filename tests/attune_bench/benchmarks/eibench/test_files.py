@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from model_server import ModelServer, said, talk
 
-from attune_bench.benchmarks.eibench.settings import EIBenchSettings
-from attune_bench.benchmarks.eibench.task import TASK
+from attune_bench.benchmarks.eibench.task import TASK, EIBenchSettings
 from attune_bench.runner import Price, RunError, RunOptions, RunOutcome, endpoint, run_sync
 from attune_data import load_scenarios
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from attune_bench.benchmarks.eibench.flow import planned_calls, run_episode
-from attune_bench.benchmarks.eibench.settings import EIBenchSettings
+from attune_bench.benchmarks.eibench.task import EIBenchSettings, planned_calls, run_episode
 from attune_bench.runner import Call, CallFailedError, Complete
 from attune_data import Episode, Scenario, load_scenarios
 

@@ -19,7 +19,7 @@ from attune_bench.benchmarks.eibench.rollouts import (
     training_scenarios,
     turn_rewards,
 )
-from attune_bench.benchmarks.eibench.settings import EIBenchSettings
+from attune_bench.benchmarks.eibench.task import EIBenchSettings
 from attune_bench.runner.calls import Call
 from attune_data import Scenario, load_episodes, load_scenarios
 from attune_metrics.metric import MetricInputError

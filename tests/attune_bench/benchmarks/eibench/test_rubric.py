@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from attune_bench.benchmarks.eibench.flow import run_episode
-from attune_bench.benchmarks.eibench.settings import EIBenchSettings
+from attune_bench.benchmarks.eibench.task import EIBenchSettings, run_episode
 from attune_bench.runner import Call
 from attune_data import Scenario, load_scenarios
 from attune_data.eibench.records import SCENES

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from model_server import ModelServer
 
-from attune_bench.benchmarks.eibench.settings import EIBenchSettings
-from attune_bench.benchmarks.eibench.task import TASK
+from attune_bench.benchmarks.eibench.task import TASK, EIBenchSettings
 from attune_bench.runner import endpoint, run_sync
 from attune_data import load_episodes, load_scenarios
 

@@ -11,9 +11,8 @@ import pytest
 from model_server import Fault, Json, ModelServer, answer_to, reply, said, talk
 
 from attune_bench import runner, score
-from attune_bench.benchmarks.eibench.settings import EIBenchSettings
-from attune_bench.benchmarks.eibench.summary import model_summary
-from attune_bench.benchmarks.eibench.task import TASK
+from attune_bench.benchmarks.eibench.scoring import model_summary
+from attune_bench.benchmarks.eibench.task import TASK, EIBenchSettings
 from attune_bench.runner import Endpoint, Price, PriceError, Role, RunError, RunOptions, RunOutcome, endpoint, run_sync
 from attune_bench.stats.comparability import differences
 from attune_data import Scenario, load_episodes, load_scenarios

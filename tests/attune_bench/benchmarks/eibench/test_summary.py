@@ -9,7 +9,7 @@ import pytest
 from anchored import DATA, EPISODES, FAILED, R1, R2, S1, ended, played, scenario, scenarios
 
 from attune_bench import score
-from attune_bench.benchmarks.eibench.summary import model_summary
+from attune_bench.benchmarks.eibench.scoring import model_summary
 from attune_data import load_scenarios
 
 BLOCK = "n failed reward low high anger_score trust_score final_anger final_trust reason".split()

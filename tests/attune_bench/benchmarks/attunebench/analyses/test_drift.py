@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from attune_bench import Scores
-from attune_bench.benchmarks.attunebench.analyses import turn_drift
-from attune_bench.benchmarks.attunebench.analyses.drift import _thirds
+from attune_bench.benchmarks.attunebench.analyses import _thirds, turn_drift
 from attune_metrics import MetricInputError
 
 Json = dict[str, Any]

@@ -1,0 +1,922 @@
+"""The analyses of AttuneBench's own, and its defaults for those of any scores."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+from math import fsum, isnan
+from statistics import fmean
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from typing_extensions import Unpack
+
+from attune_bench.analyses import ANALYSES as GENERAL
+from attune_bench.analyses import Analysis
+from attune_bench.benchmarks.attunebench.conversation_score import (
+    BINARY_TASKS,
+    CELLS,
+    IN_COMPOSITE,
+    Truth,
+    hp_asked,
+    prepare_truth,
+)
+from attune_bench.benchmarks.attunebench.scores_json import TURN_KEYS, record_grid
+from attune_bench.scores.columns import FrameColumn, columns, text, whole
+from attune_bench.scores.scores import Scores
+from attune_bench.scores.table import KEYS, ScoreTable
+from attune_bench.stats.comparability import check_within_conditions
+from attune_bench.stats.compare import TESTED, paired, tested
+from attune_bench.stats.options import (
+    AnalysisKeywords,
+    AnalysisOptions,
+    Draws,
+    SamplingKeywords,
+    ScoreSeries,
+    interval_ends,
+)
+from attune_bench.stats.rank import rank
+from attune_bench.stats.subgroups import strata_of, subgroups
+from attune_bench.stats.summary import summary
+from attune_data import Conversation, Run
+from attune_data.attunebench.codebook import load_codebook
+from attune_data.attunebench.profile import NO_DIAGNOSIS, UNKNOWN
+from attune_data.attunebench.spellings import ANSWER
+from attune_data.query import Queryable
+from attune_data.repair import Findings
+from attune_metrics.attunebench.composite import DOCUMENTED, get_protocol
+from attune_metrics.attunebench.holistic import BRANCHES
+from attune_metrics.attunebench.preferences import JUDGE_DIMENSIONS, score_draft_judge
+from attune_metrics.metric import MetricInputError, null
+from attune_metrics.stats.agreement import MeasurementLevel, krippendorff_alpha_interval
+from attune_metrics.stats.bootstrap import Floats, Interval, bootstrap, draw_resamples, point_estimate
+
+__all__ = [
+    "ALL",
+    "ANALYSES",
+    "ANY",
+    "DRIFTING",
+    "JUDGED",
+    "branch_errors",
+    "diagnosis_groups",
+    "judge_agreement",
+    "judge_ranks",
+    "perspective_gap",
+    "phrasing_gap",
+    "question_agreement",
+    "scored_runs",
+    "turn_drift",
+]
+
+_THIRDS = 3
+_SCHEMA: dict[str, Any] = {
+    **dict.fromkeys(("model", "condition", "metric"), pl.String),
+    **dict.fromkeys(("early", "middle", "late", "drift"), pl.Float64),
+    **TESTED,
+}
+
+DRIFTING = (
+    "avg_emotion_f1",
+    "avg_emotion_va_score",
+    "avg_binary_om_accuracy",
+    "avg_binary_human_accuracy",
+    "avg_pairwise_accuracy",
+    "pooled_binary_om_metrics.accuracy",
+)
+"""The metrics of turns that enter the composite, and pooled OM accuracy."""
+
+Grid = list[list[Mapping[str, Any] | None]]
+
+
+def turn_drift(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
+    """Return each model's scores in the early, middle and late third of conversations, and late minus early.
+
+    Parameters
+    ----------
+    scores : ScoreTable
+        Scores of this benchmark, with the records of their runs.
+    **options
+        ``metrics``, ``resamples``, ``seed``, ``level``, ``unit``, ``interval``; see
+        `attune_bench.stats.options.AnalysisOptions`. Metrics that turns have; by default `DRIFTING`.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``model, condition, metric, early, middle, late, drift, low, high, p, p_min, p_holm, significant, n, clusters,
+        mde, reason``. A third's value is a mean over conversations of the mean over its turns; that of a pooled score
+        is from the counts of all its turns. All are over the ``n`` conversations that have a value both early and late
+        (`middle` over those of them that have one in the middle), so that ``drift`` is `late` minus `early`;
+        ``p_holm`` is Holm's over the models of a mode.
+
+    Raises
+    ------
+    MetricInputError
+        Where an option is unknown or out of range, turns do not have a metric, or the scores have no records.
+
+    Examples
+    --------
+    >>> from attune_bench import score
+    >>> from attune_data import load, load_runs
+    >>> found = turn_drift(score(load("demo"), load_runs("demo")), metrics=["avg_pairwise_accuracy"])
+    >>> row = found.row(0, named=True)
+    >>> row["n"], row["low"] < row["drift"] < row["high"]
+    (40, True)
+    """
+    chosen = AnalysisOptions(**options)
+    metrics = chosen.names(scores, DRIFTING)
+    for metric in metrics:
+        if metric not in TURN_KEYS:
+            raise MetricInputError(f"turns do not have {metric!r}; expected one of {', '.join(TURN_KEYS)}")
+    series = ScoreSeries(scores)
+    grid = record_grid(scores, series)
+    draws = Draws(series, chosen)
+    thirds = [_thirds(of_group[unit] for of_group in grid) for unit in range(len(series.units))]
+    families = [f"the models of mode {mode!r}" for _, mode in series.groups]
+    rows: dict[tuple[int, str], tuple[Any, ...]] = {}
+    for metric in metrics:
+        statistic = series.statistic(metric)
+        early, middle, late = _values(grid, thirds, metric)
+        thirds_of = np.concatenate([late, early]), [(group, len(late) + group) for group in range(len(late))]
+        found = paired(series, *thirds_of, families, draws, chosen, statistic, of=metric)
+        columns = tested(found, families, draws)
+        between = point_estimate(np.where(np.isnan(early + late), np.nan, middle), statistic=statistic).tolist()
+        for group, (identity, pair, own) in enumerate(zip(series.groups, found, columns, strict=True)):
+            values = pair.second, null(between[group]), pair.first, pair.difference
+            rows[group, metric] = (*identity, metric, *values, *own)
+    draws.skewed.warn_of_differences()
+    ordered = [rows[group, metric] for group in range(len(series.groups)) for metric in metrics]
+    return pl.DataFrame(ordered, schema=_SCHEMA, orient="row")
+
+
+def _thirds(records: Iterable[Mapping[str, Any] | None]) -> dict[int, int]:
+    """Return the third of each turn number of a conversation, none where it has fewer than three turns."""
+    numbers = sorted({turn["turnNumber"] for record in records if record for turn in record["turn_scores"]})
+    if len(numbers) < _THIRDS:
+        return {}
+    return {number: _THIRDS * place // len(numbers) for place, number in enumerate(numbers)}
+
+
+def _values(grid: Grid, thirds: list[dict[int, int]], metric: str) -> Floats:
+    """Return a metric's terms (thirds, groups, terms, units)."""
+    key, pooled = TURN_KEYS[metric], "." in metric
+    terms = np.full((_THIRDS, len(grid), len(CELLS) if pooled else 1, len(thirds)), np.nan)
+    for group, records in enumerate(grid):
+        for unit, record in enumerate(records):
+            turns: list[list[Any]] = [[] for _ in range(_THIRDS)]
+            for turn in record["turn_scores"] if record and thirds[unit] else ():
+                if (value := turn.get(key)) is not None:
+                    turns[thirds[unit][turn["turnNumber"]]].append(value)
+            for third, values in enumerate(turns):
+                if values and pooled:
+                    terms[third, group, :, unit] = [sum(value[cell] for value in values) for cell in CELLS]
+                elif values:
+                    terms[third, group, 0, unit] = sum(values) / len(values)
+    return terms
+
+
+def perspective_gap(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> pl.DataFrame:
+    """Return how much better each model tells what the original model did (OM) than what the participant wanted (HP).
+
+    Parameters
+    ----------
+    scores : ScoreTable
+        The scores.
+    **options
+        ``resamples``, ``seed``, ``level``, ``unit``, ``interval``; see
+        `attune_bench.stats.options.AnalysisOptions`.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``model, condition, om, hp, gap, low, high, p, p_min, p_holm, significant, n, clusters, mde,
+        reason``. ``om`` and ``hp`` are
+        ``avg_binary_om_accuracy`` and ``avg_binary_human_accuracy``, ``gap`` is `om` minus `hp`; ``p`` is that of
+        `attune_metrics.stats.comparison.paired_permutation_test`, ``p_holm`` Holm's over the models of a mode.
+
+    Raises
+    ------
+    MetricInputError
+        Where an option is unknown or out of range, or records contradict each other.
+
+    Warns
+    -----
+    UserWarning
+        Where a family is so large that, with so few clusters that differ, no corrected p-value can be below 0.05.
+
+    Examples
+    --------
+    >>> from attune_data import load, load_runs
+    >>> from attune_bench import score
+    >>> found = perspective_gap(score(load("demo"), load_runs("demo")))
+    >>> [(row["model"], round(row["gap"], 2)) for row in found.iter_rows(named=True)]
+    [('synthetic/attentive', 0.09), ('synthetic/hasty', 0.06)]
+    """
+    return _gap(
+        scores, ("om", "avg_binary_om_accuracy"), ("hp", "avg_binary_human_accuracy"), AnalysisOptions(**options)
+    )
+
+
+def phrasing_gap(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> pl.DataFrame:
+    """Return how much better each model tells what the participant wanted as an observer than as that participant.
+
+    Parameters
+    ----------
+    scores, **options
+        As for `perspective_gap`.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``model, condition, observer, hp_facing, gap, low, high, p, p_min, p_holm, significant, n, clusters, mde,
+        reason``: the two are ``avg_binary_human_accuracy`` and ``avg_binary_human_accuracy_hp``, ``gap`` is
+        ``hp_perspective_gap``, the first minus the second. A model that was not asked the HP-facing questions has null.
+
+    Raises
+    ------
+    MetricInputError
+        As `perspective_gap`.
+
+    Examples
+    --------
+    >>> from attune_data import load, load_runs
+    >>> from attune_bench import score
+    >>> scores = score(load("demo"), load_runs("demo"))
+    >>> found = phrasing_gap(scores, resamples=200)
+    >>> [(row["model"], round(row["gap"], 3)) for row in found.iter_rows(named=True)]
+    [('synthetic/attentive', 0.001), ('synthetic/hasty', 0.007)]
+    """
+    first, second = ("observer", "avg_binary_human_accuracy"), ("hp_facing", "avg_binary_human_accuracy_hp")
+    return _gap(scores, first, second, AnalysisOptions(**options))
+
+
+def _gap(scores: ScoreTable, first: tuple[str, str], second: tuple[str, str], options: AnalysisOptions) -> pl.DataFrame:
+    """Compare two metrics of the same models; each is a column's name and the metric."""
+    series = ScoreSeries(scores)
+    draws = Draws(series, options, weighted=True)
+    both = np.concatenate([series.values(first[1]), series.values(second[1])])
+    groups = len(series.groups)
+    families = [f"the models of mode {mode!r}" for _, mode in series.groups]
+    found = paired(series, both, [(one, groups + one) for one in range(groups)], families, draws, options)
+    columns = tested(found, families, draws)
+    draws.skewed.warn_of_differences()
+    schema: dict[str, Any] = {
+        **dict.fromkeys(("model", "condition"), str),
+        **dict.fromkeys((first[0], second[0], "gap"), float),
+        **TESTED,
+    }
+    rows = [(*group, *pair[:3], *own) for group, pair, own in zip(series.groups, found, columns, strict=True)]
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def branch_errors(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> pl.DataFrame:
+    """Return each model's mean absolute error at each of the four branches, on their scale of 1 to 7.
+
+    Parameters
+    ----------
+    scores, **options
+        As for `perspective_gap`.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``model, condition, branch, mae, low, high, n, clusters, reason``; lower is better. A missing prediction counts
+        as 4, as in scoring.
+
+    Raises
+    ------
+    MetricInputError
+        As `perspective_gap`.
+
+    Examples
+    --------
+    >>> from attune_data import load, load_runs
+    >>> from attune_bench import score
+    >>> scores = score(load("demo"), load_runs("demo"))
+    >>> found = branch_errors(scores, resamples=200).filter(model="synthetic/hasty")
+    >>> [(row["branch"], round(row["mae"], 2)) for row in found.iter_rows(named=True)][:2]
+    [('perceiving', 2.08), ('facilitating', 1.5)]
+    """
+    names = {f"four_branch_{branch}_mae": branch for branch in BRANCHES}
+    return summary(scores, **options, metrics=list(names)).select(
+        "model",
+        "condition",
+        pl.col("metric").replace_strict(names, return_dtype=pl.String).alias("branch"),
+        pl.col("value").alias("mae"),
+        *("low", "high", "n", "clusters", "reason"),
+    )
+
+
+ANY = "any"
+
+
+def diagnosis_groups(scores: ScoreTable, *, data: Queryable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
+    """Return each model's scores on each diagnosis group, against those on conversations without a diagnosis.
+
+    Parameters
+    ----------
+    scores : ScoreTable
+        The scores.
+    data : Collection or Tables
+        The conversations, which say who has which diagnosis.
+    **options
+        ``metrics``, ``resamples``, ``seed``, ``level``, ``unit``, ``interval``; see
+        `attune_bench.stats.options.AnalysisOptions`. The metrics are by default the composite and those that enter it.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``group, n, clusters, metric, model, condition, value, value_none, difference, low, high, p, p_min,
+        p_holm, significant, mark, reason``. ``difference`` is ``value`` minus ``value_none``, with its interval and
+        p-value as in `attune_bench.stats.subgroups.by`; ``p_holm`` is Holm's over the groups. ``mark`` is ``few`` below
+        20 participants in the group, ``too few`` below 5. No row where nobody has a diagnosis; no difference where
+        everybody has one.
+
+    Raises
+    ------
+    MetricInputError
+        Where an option is unknown or out of range, or none of the scored conversations is in the data.
+
+    Examples
+    --------
+    >>> from attune_bench import score
+    >>> from attune_data import load, load_runs
+    >>> conversations = load("demo")
+    >>> scores = score(conversations, load_runs("demo"))
+    >>> found = diagnosis_groups(scores, data=conversations, metrics=["avg_emotion_va_score"])
+    >>> found.filter(model="synthetic/attentive").select("group", "n", "mark").rows()[:2]
+    [('any', 22, 'few'), ('AnxDep', 10, 'few')]
+    """
+    chosen: AnalysisKeywords = {**options, "metrics": AnalysisOptions(**options).names_of_means(scores, IN_COMPOSITE)}
+    scored = set(scores.units["unit"])
+    strata = {
+        name: units for name, of in strata_of(data, "diagnosis_group").items() if (units := scored.intersection(of))
+    }
+    without, unknown = (strata.pop(name, set[str]()) for name in (NO_DIAGNOSIS, UNKNOWN))
+    if strata:
+        strata = {ANY: set().union(*strata.values()), **strata}
+    # Without strata there is no complement either: these conversations are known, and nothing is asked of them.
+    known = without if strata else without | unknown
+    found = subgroups(scores, strata, known=known, compare=True, **chosen)
+    return found.select(
+        pl.col("stratum").alias("group"),
+        *("n", "clusters", "metric", "model", "condition", "value"),
+        (pl.col("value") - pl.col("difference")).alias("value_none"),
+        "difference",
+        pl.col("difference_low").alias("low"),
+        pl.col("difference_high").alias("high"),
+        *("p", "p_min", "p_holm", "significant", "mark", "reason"),
+    )
+
+
+def scored_runs(scores: ScoreTable, runs: Iterable[Run]) -> Iterator[Run]:
+    """Yield the runs that were scored, each once.
+
+    Raises
+    ------
+    MetricInputError
+        Where the scores are means over repeats, of which no run is the one that was scored; where runs are several
+        repeats of one that was scored; at the end, where a run that was scored is not among the runs.
+    """
+    if scores.repeats is not None:
+        raise MetricInputError("these scores are means over repeats, which have no answers; score one repeat alone")
+    missing = {(unit, model, mode) for model, mode, unit in scores.values.select(KEYS).iter_rows()}
+    repeat_of: dict[tuple[str, str, str], int] = {}
+    for run in runs:
+        of_row = run.conversation_id, run.em_model, run.mode
+        if repeat_of.get(of_row, run.repeat) != run.repeat:
+            raise MetricInputError(
+                f"the runs are repeats {repeat_of[of_row]} and {run.repeat} of model {run.em_model!r}, mode "
+                f"{run.mode!r} on conversation {run.conversation_id!r}; give those of the repeat that was scored alone"
+            )
+        if of_row in missing:
+            missing.remove(of_row)
+            repeat_of[of_row] = run.repeat
+            yield run
+    if missing:
+        conversation_id, model, mode = min(missing)
+        raise MetricInputError(
+            f"the run of model {model!r}, mode {mode!r} on conversation {conversation_id!r} was scored and is not "
+            "among the runs; are these the runs of these scores?"
+        )
+
+
+ALL = "all"
+"""What stands for the judges together."""
+
+JUDGED = "avg_draft_judge_score"
+_ANSWERS = "binary answers"
+_CODES = {"yes": 0.0, "no": 1.0, "na": 2.0}
+_AGREEMENT: dict[str, Any] = {
+    **dict.fromkeys(("condition", "rated", "judge_a", "judge_b"), pl.String),
+    **dict.fromkeys(("alpha", "low", "high", "shift"), pl.Float64),
+    **dict.fromkeys(("judged", "n", "clusters"), pl.Int64),
+    "reason": pl.String,
+}
+_RANKS: dict[str, Any] = {
+    **dict.fromkeys(("judge", "model", "condition"), pl.String),
+    **dict.fromkeys(("value", "rank", "low", "high"), pl.Float64),
+    **dict.fromkeys(("n", "clusters"), pl.Int64),
+    "reason": pl.String,
+}
+
+
+class _Judgement(NamedTuple):
+    """What the judges of a draft said: by dimension or question, then by judge."""
+
+    mode: str
+    conversation: str
+    ratings: Mapping[str, Mapping[str, float]]
+    answers: Mapping[str, Mapping[str, float]]
+
+
+def judge_agreement(scores: ScoreTable, *, results: Iterable[Run], **options: Unpack[SamplingKeywords]) -> pl.DataFrame:
+    """Return how far the judges of drafts agree, all of them and every two, in each mode.
+
+    Parameters
+    ----------
+    scores : ScoreTable
+        The scores.
+    results : iterable of Run
+        The runs that were scored; others do not count.
+    **options
+        ``resamples``, ``seed``, ``level``, ``unit``, ``interval``; see
+        `attune_bench.stats.options.AnalysisOptions`.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``condition, rated, judge_a, judge_b, alpha, low, high, shift, judged, n, clusters, reason``. ``rated`` is a
+        dimension of the ratings, or ``binary answers``; ``alpha`` is Krippendorff's, at interval level for ratings,
+        whose mean is scored, and nominal for answers. ``judge_a`` is ``all`` where it is of more than two judges
+        together. ``shift`` is the mean rating of ``judge_b`` minus that of ``judge_a`` on what both rated. ``judged``
+        counts the drafts, or the answers, that at least two judges gave, in ``n`` conversations. No rows where no
+        draft has two judges.
+
+    Raises
+    ------
+    MetricInputError
+        Where an option is unknown or out of range, or a run that was scored is not there.
+
+    Examples
+    --------
+    >>> from attune_data import load, load_runs
+    >>> from attune_bench import score
+    >>> runs = load_runs("demo")  # one judge, whose name is not recorded
+    >>> judge_agreement(score(load("demo"), runs), results=runs).height
+    0
+    """
+    chosen = AnalysisOptions(**options)
+    series = ScoreSeries(scores)
+    Draws(series, chosen)  # refuses what this analysis does not do
+    judgements = sorted(_judgements(scores, results), key=lambda one: (one.mode, one.conversation))
+    rows: list[dict[str, Any]] = []
+    for mode in dict.fromkeys(one.mode for one in judgements):
+        own = [one for one in judgements if one.mode == mode]
+        for rated in (*JUDGE_DIMENSIONS, _ANSWERS):
+            found = list(_rated(own, rated))
+            judges = sorted({judge for _, said in found for judge in said})
+            groups = [*([judges] if len(judges) > 2 else []), *map(list, combinations(judges, 2))]
+            rows += [
+                {"condition": mode, "rated": rated, **_agreement(found, group, rated, series, chosen)}
+                for group in groups
+            ]
+    return pl.DataFrame(rows, schema=_AGREEMENT, orient="row")
+
+
+def judge_ranks(scores: ScoreTable, *, results: Iterable[Run], **options: Unpack[SamplingKeywords]) -> pl.DataFrame:
+    """Return how each judge alone ranks the models, by the score of drafts, beside the ranks by all judges.
+
+    Parameters
+    ----------
+    scores, results
+        As for `judge_agreement`.
+    **options
+        As for `judge_agreement`, and ``weight``; no BCa.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``judge, model, condition, value, rank, low, high, n, clusters, reason``: as
+        `attune_bench.stats.rank.rank` gives them, of ``avg_draft_judge_score`` from the ratings of one judge, or of
+        ``all``, as scored. No rows where no run names its judges.
+
+    Raises
+    ------
+    MetricInputError, MixedSettingsError
+        As `judge_agreement` and `attune_bench.stats.rank.rank`.
+
+    Examples
+    --------
+    >>> from attune_data import load, load_runs
+    >>> from attune_bench import score
+    >>> runs = load_runs("demo")
+    >>> judge_ranks(score(load("demo"), runs), results=runs).height
+    0
+    """
+    chosen = AnalysisOptions(**options)
+    Draws(ScoreSeries(scores), chosen, weighted=True)
+    clusters = dict(scores.units.select("unit", "cluster").iter_rows())
+    by_judge: dict[str, list[tuple[str, str, str, float]]] = {}
+    for run in scored_runs(scores, results):
+        of_turns: dict[str, list[float]] = {}
+        for turn in run.turns:
+            for judge, said in turn.em_draft_judge_scores_by_model.items():
+                if isinstance(said, Mapping) and not isnan(value := score_draft_judge(said)):
+                    of_turns.setdefault(judge, []).append(value)
+        for judge, values in of_turns.items():
+            by_judge.setdefault(judge, []).append((run.em_model, run.conversation_id, run.mode, fmean(values)))
+    if not by_judge:
+        return pl.DataFrame(schema=_RANKS)
+    check_within_conditions(scores, [JUDGED])
+    as_scored = scores.values.select("model", "unit", "condition", JUDGED).drop_nulls().rows()
+    # The metrics of a table of scores: one for each judge, under a name that no other column has.
+    judges = {f"judge {place}": judge for place, judge in enumerate((ALL, *sorted(by_judge)))}
+    rows = [
+        (model, unit, mode, clusters[unit], name, value)
+        for name, judge in judges.items()
+        for model, unit, mode, value in (by_judge[judge] if name != "judge 0" else as_scored)
+    ]
+    schema = {**dict.fromkeys(("model", "unit", "condition", "cluster", "metric"), pl.String), "value": pl.Float64}
+    held = scores.provenance
+    about = {"unit": held.unit, "condition": held.condition}
+    if any(cluster is not None for cluster in clusters.values()):
+        about["cluster"] = held.cluster
+    table = Scores.from_table(pl.DataFrame(rows, schema=schema, orient="row"), about=about)
+    found = rank(table, **options, metrics=list(judges))
+    named = pl.col("metric").replace_strict(judges, return_dtype=pl.String)
+    return found.with_columns(named.alias("judge")).select(*_RANKS)
+
+
+def _judgements(scores: ScoreTable, results: Iterable[Run]) -> Iterator[_Judgement]:
+    """Yield what judges said of each draft, of those whose names are recorded."""
+    for run in scored_runs(scores, results):
+        for turn in run.turns:
+            ratings: dict[str, dict[str, float]] = {}
+            answers: dict[str, dict[str, float]] = {}
+            for judge, said in turn.em_draft_judge_scores_by_model.items():
+                for dimension in JUDGE_DIMENSIONS:
+                    rating = said.get(dimension) if isinstance(said, Mapping) else None
+                    if isinstance(rating, int | float) and not isinstance(rating, bool) and not isnan(rating):
+                        ratings.setdefault(dimension, {})[judge] = min(max(float(rating), 1.0), 7.0)
+            for judge, said in turn.em_draft_binary_assessment_by_model.items():
+                for question, answer in said.items() if isinstance(said, Mapping) else ():
+                    code = _CODES.get(ANSWER(answer, "", Findings("")))
+                    if code is not None:
+                        answers.setdefault(question, {})[judge] = code
+            if ratings or answers:
+                yield _Judgement(run.mode, run.conversation_id, ratings, answers)
+
+
+def _rated(judgements: Iterable[_Judgement], rated: str) -> Iterator[tuple[str, Mapping[str, float]]]:
+    """Yield the conversation of each draft, or of each answer, with what each judge gave."""
+    for one in judgements:
+        if rated != _ANSWERS:
+            if rated in one.ratings:
+                yield one.conversation, one.ratings[rated]
+        else:
+            for said in one.answers.values():
+                yield one.conversation, said
+
+
+def _agreement(
+    found: Sequence[tuple[str, Mapping[str, float]]],
+    judges: Sequence[str],
+    rated: str,
+    series: ScoreSeries,
+    options: AnalysisOptions,
+) -> dict[str, Any]:
+    """Return the columns of a group of judges."""
+    both = [(conversation, said) for conversation, said in found if sum(judge in said for judge in judges) > 1]
+    table = np.array([[said.get(judge, np.nan) for judge in judges] for _, said in both]).reshape(-1, len(judges))
+    conversations = {conversation for conversation, _ in both}
+    drawn = dict(zip(series.units, series.clusters(options), strict=True))
+    resamples = draw_resamples(
+        [drawn[conversation] for conversation, _ in both], n_resamples=options.resamples, seed=options.seed
+    )
+    level: MeasurementLevel = "nominal" if rated == _ANSWERS else "interval"
+    interval = krippendorff_alpha_interval(
+        table, resamples, level=level, method=options.interval, confidence=options.level
+    )
+    clusters = len({label for unit, label in zip(series.units, series.labels, strict=True) if unit in conversations})
+    low, high, reason = interval_ends(interval, clusters, series.table)
+    pair = len(judges) == 2
+    shift = fsum(table[:, 1] - table[:, 0]) / len(both) if pair and rated != _ANSWERS and both else None
+    return {
+        "judge_a": judges[0] if pair else ALL, "judge_b": judges[1] if pair else None,
+        "alpha": null(interval.estimate), "low": low, "high": high, "shift": shift,
+        "judged": len(both), "n": len(conversations), "clusters": clusters, "reason": reason,
+    }  # fmt: skip
+
+
+_RIGHT, _ASKED, _PRESENT = range(3)
+
+
+def question_agreement(
+    scores: ScoreTable, *, data: Iterable[Conversation], results: Iterable[Run], **options: Unpack[SamplingKeywords]
+) -> pl.DataFrame:
+    """Return on which share of its turns each model answers each binary question as the participant did.
+
+    Parameters
+    ----------
+    scores : ScoreTable
+        The scores.
+    data : iterable of Conversation
+        The conversations that were scored.
+    results : iterable of Run
+        The runs that were scored; others do not count.
+    **options
+        ``resamples``, ``seed``, ``level``, ``unit``, ``interval``; see
+        `attune_bench.stats.options.AnalysisOptions`.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``task, question, model, condition, agreement, low, high, answers, n, clusters, coverage, reason``; questions in
+        the order of the codebook. Truth and predictions count as in scoring, where a missing prediction is a no, so
+        that the mean of a task's agreements, weighted by ``answers``, is its pooled accuracy. ``answers`` counts the
+        turns whose truth is yes or no, in ``n`` conversations; ``coverage`` is the share of them with a prediction.
+
+    Raises
+    ------
+    MetricInputError
+        Where an option is unknown or out of range, records contradict each other, a conversation or run that was
+        scored is not there, the scores are means over repeats, or runs are several repeats of one that was scored.
+
+    Examples
+    --------
+    >>> from attune_data import load, load_runs
+    >>> from attune_bench import score
+    >>> conversations, runs = load("demo"), load_runs("demo")
+    >>> found = question_agreement(score(conversations, runs), data=conversations, results=runs)
+    >>> found.select("task", "question", "answers", "n").rows()[0]
+    ('binary_om', 'B1', 147, 38)
+    """
+    chosen = AnalysisOptions(**options)
+    series = ScoreSeries(scores)
+    counts = _counts(scores, series, data, results)
+    draws = Draws(series, chosen)
+    rows: list[tuple[Any, ...]] = []
+    known = {question: place for place, question in enumerate(load_codebook().binary)}
+    for task in BINARY_TASKS:
+        questions = sorted((q for t, q in counts if t == task), key=lambda q: (known.get(q, len(known)), q))
+        if not questions:
+            continue
+        # (questions x groups, terms, units), questions slowest.
+        values = np.concatenate([counts[task, question] for question in questions])
+        present = ~np.isnan(values[:, _ASKED])
+        intervals: dict[int, Interval] = {}
+        for mask, places in draws.parts(present, present):
+            with draws.warning.of_all():
+                of_part = bootstrap(
+                    values[places][:, [_RIGHT, _ASKED]][:, :, mask],
+                    draws.of(mask),
+                    statistic=lambda sums, _: sums[..., _RIGHT] / sums[..., _ASKED],
+                    method=chosen.interval,
+                    level=chosen.level,
+                )
+            intervals |= zip(places.tolist(), of_part, strict=True)
+        for place, (found, there) in enumerate(zip(values, present, strict=True)):
+            question, group = divmod(place, len(series.groups))
+            interval = intervals[place]
+            clusters = series.count(there)
+            asked = int(found[_ASKED, there].sum())
+            low, high, reason = interval_ends(interval, clusters, scores)
+            coverage = float(found[_PRESENT, there].sum()) / asked if asked else None
+            sizes = asked, interval.n, clusters, coverage
+            rows.append(
+                (task, questions[question], *series.groups[group], null(interval.estimate), low, high, *sizes, reason)
+            )
+    schema: dict[str, Any] = {
+        **dict.fromkeys(("task", "question", "model", "condition"), str),
+        **dict.fromkeys(("agreement", "low", "high"), float),
+        **dict.fromkeys(("answers", "n", "clusters"), int),
+        "coverage": float,
+        "reason": str,
+    }
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _counts(
+    scores: ScoreTable, series: ScoreSeries, data: Iterable[Conversation], runs: Iterable[Run]
+) -> dict[tuple[str, str], Any]:
+    """Return by task and question the number right, asked and predicted (groups, 3, units), nan where not asked."""
+    protocol = get_protocol(scores.provenance.protocol or DOCUMENTED)
+    place_of = {unit: place for place, unit in enumerate(series.units)}
+    truths: dict[str, Truth] = {}
+    for conversation in data:
+        if conversation.id in place_of and conversation.id not in truths:
+            truths[conversation.id] = prepare_truth(conversation, protocol)
+    group_of = {group: place for place, group in enumerate(series.groups)}
+    shape = len(series.groups), 3, len(series.units)
+    counts: dict[tuple[str, str], Any] = {}
+    for run in scored_runs(scores, runs):
+        if run.conversation_id not in truths:
+            raise MetricInputError(f"conversation {run.conversation_id!r} was scored and is not in the data")
+        group, unit = group_of[run.em_model, run.mode], place_of[run.conversation_id]
+        turns = {turn.turn_number: turn for turn in run.turns}
+        asks_hp = hp_asked(run)
+        tallies: dict[tuple[str, str], list[int]] = {}
+        for number, truth in truths[run.conversation_id].turns.items():
+            for task, sides in BINARY_TASKS.items():
+                if number not in turns or (task.endswith("_hp") and not asks_hp):
+                    continue
+                answered, answers = sides(truth, turns[number])
+                for expected, questions in (("yes", answered.yes), ("no", answered.no)):
+                    for question in questions:
+                        answer = answers.get(question)
+                        tally = tallies.setdefault((task, question), [0, 0, 0])
+                        tally[_RIGHT] += (answer == "yes") == (expected == "yes")
+                        tally[_ASKED] += 1
+                        tally[_PRESENT] += answer is not None
+        for key, tally in tallies.items():
+            if key not in counts:
+                counts[key] = np.full(shape, np.nan)
+            counts[key][group, :, unit] = tally
+    return counts
+
+
+ANALYSES: Mapping[str, Analysis] = MappingProxyType(
+    {
+        "perspective_gap": Analysis(
+            function=perspective_gap,
+            title="Perspective gap",
+            note="Gap: accuracy on what the original model did (OM) minus on what the participant wanted (HP).",
+            exchanged="the models of a mode",
+            metrics=("avg_binary_om_accuracy", "avg_binary_human_accuracy"),
+            takes_metrics=False,
+            estimate="gap",
+            signed=("gap",),
+            row="a model and mode",
+            columns=columns(
+                "model condition om hp gap low high p p_min p_holm significant n clusters mde reason",
+                om=FrameColumn("Accuracy on what the original model did.", low=0, high=1),
+                hp=FrameColumn("Accuracy on what the participant wanted.", low=0, high=1),
+                gap="The first accuracy minus the second.",
+                low="Lower end of the interval of the gap.",
+                high="Upper end of the interval of the gap.",
+            ),
+        ),
+        "phrasing_gap": Analysis(
+            function=phrasing_gap,
+            title="Phrasing gap",
+            note="Gap: accuracy on what the participant wanted, asked as an observer minus asked as the participant.",
+            exchanged="the models of a mode",
+            metrics=("avg_binary_human_accuracy", "avg_binary_human_accuracy_hp"),
+            takes_metrics=False,
+            estimate="gap",
+            signed=("gap",),
+            row="a model and mode",
+            columns=columns(
+                "model condition observer hp_facing gap low high p p_min p_holm significant n clusters mde reason",
+                observer=FrameColumn("Accuracy where the question is asked as of an observer.", low=0, high=1),
+                hp_facing=FrameColumn("Accuracy where it is asked as of the participant.", low=0, high=1),
+                gap="The first accuracy minus the second.",
+                low="Lower end of the interval of the gap.",
+                high="Upper end of the interval of the gap.",
+            ),
+        ),
+        "turn_drift": Analysis(
+            function=turn_drift,
+            title="Turn drift",
+            note="Means over conversations of at least three turns, by third; drift: late minus early.",
+            exchanged="the models of a mode",
+            metrics=DRIFTING,
+            estimate="drift",
+            signed=("drift",),
+            row="a model, mode and metric",
+            columns=columns(
+                "model condition metric early middle late drift low high p p_min p_holm significant n "
+                "clusters mde reason",
+                early="Mean over the first third of the turns.",
+                middle="Mean over the middle third.",
+                late="Mean over the last third.",
+                drift="Late minus early.",
+                low="Lower end of the interval of the drift.",
+                high="Upper end of the interval of the drift.",
+                n=whole("How many conversations have a value both early and late."),
+            ),
+        ),
+        "diagnosis_groups": Analysis(
+            function=diagnosis_groups,
+            title="Diagnosis groups",
+            note="Difference: the group minus the conversations of participants without a diagnosis, unpaired. Groups "
+            "overlap: a participant can have several diagnoses, and any holds all. Holm: p corrected for "
+            "the groups. few: fewer than 20 participants. too few: fewer than 5, no interval.",
+            metrics=IN_COMPOSITE,
+            needs=("data",),
+            rows_need="conversations of participants with a diagnosis",
+            estimate="difference",
+            signed=("difference",),
+            by=("model",),
+            heads={"value_none": "none"},
+            row="a group, metric, model and mode",
+            columns=columns(
+                "group n clusters metric model condition value value_none difference low high p p_min p_holm "
+                "significant mark reason",
+                group=text("Group of diagnoses; a participant can be in several."),
+                value_none="The value of participants without a diagnosis.",
+                difference="The group minus the participants without a diagnosis, unpaired.",
+                low="Lower end of the interval of the difference.",
+                high="Upper end of the interval of the difference.",
+                p=FrameColumn("p-value of the difference, by resampling participants of both sides.", low=0, high=1),
+            ),
+        ),
+        "question_agreement": Analysis(
+            function=question_agreement,
+            title="Agreement by question",
+            note="Agreement: the share of answers that are the participant's, a missing one being a no; coverage: the "
+            "share that is not missing.",
+            metrics=(
+                "pooled_binary_om_metrics.accuracy",
+                "pooled_binary_human_metrics.accuracy",
+                "pooled_binary_om_metrics_hp.accuracy",
+                "pooled_binary_human_metrics_hp.accuracy",
+            ),
+            takes_metrics=False,
+            needs=("data", "results"),
+            rows_need="binary questions that participants answered",
+            estimate="agreement",
+            by=("task",),
+            row="a task, question, model and mode",
+            columns=columns(
+                "task question model condition agreement low high answers n clusters coverage reason",
+                task=text("What is predicted, and as whose."),
+                question=text("Question of the codebook, such as B7."),
+                agreement=FrameColumn(
+                    "Share of the answers that are the participant's; a missing one counts as no.", low=0, high=1
+                ),
+                answers=whole("How many turns the participant answered yes or no."),
+                coverage=FrameColumn("Share of these turns that have a prediction.", low=0, high=1),
+            ),
+        ),
+        "judge_agreement": Analysis(
+            function=judge_agreement,
+            title="Agreement of judges",
+            note="Krippendorff's alpha: of ratings at interval level, of answers nominal; 1 is perfect agreement, 0 is "
+            "chance. Shift: mean rating of B minus that of A, by which the mean rating moves where B takes the place "
+            "of A. Judged: drafts, or answers, that two judges gave.",
+            metrics=(JUDGED,),
+            takes_metrics=False,
+            needs=("results",),
+            rows_need="runs that record what each of several judges said",
+            estimate="alpha",
+            signed=("shift",),
+            by=("rated",),
+            heads={"judge_a": "A", "judge_b": "B"},
+            row="a mode, what is rated, and a pair of judges",
+            columns=columns(
+                "condition rated judge_a judge_b alpha low high shift judged n clusters reason",
+                rated=text("A dimension of the ratings, or `binary answers`."),
+                judge_a=text("The first judge; `all` where it is of more than two together."),
+                judge_b=text("The second judge; empty where it is of all."),
+                alpha=FrameColumn("Krippendorff's alpha: 1 is perfect agreement, 0 is chance.", high=1),
+                shift="Mean rating of the second judge minus that of the first, on what both rated.",
+                judged=whole("How many drafts, or answers, at least two judges gave."),
+                n=whole("How many conversations these are from."),
+            ),
+        ),
+        "judge_ranks": Analysis(
+            function=judge_ranks,
+            title="Ranks by judge",
+            note="Draft judge score by one judge's ratings alone, or by all, as scored, and the rank that it gives. "
+            "Where ranks differ between judges by more than their intervals, the order of models rests on the judge.",
+            metrics=(JUDGED,),
+            takes_metrics=False,
+            needs=("results",),
+            rows_need="runs that record what each judge said",
+            estimate="rank",
+            by=("judge",),
+            row="a judge, model and mode",
+            columns=columns(
+                "judge model condition value rank low high n clusters reason",
+                judge=text("The judge; `all` as scored."),
+                value="Draft judge score by this judge's ratings alone.",
+                low=FrameColumn("Best rank of the interval.", low=1),
+                high=FrameColumn("Worst rank of the interval.", low=1),
+            ),
+        ),
+        "branch_errors": Analysis(
+            function=branch_errors,
+            title="Errors by branch",
+            note="MAE on the scale of 1 to 7; lower is better.",
+            metrics=tuple(
+                f"four_branch_{branch}_mae" for branch in ("perceiving", "facilitating", "understanding", "managing")
+            ),
+            takes_metrics=False,
+            estimate="mae",
+            row="a model, mode and branch",
+            columns=columns(
+                "model condition branch mae low high n clusters reason",
+                branch=text("Branch of emotional intelligence."),
+                mae=FrameColumn("Mean absolute error on the scale of 1 to 7; lower is better.", low=0, high=6),
+            ),
+        ),
+        "metric_correlation": replace(GENERAL["metric_correlation"], metrics=IN_COMPOSITE),
+        "condition_differences": replace(GENERAL["condition_differences"], metrics=IN_COMPOSITE),
+        "win_rates": replace(GENERAL["win_rates"], metrics=("avg_pairwise_accuracy",)),
+        "ratings": replace(GENERAL["ratings"], metrics=("avg_pairwise_accuracy",)),
+        "variance_split": replace(GENERAL["variance_split"], metrics=IN_COMPOSITE),
+    }
+)
+"""By name; an entry of the name of an analysis of any scores takes its place."""

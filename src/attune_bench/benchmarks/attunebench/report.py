@@ -1,0 +1,678 @@
+"""AttuneBench on a page: sections, figures, and conversations with predictions beside what was answered."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from attune_bench.benchmarks.attunebench.analyses import ANALYSES, ANY
+from attune_bench.benchmarks.attunebench.conversation_score import hp_asked
+from attune_bench.report.answer import comparison_parts
+from attune_bench.report.columns import Section, Table, counts_units, number, p_value, with_note
+from attune_bench.report.drawing import (
+    MUTED,
+    PAPER,
+    RATIO,
+    SKY,
+    STEP,
+    WIDTH,
+    Cells,
+    altair,
+    axis,
+    best_first,
+    data,
+    dumbbell,
+    estimates,
+    heatmap,
+    hover,
+    line,
+    metric_in,
+    named,
+    names,
+    numbered,
+    rows_of,
+    scaled,
+    shown,
+    sizes,
+    styled,
+    unique,
+)
+from attune_bench.report.figures import scores as scores_figure
+from attune_bench.report.heatmaps import Numbers
+from attune_bench.report.page import PageScores, drawn_section
+from attune_bench.report.privacy import hidden_strata, hides, withheld
+from attune_bench.report.sections import lacking_units, subgroup_section
+from attune_bench.report.tables import analysis_note, analysis_tables, label
+from attune_bench.report.transcripts import Compared, TranscriptView, compared, counted, facts, folded, message, quiet
+from attune_bench.scores.table import ScoreTable
+from attune_bench.stats.options import FEW, MIN_CLUSTERS
+from attune_bench.stats.subgroups import strata_of
+from attune_bench.stats.summary import summary
+from attune_data import Conversation, Run, RunTurn, Turn
+from attune_data.attunebench import show as said
+from attune_data.attunebench.codebook import load_codebook
+from attune_data.attunebench.profile import NO_DIAGNOSIS, UNKNOWN
+from attune_data.attunebench.records import BinaryJudgement, PostConversation
+from attune_data.collection import Collection
+from attune_data.issues import Html, tag
+from attune_metrics.attunebench.questions import hp_reference, om_reference
+from attune_metrics.metric import MetricInputError
+
+if TYPE_CHECKING:
+    from attune_bench.report.drawing import Chart
+
+__all__ = [
+    "VIEW",
+    "diagnosis_groups",
+    "perspective_gap",
+    "question_agreement",
+    "question_cells",
+    "sections",
+    "turn_drift",
+]
+
+_EMPTY = RunTurn(turn_number=0)
+_DID, _WANTED = "Did the response do it?", "Would the participant have wanted it?"
+_PREDICTED = (
+    (_DID, "em_binary_om_assessment", False),
+    (_WANTED, "em_binary_human_prediction", False),
+    (f"{_DID} (asked in the participant's words)", "em_binary_om_assessment_hp", True),
+    (f"{_WANTED} (asked in the participant's words)", "em_binary_human_prediction_hp", True),
+)
+"""The questions of each task, the field of the predictions, and whether they are in the words of the participant."""
+
+
+def _conversation(conversation: Conversation, _runs: Mapping[str, Run]) -> Iterator[Html]:
+    yield facts([("topic", said.topic(conversation)), ("original model", conversation.metadata.model or "")])
+
+
+def _run(conversation: Conversation, run: Run) -> Iterator[Html]:
+    predicted = {turn.turn_number: turn for turn in run.turns}
+    asks_hp = hp_asked(run)
+    for turn in conversation.turns:
+        yield tag("h4", f"Turn {turn.turn_number}")
+        own = predicted.get(turn.turn_number)
+        noted = [quiet("The model predicted nothing of this turn.")] if own is None else []
+        noted += _noted(turn, own or _EMPTY, asks_hp=asks_hp)
+        yield tag("div", tag("div", *_messages(turn, own or _EMPTY)), tag("div", *noted), kind="beside")
+    yield tag("h4", "The conversation as a whole")
+    if not run.complete:
+        yield quiet("The model predicted nothing of the whole conversation.")
+    yield from _whole(conversation, run.post_conversation or PostConversation())
+
+
+def _messages(turn: Turn, own: RunTurn) -> Iterator[Html]:
+    yield message("Participant", turn.user_message, person=True)
+    yield message("Original model", turn.llm_response, person=False)
+    others = turn.annotations.alternate_responses
+    for kind, text in (("alternate", others.llm_improved), ("human", others.human_edited)):
+        if text:
+            yield folded(f"{kind.capitalize()} response: {said.RESPONSES[kind]}", message(kind, text, person=False))
+    if own.em_drafted_response:
+        judged = own.em_draft_judge_scores
+        ratings = {name: getattr(judged, name) for name in type(judged).model_fields}
+        told = [f"{name.replace('_', ' ')} {rating:g}" for name, rating in ratings.items() if rating is not None]
+        beside = [quiet(f"Judged, 1-7: {', '.join(told)}.")] if told else []
+        draft = message("Evaluated model", own.em_drafted_response, *beside, person=False)
+        yield folded("Draft of the evaluated model", draft)
+    for name, text in (("answered so", own.response_reasoning), ("felt so", own.emotion_reasoning)):
+        if text:
+            who = "the model" if name == "answered so" else "the participant"
+            yield folded(f"Why {who} {name}, says the model", tag("p", text))
+
+
+def _noted(turn: Turn, own: RunTurn, *, asks_hp: bool) -> Iterator[Html]:
+    felt = _felt(turn, own)
+    if felt:
+        yield _group("Emotions, intensity 1-7", felt, "emotion", _same_of_felt(felt), opened=True)
+    else:
+        yield quiet("Emotions: none felt, none predicted: the same.")
+    judgements = {one.question_id: one for one in turn.annotations.binary_judgements}
+    for heading, field, is_hp in _PREDICTED:
+        if is_hp and not asks_hp:
+            continue
+        rows = _answers(judgements, getattr(own, field), wanted="human" in field)
+        if rows:
+            yield _group(heading, rows, "question")
+    choices = _choices(turn, own)
+    if choices:
+        yield _group("Which of two responses is preferred?", choices, "question")
+
+
+def _group(heading: str, rows: Sequence[Compared], asked: str, count: str = "", *, opened: bool = False) -> Html:
+    """Return answers under their heading: those that differ at once, the others where they are asked for."""
+    told = tag("div", tag("b", heading), Html(" "), tag("span", count or counted(rows), kind="chip"))
+    heads = {"asked": asked, "reference": "participant", "predicted": "model"}
+    if opened:
+        return tag("div", told, compared(rows, **heads))
+    differing = [row for row in rows if row.same is False]
+    others = [row for row in rows if row.same is not False]
+    rest = [folded(f"The same, or not scored: {len(others)}", compared(others, **heads))] if others else []
+    return tag("div", told, compared(differing, **heads), *rest)
+
+
+def _felt(turn: Turn, own: RunTurn) -> list[Compared]:
+    felt, predicted = (
+        {tag.emotion.strip().lower(): (tag.emotion, tag.intensity) for tag in tags}
+        for tags in (turn.mood_shift_tags, own.em_emotion_tags)
+    )
+    rows = []
+    for key in dict.fromkeys((*felt, *predicted)):
+        mine, theirs = felt.get(key), predicted.get(key)
+        name = (mine or theirs or (key, None))[0]
+        note = "felt, not predicted" if theirs is None else "predicted, not felt" if mine is None else "both"
+        rows.append(Compared(name, _intensity(mine), _intensity(theirs), mine is not None and theirs is not None, note))
+    return rows
+
+
+def _intensity(felt: tuple[str, int | None] | None) -> str:
+    return "" if felt is None else "felt" if felt[1] is None else str(felt[1])
+
+
+def _same_of_felt(rows: Sequence[Compared]) -> str:
+    felt = sum(row.note != "predicted, not felt" for row in rows)
+    return f"{sum(row.same is True for row in rows)} of {felt} predicted"
+
+
+def _answers(
+    judgements: Mapping[str, BinaryJudgement], answers: Mapping[str, str | None], *, wanted: bool
+) -> list[Compared]:
+    """Return the answers to the questions of a turn; what is no yes counts as no, as it is scored."""
+    rows = []
+    for name, one in judgements.items():
+        observed, preferred = one.observed_behavior, one.preferred_behavior
+        reference = hp_reference(preferred, observed) if wanted else om_reference(observed, one.llm_value)
+        answer = answers.get(name)
+        same = (answer == "yes") == (reference == "yes") if reference in ("yes", "no") else None
+        note = ("same: no answer counts as no" if same else "differs: no answer counts as no") if answer is None else ""
+        rows.append(Compared(_question(name), reference or "", answer or "", same, "" if same is None else note))
+    return rows
+
+
+def _choices(turn: Turn, own: RunTurn) -> list[Compared]:
+    rows = []
+    for place, pair in enumerate(turn.annotations.pairwise_comparisons):
+        labels = {"A": pair.response_a or "A", "B": pair.response_b or "B"}
+        choice = own.em_pairwise_selections.get(str(place))
+        name = pair.question_id or ""
+        asked = f"{_question(name) if name else 'no question'} ({labels['A']} or {labels['B']})"
+        same = None if pair.winner is None else choice == pair.winner
+        rows.append(Compared(asked, labels.get(pair.winner or "", ""), labels.get(choice or "", ""), same))
+    return rows
+
+
+def _question(name: str) -> str:
+    return f"{name} {said.question_text(name)}".strip()
+
+
+def _whole(conversation: Conversation, post: PostConversation) -> Iterator[Html]:
+    actual, predicted = conversation.conversation_wide_questions, post.predicted_conversation_wide
+    heads = {"asked": "question", "reference": "participant", "predicted": "model"}
+    rows = [
+        _texts("What the participant was looking for", actual.q1_looking_for, predicted.q1_looking_for),
+        _texts("How clear the feelings were", actual.q2_emotion_clarity, predicted.q2_emotion_clarity),
+        _texts("How well the model fitted", actual.q3_model_fit, predicted.q3_model_fit),
+        _texts("What felt off", actual.q3_follow_up_what_felt_off, predicted.q3_follow_up_what_felt_off),
+    ]
+    rows += [
+        _numbers(name, getattr(actual.four_branch_scores, name), getattr(predicted.four_branch_scores, name))
+        for name in type(actual.four_branch_scores).model_fields
+    ]
+    rows = [row for row in rows if row.reference or row.predicted]
+    if rows:
+        yield tag("div", tag("b", "Answers, and the four branches 1-7"), compared(rows, **heads))
+    before, after, form = conversation.pre_panas.responses, conversation.post_panas.responses, post.predicted_post_panas
+    items = {word.lower(): rating for word, rating in form.items.items()}
+    ratings = [
+        _numbers(
+            f"{word}, {before[word]} before" if before.get(word) is not None else word, after.get(word), items.get(word)
+        )
+        for word in dict.fromkeys((*after, *items))
+    ]
+    totals = [
+        _numbers(f"total {affect} affect", getattr(conversation.post_panas, field), getattr(form, field))
+        for affect, field in ((one, f"total_{one}_affect") for one in ("positive", "negative"))
+    ]
+    if panas := [row for row in (*totals, *ratings) if row.reference or row.predicted]:
+        yield folded("PANAS after the conversation", compared(panas, **{**heads, "asked": "item, 1-7"}))
+
+
+def _texts(asked: str, actual: Iterable[str] | str | None, predicted: Iterable[str] | str | None) -> Compared:
+    mine, theirs = ([one] if isinstance(one, str) else list(one or ()) for one in (actual, predicted))
+    folded_texts = ({text.strip().lower() for text in texts} for texts in (mine, theirs))
+    same = None if not mine and not theirs else next(folded_texts) == next(folded_texts)
+    return Compared(asked, "\n".join(mine), "\n".join(theirs), same)
+
+
+def _numbers(asked: str, actual: int | None, predicted: int | None) -> Compared:
+    """Return two ratings, with how far the prediction is off."""
+    if actual is None or predicted is None:
+        mine, theirs = ("" if one is None else str(one) for one in (actual, predicted))
+        return Compared(asked, mine, theirs, None)
+    off = predicted - actual
+    return Compared(asked, str(actual), str(predicted), off == 0, f"differs by {off:+d}" if off else "")
+
+
+VIEW = TranscriptView(unit=_conversation, result=_run)
+"""How a page shows a conversation with what a model predicted of it."""
+
+
+_PAIRWISE = "avg_pairwise_accuracy"
+_DRIFTING = ("avg_binary_om_accuracy", "avg_emotion_va_score")
+_VA = "avg_emotion_va_score"
+_TASKS = {"binary_om": "what the original model did", "binary_human": "what the participant wanted"}
+_TRAITS = ("diagnosis_group", "category")
+_TERMS: Mapping[str, str] = {
+    "OM": "original model: what the model that talked to the participant did, as the participant judged it",
+    "HP": "human participant: what the participant wanted the model to do",
+    "Emotion VA": "closeness of predicted to reported emotions by valence and arousal",
+    "Pairwise": "which of two responses the participant preferred",
+    "PANAS": "positive and negative affect after the conversation, predicted from that before it",
+    "Four-branch": "the participant's ratings of the original model: perceiving, facilitating, understanding, managing",
+}
+
+
+def sections(
+    page: PageScores, *, data: Collection[Conversation] | None = None, results: Sequence[Run] | None = None
+) -> list[Section]:
+    """Return this benchmark's own sections of a page.
+
+    Parameters
+    ----------
+    page : PageScores
+        Scores of this benchmark, and how they are analysed.
+    data : Collection of Conversation, optional
+        The conversations that were scored: for subgroups, and with `results` for agreement by question.
+    results : sequence of Run, optional
+        The runs that were scored.
+    """
+    return [
+        _terms(),
+        _pairwise(page),
+        _gap(page),
+        *(_drift(page, metric) for metric in _DRIFTING),
+        _subgroups(page, data),
+        _diagnoses(page, data),
+        *_questions(page, data, results),
+    ]
+
+
+def _terms() -> Section:
+    return Section("What the metrics are about", [tuple(f"{term}: {meaning}." for term, meaning in _TERMS.items())])
+
+
+def _tables(page: PageScores, name: str, frame: pl.DataFrame) -> list[Table]:
+    """Return the tables of one of our analyses."""
+    entry = ANALYSES[name]
+    tables = analysis_tables(page.table, name, entry, frame)
+    return with_note(tables, analysis_note(page.table, entry, frame, page.chosen))
+
+
+def _pairwise(page: PageScores) -> Section:
+    table = page.table
+    return drawn_section(
+        page,
+        "Pairwise accuracy",
+        summary(table, **page.options, metrics=[_PAIRWISE]),
+        "value",
+        "The broken line is what random answers score on average on these data: half of the share of comparisons that "
+        "have a winner, in each turn; a turn without comparisons counts 1. The paper's level of chance, 1/3, is a "
+        "constant and not drawn.",
+        partial(scores_figure, table, metric=_PAIRWISE),
+        others=comparison_parts(page, _PAIRWISE),
+    )
+
+
+def _gap(page: PageScores) -> Section:
+    entry = ANALYSES["perspective_gap"]
+    frame = page.in_order(page.conceal(entry.function(page.table, **page.options)))
+    return drawn_section(
+        page,
+        entry.title,
+        frame,
+        "gap",
+        "How well each model tells what was done (OM) and what was wanted (HP), the widest gap on top.",
+        partial(perspective_gap, page.table),
+        others=_tables(page, "perspective_gap", frame),
+    )
+
+
+def _drift(page: PageScores, metric: str) -> Section:
+    entry, table = ANALYSES["turn_drift"], page.table
+    title = f"{entry.title}: {label(table.metric(metric))}"
+    if why := counts_units(table, page.chosen):
+        return Section(title, left_out=why)
+    if table.detail is None:
+        return Section(title, left_out="needs the records of the runs, which these scores lack")
+    frame = page.analysis("turn_drift", [metric])
+    return drawn_section(
+        page,
+        title,
+        frame,
+        "drift",
+        "By third of the conversation; at the right late minus early, with its interval.",
+        partial(turn_drift, table, metric=metric),
+        others=_tables(page, "turn_drift", frame),
+    )
+
+
+def _subgroups(page: PageScores, data: Collection[Conversation] | None) -> Section:
+    if data is None:
+        return Section("Subgroups", left_out="need the conversations (--data)")
+    return subgroup_section(
+        page.table, _TRAITS, data=data, small_cells=page.small_cells, numbers=page.numbers, **page.options
+    )
+
+
+def _diagnoses(page: PageScores, data: Collection[Conversation] | None) -> Section:
+    entry, table = ANALYSES["diagnosis_groups"], page.table
+    title = f"{label(table.metric(_VA))} by diagnosis"
+    if data is None or set(table.units["unit"]).isdisjoint(one.id for one in data):
+        return Section(title, left_out="needs the conversations (--data)")
+    frame = entry.function(table, data=data, **page.options, metrics=[_VA])
+    if hides(table, small_cells=page.small_cells):
+        frame = _without_few(table, frame, data)
+    return drawn_section(
+        page,
+        title,
+        frame,
+        "difference",
+        "Difference from participants without any diagnosis, with its interval; hollow: fewer than 20 participants.",
+        partial(diagnosis_groups, table, metric=_VA),
+        rows_need=entry.rows_need,
+    )
+
+
+def _without_few(table: ScoreTable, frame: pl.DataFrame, data: Collection[Conversation]) -> pl.DataFrame:
+    """Return the differences by diagnosis without those that tell of few; they have no complement but no diagnosis."""
+    strata = {name: units for name, units in strata_of(data, "diagnosis_group").items() if name != UNKNOWN}
+    diagnosed = {unit for name, units in strata.items() if name != NO_DIAGNOSIS for unit in units}
+    hidden = hidden_strata(table, _VA, {"groups": (strata, ()), "diagnosed": ({ANY: diagnosed}, ())})
+    rows = frame.select("model", "condition", "group").rows()
+    found = [
+        not hidden[model, condition].isdisjoint(
+            {("diagnosed" if group == ANY else "groups", group, False), ("groups", NO_DIAGNOSIS, False)}
+        )
+        for model, condition, group in rows
+    ]
+    return withheld(frame, pl.lit(pl.Series(found, dtype=pl.Boolean)), "not shown")
+
+
+def _questions(page: PageScores, data: Collection[Conversation] | None, results: Sequence[Run] | None) -> list[Section]:
+    entry, title = ANALYSES["question_agreement"], ANALYSES["question_agreement"].title
+    if data is None or results is None:
+        return [Section(title, left_out="needs the conversations and the run files (--data, --results)")]
+    if why := counts_units(page.table, page.chosen):
+        return [Section(title, left_out=why)]
+    try:
+        frame = entry.function(page.table, data=data, results=results, **page.options)
+    except MetricInputError:
+        # Its text names a conversation, which a page does not.
+        why = lacking_units(page.table, data).rstrip(".") or "the run files are not all those that were scored"
+        return [Section(title, left_out=why)]
+    return [*_drawn_questions(page, frame), _asked(frame)]
+
+
+def _asked(frame: pl.DataFrame) -> Section:
+    """Say what the questions of agreement by question ask."""
+    asked = [one for one in load_codebook().binary.values() if one.id in frame["question"]]
+    said = tuple(f"{one.id}, {one.category.replace('_', ' ')}: {one.observer_text}" for one in asked)
+    return Section("Binary questions", [said] if said else (), left_out="none was asked")
+
+
+def _drawn_questions(page: PageScores, frame: pl.DataFrame) -> list[Section]:
+    entry = ANALYSES["question_agreement"]
+    return [
+        drawn_section(
+            page,
+            f"{entry.title}: {what}",
+            frame.filter(task=task),
+            "agreement",
+            f"Share of turns on which a model answers as the participant: {what}.",
+            partial(question_cells, page.table, task=task, numbers=page.numbers),
+            rows_need=entry.rows_need,
+        )
+        for task, what in _TASKS.items()
+    ]
+
+
+_LINE = 19
+"""How high each of the two lines of a question is, in pixels."""
+_SIZES = {
+    "": f"{FEW} participants or more",
+    "few": f"fewer than {FEW} participants",
+    "too few": f"fewer than {MIN_CLUSTERS} participants, no interval",
+}
+
+
+def perspective_gap(table: ScoreTable, gaps: pl.DataFrame, *, condition: str | None = None) -> "Chart":
+    """Draw how well each model tells what was done (OM) and what was wanted (HP), the widest gap on top.
+
+    Parameters
+    ----------
+    table, condition
+        As for `attune_bench.report.figures.scores`.
+    gaps : polars.DataFrame
+        What `attune_bench.benchmarks.attunebench.analyses.perspective_gap` gives.
+
+    Returns
+    -------
+    altair.LayerChart
+
+    Raises
+    ------
+    ValueError, ImportError
+        As `attune_bench.report.figures.scores`.
+
+    Examples
+    --------
+    >>> from attune_bench import score
+    >>> from attune_bench.benchmarks.attunebench import analyses
+    >>> from attune_data import load, load_runs
+    >>> given = score(load("demo"), load_runs("demo"))
+    >>> type(perspective_gap(given, analyses.perspective_gap(given, resamples=200))).__name__
+    'LayerChart'
+    """
+    rows = sorted(rows_of(gaps, "gap", condition=condition), key=lambda row: (-row["gap"], row["model"]))
+    for row in rows:
+        row["text"] = (
+            f"{row['model']}: OM {number(row['om'], RATIO)}, HP {number(row['hp'], RATIO)}, gap "
+            f"{shown(row, 'gap', RATIO, signed=True)}, Holm p {p_value(row['p_holm'])}, {sizes(table, row)}"
+        )
+    rows = named(table, rows, "model")
+    kinds = {"om": "OM: what the model did", "hp": "HP: what was wanted"}
+    chart = dumbbell(rows, kinds, names("model", unique(rows, "model")), "accuracy")
+    return styled(chart.properties(width=WIDTH, height=STEP * len(rows)))
+
+
+def turn_drift(
+    table: ScoreTable, drift: pl.DataFrame, metric: str | None = None, *, condition: str | None = None
+) -> "Chart":
+    """Draw a metric in the thirds of conversations, and beside it how far it drifts from the first to the last.
+
+    Parameters
+    ----------
+    table, metric, condition
+        As for `attune_bench.report.figures.scores`.
+    drift : polars.DataFrame
+        What `attune_bench.benchmarks.attunebench.analyses.turn_drift` gives.
+
+    Returns
+    -------
+    altair.HConcatChart
+
+    Raises
+    ------
+    ValueError, ImportError
+        As `attune_bench.report.figures.scores`.
+
+    Examples
+    --------
+    >>> from attune_bench import score
+    >>> from attune_bench.benchmarks.attunebench import analyses
+    >>> from attune_data import load, load_runs
+    >>> given = score(load("demo"), load_runs("demo"))
+    >>> found = analyses.turn_drift(given, metrics=["avg_emotion_va_score"], resamples=200)
+    >>> type(turn_drift(given, found)).__name__
+    'HConcatChart'
+    """
+    of = metric_in(table, drift, metric)
+    rows = best_first(rows_of(drift, "drift", condition=condition, metric=of.name), "drift", of)
+    for row in rows:
+        thirds = ", ".join(f"{third} {number(row[third], of)}" for third in ("early", "middle", "late"))
+        drifts = shown(row, "drift", of, signed=True)
+        row["text"] = f"{row['model']}: {thirds}; drift {drifts}, Holm p {p_value(row['p_holm'])}, {sizes(table, row)}"
+    rows = scaled(named(table, rows, "model"), of, "early", "middle", "late", "drift", "low", "high")
+    y = names("model", unique(rows, "model"))
+    kinds = {"early": "early third", "middle": "middle", "late": "late"}
+    bare = y.copy()
+    bare.axis = None
+    height = STEP * len(rows)
+    difference = [line(0), *estimates(rows, axis("X", "drift", "late minus early", ticks=3), bare)]
+    panels = [
+        dumbbell(rows, kinds, y, label(of)).properties(width=200, height=height),
+        altair().layer(*difference).properties(width=140, height=height),
+    ]
+    return styled(altair().hconcat(*panels, spacing=16))
+
+
+def diagnosis_groups(
+    table: ScoreTable, groups: pl.DataFrame, metric: str | None = None, *, condition: str | None = None
+) -> "Chart":
+    """Draw how a metric differs between conversations of participants with a diagnosis and of those without any.
+
+    Points of few participants are hollow, of too few to have an interval a cross.
+
+    Parameters
+    ----------
+    table, metric, condition
+        As for `attune_bench.report.figures.scores`.
+    groups : polars.DataFrame
+        What `attune_bench.benchmarks.attunebench.analyses.diagnosis_groups` gives.
+
+    Returns
+    -------
+    altair.FacetChart
+
+    Raises
+    ------
+    ValueError, ImportError
+        As `attune_bench.report.figures.scores`.
+
+    Examples
+    --------
+    >>> from attune_bench import score
+    >>> from attune_bench.benchmarks.attunebench import analyses
+    >>> from attune_data import load, load_runs
+    >>> conversations = load("demo")
+    >>> given = score(conversations, load_runs("demo"))
+    >>> chosen = ["avg_emotion_va_score"]
+    >>> found = analyses.diagnosis_groups(given, data=conversations, metrics=chosen, resamples=1000)
+    >>> type(diagnosis_groups(given, found)).__name__
+    'FacetChart'
+    """
+    alt = altair()
+    of = metric_in(table, groups, metric)
+    rows = rows_of(groups, "value_none", condition=condition, metric=of.name)
+    for row in rows:
+        row["kind"] = _SIZES[row["mark"]]
+        row["text"] = (
+            f"{row['model']}, {row['group']}: {number(row['value_none'], of)} without a diagnosis; difference "
+            f"{shown(row, 'difference', of, signed=True)}, Holm p {p_value(row['p_holm'])}, {sizes(table, row)}"
+        )
+    rows = scaled(named(table, rows, "model"), of, "difference", "low", "high")
+    y = names("model", sorted(unique(rows, "model")))
+    x = axis("X", "difference", f"{label(of)}: difference from no diagnosis")
+    base = alt.Chart().encode(y)
+    looks = dict(zip(_SIZES.values(), ((SKY, "circle"), (PAPER, "circle"), (PAPER, "cross")), strict=True))
+    kinds = [kind for kind in looks if kind in unique(rows, "kind")]
+    fills, shapes = ([looks[kind][i] for kind in kinds] for i in (0, 1))
+    legend = alt.Legend(title=None, orient="top", labelLimit=320)
+    chart = alt.layer(
+        alt.Chart()
+        .mark_rule(color=MUTED, strokeDash=[4, 3], strokeWidth=1.5, aria=False)
+        .encode(alt.XDatum(0))
+        .transform_aggregate(rows="count()", groupby=["group"]),
+        base.mark_rule(color=SKY, strokeWidth=2).encode(alt.X("low:Q"), alt.X2("high:Q"), **hover()),
+        base.mark_point(size=70, opacity=1, strokeWidth=2).encode(
+            x,
+            stroke=alt.Stroke("kind:N", scale=alt.Scale(domain=kinds, range=[SKY] * len(kinds)), legend=legend),
+            fill=alt.Fill("kind:N", scale=alt.Scale(domain=kinds, range=fills), legend=legend),
+            shape=alt.Shape("kind:N", scale=alt.Scale(domain=kinds, range=shapes), legend=legend),
+            **hover(),
+        ),
+        data=data(rows),
+    ).properties(width=WIDTH, height=22 * len(unique(rows, "model")))
+    header = alt.Header(labelOrient="top", labelAnchor="start", labelFontWeight="bold", title=None)
+    return styled(chart.facet(row=alt.Row("group:N", sort=unique(rows, "group"), header=header), spacing=10))
+
+
+def question_agreement(
+    table: ScoreTable, agreement: pl.DataFrame, task: str, *, condition: str | None = None
+) -> "Chart":
+    """Draw on which share of turns each model answers each binary question as the participant did.
+
+    A row has the question's id and its text in the codebook, as it is asked of an observer.
+
+    Parameters
+    ----------
+    table, condition
+        As for `attune_bench.report.figures.scores`.
+    agreement : polars.DataFrame
+        What `attune_bench.benchmarks.attunebench.analyses.question_agreement` gives.
+    task : str
+        One of its tasks, such as ``binary_om``.
+
+    Returns
+    -------
+    altair.LayerChart
+
+    Raises
+    ------
+    ValueError, ImportError
+        As `attune_bench.report.figures.scores`.
+
+    Examples
+    --------
+    >>> from attune_bench import score
+    >>> from attune_bench.benchmarks.attunebench import analyses
+    >>> from attune_data import load, load_runs
+    >>> conversations, runs = load("demo"), load_runs("demo")
+    >>> given = score(conversations, runs)
+    >>> found = analyses.question_agreement(given, data=conversations, results=runs, resamples=200)
+    >>> type(question_agreement(given, found, "binary_om")).__name__
+    'LayerChart'
+    """
+    return heatmap(question_cells(table, agreement, task, condition=condition))
+
+
+def question_cells(
+    table: ScoreTable,
+    agreement: pl.DataFrame,
+    task: str,
+    *,
+    condition: str | None = None,
+    numbers: Numbers | None = None,
+) -> Cells:
+    """Return what `question_agreement` draws; `numbers` is as for `attune_bench.report.drawing.numbered`."""
+    rows = [row for row in rows_of(agreement, "agreement", condition=condition) if row["task"] == task]
+    if not rows:
+        tasks = ", ".join(sorted(agreement["task"].unique()))
+        raise ValueError(f"nothing to draw: no task {task!r}; expected one of {tasks}")
+    asked = load_codebook().binary
+    for row in rows:
+        question = row["question"]
+        # One that is not in the codebook has its id alone.
+        text = asked[question].observer_text if question in asked else ""
+        row["question"] = f"{question} {text}".rstrip()
+        row["shown"] = f"{row['agreement']:.2f}"
+        row["text"] = (
+            f"{row['model']}, {question}: {shown(row, 'agreement', RATIO)}, {row['answers']} answers, "
+            f"{sizes(table, row)}"
+        )
+    models = numbered(table, rows, "model", numbers=numbers)
+    return Cells(
+        rows=rows, value="agreement", x=("model", [*models]), y=("question", unique(rows, "question")), middle=0.5,
+        reach=0.5, step=2 * _LINE, numbers=models,
+    )  # fmt: skip

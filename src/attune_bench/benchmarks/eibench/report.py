@@ -1,0 +1,443 @@
+"""EIBench on a page: how the person's state moves, round by round, and the conversations as texts."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from math import nan
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from attune_bench.benchmarks.eibench.scoring import check_episodes, failure_of
+from attune_bench.benchmarks.eibench.task import MAX_ROUNDS
+from attune_bench.report.columns import Figure, Folded, Section, Table, text_column, under_condition, with_note
+from attune_bench.report.drawing import ORANGE, SKY, Rows, altair, data, hover, styled, unique
+from attune_bench.report.page import PageScores
+from attune_bench.report.tables import comparison_note, comparison_tables, significant_words, sorted_groups
+from attune_bench.report.transcripts import TranscriptView, facts, folded, message, quiet, state_paths
+from attune_bench.scores.table import ScoreTable
+from attune_bench.stats.compare import compare_by, count_significant, exchanges_of_all
+from attune_bench.stats.options import MIN_CLUSTERS, AnalysisOptions, OneWarning
+from attune_data.collection import Collection
+from attune_data.eibench.records import SCENES, Episode, Scenario, Utterance, scenes
+from attune_data.eibench.tables import episode_builder
+from attune_data.issues import Html, tag
+from attune_data.text import plural, printable
+from attune_metrics.metric import null
+from attune_metrics.stats.bootstrap import Floats, Method, bootstrap, draw_resamples
+
+if TYPE_CHECKING:
+    from attune_bench.report.drawing import Chart
+
+__all__ = ["AXES", "VIEW", "mean_states", "named_anchors", "round_limit", "sections", "trajectories"]
+
+AXES = ("anger", "trust")
+Path = list[list[float]]
+
+
+def mean_states(
+    episodes: Iterable[Episode],
+    scenarios: Iterable[Scenario],
+    *,
+    resamples: int = 10_000,
+    seed: int = 0,
+    level: float = 0.95,
+    interval: Method = "percentile-expanded",
+) -> pl.DataFrame:
+    """Compute the mean anger and trust after each round, for every model and scene.
+
+    An episode that has ended keeps its last state, so that every round is a mean over the same scenarios and the last
+    is that of the final states. Of a scenario that was played several times the mean over these counts. Episodes that
+    failed, and those that do not say how the state moved, are left out.
+
+    Parameters
+    ----------
+    episodes : iterable of Episode
+        What `attune_data.load_episodes` gives, of any number of models.
+    scenarios : iterable of Scenario
+        What `attune_data.load_scenarios` gives.
+    resamples : int
+        How many resamples of scenarios.
+    seed : int
+        The same seed gives the same intervals.
+    level : float
+        Confidence level of the intervals.
+    interval : {"percentile-expanded", "percentile", "bca"}
+        Which interval; `attune_metrics.stats.bootstrap.bootstrap` defines them.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``model, scene, axis, round, mean, low, high, n, reason``, by model, scene and axis. Round 0 is the start; the
+        rounds of a scene go on to the longest episode of any model. ``low`` and ``high`` are the ends of the interval,
+        null where ``reason`` says why.
+
+    Raises
+    ------
+    ValueError
+        As `attune_bench.benchmarks.eibench.scoring.check_episodes`, or where an option is out of range.
+
+    Examples
+    --------
+    >>> from attune_data import load_scenarios
+    >>> said = {"role": "aggressor", "content": "Oh.", "meta": {"anger": 70, "trust": 25}}
+    >>> history = [{"role": "aggressor", "content": "Well?"}, {"role": "defender", "content": "I see."}, said]
+    >>> ends = {"final_anger": 70, "final_trust": 25, "history": history}
+    >>> found = mean_states([Episode(profile_id="demo_support_01", model="m", **ends)], load_scenarios("demo"))
+    >>> found.select("axis", "round", "mean", "n").rows()
+    [('anger', 0, 75.0, 1), ('anger', 1, 70.0, 1), ('trust', 0, 40.0, 1), ('trust', 1, 25.0, 1)]
+    """
+    chosen = AnalysisOptions(resamples=resamples, seed=seed, level=level, interval=interval)
+    held, known = list(episodes), list(scenarios)
+    check_episodes(held)
+    paths = _paths(held, known)
+    rows: list[tuple[Any, ...]] = []
+    warning = OneWarning()
+    for (model, scene), found in sorted(paths.items(), key=lambda item: (item[0][0], SCENES.index(item[0][1]))):
+        rounds = max(
+            len(path) for (_, other), them in paths.items() if other == scene for each in them.values() for path in each
+        )
+        values = np.array([_mean_path(each, rounds) for _, each in sorted(found.items())])
+        # Scenarios, rounds, axes, to one series for each axis and round.
+        series = values.transpose(2, 1, 0).reshape(len(AXES) * rounds, len(found))
+        draws = draw_resamples(sorted(found), n_resamples=chosen.resamples, seed=chosen.seed)
+        with warning.of_all():
+            states = bootstrap(series, draws, method=chosen.interval, level=chosen.level)
+        for place, state in enumerate(states):
+            few = f"fewer than {MIN_CLUSTERS} scenarios" if state.n < MIN_CLUSTERS else None
+            low, high = (None, None) if few else (null(state.low), null(state.high))
+            axis, number = divmod(place, rounds)
+            rows.append(
+                (
+                    model,
+                    scene,
+                    AXES[axis],
+                    number,
+                    null(state.estimate),
+                    low,
+                    high,
+                    state.n,
+                    few or state.reason,
+                )
+            )
+    schema: dict[str, Any] = {
+        **dict.fromkeys(("model", "scene", "axis"), pl.String),
+        "round": pl.Int64,
+        **dict.fromkeys(("mean", "low", "high"), pl.Float64),
+        "n": pl.Int64,
+        "reason": pl.String,
+    }
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def round_limit(episodes: Iterable[Episode]) -> int:
+    """Return the last round that any of these episodes, at least one, could have had.
+
+    Examples
+    --------
+    >>> round_limit([Episode(profile_id="demo_support_01", model="m", max_rounds=10)])
+    10
+    """
+    return max(episode.max_rounds or MAX_ROUNDS for episode in episodes)
+
+
+def named_anchors(scenario: Scenario, axis: str) -> dict[str, float | None]:
+    """Return start, target and worst case of an axis of a scenario; None for what the record lacks."""
+    return {
+        "start": getattr(scenario.initial_calibration, f"initial_{axis}"),
+        "target": getattr(scenario.rub_goals, f"target_{axis}"),
+        "worst": getattr(scenario.worst_case, f"worst_{axis}"),
+    }
+
+
+def _mean_path(paths: list[Path], rounds: int) -> Floats:
+    """Return the mean over repeats of the states of a scenario (rounds, axes), the last one kept to the end."""
+    states = np.array([[*path, *[path[-1]] * (rounds - len(path))] for path in paths])
+    told = (~np.isnan(states)).sum(axis=0)
+    mean: Floats = np.divide(np.nansum(states, axis=0), told, out=np.full(told.shape, nan), where=told > 0)
+    return mean
+
+
+def _paths(episodes: list[Episode], scenarios: list[Scenario]) -> dict[tuple[str, Any], dict[str, list[Path]]]:
+    """Return the states, start included, of the episodes that did not fail: by model and scene, then scenario."""
+    keys = ("model", "scenario_id", "repeat")
+    scene_of = {scenario.id: scenario.scene for scenario in scenarios}
+    good = pl.DataFrame(
+        [
+            (episode.model, episode.scenario_id, episode.repeat, scene_of[episode.scenario_id])
+            for episode in episodes
+            if episode.scenario_id in scene_of and failure_of(episode) is None
+        ],
+        schema={"model": pl.String, "scenario_id": pl.String, "repeat": pl.Int64, "scene": pl.String},
+        orient="row",
+    )
+    turns = episode_builder(episodes, scenarios)("turns").join(good, on=keys, how="inner").sort(*keys, "turn_number")
+    moments = [[f"{axis}_{moment}" for axis in AXES] for moment in ("before", "after")]
+    found: dict[tuple[str, Any], dict[str, list[Path]]] = {}
+    for (model, scenario, _), rows in turns.group_by(keys, maintain_order=True):
+        path: Path = []
+        for row in rows.iter_rows(named=True):
+            before, after = ([nan if row[name] is None else float(row[name]) for name in names] for names in moments)
+            path = path or [before]
+            path.append(after)
+        of_scene = found.setdefault((str(model), rows["scene"][0]), {})
+        of_scene.setdefault(str(scenario), []).append(path)
+    return found
+
+
+_LOOKS = {"anger": (ORANGE, "circle"), "trust": (SKY, "square")}
+
+
+def trajectories(states: pl.DataFrame, model: str, *, last: int) -> "Chart":
+    """Draw the mean anger and trust after each round in the conversations of one model, a panel for each scene.
+
+    A shaded band is the interval of the mean.
+
+    Parameters
+    ----------
+    states : polars.DataFrame
+        What `attune_bench.benchmarks.eibench.report.mean_states` gives.
+    model : str
+        One of its models.
+    last : int
+        The round that the panels go to: the last that a conversation may have.
+
+    Returns
+    -------
+    altair.FacetChart
+
+    Raises
+    ------
+    ValueError
+        Where the frame has no state of the model.
+    ImportError
+        Where the extra ``plots`` is not installed.
+
+    Examples
+    --------
+    >>> from attune_bench.benchmarks.eibench.report import mean_states
+    >>> from attune_data import Episode, load_scenarios
+    >>> said = {"role": "aggressor", "content": "Oh.", "meta": {"anger": 70, "trust": 25}}
+    >>> history = [{"role": "aggressor", "content": "Well?"}, {"role": "defender", "content": "I see."}, said]
+    >>> ends = {"final_anger": 70, "final_trust": 25, "history": history}
+    >>> states = mean_states([Episode(profile_id="demo_support_01", model="m", **ends)], load_scenarios("demo"))
+    >>> type(trajectories(states, "m", last=8)).__name__
+    'FacetChart'
+    """
+    alt = altair()
+    rows: Rows = states.filter(model=model).drop_nulls("mean").to_dicts()
+    if not rows:
+        raise ValueError(f"nothing to draw: no state of model {printable(model)!r}")
+    for row in rows:
+        ends = "" if row["low"] is None else f" [{row['low']:.1f}, {row['high']:.1f}]"
+        where = f"{printable(row['model'])}, {row['scene']}, round {row['round']}"
+        row["text"] = f"{where}: mean {row['axis']} {row['mean']:.1f}{ends}, n = {plural(row['n'], 'scenario')}"
+        row["title"] = scenes()[row["scene"]].title
+    axes = list(_LOOKS)
+    colours, shapes = ([_LOOKS[axis][part] for axis in axes] for part in (0, 1))
+    legend = alt.Legend(title=None, orient="top", direction="horizontal", symbolSize=80, symbolOpacity=1)
+    rounds = alt.Axis(tickMinStep=1, grid=False, labelFlush=False)
+    x = alt.X("round:Q", title="round", scale=alt.Scale(domain=[0, last]), axis=rounds)
+    y = alt.Y("mean:Q", title=None, scale=alt.Scale(domain=[0, 100]), axis=alt.Axis(tickCount=5))
+    colour = alt.Scale(domain=axes, range=colours)
+    base = alt.Chart()
+    band = base.mark_area(opacity=0.2, aria=False).transform_filter("isValid(datum.low)")
+    lines = base.mark_line(strokeWidth=2, aria=False)
+    points = base.mark_point(size=40, filled=True, opacity=1)
+    chart = alt.layer(
+        band.encode(x, alt.Y("low:Q"), alt.Y2("high:Q"), fill=alt.Fill("axis:N", scale=colour, legend=legend)),
+        lines.encode(x, y, stroke=alt.Stroke("axis:N", scale=colour, legend=None)),
+        points.encode(
+            x,
+            y,
+            fill=alt.Fill("axis:N", scale=colour, legend=legend),
+            shape=alt.Shape("axis:N", scale=alt.Scale(domain=axes, range=shapes), legend=legend),
+            **hover(),
+        ),
+        data=data(rows),
+    ).properties(width=215, height=110)
+    header = alt.Header(labelAnchor="start", labelFontWeight="bold", title=None)
+    panels = alt.Facet("title:N", sort=unique(rows, "title"), header=header)
+    return styled(chart.facet(panels, columns=2, spacing=16))
+
+
+def sections(
+    page: PageScores, *, data: Collection[Scenario] | None = None, results: Sequence[Episode] | None = None
+) -> list[Section]:
+    """Return this benchmark's own sections of a page.
+
+    Parameters
+    ----------
+    page : PageScores
+        Scores of this benchmark, and how they are analysed.
+    data : Collection of Scenario, optional
+        The scenarios that were played: for trajectories, with `results`.
+    results : sequence of Episode, optional
+        The episodes that were scored.
+    """
+    return [_scenes(page.table), _comparisons(page), _trajectories(page, data, results)]
+
+
+def _scenes(scores: ScoreTable) -> Section:
+    """Say what the two axes of the person's state stand for in each scene that was played."""
+    played = set(scores.units["scene"]) if "scene" in scores.units.columns else set(scenes())
+    rows = [
+        {"scene": one.title, "person": one.person, "model": one.model, "anger": one.anger, "trust": one.trust}
+        for name, one in scenes().items()
+        if name in played
+    ]
+    columns = [
+        text_column("scene", "scene", is_name=True),
+        text_column("the person", "person", is_name=True),
+        text_column("the model", "model", is_name=True),
+        text_column("anger stands for", "anger", is_name=True),
+        text_column("trust stands for", "trust", is_name=True),
+    ]
+    note = "The person's state has two axes, 0 to 100, which stand for other things in each scene."
+    return Section("Scenes", [note, Table("scenes", "", columns, rows)])
+
+
+def _comparisons(page: PageScores) -> Section:
+    scores, title = page.table, "Comparisons by scene"
+    if "scene" not in scores.traits or len(scores.models) < 2:
+        return Section(title, left_out="need two models, and the scenes of the scenarios")
+    frame = compare_by(scores, "scene", metrics=[scores.primary], **page.options)
+    frame = frame.filter(pl.col("stratum") != "overall")
+    counts = tuple(
+        f"{count['stratum']}{under_condition(scores, count['condition'])}: {significant_words(count, frame)}."
+        for count in count_significant(frame).iter_rows(named=True)
+    )
+    note = comparison_note(scores, page.chosen, exchanges_of_all(scores, page.chosen.resamples))
+    tables = with_note(comparison_tables(scores, frame), note)
+    return Section(title, [counts, Folded("All pairs, with their numbers", tables)])
+
+
+def _trajectories(page: PageScores, data: Collection[Scenario] | None, results: Sequence[Episode] | None) -> Section:
+    scores, options, title = page.table, page.chosen, "Trajectories"
+    if data is None or results is None:
+        return Section(title, left_out="need the scenarios and the episodes (--data, --results)")
+    scored = set(scores.models)
+    episodes = [episode for episode in results if episode.model in scored]
+    if not episodes:
+        return Section(title, left_out="the episodes are not those that were scored")
+    states = mean_states(
+        episodes,
+        data,
+        resamples=options.resamples,
+        seed=options.seed,
+        level=options.level,
+        interval=options.interval,
+    )
+    last = max([round_limit(episodes), *states["round"]])
+    drawn = [model for model, _ in sorted_groups(scores) if states.filter(model=model)["mean"].count()]
+    if not drawn:
+        return Section(title, left_out="no episode that did not fail says how the state moved")
+    note = (
+        "Mean anger (better lower) and trust (better higher) of the person after each round, 0 to 100; round 0 is the "
+        "start. An episode that has ended keeps its last state; a line stops where every episode of its scene has "
+        "ended. Failed episodes are left out."
+    )
+    which = "Every model" if len(drawn) == len(scores.models) else "The models whose episodes say how the state moved"
+    caption = f"{which}, by scene. Broken lines: the mean start, target and worst case of the scene's scenarios."
+    bands = f"Bands are {100 * options.level:g}% intervals, where a scene has 5 scenarios or more."
+    each = [Figure(trajectories(states, model, last=last), model, is_small=True) for model in drawn]
+    played = {episode.scenario_id for episode in episodes}
+    overlaid = _overlaid(states, drawn, [scenario for scenario in data if scenario.id in played], last)
+    return Section(title, [note, Figure(overlaid, caption), Folded("Each model, with intervals", [bands, *each])])
+
+
+def _overlaid(states: pl.DataFrame, models: Sequence[str], scenarios: Sequence[Scenario], last: int) -> "Chart":
+    """Draw the mean states of all models, a panel for each scene and axis, with the mean anchors of its scenarios."""
+    paths, anchors = {}, {}
+    for scene in scenes():
+        of_scene = [scenario for scenario in scenarios if scenario.scene == scene]
+        for axis in AXES if of_scene else ():
+            panel = f"{scenes()[scene].title}: {axis}"
+            rows = states.filter(scene=scene, axis=axis).sort("round")
+            paths[panel] = {model: rows.filter(model=model)["mean"].to_list() for model in models}
+            ends = pl.DataFrame([named_anchors(one, axis) for one in of_scene], infer_schema_length=None)
+            anchors[panel] = ends.mean().row(0, named=True)
+    return state_paths(paths, anchors=anchors, last=last)
+
+
+def _scenario(scenario: Scenario, episodes: Mapping[str, Episode]) -> Iterator[Html | Figure]:
+    scene = scenes()[scenario.scene]
+    yield facts(
+        [
+            ("title", scenario.title or ""),
+            ("scene", f"{scene.title}: {scene.person}; the model is {scene.model}"),
+            *((axis, f"{getattr(scene, axis)}. {_anchor_words(scenario, axis)}") for axis in AXES),
+            ("goal", scenario.goal_one_liner or ""),
+            ("success", "\n".join(scenario.success_criteria)),
+            ("avoid", "\n".join(scenario.must_avoid)),
+            ("why worst", scenario.worst_case.reason or ""),
+        ]
+    )
+    for whom, profile in (("the person", scenario.aggressor_profile), ("the model", scenario.defender_profile)):
+        if profile.system_prompt.strip():
+            yield folded(f"Who {whom} is", tag("p", profile.system_prompt))
+    paths = {name: _path(episode, scenario) for name, episode in episodes.items()}
+    if any(state is not None for path in paths.values() for step in path for state in step):
+        longest = max(len(path) for path in paths.values()) - 1
+        of_axes = {
+            axis: {name: [step[place] for step in path] for name, path in paths.items()}
+            for place, axis in enumerate(AXES)
+        }
+        anchors = {axis: named_anchors(scenario, axis) for axis in AXES}
+        yield Figure(
+            state_paths(of_axes, anchors=anchors, last=max(longest, round_limit(episodes.values()))),
+            "Anger (better lower) and trust (better higher) of the person after each round, 0 to 100, under every "
+            "model. Broken lines: the start, the target and the worst case of the scenario. A line that stops before "
+            "the last round is an episode that ended there.",
+        )
+
+
+def _anchor_words(scenario: Scenario, axis: str) -> str:
+    told = [f"{name} {state:g}" for name, state in named_anchors(scenario, axis).items() if state is not None]
+    return ", ".join(told).capitalize()
+
+
+def _path(episode: Episode, scenario: Scenario) -> list[tuple[float | None, ...]]:
+    """Return anger and trust at the start, then after each round."""
+    turns = episode_builder([episode], [scenario])("turns").sort("turn_number")
+    before, after = (turns.select(f"{axis}_{moment}" for axis in AXES).rows() for moment in ("before", "after"))
+    return [*before[:1], *after]
+
+
+def _episode(scenario: Scenario, episode: Episode) -> Iterator[Html]:
+    ended = failure_of(episode) or episode.outcome or ""
+    yield facts(
+        [
+            ("ended", ended.replace("_", " ")),
+            ("error", episode.error or ""),
+            ("simulator", episode.simulator or ""),
+        ]
+    )
+    if not episode.history:
+        yield quiet("The episode has no message.")
+    path = _path(episode, scenario)
+    before = dict(zip(AXES, path[0], strict=True)) if path else {}
+    for place, line in enumerate(episode.history):
+        state = {} if line.meta is None else {axis: getattr(line.meta, axis) for axis in AXES}
+        # What the person opens with changes nothing.
+        yield _message(line, before if place else {}, state)
+        before |= {axis: value for axis, value in state.items() if value is not None}
+
+
+def _message(line: Utterance, before: Mapping[str, float | None], state: Mapping[str, int | None]) -> Html:
+    reasons = [("Thought", line.thinking or "")]
+    if line.meta is not None:
+        reasons += [("Considered", line.meta.reflection or ""), ("Stopped because", line.meta.stop_reason or "")]
+    told = chain.from_iterable((tag("div", name, kind="quiet"), tag("p", text)) for name, text in reasons if text)
+    is_person = line.role == "aggressor"
+    moved = ", ".join(_moved(axis, before.get(axis), value) for axis, value in state.items() if value is not None)
+    who = "Person" if is_person else "Model"
+    return message(who, line.content, folded("Reasons", *told), person=is_person, state=moved)
+
+
+def _moved(axis: str, before: float | None, after: int) -> str:
+    return f"{axis} {after}" if before is None else f"{axis} {after} ({after - before:+g})"
+
+
+VIEW = TranscriptView(unit=_scenario, result=_episode)
+"""How a page shows a scenario and its episodes."""

@@ -1,0 +1,281 @@
+"""The commands that hand scores on: `export`, `leaderboard` and `lm-eval-path`."""
+
+import json
+import os
+import time
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+import polars as pl
+
+from attune_bench.adapters.eee import Publisher, Relationship, Samples, eee_records
+from attune_bench.adapters.exports import check_proposable, flat_tables, hub_results, push_hub_results
+from attune_bench.cli.options import (
+    NamedPath,
+    data_option,
+    many,
+    metric_option,
+    results_option,
+    sampling_options,
+    scores_option,
+    verb,
+)
+from attune_bench.cli.output import UserError, emit, mistakes, progress, say, warnings_on_stderr
+from attune_bench.cli.reading import kind_of
+from attune_bench.cli.scores import benchmark_of_scores, read_analysed, records_of, sampling_of, traits_of
+from attune_bench.leaderboard.boards import Entry, check_entry, leaderboard_content, make_boards
+from attune_bench.leaderboard.page import leaderboard_page
+from attune_bench.report.privacy import hides
+from attune_bench.scores.scores import Scores
+from attune_bench.scores.tables_in import description_toml
+from attune_data.collection import Collection
+from attune_data.export import parquet_bytes, to_csv
+from attune_data.io.documents import whole_folder
+from attune_data.text import listed, plural
+
+__all__ = ["export", "leaderboard", "lm_eval_path"]
+
+_ONLY = {
+    **dict.fromkeys(("organization", "relationship", "samples", "licence"), ("eee",)),
+    "dataset": ("eee", "hub"),
+}
+
+
+@verb(variants=True)
+@scores_option
+@click.option(
+    "--format",
+    type=click.Choice(("eee", "hub", "csv", "parquet")),
+    required=True,
+    help="Every Eval Ever, results of model pages on the Hub, or flat tables.",
+)
+@click.option("--output", "-o", type=NamedPath(path_type=Path), required=True, help="A new folder.")
+@metric_option
+@many("--by", help="A trait, whose strata are exported too.")
+@data_option("What was scored against, for traits and samples")
+@click.option("--small-cells", is_flag=True, help="Export values of fewer than 5 people, and units of people, too.")
+@click.option("--organization", help="For eee: who publishes the scores.")
+@click.option("--relationship", type=click.Choice(get_args(Relationship)), help="For eee: to the models' makers.")
+@click.option("--dataset", help="For eee and hub: the data set on the Hub, owner/name.")
+@results_option("For eee: the results that were scored, whose texts are written too", name="--samples")
+@click.option("--licence", help="For --samples: what they are published under, for instance cc-by-4.0.")
+@click.option(
+    "--push",
+    is_flag=True,
+    help="For hub: propose them to the models' repositories, as pull requests; refused for synthetic data.",
+)
+@sampling_options
+def export(
+    scores: Path,
+    format: str,  # noqa: A002
+    output: Path,
+    metric: tuple[str, ...],
+    by: tuple[str, ...],
+    data: str | None,
+    small_cells: bool,
+    organization: str | None,
+    relationship: Relationship | None,
+    dataset: str | None,
+    samples: tuple[str, ...],
+    licence: str | None,
+    push: bool,
+    **given: Any,
+) -> None:
+    """Write scores in another format.
+
+    eee: a record of Every Eval Ever for each model, with intervals, subgroups, protocol and signature. hub: for each
+    model the file .eval_results/BENCHMARK.yaml of its repository. csv and parquet: the summary, subgroups, the score of
+    every unit, which --scores reads, and what the metrics are. Values that rest on fewer than 5 people are left out,
+    and so are those of single units where units are of people. All formats say where data are synthetic. --samples
+    RESULTS adds to the records of eee a line for each metric and unit, with whole conversations and annotations.
+    """
+    asked = {"organization": organization, "relationship": relationship, "dataset": dataset}
+    for name, value in {**asked, "samples": samples or None, "licence": licence}.items():
+        if value is not None and format not in _ONLY[name]:
+            raise UserError(f"--{name} is for --format {' or '.join(_ONLY[name])}; leave it out")
+    if push and format != "hub":
+        raise UserError("--push is for --format hub; leave it out")
+    if by and format == "hub":
+        raise UserError("pages of models have no subgroups; leave out --by")
+    read = read_analysed(scores, given)
+    options = {**sampling_of(given), **({"metrics": list(metric)} if metric else {})}
+    truth, texts = _samples(read, samples, data, licence, small_cells=small_cells)
+    traits: dict[str, Any] = {"by": by, "data": (traits_of(read, data) if truth is None else truth) if by else None}
+    written: dict[str, bytes] = {}
+    records: dict[str, dict[str, Any]] = {}
+    found: dict[str, str] = {}
+    with mistakes(), warnings_on_stderr():
+        if format == "eee":
+            if organization is None:
+                raise UserError("--format eee needs --organization: who publishes the scores")
+            retrieved = int(os.environ.get("SOURCE_DATE_EPOCH") or time.time())
+            publisher = Publisher(
+                organization=organization,
+                relationship=relationship or "third_party",
+                dataset=dataset or "",
+                retrieved=retrieved,
+            )
+            records = eee_records(read, publisher, **traits, small_cells=small_cells, **options)
+        elif format == "hub":
+            if dataset is None:
+                raise UserError("--format hub needs --dataset: the data set on the Hub, owner/name")
+            found = hub_results(read, dataset=dataset, small_cells=small_cells, **options)
+            if push:
+                check_proposable(found)
+            written = {path: text.encode() for path, text in found.items()}
+        else:
+            written = _table_files(read, flat_tables(read, **traits, small_cells=small_cells, **options), format)
+    try:
+        with whole_folder(output) as folder:
+            if texts is not None:
+                records = texts.write(records, folder)
+            written |= {path: json.dumps(record, indent=2).encode() + b"\n" for path, record in records.items()}
+            for path, content in written.items():
+                (folder / path).parent.mkdir(parents=True, exist_ok=True)
+                (folder / path).write_bytes(content)
+    except OSError as error:
+        raise UserError(f"{output} cannot be written: {error.strerror or error}") from None
+    with_samples = sum("detailed_evaluation_results" in record for record in records.values())
+    emit(f"{output}: {plural(len(written) + with_samples, 'file')}")
+    if format in ("csv", "parquet") and hides(read, small_cells=small_cells):
+        say(f"No table of {read.provenance.unit}s: it shows single {read.provenance.unit}s of people (--small-cells)")
+    if push:
+        with mistakes():
+            for address in push_hub_results(found):
+                emit(address)
+
+
+def _table_files(scores: Scores, tables: Mapping[str, pl.DataFrame], suffix: str) -> dict[str, bytes]:
+    """Return the files of flat tables, and of what describes the table of units where there is one."""
+    metadata = {"synthetic": "true"} if scores.provenance.synthetic else None
+    found = {
+        f"{name}.{suffix}": to_csv(frame).encode() if suffix == "csv" else parquet_bytes(frame, metadata=metadata)
+        for name, frame in tables.items()
+    }
+    if "scores" in tables:
+        found["scores.toml"] = description_toml(scores, tables["scores"]).encode()
+    return found
+
+
+def _samples(
+    scores: Scores, results: tuple[str, ...], data: str | None, licence: str | None, *, small_cells: bool
+) -> tuple[Collection[Any] | None, Samples | None]:
+    """Return the data that scores are of, and what samples are made of, where these are asked for."""
+    if not results:
+        if licence is not None:
+            raise UserError("--licence is for --samples; leave it out")
+        return None, None
+    if licence is None:
+        raise UserError("--samples needs --licence: what the samples are published under")
+    benchmark = benchmark_of_scores(scores)
+    if benchmark is None:
+        raise UserError("scores of a table have no records to make samples of; leave out --samples")
+    if benchmark.data is not None and data is None:
+        raise UserError(f"which {kind_of(benchmark.data).plural} were scored? --samples needs them too: --data")
+    truth = None if data is None else records_of(scores, "data", data)
+    made = records_of(scores, "results", *results)
+    with mistakes():
+        return truth, Samples(scores, results=made, data=truth, licence=licence, small_cells=small_cells)
+
+
+@verb()
+def lm_eval_path() -> None:
+    """Print the folder of tasks for lm-evaluation-harness.
+
+    For instance: lm_eval --include_path "$(attune-bench lm-eval-path)" --tasks attunebench ...
+    """
+    emit(str(files("attune_bench.adapters") / "lm_eval_tasks"))
+
+
+class _WithDefault(click.Group):
+    """A group in which what names no command of its own is arguments of `build`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args and args[0] not in {*self.commands, *ctx.help_option_names}:
+            args = ["build", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=_WithDefault)
+def leaderboard() -> None:
+    """Make a leaderboard of files of scores; check what is to be entered.
+
+    leaderboard ENTRY... -o SITE, short for leaderboard build, writes SITE/index.html and SITE/board.json. An ENTRY is a
+    file of scores, or a TOML file beside one that says whose it is.
+    """
+
+
+_entries = click.argument("entries", metavar="ENTRY", nargs=-1, required=True, type=NamedPath(path_type=Path))
+
+
+@verb()
+@_entries
+@click.option("--output", "-o", type=NamedPath(path_type=Path), required=True, help="A new folder.")
+@click.option("--small-cells", is_flag=True, help="Show values of fewer than 5 people, too.")
+@sampling_options
+def build(entries: tuple[Path, ...], output: Path, small_cells: bool, **given: Any) -> None:
+    """Write the site of a leaderboard: a page for any browser, and board.json with every number.
+
+    An ENTRY is a file of scores, or a TOML file beside one that says whose it is. Models are in tiers by the main
+    metric. Those that may not be compared are on boards of their own. Values that rest on fewer than 5 people are left
+    out.
+    """
+    try:
+        with whole_folder(output) as folder:
+            boards = make_boards(_read(entries, small_cells=small_cells), small_cells=small_cells)
+            if not any(board.table.groups for board in boards):
+                raise UserError(f"no model can be ranked: {listed([why for one in boards for why in one.left_out], 3)}")
+            with mistakes():
+                content = leaderboard_content(boards, small_cells=small_cells, **sampling_of(given))
+            page, numbers = leaderboard_page(content), json.dumps(content, separators=(",", ":"))
+            (folder / "index.html").write_text(page, encoding="utf-8")
+            (folder / "board.json").write_text(f"{numbers}\n", encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"{output} cannot be written: {error.strerror or error}") from None
+    rows = sum(len(board.table.groups) for board in boards)
+    emit(f"{output / 'index.html'}: {plural(rows, 'row')} on {plural(len(boards), 'board')}, opens in any browser")
+
+
+def _read(paths: Sequence[Path], *, small_cells: bool) -> list[Entry]:
+    """Return the entries of files; raise where anything is wrong with one."""
+    read: list[Entry] = []
+    wrong: list[str] = []
+    with progress() as phase:
+        step = phase("reading entries", len(paths))
+        for place, path in enumerate(paths, start=1):
+            # Models of a table that were run on few people are left out; an entry is of one model, and would be empty.
+            entry, found = check_entry(path, small_cells=small_cells or path.suffix.lower() != ".toml")
+            read += [] if entry is None else [entry]
+            wrong += found
+            step(place)
+    if wrong:
+        others = f"; and {plural(len(wrong) - 1, 'other mistake')}: see attune-bench leaderboard check"
+        raise UserError(f"{wrong[0]}{others if len(wrong) > 1 else ''}")
+    return read
+
+
+@verb()
+@_entries
+def check(entries: tuple[Path, ...]) -> int:
+    """List all that is wrong with entries of a leaderboard, a line each.
+
+    An ENTRY is a TOML file beside its scores, or a file of scores. Exits with 1 where anything is wrong.
+    """
+    wrong = 0
+    for path in entries:
+        entry, found = check_entry(path)
+        wrong += len(found)
+        for mistake in found:
+            emit(mistake)
+        if entry is not None and not found:
+            held = entry.table.provenance
+            size = f"{plural(len(entry.table.models), 'model')}, {plural(entry.table.units.height, held.unit)}"
+            emit(f"{path}: nothing wrong; {held.title}, {size}")
+    return int(wrong > 0)
+
+
+leaderboard.add_command(build)
+leaderboard.add_command(check)

@@ -1,0 +1,666 @@
+"""The commands of scores: what they print of values, comparisons, ranks, subgroups, analyses and plans."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from textwrap import fill
+from typing import Any, Literal
+
+import click
+import polars as pl
+
+from attune_bench.analyses import ANALYSES, Analysis
+from attune_bench.benchmarks import benchmark_in_use
+from attune_bench.benchmarks.base import Benchmark
+from attune_bench.cli.options import (
+    ANALYSIS,
+    analysis_options,
+    benchmark_option,
+    chosen_variant,
+    data_option,
+    format_option,
+    labels_option,
+    many,
+    margin_of,
+    margin_option,
+    metric_option,
+    mixed_option,
+    pair_option,
+    results_option,
+    scores_option,
+    verb,
+    where_option,
+    where_traits,
+)
+from attune_bench.cli.output import (
+    UserError,
+    check_page,
+    document_text,
+    emit,
+    mistakes,
+    print_document,
+    progress,
+    with_warnings,
+    write_page,
+)
+from attune_bench.cli.reading import kind_of, read_all, read_scores
+from attune_bench.report.columns import Table, in_words, interval_words
+from attune_bench.report.document import document, report_document
+from attune_bench.report.tables import (
+    analysis_note,
+    analysis_tables,
+    assumed_notes,
+    assumed_table,
+    closeness_note,
+    closeness_tables,
+    comparison_note,
+    comparison_tables,
+    distribution_tables,
+    exchanges_of,
+    only_reason,
+    pilot_notes,
+    pilot_tables,
+    rank_tables,
+    subgroup_notes,
+    subgroup_tables,
+)
+from attune_bench.report.text import Document, Format, json_content
+from attune_bench.report.transcripts import TranscriptFolder
+from attune_bench.scores.scores import Scores
+from attune_bench.stats.compare import (
+    check_shared_units,
+    compare_by,
+    count_significant,
+    enough_exchanges,
+    exchanges_of_all,
+    plan_from_assumptions,
+)
+from attune_bench.stats.judges import compare_judges
+from attune_bench.stats.options import AnalysisOptions
+from attune_bench.stats.subgroups import overlap, strata_of, subgroups, unit_traits
+from attune_bench.stats.summary import distribution
+from attune_data.query import Queryable, none_of
+from attune_data.references import resolve
+from attune_data.text import columns_of_terminal, meant, plural
+
+__all__ = [
+    "Given",
+    "analyze",
+    "benchmark_of_scores",
+    "check_pair",
+    "compare",
+    "judges",
+    "nothing_to_compare",
+    "plan",
+    "rank",
+    "read_analysed",
+    "records_of",
+    "report",
+    "sampling_of",
+    "stats",
+    "subset",
+    "traits_of",
+    "transcript_folder",
+]
+
+Given = Mapping[str, Any]
+"""The options of a command, by name."""
+
+
+def read_analysed(path: Path, given: Given) -> Scores:
+    """Return the scores of a file, under the variant chosen."""
+    with mistakes():
+        scores = read_scores(path).variant(**chosen_variant(click.get_current_context()))
+    if given.get("allow_mixed"):
+        scores = scores.allow_mixed()
+    if scores.values.is_empty():
+        raise UserError(f"{path} has no score: no model was run on any {scores.provenance.unit}")
+    named, own = given["benchmark"], scores.provenance.benchmark
+    if named is not None and named != own:
+        raise UserError(f"--benchmark is {named}, and the scores are of {own or 'no benchmark'}; leave it out")
+    return scores
+
+
+def sampling_of(given: Given) -> Any:
+    """Return the options of every analysis."""
+    return {name: given[name] for name in ANALYSIS}
+
+
+def check_pair(model: Sequence[str]) -> None:
+    """Refuse other than two different models, or none."""
+    if len(dict.fromkeys(model)) != len(model) or len(model) not in {0, 2}:
+        raise UserError(f"--model names {', '.join(model)}; name two models, or none for every two")
+
+
+def nothing_to_compare(scores: Scores) -> str:
+    """Return why scores have no two models to compare."""
+    scored = plural(len(scores.models), "model")
+    within = "" if scores.conditions == (None,) else f"no {scores.provenance.condition} has two models; "
+    return f"Nothing to compare: {within}{scored} scored."
+
+
+def benchmark_of_scores(scores: Scores) -> Benchmark | None:
+    """Return the benchmark that the scores are of; None for a table of somebody else's."""
+    return benchmark_in_use(scores.provenance.benchmark)
+
+
+def records_of(scores: Scores, side: Literal["data", "results"], *sources: str) -> Any:
+    """Return the records of sources that belong to the scores' benchmark."""
+    benchmark = benchmark_of_scores(scores)
+    reference = getattr(benchmark, side) if benchmark else None
+    if reference is None:
+        of = benchmark.title if benchmark else "a table"
+        raise UserError(f"scores of {of} take no --{side}; leave it out")
+    kind = kind_of(reference)
+    with progress() as phase:
+        return read_all(kind, sources, phase(f"reading {kind.plural}", None))
+
+
+def traits_of(scores: Scores, data: str | None) -> Queryable:
+    """Return what is asked for traits: the data, or without them the traits that the scores have."""
+    if data is not None:
+        found: Queryable = records_of(scores, "data", data)
+        return found
+    benchmark = benchmark_of_scores(scores)
+    if not scores.traits and benchmark is not None and benchmark.data is not None:
+        raise UserError(f"these scores have no traits of their {scores.provenance.unit}s; name the data with --data")
+    return unit_traits(scores)
+
+
+def transcript_folder(scores: Scores, html: Path, data: str | None, results: Sequence[str]) -> TranscriptFolder:
+    """Return the folder beside a page for its transcripts; refuse these where the records are not given."""
+    benchmark = benchmark_of_scores(scores)
+    if benchmark is None:
+        raise UserError("scores of a table have no records to show; leave out --transcripts")
+    lacking = [] if results else ["--results"]
+    if benchmark.data is not None and data is None:
+        lacking.append("--data")
+    if lacking:
+        raise UserError(f"--transcripts shows what was scored; give {' and '.join(lacking)} too")
+    folder = TranscriptFolder(name=f"{html.stem}-transcripts", page=html.name)
+    try:
+        folder.check(html.parent)
+    except FileExistsError as error:
+        raise UserError(f"{error}, or choose another --html") from None
+    return folder
+
+
+def _options(scores: Scores, metric: Sequence[str], given: Given) -> Any:
+    """Return the keywords of an analysis; the metric is by default the main one."""
+    return {**sampling_of(given), "metrics": list(metric) or [scores.primary]}
+
+
+@verb(variants=True)
+@scores_option
+@click.option("--html", type=click.Path(path_type=Path), help="Write this page instead: one self-contained file.")
+@data_option("For --html: what was scored against")
+@results_option("For --html: what was scored")
+@click.option(
+    "--small-cells", is_flag=True, help="For --html: show values of fewer than 5 people, and single units, too."
+)
+@click.option(
+    "--transcripts",
+    is_flag=True,
+    help="For --html, with --results and --data: show the best and the worst of each model as texts, where their "
+    "licence allows it; of people's own also with --small-cells.",
+)
+@margin_option
+@labels_option("For --html, to correct a judge by. ")
+@click.option("--label-metric", help="The judge's metric, which --labels rates; by default the main one.")
+@mixed_option
+@analysis_options
+def report(
+    scores: Path,
+    html: Path | None,
+    data: str | None,
+    results: tuple[str, ...],
+    small_cells: bool,
+    transcripts: bool,
+    margin: tuple[str, ...],
+    labels: Path | None,
+    label_metric: str | None,
+    format: Format,  # noqa: A002
+    **given: Any,
+) -> None:
+    """Print a report of scores, or with --html write a page with intervals, comparisons and figures.
+
+    CSV: a row a model, the condition and metric, with value, low, high, n, clusters, coverage, excluded, reason and the
+    signature. JSON: under models a row a model with every metric as a column; under summary each metric of the board
+    with its interval.
+    """
+    read = read_analysed(scores, given)
+    if html is None:
+        if (
+            results
+            or small_cells
+            or transcripts
+            or margin
+            or any(one is not None for one in (data, labels, label_metric))
+        ):
+            raise UserError(
+                "--data, --results, --small-cells, --transcripts, --margin, --labels and --label-metric are for the "
+                "page; give --html FILE too"
+            )
+        made, warned = with_warnings(lambda: report_document(read, format=format, **sampling_of(given)))
+        print_document(replace(made, warnings=warned), format)
+        return
+    if format != "table":
+        raise UserError("--format is for the report as text; leave out --format or --html")
+    if label_metric is not None and labels is None:
+        raise UserError("--label-metric says what --labels rates; give --labels FILE too")
+    check_page(html, [scores, data, *results, labels])
+    beside = transcript_folder(read, html, data, results) if transcripts else None
+    of_data = None if data is None else records_of(read, "data", data)
+    of_results = records_of(read, "results", *results) if results else None
+    with mistakes():
+        text = read.report(
+            format="html", data=of_data, results=of_results, small_cells=small_cells, margin=margin_of(margin),
+            labels=labels, label_metric=label_metric, transcripts=beside or False, **sampling_of(given),
+        )  # fmt: skip
+    write_page(html, text, beside)
+
+
+@verb(variants=True)
+@scores_option
+@metric_option
+@pair_option
+@click.option("--by", help="A trait: compare within each of its values too, each corrected for itself.")
+@data_option("For --by, where the scores do not have the trait: what was scored against")
+@margin_option
+@mixed_option
+@analysis_options
+def compare(
+    scores: Path,
+    metric: tuple[str, ...],
+    model: tuple[str, ...],
+    by: str | None,
+    data: str | None,
+    margin: tuple[str, ...],
+    format: Format,  # noqa: A002
+    **given: Any,
+) -> None:
+    """Compare every two models of a condition, on the units that both were run on.
+
+    JSON: under comparisons model_a, model_b, the condition, metric, difference, low, high, p, p_min, p_holm,
+    significant, n, clusters, mde, reason (with --by, stratum before these; with --margin, margin, p_same, p_same_holm,
+    verdict behind them); under significant how many pairs differ.
+    """
+    read = read_analysed(scores, given)
+    check_pair(model)
+    if by is None and data is not None:
+        raise UserError("--data is for --by; leave it out, or name a trait")
+    options = {**_options(read, metric, given), "margin": margin_of(margin)}
+    check_shared_units(read, model or None)
+    if by is None:
+        frame, warned = with_warnings(lambda: read.compare(*model, **options) if model else read.compare_all(**options))
+    else:
+        source = traits_of(read, data)
+        frame, warned = with_warnings(lambda: compare_by(read, by, data=source, models=model or None, **options))
+    resamples = given["resamples"]
+    exchanges = enough_exchanges(1, resamples) if model else exchanges_of_all(read, resamples)
+    asked = [f"compare {model[0]!r} with {model[1]!r}"] if model else []
+    question = "; ".join([*asked, *([f"by {by}"] if by else [])]) or None
+    if frame.is_empty():
+        tables, note = [Table("comparisons", "", (), (), frame)], nothing_to_compare(read)
+    else:
+        tables = comparison_tables(read, frame)
+        note = comparison_note(read, AnalysisOptions(**sampling_of(given)), exchanges, margin=bool(margin))
+    tables.append(Table("significant", "", (), (), count_significant(frame)))
+    with mistakes():
+        signature = read.sign(question=question, models=model or None, exchanges=exchanges, of="differences", **options)
+    print_document(document(read, tables, notes=[note], warnings=warned, signature=signature), format)
+
+
+@verb(variants=True)
+@scores_option
+@metric_option
+@mixed_option
+@analysis_options
+def rank(scores: Path, metric: tuple[str, ...], format: Format, **given: Any) -> None:  # noqa: A002
+    """Rank the models, each with the interval in which other units would have put it.
+
+    JSON: under ranks the condition, metric, model, value, rank, low, high, n, clusters, reason.
+    """
+    read = read_analysed(scores, given)
+    options = _options(read, metric, given)
+    frame, warned = with_warnings(lambda: read.rank(**options))
+    said = interval_words(read, AnalysisOptions(**sampling_of(given)), resampled=True)
+    note = f"In brackets, of the rank: {said}. The models are fixed."
+    signature = read.sign(of="ranks", **options)
+    made = document(read, rank_tables(read, frame), notes=[note], warnings=warned, signature=signature)
+    print_document(made, format)
+
+
+@verb(variants=True)
+@scores_option
+@data_option("Where the scores do not have the traits: what was scored against")
+@where_option
+@click.option("--filter", help='An SQL condition on traits, such as "promis_anxiety_t >= 60".')
+@click.option("--by", help="A trait: one stratum for each of its values, of the units chosen.")
+@click.option("--compare", is_flag=True, help="Set each stratum against its complement, the other units.")
+@metric_option
+@analysis_options
+def subset(
+    scores: Path,
+    data: str | None,
+    where: tuple[str, ...],
+    filter: str | None,  # noqa: A002
+    by: str | None,
+    compare: bool,
+    metric: tuple[str, ...],
+    format: Format,  # noqa: A002
+    **given: Any,
+) -> None:
+    """Score a part of the units, chosen by traits; or with --by each stratum of a trait.
+
+    JSON: under subgroups stratum, n, clusters, metric, model, the condition, value, low, high, mark, reason; with
+    --compare also difference, difference_low, difference_high, p, p_min, p_holm, significant.
+    """
+    read = read_analysed(scores, given)
+    traits = where_traits(where)
+    if not (traits or filter is not None or by):
+        raise UserError("which units? Choose some, for instance --where TRAIT=VALUE, or use --by TRAIT")
+    source = traits_of(read, data)
+    with mistakes():
+        part = source.where(**traits)
+        if filter is not None:
+            part = part.filter(filter)
+    question = part.asked
+    options = _options(read, metric, given)
+    if by is None:
+        known = _known(source, traits)
+        frame, warned = with_warnings(lambda: _one(read, question, part, known, compare, options))
+        overlapping, within = 0, known.unit_ids if compare else part.unit_ids
+    else:
+        frame, warned = with_warnings(lambda: read.by(by, data=part, compare=compare, **options))
+        with mistakes():
+            overlapping, within = overlap(strata_of(part, by)), part.unit_ids
+    sampled = AnalysisOptions(**sampling_of(given))
+    asked = "; ".join(text for text in (question, f"by {by}" if by else "", "compared" if compare else "") if text)
+    made = document(
+        read,
+        subgroup_tables(read, frame),
+        notes=subgroup_notes(read, frame, compared=compare, overlapping=overlapping, options=sampled),
+        warnings=warned,
+        signature=read.sign(within=within, question=asked, **options),
+        metadata={"filter": asked, "overlapping": overlapping},
+    )
+    print_document(made, format)
+
+
+def _known(source: Queryable, traits: Mapping[str, Any]) -> Queryable:
+    """Return the units of which it is known whether they match: a complement has no others."""
+    for name, values in traits.items():
+        source = source.where(**{name: values}) | source.where(**{name: none_of(*values)})
+    return source
+
+
+def _one(scores: Scores, question: str, part: Queryable, known: Queryable, compare: bool, options: Any) -> pl.DataFrame:
+    """Return the rows of one stratum and, for a comparison, those of its complement below them."""
+    chosen, among = part.unit_ids, known.unit_ids
+    frame = subgroups(scores, {question: chosen}, known=among, compare=compare, **options)
+    if not compare:
+        return frame
+    rest = {f"not ({question})": set(among).difference(chosen)}
+    return pl.concat([frame, subgroups(scores, rest, known=among, **options)], how="diagonal")
+
+
+@verb(variants=True)
+@click.argument("name", nargs=-1)
+@scores_option
+@data_option("What was scored against")
+@results_option("What was scored")
+@metric_option
+@mixed_option
+@analysis_options
+def analyze(
+    name: tuple[str, ...],
+    scores: Path,
+    data: str | None,
+    results: tuple[str, ...],
+    metric: tuple[str, ...],
+    format: Format,  # noqa: A002
+    **given: Any,
+) -> None:
+    """Do the analyses named, each with its uncertainty; all that these scores allow where none is named.
+
+    For any scores: metric_correlation, condition_differences, rank_shifts, win_rates, ratings, variance_split,
+    unit_difficulty; benchmarks have more, which a wrong name lists.
+
+    JSON: a key for each analysis, with the rows of its table under rows and its signature and notes under metadata;
+    under left_out what each analysis that was not done needs.
+    """
+    read = read_analysed(scores, given)
+    benchmark = benchmark_of_scores(read)
+    known: dict[str, Analysis] = {**ANALYSES, **(resolve(benchmark.analyses) if benchmark else {})}
+    for asked in name:
+        if asked not in known:
+            raise UserError(f"no analysis {asked!r}; {meant(asked, known)}")
+    sources = {"data": () if data is None else (data,), "results": results}
+    left_out = {
+        key: "needs " + " and ".join(f"--{need}" for need in lacking)
+        for key, analysis in known.items()
+        if (not name or key in name) and (lacking := [need for need in analysis.needs if not sources[need]])
+    }
+    if name and left_out:
+        raise UserError("; ".join(f"{key} {why}" for key, why in left_out.items()))
+    chosen = [key for key in (dict.fromkeys(name) or known) if key not in left_out]
+    for key in chosen:
+        if metric and name and not known[key].takes_metrics:
+            raise UserError(f"{key} is of its own metrics; leave out --metric")
+    if format == "csv" and len(chosen) != 1:
+        raise UserError(f"--format csv is of one analysis; name one of {', '.join(chosen)}")
+    needed = {need for key in chosen for need in known[key].needs}
+    inputs: dict[str, Any] = {need: records_of(read, need, *sources[need]) for need in needed}
+    with mistakes():
+        sampled = AnalysisOptions(**sampling_of(given))
+        sampled.draws_clusters(read)
+        sampled.weighs_clusters(read)
+    documents: dict[str, Document] = {}
+    for key in chosen:
+        try:
+            documents[key] = _analysis(read, key, known[key], inputs, metric, given)
+        except UserError as error:
+            # Where none was named, one that does not suit these scores is no mistake.
+            if name or metric or known[key].needs:
+                raise
+            left_out[key] = str(error)
+    if format == "csv":
+        for made in documents.values():
+            print_document(made, format)
+        return
+    if format == "json":
+        parts = {key: json_content(made) for key, made in documents.items()}
+        rows = {key: {"metadata": part["metadata"], "rows": part[key]} for key, part in parts.items()}
+        emit(json.dumps({**rows, "left_out": left_out}, indent=2))
+        return
+    if not name:
+        for key in [key for key, made in documents.items() if not made.tables[0].rows]:
+            frame = documents.pop(key).tables[0].frame
+            why = None if frame is None else only_reason(frame, known[key].estimate)
+            left_out[key] = why or f"needs {in_words(read, known[key].rows_need)}"
+    blocks = [document_text(made, format) for made in documents.values()]
+    if left_out:
+        left = [fill(f"- {key}: {why}", columns_of_terminal(), subsequent_indent="  ") for key, why in left_out.items()]
+        blocks.append("\n".join(["Left out:", "", *left]))
+    emit("\n\n".join(blocks))
+
+
+def _analysis(
+    scores: Scores, key: str, analysis: Analysis, inputs: Mapping[str, Any], metric: Sequence[str], given: Given
+) -> Document:
+    """Return the document of one analysis."""
+    chosen = list(metric) or (list(analysis.metrics) if analysis.metrics else None)
+    keywords: dict[str, Any] = sampling_of(given)
+    if analysis.takes_metrics:
+        keywords["metrics"] = chosen
+    needs = {need: inputs[need] for need in analysis.needs}
+    frame, warned = with_warnings(lambda: analysis.function(scores, **needs, **keywords))
+    notes = [analysis_note(scores, analysis, frame, AnalysisOptions(**sampling_of(given)))] if frame.height else []
+    columns = [name for name in ("metric", "metric_a", "metric_b") if name in frame.columns]
+    of_frame = dict.fromkeys(name for column in columns for name in frame[column] if name in scores.metrics)
+    exchanges = exchanges_of(analysis, frame, given["resamples"])
+    signature = scores.sign(
+        question=f"analyze {key}", exchanges=exchanges, of="differences", **sampling_of(given),
+        metrics=list(of_frame) or chosen,
+    )  # fmt: skip
+    return document(
+        scores, analysis_tables(scores, key, analysis, frame), notes=notes, warnings=warned, signature=signature
+    )
+
+
+@verb(variants=True)
+@scores_option
+@metric_option
+@format_option()
+def stats(scores: Path, metric: tuple[str, ...], format: Format, **given: Any) -> None:  # noqa: A002
+    """Print how each metric is distributed over the units of each model.
+
+    JSON: under distribution model, the condition, metric, n, mean, sd, lowest, median, highest.
+    """
+    read = read_analysed(scores, given)
+    with mistakes():
+        frame = distribution(read, list(metric) or None)
+    print_document(document(read, distribution_tables(read, frame)), format)
+
+
+_ASSUMED = {"power": 0.8, "alpha": 0.05, "sided": 2, "looks": 1}
+
+
+@verb(variants=True)
+@click.option("--difference", type=float, help="The true difference to find, in the unit of the scores.")
+@click.option("--participants", type=int, help="How many there will be: how small a difference do they show?")
+@click.option("--scores", type=click.Path(path_type=Path), help="A pilot: scores of two models or more.")
+@metric_option
+@pair_option
+@click.option("--sd", type=float, help="Without a pilot: the standard deviation of a unit's score.")
+@click.option("--correlation", type=float, help="Without a pilot: of both models' scores on a unit; 0 is cautious.")
+@click.option("--icc", type=float, help="Without a pilot: how alike the differences of a participant are, 0 to 1.")
+@click.option(
+    "--units-per-participant", type=float, help="Without a pilot: how many units each has on average; by default 1."
+)
+@click.option(
+    "--units-cv",
+    type=float,
+    help="Without a pilot: standard deviation of the number of units of a participant, over its mean; by default 0, "
+    "equally many. Usual are 0.5 to 1.",
+)
+@click.option("--looks", type=int, default=1, show_default=True, help="How often the data are tested; once only.")
+@mixed_option
+@benchmark_option("module:NAME, where the scores are of a benchmark of your own.")
+@format_option()
+def plan(
+    difference: float | None,
+    participants: int | None,
+    scores: Path | None,
+    metric: tuple[str, ...],
+    model: tuple[str, ...],
+    sd: float | None,
+    correlation: float | None,
+    icc: float | None,
+    units_per_participant: float | None,
+    units_cv: float | None,
+    looks: int,
+    format: Format,  # noqa: A002
+    **given: Any,
+) -> None:
+    """Say how many participants a comparison of two models needs, or how small a difference some show.
+
+    From a pilot, --scores; or from assumptions, --sd, --correlation and --icc.
+
+    JSON: under plan model_a, model_b, the condition, metric, difference, participants, units, sd, correlation, icc,
+    units_per_participant, units_cv, n, clusters, mde, reason; the last four are of the pilot.
+    """
+    stated = {
+        "--sd": sd, "--correlation": correlation, "--icc": icc, "--units-per-participant": units_per_participant,
+        "--units-cv": units_cv,
+    }  # fmt: skip
+    if (difference is None) == (participants is None):
+        raise UserError(
+            "give one of --difference, to learn how many participants it needs, and --participants, to learn how small "
+            "a difference they show"
+        )
+    asked: dict[str, Any] = {"difference": difference, "participants": participants, "looks": looks}
+    if scores is not None:
+        if named := [name for name, value in stated.items() if value is not None]:
+            raise UserError(f"{named[0]} is stated, and the pilot says it; leave out {named[0]}, or --scores")
+        check_pair(model)
+        read = read_analysed(scores, given)
+        metrics = list(metric) or [read.primary]
+        frame, warned = with_warnings(lambda: read.plan(models=model or None, metrics=metrics, **asked))
+        notes = [nothing_to_compare(read)] if frame.is_empty() else pilot_notes(read)
+        made = document(read, pilot_tables(read, frame), notes=notes, warnings=warned, metadata=_ASSUMED)
+        print_document(made, format)
+        return
+    for name, value in {"metric": metric, "model": model, **given}.items():
+        if value:
+            raise UserError(f"--{name.replace('_', '-')} is of a pilot; name its --scores")
+    if sd is None or correlation is None or icc is None:
+        raise UserError("how many? Name a pilot with --scores, or state --sd, --correlation and --icc")
+    of_each = 1.0 if units_per_participant is None else units_per_participant
+    unequal = 0.0 if units_cv is None else units_cv
+    with mistakes():
+        frame = plan_from_assumptions(
+            sd=sd, correlation=correlation, icc=icc, units_per_participant=of_each, units_cv=unequal, **asked
+        )
+    print_document(Document([assumed_table(frame)], notes=assumed_notes(), metadata=_ASSUMED), format)
+
+
+@verb()
+@click.argument("ratings", type=click.Path(path_type=Path))
+@many("--expert", required=True, help="A rater who is an expert; name at least two.")
+@many("--judge", required=True, help="A rater who is a judge.")
+@click.option(
+    "--weights",
+    type=click.Choice(("none", "linear", "quadratic")),
+    default="quadratic",
+    show_default=True,
+    help="How far two ratings disagree: their distance, its square, or all alike.",
+)
+@click.option(
+    "--by",
+    type=click.Choice(("value", "rank")),
+    default="value",
+    show_default=True,
+    help="Distance between the numbers, or between their ranks among those that two raters use.",
+)
+@click.option(
+    "--margin",
+    type=float,
+    help="The largest loss of kappa that does not matter; without it no judge is called as close.",
+)
+@click.option("--pairs", is_flag=True, help="Print every two raters too; JSON always has them.")
+@click.option("--level", type=float, default=0.95, show_default=True, help="Confidence level of the intervals.")
+@click.option("--seed", type=int, default=0, show_default=True, help="The same seed gives the same numbers.")
+@click.option("--resamples", type=int, default=10_000, show_default=True, help="How many resamples of the items.")
+@format_option()
+def judges(
+    ratings: Path,
+    expert: tuple[str, ...],
+    judge: tuple[str, ...],
+    weights: str,
+    pairs: bool,
+    format: Format,  # noqa: A002
+    **given: Any,
+) -> None:
+    """Is a judge as close to an expert as another expert is? By dimension, from RATINGS of the same items.
+
+    RATINGS is a CSV, JSONL or Parquet table with the columns item, rater, dimension, rating, and optional dataset and
+    cluster, of items that belong together. No scores are needed.
+
+    JSON: under judges dataset, dimension, judge, with_experts, among_experts and shift, each with _low and _high,
+    difference, low, high, verdict, expert_shift, judge_shift, n, clusters, reason; under pairs dataset, dimension,
+    rater_a, rater_b, kappa, low, high, shift, shift_low, shift_high, n, clusters, reason.
+    """
+    weighting: Any = None if weights == "none" else weights
+    found, warned = with_warnings(
+        lambda: compare_judges(ratings, experts=expert, judges=judge, weights=weighting, **given)
+    )
+    level, by, margin = (given[name] for name in ("level", "by", "margin"))
+    notes = [closeness_note(found.judges, weights=weighting, by=by, margin=margin, level=level)]
+    if found.unused:
+        notes.append(f"Not used, as neither experts nor judges: {', '.join(found.unused)}.")
+    about = {"experts": list(expert), "judges": list(judge), "weights": weighting, **given}
+    tables = closeness_tables(found.judges, found.pairs, all_pairs=pairs)
+    print_document(Document(tables, notes=notes, warnings=warned, metadata=about), format)

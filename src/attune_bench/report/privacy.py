@@ -1,0 +1,269 @@
+"""Suppression: what a page does not show of few people, and how a reader cannot compute it."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from typing_extensions import Unpack
+
+from attune_bench.scores.table import ScoreTable, term_columns
+from attune_bench.stats.debias import Labels
+from attune_bench.stats.options import MIN_CLUSTERS, AnalysisKeywords, AnalysisOptions, Mask, ScoreSeries, too_few
+from attune_bench.stats.subgroups import strata_and_known, subgroups, unit_traits
+from attune_bench.stats.summary import summary
+from attune_data.query import Queryable
+from attune_metrics.stats.bootstrap import STATISTICS
+
+__all__ = [
+    "ShownSet",
+    "Stratum",
+    "Traits",
+    "conceal",
+    "conceal_rated",
+    "conceal_strata",
+    "few_groups",
+    "hidden_strata",
+    "hides",
+    "shown_strata",
+    "shown_summary",
+    "withheld",
+    "without_few",
+]
+
+_FOLLOWS = "not shown, as a smaller stratum would follow"
+_DIFFERENCES = ("difference", "difference_low", "difference_high", "p", "p_min", "p_holm", "significant")
+
+Traits = Mapping[str, tuple[Mapping[str, Iterable[str]], Iterable[str]]]
+"""By trait, its strata (name to units) and the units among which complements are taken."""
+
+ShownSet = tuple[str, str, bool]
+"""Trait, stratum, and whether its complement is meant, whose value follows from a stratum's and their difference."""
+
+
+def hides(table: ScoreTable, *, small_cells: bool) -> bool:
+    """Tell whether values that rest on few clusters are hidden."""
+    return table.provenance.private and not small_cells
+
+
+def few_groups(table: ScoreTable) -> list[tuple[str, str | None]]:
+    """Return the models and conditions that were run on fewer than 5 clusters."""
+    series = ScoreSeries(table)
+    return [group for group, run in zip(series.groups, series.scored, strict=True) if series.count(run) < MIN_CLUSTERS]
+
+
+def without_few(table: ScoreTable, *, small_cells: bool) -> ScoreTable:
+    """Return the scores without the values of a metric of a model and condition that rest on fewer than 5 clusters.
+
+    What depends on several models, such as a standard score, a strength or an order, would tell of them.
+    """
+    if not hides(table, small_cells=small_cells):
+        return table
+    series = ScoreSeries(table)
+    few: dict[str, set[tuple[str, str | None]]] = {}
+    for name, metric in table.metrics.items():
+        if metric.statistic not in STATISTICS:
+            continue
+        present = ~np.isnan(series.values(name)[:, 0])
+        groups = {
+            group for group, units in zip(series.groups, present, strict=True) if 0 < series.count(units) < MIN_CLUSTERS
+        }
+        for column in term_columns(metric) if groups else ():
+            few[column] = few.get(column, set()) | groups
+
+    def known(frame: pl.DataFrame) -> pl.DataFrame:
+        rows = frame.select("model", "condition").rows()
+        return frame.with_columns(
+            pl.when(pl.Series([row not in groups for row in rows], dtype=pl.Boolean)).then(column).alias(column)
+            for column, groups in few.items()
+        )
+
+    repeats = None if table.repeats is None else known(table.repeats)
+    return replace(table, values=known(table.values), repeats=repeats) if few else table
+
+
+def conceal(table: ScoreTable, frame: pl.DataFrame, *, small_cells: bool) -> pl.DataFrame:
+    """Return the frame of an analysis without the numbers of rows that rest on fewer than 5 clusters."""
+    if not hides(table, small_cells=small_cells) or "clusters" not in frame.columns:
+        return frame
+    return withheld(frame, pl.col("clusters") < MIN_CLUSTERS, f"{too_few(table)}, not shown")
+
+
+def withheld(frame: pl.DataFrame, rows: pl.Expr, reason: str, *, columns: Iterable[str] | None = None) -> pl.DataFrame:
+    """Return a frame without the numbers of some rows, or those in some columns, and with the reason."""
+    chosen = [
+        name
+        for name, kind in frame.schema.items()
+        if kind.is_numeric() or kind == pl.Boolean or name in {"verdict", "note"}
+    ]
+    given = pl.when(rows)
+    return frame.with_columns(
+        *(given.then(None).otherwise(pl.col(name)).alias(name) for name in (chosen if columns is None else columns)),
+        *([given.then(pl.lit(reason)).otherwise("reason").alias("reason")] if "reason" in frame.columns else []),
+    )
+
+
+def conceal_rated(table: ScoreTable, frame: pl.DataFrame, labels: Labels, *, small_cells: bool) -> pl.DataFrame:
+    """Return the frame of `debias` or `debias_pairs` without the numbers of rows that tell something of few clusters.
+
+    A row tells the judge's mean of the rated units, and with that of all units also that of the others.
+    """
+    if not hides(table, small_cells=small_cells):
+        return frame
+    series = ScoreSeries(table)
+    place = {group: position for position, group in enumerate(series.groups)}
+    judged, rated = ~np.isnan(series.values(labels.metric.name)[:, 0]), ~np.isnan(labels.ratings)
+
+    def tells_of_few(row: Mapping[str, Any]) -> bool:
+        models = [row[name] for name in ("model", "model_a", "model_b") if name in row]
+        sides = [place[model, row["condition"]] for model in models]
+        units: Mask = np.logical_and.reduce(judged[sides], axis=0)
+        chosen: Mask = np.logical_and.reduce(rated[sides], axis=0)
+        return any(0 < series.count(part) < MIN_CLUSTERS for part in (units & chosen, units & ~chosen))
+
+    hidden = pl.Series([tells_of_few(row) for row in frame.iter_rows(named=True)], dtype=pl.Boolean)
+    why = f"the rated {table.provenance.unit}s, or the others, are of {too_few(table)}, not shown"
+    return withheld(frame, pl.lit(hidden), why)
+
+
+def conceal_strata(
+    table: ScoreTable, trait: str, frame: pl.DataFrame, hidden: Mapping[tuple[str, str | None], set[ShownSet]]
+) -> pl.DataFrame:
+    """Return the frame of a trait, as of `attune_bench.stats.subgroups`, without what must not be shown.
+
+    `hidden` is what `hidden_strata` gives for the metric; where it is empty, everything is shown.
+    """
+    if not hidden:
+        return frame
+    rows = frame.select("model", "condition", "stratum").rows()
+
+    def is_hidden(*, complement: bool) -> pl.Expr:
+        found = [(trait, stratum, complement) in hidden[model, condition] for model, condition, stratum in rows]
+        return pl.lit(pl.Series(found, dtype=pl.Boolean))
+
+    if differences := [name for name in _DIFFERENCES if name in frame.columns]:
+        why = "difference not shown, as a smaller stratum would follow"
+        frame = withheld(frame, is_hidden(complement=True), why, columns=differences)
+    frame = conceal(table, frame, small_cells=False)
+    return withheld(frame, is_hidden(complement=False) & pl.col("n").is_not_null(), _FOLLOWS)
+
+
+def hidden_strata(table: ScoreTable, metric: str, traits: Traits) -> dict[tuple[str, str | None], set[ShownSet]]:
+    """Return, by model and condition, the strata and complements whose values of a metric must not be shown.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        The scores; the value of all of a model's units is taken to be shown.
+    metric : str
+        Whose values are shown.
+    traits : mapping
+        By trait, its strata and the units among which complements are taken.
+    """
+    series = ScoreSeries(table)
+    sets = {
+        trait: ({name: series.mask(set(units)) for name, units in strata.items()}, series.mask(set(known)))
+        for trait, (strata, known) in traits.items()
+    }
+    present = ~np.isnan(series.values(metric)[:, 0])
+    return {group: _hidden(series, whole, sets) for group, whole in zip(series.groups, present, strict=True)}
+
+
+def _hidden(series: ScoreSeries, whole: Mask, sets: Mapping[str, tuple[Mapping[str, Mask], Mask]]) -> set[ShownSet]:
+    """Return the strata and complements not to show beside the value of the units `whole` (units,)."""
+
+    def few(units: Mask) -> bool:
+        return 0 < series.count(units) < MIN_CLUSTERS
+
+    found: dict[ShownSet, Mask] = {}
+    for trait, (strata, known) in sets.items():
+        for name, units in strata.items():
+            found[trait, name, False] = whole & units
+            # Stratum and complement are all that is known: where few are unknown, these would follow from the whole.
+            known_to_all = not few(whole & ~known) and series.count(whole & units) >= MIN_CLUSTERS
+            found[trait, name, True] = whole & known & ~units & known_to_all
+    sizes = {key: series.count(units) for key, units in found.items()}
+    by_size = sorted(found, key=lambda key: (sizes[key], key))
+    shown = {key: found[key] for key in by_size if sizes[key] >= MIN_CLUSTERS}
+
+    def revealing() -> ShownSet | None:
+        """Return the smallest set from which, beside the others, something of few follows."""
+        wholes = [whole, *(whole & sets[trait][1] for trait in {key[0] for key in shown if key[2]})]
+        for trait in sets:
+            strata = [key for key in shown if key[0] == trait and not key[2]]
+            in_one = np.logical_or.reduce([shown[key] for key in strata], axis=0)
+            if strata and any(few(units & ~in_one) for units in wholes):
+                return strata[0]
+        for key, units in shown.items():
+            if any(not (units & ~other).any() and few(other & ~units) for other in (*wholes, *shown.values())):
+                return key
+        return None
+
+    while (key := revealing()) is not None:
+        del shown[key]
+        if not key[2]:
+            # A difference is not shown without the value that it is from.
+            shown.pop((key[0], key[1], True), None)
+    return set(found) - set(shown)
+
+
+def shown_summary(table: ScoreTable, *, small_cells: bool, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
+    """Return what `attune_bench.stats.summary.summary` gives, without what must not be shown."""
+    known = without_few(table, small_cells=small_cells)
+    return conceal(table, summary(known, **options), small_cells=small_cells)
+
+
+class Stratum(NamedTuple):
+    """A stratum of a trait: its units, and a row a metric, model and condition."""
+
+    trait: str
+    name: str
+    units: Sequence[str]
+    rows: pl.DataFrame
+
+
+def shown_strata(
+    table: ScoreTable,
+    traits: Sequence[str],
+    *,
+    data: Queryable | None = None,
+    small_cells: bool = False,
+    **options: Unpack[AnalysisKeywords],
+) -> Iterator[Stratum]:
+    """Yield the strata of traits; the values of all units are taken to be shown too.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        The scores.
+    traits : sequence of str
+        As for `attune_bench.stats.subgroups.by`.
+    data : Collection or Tables, optional
+        The units' records; by default the traits that the scores have of their units.
+    small_cells : bool
+        Whether to show values that rest on few people, or would give such values away.
+    **options
+        ``metrics``, of which those that depend on all models' results are left out, ``resamples``, ``seed``,
+        ``level``, ``unit``, ``weight``, ``interval``; see `AnalysisOptions`.
+    """
+    source = unit_traits(table) if data is None else data
+    scored = set(table.units["unit"])
+    given = {}
+    for trait in traits:
+        strata, known = strata_and_known(source, trait)
+        given[trait] = {name: units for name, units in strata.items() if not scored.isdisjoint(units)}, known
+    chosen = AnalysisOptions(**options)
+    made_of_units = [name for name in chosen.names(table) if table.metrics[name].statistic in STATISTICS]
+    names = [name for name in made_of_units if not chosen.lacks_weight(table, name)]
+    if not names:
+        return
+    options["metrics"] = names
+    hidden = {
+        metric: hidden_strata(table, metric, given) if hides(table, small_cells=small_cells) else {} for metric in names
+    }
+    for trait, (strata, known) in given.items():
+        frame = subgroups(table, strata, known=known, **options)
+        rows = pl.concat(conceal_strata(table, trait, frame.filter(metric=metric), hidden[metric]) for metric in names)
+        for name, units in strata.items():
+            yield Stratum(trait, name, [unit for unit in units if unit in scored], rows.filter(stratum=name))

@@ -1,0 +1,439 @@
+"""Scores as files: read, checked that each number is one that its column can have, and written."""
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from errno import EINVAL
+from math import inf, isinf
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+import polars as pl
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, with_config
+from typing_extensions import TypedDict
+
+from attune_bench.scores.table import (
+    CHANCE,
+    KEYS,
+    REPEAT,
+    UNIT_KEYS,
+    Provenance,
+    ScoreTable,
+    Texts,
+    split_repeats,
+    term_columns,
+)
+from attune_data.export import parquet_bytes
+from attune_data.io.documents import check_input, write_whole
+from attune_data.issues import SourceError, shown
+from attune_data.record import panics_as_errors
+from attune_data.text import meant, plural
+from attune_metrics.catalog import CATALOG
+from attune_metrics.metric import Metric, MetricInputError
+from attune_metrics.stats.bootstrap import PER_UNIT, STATISTICS
+
+__all__ = [
+    "Range",
+    "check_numbers",
+    "check_scores",
+    "entry_fields",
+    "is_score_file",
+    "metric_entries",
+    "read_score_file",
+    "write_score_file",
+]
+
+_COUNTED = ("coverage.", "calls.", "failed.")
+_OF_ONE = (*PER_UNIT, "z_score")
+_MOST = 2**53  # beyond it a float is no count
+_ROUNDING = 1e-9
+
+Kind = Literal["score", "trial", "count", "mean of counts"]
+Range = tuple[str, float, float, Kind]
+
+_COUNTS = ("count", "mean of counts")
+"""A column, its least and greatest value, and what its numbers are; a trial is 0 or 1."""
+
+
+def check_scores(table: ScoreTable) -> None:
+    """Check that scores fit together.
+
+    Raises
+    ------
+    MetricInputError
+        Where two rows are of one model, condition and unit, or a row names none; a unit is described twice or not at
+        all; a metric has an unknown statistic or no column; a variant is none of the choices; or a number is infinite,
+        outside the range of its metric, or no count where counts are. The text has the place and the value.
+    """
+    for metric in table.metrics.values():
+        if metric.statistic not in (*STATISTICS, "z_score"):
+            known = meant(metric.statistic, STATISTICS)
+            raise MetricInputError(f"metrics.{metric.name}.statistic: no {metric.statistic!r}; {known}")
+        terms = len(metric.terms) if metric.statistic == "z_score" else len(term_columns(metric))
+        expected = 1 if metric.statistic in _OF_ONE else terms if metric.statistic == "mean_of_means" else 4
+        if terms != expected or (metric.statistic == "mean_of_means" and terms % 2):
+            raise MetricInputError(f"metrics.{metric.name}.terms: {metric.statistic} of {plural(terms, 'term')}")
+    for name in filter(None, (*table.provenance.headline, table.provenance.primary)):
+        table.metric(name)
+    choices, variant = table.choices, table.provenance.variant
+    if variant.keys() != choices.keys():
+        raise MetricInputError(f"provenance.variant: {variant}; the choices are {[*choices]}")
+    for name, option in variant.items():
+        if option not in choices[name]:
+            raise MetricInputError(f"provenance.variant.{name}: no {option!r}; {meant(option, choices[name])}")
+    if (table.provenance.expected or 0) < 0:
+        raise MetricInputError(f"provenance.expected is {table.provenance.expected}; expected a count")
+    _check_keys(table.units, ("unit",), "descriptions (cluster, traits, chance)")
+    rows = table.values if table.variants is None else table.variants  # the values are among the variants
+    of_repeats = (REPEAT,) if REPEAT in rows.columns else ()
+    _check_keys(rows, (*KEYS, *choices, *of_repeats), "rows")
+    for unit in rows.filter(~pl.col("unit").is_in(table.units["unit"].implode()))["unit"].head(1):
+        raise MetricInputError(f"unit {unit!r} of a row is none of the units")
+    # A mean of counts over repeats need not be whole.
+    ranges = list(_ranges(table, "count" if table.repeats is None else "mean of counts"))
+    for column, *_ in ranges:
+        if column not in rows.columns:
+            raise MetricInputError(f"no column {column!r}; {meant(column, rows.columns)}")
+    check_numbers(rows, ranges)
+    if table.repeats is not None:
+        _check_keys(table.repeats, (*KEYS, REPEAT), "repeats")
+        for row in (
+            table.repeats.join(table.values, on=KEYS, how="anti", nulls_equal=True).head(1).iter_rows(named=True)
+        ):
+            raise MetricInputError(
+                f"repeat {row[REPEAT]!r} of model {row['model']!r}, unit {row['unit']!r} has no mean"
+            )
+        check_numbers(table.repeats, _ranges(table, "count"))
+    _check_coverage(rows)
+    _check_means(table, rows)
+    check_numbers(table.units, _ranges_of_chance(table))
+
+
+def _check_keys(rows: pl.DataFrame, keys: tuple[str, ...], what: str) -> None:
+    for key in dict.fromkeys((*keys, *(name for name in ("cluster",) if name in rows.columns))):
+        if rows.schema[key] not in (pl.String, pl.Null):
+            raise MetricInputError(f"{key} is of type {rows.schema[key]}; expected text")
+        if key not in {"condition", "cluster", REPEAT} and rows[key].null_count():
+            raise MetricInputError(f"{key} is empty in row {rows[key].is_null().arg_true()[0] + 1}")
+    if rows.select(keys).hash_rows().n_unique() == rows.height:
+        return
+    for repeated in rows.filter(pl.struct(keys).is_duplicated()).select(keys).head(1).iter_rows(named=True):
+        named = ", ".join(f"{key} {value!r}" for key, value in repeated.items() if value is not None)
+        raise MetricInputError(f"two {what} are of {named}; leave one of them out")
+
+
+def _check_coverage(rows: pl.DataFrame) -> None:
+    tasks = {column.rpartition(".")[0] for column in rows.columns if column.startswith("coverage.")}
+    for task in sorted(tasks):
+        present, expected = f"{task}.present", f"{task}.expected"
+        if not {present, expected} <= {*rows.columns}:
+            raise MetricInputError(f"{task} needs the columns {present} and {expected}")
+        wrong = (pl.col(present) > pl.col(expected)) | (pl.col(present).is_null() != pl.col(expected).is_null())
+        for row in rows.filter(wrong).head(1).iter_rows(named=True):
+            of = f"model {row['model']!r}, unit {row['unit']!r}"
+            if row[present] is None or row[expected] is None:
+                raise MetricInputError(f"{present} of {of} is {row[present]}; {expected} is {row[expected]}")
+            raise MetricInputError(f"{present} of {of} is {row[present]:g}; expected {row[expected]:g} at most")
+
+
+def _check_means(table: ScoreTable, rows: pl.DataFrame) -> None:
+    """Check that the sums of a mean of means fit their numbers of units."""
+    for metric in table.metrics.values():
+        if metric.statistic != "mean_of_means":
+            continue
+        for total, count in zip(metric.terms[::2], metric.terms[1::2], strict=True):
+            units, value = pl.col(count).cast(pl.Float64), pl.col(total).cast(pl.Float64).fill_nan(None)
+            room = _ROUNDING * units.clip(1)
+            # An infinite bound times 0 units would be nan.
+            wrong = pl.lit(metric.low > -inf) & (value < metric.low * units - room)
+            wrong |= pl.lit(metric.high < inf) & (value > metric.high * units + room)
+            wrong |= value.is_null() != units.is_null()
+            for row in rows.filter(wrong).head(1).iter_rows(named=True):
+                of = f"model {row['model']!r}, unit {row['unit']!r}"
+                of_units = f"{row[count]} of {count}, each from {metric.low:g} to {metric.high:g}"
+                raise MetricInputError(f"{total} of {of} is {row[total]}; expected the sum over {of_units}")
+
+
+def _ranges(table: ScoreTable, count: Kind) -> Iterator[Range]:
+    """Yield the range of every column of numbers; `count` is what a number of things is."""
+    for metric in table.metrics.values():
+        columns = term_columns(metric)
+        if metric.statistic in PER_UNIT:
+            yield columns[0], metric.low, metric.high, "trial" if metric.statistic == "share" else "score"
+        elif metric.statistic == "mean_of_means":
+            yield from _sums(metric, count)
+        else:
+            of_column: Range = ("", 0, inf, count) if metric.statistic in STATISTICS else ("", -inf, inf, "score")
+            yield from ((column, *of_column[1:]) for column in columns)
+    yield from ((column, 0, _MOST, count) for column in table.values.columns if column.startswith(_COUNTED))
+
+
+def _ranges_of_chance(table: ScoreTable) -> Iterator[Range]:
+    for name, metric in table.metrics.items():
+        if f"{CHANCE}{name}" in table.units.columns:
+            yield f"{CHANCE}{name}", metric.low, metric.high, "score"
+
+
+def _sums(metric: Metric, count: Kind) -> Iterator[Range]:
+    for place, column in enumerate(metric.terms):
+        yield (column, 0, inf, count) if place % 2 else (column, -inf, inf, "score")
+
+
+def check_numbers(rows: pl.DataFrame, ranges: Iterable[Range]) -> None:
+    """Check that columns have numbers of their ranges; null is undefined, and nan is where nothing is counted."""
+    checks: list[tuple[str, str, pl.Expr]] = []
+    for column, low, high, kind in ranges:
+        dtype = rows.schema[column]
+        if not (dtype.is_numeric() or dtype == pl.Null):
+            raise MetricInputError(f"{column} is of type {dtype}; expected numbers")
+        value = pl.col(column).cast(pl.Float64)
+        value = value if kind in _COUNTS else value.fill_nan(None)
+        outside = value.is_infinite() | (value < low - _ROUNDING) | (value > high + _ROUNDING)
+        if kind in _COUNTS:
+            wrong = outside | (value > _MOST) | value.is_nan()
+            if kind == "count":
+                wrong |= value != value.floor()
+            checks.append((column, f"a {kind}", wrong))
+        elif kind == "trial":
+            checks.append((column, "0 or 1", ~value.is_in([0.0, 1.0])))
+        else:
+            checks.append((column, f"a number from {low:g} to {high:g}", outside))
+    found = rows.select(wrong.any().alias(str(place)) for place, (_, _, wrong) in enumerate(checks))
+    for (column, expected, wrong), is_wrong in zip(checks, found.row(0) if checks else (), strict=True):
+        if is_wrong:
+            row = rows.filter(wrong).row(0, named=True)
+            of = ", ".join(f"{key} {value!r:.60}" for key, value in row.items() if isinstance(value, str))
+            raise MetricInputError(f"{column} of {of} is {row[column]!r:.40}; expected {expected}")
+
+
+class _Entry(BaseModel):
+    """The fields of `attune_metrics.catalog.Metric` that a file can give."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
+
+    label: str = Field("", pattern=r"\S")
+    short: str = ""
+    low: float = 0
+    high: float = 0
+    higher_is_better: bool | Literal["neither"] | None = True  # TOML has no null
+    scale: float = Field(1, gt=0)
+    digits: int = Field(3, ge=0, le=15)
+    statistic: str = "mean"
+    terms: list[str] = []
+    coverage: list[str] = []
+    rests_on: list[str] = []
+    group: str = ""
+    source: str = ""
+    smallest_difference: float | None = None
+    smallest_difference_source: str = ""
+
+
+def metric_entries(given: Mapping[str, Any], *, place: str = "metrics") -> dict[str, Metric]:
+    """Return catalogue entries of plain values, as a file or a caller gives them.
+
+    Parameters
+    ----------
+    given : mapping of str to Metric or mapping
+        By the name of the metric: an entry, or its fields, which are all optional: ``label, short, low, high,
+        higher_is_better, scale, digits, statistic, terms, coverage, rests_on, group, source, smallest_difference,
+        smallest_difference_source``.
+    place : str
+        Where they stand, for errors.
+
+    Returns
+    -------
+    dict of str to Metric
+        A metric without a range is unbounded; without a label it is called by its name.
+
+    Raises
+    ------
+    MetricInputError
+        Where a field is unknown, of another type or out of range, or the metric's own range is empty.
+
+    Examples
+    --------
+    >>> metric_entries({"wer": {"label": "Word error rate", "low": 0, "higher_is_better": False}})["wer"].high
+    inf
+    """
+    return {
+        name: entry if isinstance(entry, Metric) else _metric(name, entry, f"{place}.{name}")
+        for name, entry in given.items()
+    }
+
+
+def _metric(name: str, entry: Any, place: str) -> Metric:
+    if not isinstance(entry, Mapping):
+        raise MetricInputError(f"{place}: {entry!r:.60} is no table with label, low, high, higher_is_better")
+    try:
+        checked = _Entry.model_validate(dict(entry))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = str(first["loc"][0])
+        known = key in _Entry.model_fields
+        why = (
+            f"{first['input']!r:.60}: {first['msg']}" if known else f"no such field; {meant(key, _Entry.model_fields)}"
+        )
+        raise MetricInputError(f"{place}.{key}: {why}") from None
+    fields: dict[str, Any] = {"name": name, "label": name}
+    for key in checked.model_fields_set:
+        value = getattr(checked, key)
+        fields[key] = tuple(value) if isinstance(value, list) else None if value == "neither" else value
+    try:
+        metric = Metric(**fields)
+    except ValueError as error:
+        raise MetricInputError(f"{place}: {error}") from None
+    if not metric.low < metric.high:
+        raise MetricInputError(f"{place}: the range from {metric.low:g} to {metric.high:g} is empty")
+    return metric
+
+
+def entry_fields(metric: Metric) -> dict[str, Any]:
+    """Return the fields of an entry that a file can give, without those at their default.
+
+    Examples
+    --------
+    >>> entry_fields(Metric(name="wer", label="Word error rate", low=0, higher_is_better=False))
+    {'label': 'Word error rate', 'low': 0, 'higher_is_better': False}
+    """
+    default = Metric(name="", label="")
+    fields = {name: getattr(metric, name) for name in _Entry.model_fields}
+    return {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in fields.items()
+        if value != getattr(default, name) and not (isinstance(value, float) and isinf(value))
+    }
+
+
+_KEY = "attune-bench"
+_FORMAT, _WITH_REPEATS = 1, 2
+
+
+class _Format(TypedDict):
+    format: Annotated[int, Field(strict=True)]
+
+
+@with_config(ConfigDict(allow_inf_nan=False))
+class _About(_Format):
+    provenance: Provenance
+    metrics: dict[str, dict[str, Any]]
+    choices: list[str]
+    traits: list[str]
+
+
+_FORMAT_OF, _ABOUT = TypeAdapter(_Format), TypeAdapter(_About)
+
+
+def write_score_file(table: ScoreTable, path: str | os.PathLike[str]) -> None:
+    """Write scores to one Parquet file, whole or not at all.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        The scores, written under every choice of their variants.
+    path : str or path-like
+        Ending in ``.parquet``.
+
+    Raises
+    ------
+    ValueError
+        Where the name ends otherwise.
+    OSError
+        Where the file cannot be written.
+    """
+    target = Path(path).resolve()
+    if target.suffix.lower() != ".parquet":
+        raise ValueError(f"{target.name!r} does not end in .parquet, the format of these scores")
+    if target.exists() and not target.is_file():
+        raise OSError(EINVAL, "is a directory" if target.is_dir() else "is not a regular file", str(path))
+    rows = table.values if table.variants is None else table.variants
+    choices, traits = list(table.choices), list(table.traits)
+    units = table.units.rename({name: f"trait.{name}" for name in traits})
+    frame = rows.rename({name: f"variant.{name}" for name in choices})
+    if table.repeats is not None and table.variants is None:
+        frame = pl.concat([frame, table.repeats], how="diagonal")
+    frame = frame.join(units, on="unit", how="left", maintain_order="left")
+    if table.detail is not None:
+        of_row = table.values.select(*KEYS, pl.Series("detail", list(table.detail.texts()), pl.String))
+        frame = frame.join(of_row, on=KEYS, how="left", nulls_equal=True, maintain_order="left")
+    about = {
+        "format": _FORMAT if table.repeats is None else _WITH_REPEATS,
+        "provenance": table.provenance.model_dump(mode="json"),
+        "metrics": {name: entry_fields(metric) for name, metric in table.metrics.items()},
+        "choices": choices,
+        "traits": traits,
+    }
+    write_whole(target, [parquet_bytes(frame, metadata={_KEY: json.dumps(about)})])
+
+
+def is_score_file(path: str | os.PathLike[str]) -> bool:
+    """Tell whether a file is one that `write_score_file` wrote."""
+    target = Path(path)
+    try:
+        check_input(target)
+        with target.open("rb") as file:
+            is_parquet = file.read(4) == b"PAR1"
+        with panics_as_errors():
+            return is_parquet and _KEY in pl.read_parquet_metadata(target)
+    except (OSError, pl.exceptions.PolarsError):
+        return False
+
+
+def read_score_file(path: str | os.PathLike[str]) -> ScoreTable:
+    """Read what `write_score_file` wrote.
+
+    Raises
+    ------
+    SourceError
+        Where the file is damaged or of a later version of the library, or has a number that its column cannot have.
+    """
+    target = Path(path)
+    try:
+        with panics_as_errors():
+            text = pl.read_parquet_metadata(target)[_KEY]
+        if (found := _FORMAT_OF.validate_json(text)["format"]) not in (_FORMAT, _WITH_REPEATS):
+            raise SourceError(f"{path} has format {found}, of a later version of attune-bench; update it")
+        about = _ABOUT.validate_json(text)
+        with panics_as_errors():
+            frame = pl.read_parquet(target)
+        choices, traits, provenance = about["choices"], about["traits"], about["provenance"]
+        metrics = metric_entries(about["metrics"], place="metrics")
+        # The catalogue's own entry knows the function too.
+        metrics |= {
+            name: CATALOG[name]
+            for name, given in about["metrics"].items()
+            if name in CATALOG and entry_fields(CATALOG[name]) == given
+        }
+        named = {f"variant.{name}": name for name in choices} | {f"trait.{name}": name for name in traits}
+        own = {f"trait.{name}" for name in traits}
+        for name in sorted(own - {*frame.columns}):
+            raise MetricInputError(f"no column {name!r}")
+        of_units = [name for name in frame.columns if name in own or name.startswith(CHANCE)]
+        units = frame.select(*UNIT_KEYS, *of_units).unique().sort("unit")
+        beside = {"cluster", *of_units}
+        rows = frame.select(name for name in frame.columns if name not in beside).rename(named, strict=False)
+        values, repeats = split_repeats(rows.filter(**provenance.variant).drop(choices) if choices else rows)
+        detail = Texts(values["detail"]) if "detail" in values.columns else None
+        read = ScoreTable(
+            values=values.select(*KEYS, pl.exclude(*KEYS, "detail")),
+            units=units.rename(named, strict=False),
+            metrics=metrics,
+            provenance=provenance,
+            variants=rows.drop("detail", strict=False) if choices else None,
+            detail=detail,
+            repeats=None if repeats is None else repeats.drop("detail", strict=False),
+        )
+        check_scores(read)
+        return read
+    except OSError as error:
+        raise SourceError(f"{path} cannot be read: {error.strerror or error}") from None
+    except (pl.exceptions.PolarsError, MetricInputError, KeyError, ValueError, TypeError) as error:
+        if isinstance(error, SourceError):
+            raise
+        why = _first(error) if isinstance(error, ValidationError) else str(error).splitlines()[0]
+        raise SourceError(f"{path} contains damaged scores ({why:.200}); write them again") from None
+
+
+def _first(error: ValidationError) -> str:
+    """Return the place, the fault and the value of the first fault."""
+    first = error.errors(include_url=False)[0]
+    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}, not {shown(first['input'])}"

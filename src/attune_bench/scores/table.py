@@ -1,0 +1,579 @@
+"""The value that every analysis takes: scores of models on units, their metrics, settings and fingerprint."""
+
+import json
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from operator import index
+from typing import Any, ClassVar, Literal, Self, SupportsIndex, overload
+
+import polars as pl
+from pydantic import BaseModel, ConfigDict
+from pydantic_core import from_json, to_json
+
+from attune_bench._version import __version__
+from attune_data.issues import Issue
+from attune_data.record import canonical, content_hash
+from attune_data.text import meant, plural
+from attune_metrics.metric import Metric, MetricInputError
+from attune_metrics.stats.bootstrap import STATISTICS
+
+__all__ = [
+    "CHANCE",
+    "CHANCE_BASELINE",
+    "KEYS",
+    "NOT_RECORDED",
+    "REPEAT",
+    "SENT_WHERE_SET",
+    "UNIT_KEYS",
+    "GroupSettings",
+    "Provenance",
+    "ScoreTable",
+    "Texts",
+    "group_settings",
+    "kind_of_group",
+    "of_server",
+    "people_among",
+    "sent_where_set",
+    "setting_text",
+    "split_repeats",
+    "term_columns",
+]
+
+NOT_RECORDED = "not recorded"
+CHANCE_BASELINE = "baseline/chance"
+"""The row of a set of random answers."""
+SENT_WHERE_SET: Mapping[str, tuple[str, str]] = {
+    "reasoning_effort": ("reasoning effort", "not sent"),
+    "extra_body": ("extra body", "not sent"),
+    "token_limit": ("limit of tokens", "sent"),
+}
+"""Settings that change an answer and are recorded only where they were set: what messages call them, and the value of
+runs that do not record them."""
+_SHORT = 12
+
+GroupKind = Literal["model", "person", "baseline"]
+
+
+def kind_of_group(model: str) -> GroupKind:
+    """Return what a row of scores is of, as the name tells: ``baseline/...``, ``human/...``, or else a model.
+
+    Examples
+    --------
+    >>> [kind_of_group(name) for name in ("vendor/model", "human/ann", "baseline/prior")]
+    ['model', 'person', 'baseline']
+    """
+    kinds: dict[str, GroupKind] = {"baseline": "baseline", "human": "person"}
+    return kinds.get(model.partition("/")[0], "model")
+
+
+def people_among(models: Iterable[str]) -> list[str]:
+    """Return the names that are people's.
+
+    Examples
+    --------
+    >>> people_among(["vendor/model", "human/ann"])
+    ['human/ann']
+    """
+    return [model for model in models if kind_of_group(model) == "person"]
+
+
+class GroupSettings(BaseModel):
+    """The settings of the runs of one model under one condition, as their files record them.
+
+    Attributes
+    ----------
+    model : str
+        The model.
+    condition : str, optional
+        The condition.
+    settings : dict of str to tuple
+        By the name of a setting, the values found, sorted; None where a file does not record it. A setting that does
+        not apply to any of the files is left out.
+
+    Examples
+    --------
+    >>> GroupSettings(model="vendor/model", settings={"temperature": (0.0,)}).settings["temperature"]
+    (0.0,)
+    """
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, allow_inf_nan=False)
+
+    model: str
+    condition: str | None = None
+    settings: dict[str, tuple[str | int | float | None, ...]] = {}
+
+    def __hash__(self) -> int:
+        return content_hash(self)
+
+
+def setting_text(value: str | float | None) -> str:
+    """Return the value of a setting as a text; a hash is cut to 12 digits.
+
+    Examples
+    --------
+    >>> setting_text(0.0), setting_text("vendor/judge"), setting_text(None)
+    ('0', 'vendor/judge', 'not recorded')
+    """
+    if value is None:
+        return NOT_RECORDED
+    text = str(value).removesuffix(".0")
+    is_hash = len(text) > _SHORT and set(text) <= set("0123456789abcdef")
+    return text[:_SHORT] if is_hash else text
+
+
+def of_server(given: Mapping[str, Any], name: str) -> bool:
+    """Tell whether a result records that a setting was left to the server: as null."""
+    return name in given and given[name] is None
+
+
+def sent_where_set(given: Mapping[str, Any]) -> dict[str, str]:
+    """Return the settings of `SENT_WHERE_SET` that a result records, of what it records.
+
+    Examples
+    --------
+    >>> sent_where_set({"temperature": 0.0, "max_tokens": None, "extra_body": {"top_p": 0.9}})
+    {'extra_body': '{"top_p": 0.9}', 'token_limit': 'of the server'}
+    """
+    found = {name: given[name] for name in ("reasoning_effort", "extra_body") if given.get(name)}
+    texts = {
+        name: value if isinstance(value, str) else json.dumps(value, sort_keys=True) for name, value in found.items()
+    }
+    return texts | ({"token_limit": "of the server"} if of_server(given, "max_tokens") else {})
+
+
+def group_settings(
+    runs: Iterable[tuple[str, str | None, Mapping[str, Any]]],
+) -> tuple[GroupSettings, ...]:
+    """Return the settings of the runs of models, by model and condition; people and baselines have none.
+
+    Parameters
+    ----------
+    runs : iterable of (str, str or None, mapping)
+        Of each run its model, its condition and its settings; one that is None is not recorded, one that is left out
+        does not apply to the run. Of those of `SENT_WHERE_SET` that some runs of a group record, the others have the
+        value of runs that do not.
+
+    Examples
+    --------
+    >>> runs = [("m", None, {"temperature": 0.0}), ("m", None, {"temperature": 0.7}), ("n", None, {})]
+    >>> [(group.model, group.settings) for group in group_settings(runs)]
+    [('m', {'temperature': (0.0, 0.7)}), ('n', {})]
+    """
+    grouped: dict[tuple[str, str | None], list[Mapping[str, Any]]] = {}
+    for model, condition, settings in runs:
+        if kind_of_group(model) == "model":
+            grouped.setdefault((model, condition), []).append(settings)
+    return tuple(
+        GroupSettings(model=model, condition=condition, settings=_values_of(own))
+        for (model, condition), own in sorted(grouped.items(), key=lambda item: (item[0][0], item[0][1] or ""))
+    )
+
+
+def _values_of(settings: Sequence[Mapping[str, Any]]) -> dict[str, tuple[Any, ...]]:
+    """Return the values of each setting in the runs of one group, sorted."""
+    found: dict[str, set[Any]] = {}
+    for one in settings:
+        for name, value in one.items():
+            found.setdefault(name, set()).add(value)
+    for name in SENT_WHERE_SET.keys() & found:
+        found[name].update(one.get(name, SENT_WHERE_SET[name][1]) for one in settings)
+    return {name: tuple(sorted(values, key=_order)) for name, values in found.items()}
+
+
+def _order(value: Any) -> tuple[bool, str]:
+    return value is None, str(value)
+
+
+class Texts(Sequence[Mapping[str, Any]]):
+    """JSON objects, each parsed anew when it is asked for.
+
+    Parameters
+    ----------
+    stored : polars.Series
+        One object each, as text or compressed by zlib; nan is ``NaN``.
+
+    Examples
+    --------
+    >>> found = Texts.of([{"a": 1}, {"a": 0.5}])
+    >>> found[1], list(found.texts())
+    ({'a': 0.5}, ['{"a":1}', '{"a":0.5}'])
+    """
+
+    def __init__(self, stored: pl.Series) -> None:
+        self._stored = stored
+
+    @classmethod
+    def of(cls, objects: Iterable[Mapping[str, Any]]) -> Self:
+        """Return objects kept as text."""
+        texts = [to_json(one, inf_nan_mode="constants").decode() for one in objects]
+        return cls(pl.Series(texts, dtype=pl.String))
+
+    def texts(self) -> Iterator[str]:
+        """Yield the text of each object."""
+        # Iterating over a series would make a list of thousands at a time.
+        return map(self._text, range(len(self)))
+
+    def _text(self, place: int) -> str:
+        found: str | bytes = self._stored[place]
+        return found if isinstance(found, str) else zlib.decompress(found).decode()
+
+    def at(self, places: list[int]) -> Self:
+        """Return the objects at some places, in that order."""
+        return type(self)(self._stored.gather(places))
+
+    @overload
+    def __getitem__(self, place: SupportsIndex) -> Mapping[str, Any]: ...
+    @overload
+    def __getitem__(self, place: slice) -> Self: ...
+    def __getitem__(self, place: SupportsIndex | slice) -> Mapping[str, Any] | Self:
+        if isinstance(place, slice):
+            return type(self)(self._stored[place])
+        found: Mapping[str, Any] = from_json(self._text(index(place)))
+        return found
+
+    def __len__(self) -> int:
+        return len(self._stored)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Texts):
+            return NotImplemented
+        if len(self) != len(other):
+            return False
+        return all(_equal(one, its) for one, its in zip(self.texts(), other.texts(), strict=True))
+
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]  # as of every sequence that compares its items
+
+
+def _equal(first: str, second: str) -> bool:
+    """Tell whether two texts are of equal objects, in which nan equals nan."""
+    if first == second:
+        return True
+    one, its = from_json(first), from_json(second)
+    return bool(one == its) or canonical(one) == canonical(its)
+
+
+KEYS = ("model", "condition", "unit")
+"""The columns that name a row of `ScoreTable.values`."""
+
+REPEAT = "repeat"
+"""The column of `ScoreTable.repeats` that names the repeat."""
+
+UNIT_KEYS = ("unit", "cluster")
+"""The columns of `ScoreTable.units` that name a unit and its cluster."""
+
+CHANCE = "chance."
+"""How columns of `ScoreTable.units` begin that have what random answers score on average, by metric."""
+
+
+class Provenance(BaseModel):
+    """Where scores come from, and what their parts are called.
+
+    Attributes
+    ----------
+    benchmark : str, optional
+        Name in the registry of benchmarks; None for a table of somebody else's.
+    title : str
+        What pages call the benchmark.
+    protocol : str, optional
+        The scoring protocol, where there are several.
+    similarity : str, optional
+        What measured the similarity of texts beside the benchmark's own measure.
+    library_version : str
+        The version that scored.
+    synthetic : bool
+        Whether any unit or result scored is invented, which every table says.
+    private : bool
+        Whether clusters are people, of whom a page shows no value that rests on few.
+    codebook, data, runs : str, optional
+        Hashes of the codebook, of the units scored and of what was scored.
+    unit, cluster, condition : str
+        What a unit, a cluster and a condition are called, in the singular.
+    primary : str
+        The metric that is compared where no other is asked for.
+    headline : tuple of str
+        The metrics of the board.
+    reference : str, optional
+        The condition that others are set against.
+    expected : int, optional
+        How many units a model should have been run on, where that is known.
+    variant : dict of str to str
+        What was chosen of the choices that the terms depend on.
+    notes : tuple of str
+        Sentences that stand under every table.
+    issues : tuple of Issue
+        What was not scored, and why.
+    settings : tuple of GroupSettings
+        The settings of the runs, by model and condition; a model that is left out has none recorded.
+    decisive : dict of str to str
+        The settings that change an answer, by name, and what messages call them. Models that differ in one are not
+        compared; see `attune_bench.stats.comparability`.
+    mixed : bool
+        Whether such models may be compared all the same, which every output says.
+    """
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="allow")
+
+    benchmark: str | None = None
+    title: str = "Scores"
+    protocol: str | None = None
+    similarity: str | None = None
+    library_version: str = __version__
+    synthetic: bool = False
+    private: bool = False
+    codebook: str | None = None
+    data: str | None = None
+    runs: str | None = None
+    unit: str = "unit"
+    cluster: str = "cluster"
+    condition: str = "condition"
+    primary: str = ""
+    headline: tuple[str, ...] = ()
+    reference: str | None = None
+    expected: int | None = None
+    variant: dict[str, str] = {}
+    notes: tuple[str, ...] = ()
+    issues: tuple[Issue, ...] = ()
+    settings: tuple[GroupSettings, ...] = ()
+    decisive: dict[str, str] = {}
+    mixed: bool = False
+
+    def __hash__(self) -> int:
+        return content_hash(self)
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreTable:
+    """Scores of models on units.
+
+    Two are equal where all of these attributes are: the same values, in the same order, of the same metrics and with
+    the same provenance; nan equals nan, and the functions of metrics do not count. Equal scores have one hash.
+
+    Attributes
+    ----------
+    values : polars.DataFrame
+        A row a model, condition and unit: ``model, condition, unit``, then a column of floats for each term.
+        ``condition`` is null where there is none; other columns count, such as ``coverage.<task>.present``.
+    units : polars.DataFrame
+        A row a unit: ``unit, cluster``, then its traits, and as ``chance.<metric>`` what random answers to it score on
+        average, null where the metric is undefined. A unit without a cluster is a cluster of its own.
+    metrics : mapping of str to Metric
+        The catalogue entries of the metrics, by name, in the order of reports.
+    provenance : Provenance
+        Where the scores come from.
+    variants : polars.DataFrame, optional
+        `values` under every choice, with a column for each choice, where the terms depend on one. Where there are
+        `repeats`, these too, with their column, which is null in the rows of means.
+    detail : Texts, optional
+        What the benchmark keeps of each row of `values` beyond this: a sequence of JSON objects.
+    repeats : polars.DataFrame, optional
+        Where a model was asked several times: the values of each repeat, with a column ``repeat``. `values` has their
+        means, so that repeats never count as data; only analyses of repeats read these.
+    """
+
+    values: pl.DataFrame
+    units: pl.DataFrame
+    metrics: Mapping[str, Metric]
+    provenance: Provenance
+    variants: pl.DataFrame | None = field(default=None, repr=False)
+    detail: Texts | None = field(default=None, repr=False)
+    repeats: pl.DataFrame | None = field(default=None, repr=False)
+
+    def __dir__(self) -> list[str]:
+        """Return the names that a notebook offers: the public ones."""
+        return [name for name in super().__dir__() if not name.startswith("_") or name.startswith("__")]
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        if self is other or self.values.shape != other.values.shape:
+            return self is other
+        return (
+            self.provenance == other.provenance
+            and _entries(self.metrics) == _entries(other.metrics)
+            and all(
+                one is its or (one is not None and its is not None and one.equals(its))
+                for one, its in (
+                    (self.values, other.values),
+                    (self.units, other.units),
+                    (self.variants, other.variants),
+                    (self.repeats, other.repeats),
+                )
+            )
+            and self.detail == other.detail
+        )
+
+    def __hash__(self) -> int:
+        # Of what is told at once: frames have no hash of their own.
+        return hash((type(self), self.values.shape, *self.metrics, self.models, self.provenance))
+
+    @cached_property
+    def groups(self) -> tuple[tuple[str, str | None], ...]:
+        """Every model and condition, sorted by model, then by condition."""
+        return tuple(self.values.select("model", "condition").unique().sort("model", "condition").iter_rows())
+
+    @cached_property
+    def conditions(self) -> tuple[str | None, ...]:
+        """Every condition, the reference first, the others sorted."""
+        found = {condition for _, condition in self.groups}
+        return tuple(sorted(found, key=lambda one: (one != self.provenance.reference, one is not None, one or "")))
+
+    @cached_property
+    def settings(self) -> Mapping[tuple[str, str | None], Mapping[str, tuple[str | int | float | None, ...]]]:
+        """The settings of the runs by model and condition; one that is left out has none recorded."""
+        return {(one.model, one.condition): one.settings for one in self.provenance.settings}
+
+    @property
+    def repeat_counts(self) -> tuple[int, ...]:
+        """How many repeats models and units have, sorted; empty where nothing was asked twice."""
+        if self.repeats is None:
+            return ()
+        return tuple(self.repeats.group_by(KEYS).agg(pl.col(REPEAT).n_unique())[REPEAT].unique().sort())
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Every model, sorted."""
+        return tuple(dict.fromkeys(model for model, _ in self.groups))
+
+    @property
+    def primary(self) -> str:
+        """The metric that is compared where no other is asked for."""
+        return self.provenance.primary or next(iter(self.metrics))
+
+    @property
+    def headline(self) -> tuple[str, ...]:
+        """The metrics of the board: the primary one, and at most seven others that are made of units."""
+        made_of_units = [name for name, metric in self.metrics.items() if metric.statistic in STATISTICS]
+        return self.provenance.headline or tuple(dict.fromkeys([self.primary, *made_of_units]))[:8]
+
+    @property
+    def traits(self) -> tuple[str, ...]:
+        """The names of the units' traits."""
+        return tuple(name for name in self.units.columns if name not in UNIT_KEYS and not name.startswith(CHANCE))
+
+    def metric(self, name: str) -> Metric:
+        """Return a metric's catalogue entry.
+
+        Raises
+        ------
+        MetricInputError
+            Where there is no such metric; the text has the nearest name.
+        """
+        if name not in self.metrics:
+            raise MetricInputError(f"no metric {name!r}; {meant(name, self.metrics)}")
+        return self.metrics[name]
+
+    @property
+    def choices(self) -> dict[str, tuple[str, ...]]:
+        """What the terms depend on: every choice with its options, the default first."""
+        if self.variants is None:
+            return {}
+        names = [name for name in self.variants.columns if name not in (*self.values.columns, REPEAT)]
+        return {name: tuple(self.variants[name].unique(maintain_order=True)) for name in names}
+
+    def variant(self, **chosen: str) -> Self:
+        """Return the scores under other choices; what is not named stays as it is.
+
+        Parameters
+        ----------
+        **chosen : str
+            Choice to option, as in `choices`: of EIBench ``failed="worst"``, ``rule="directed"``.
+
+        Raises
+        ------
+        MetricInputError
+            Where the scores have no such choice or option; the text names those they have.
+        """
+        if not chosen:
+            return self
+        for name, option in chosen.items():
+            known = self.choices.get(name)
+            if known is None:
+                has = f"their choices are {', '.join(self.choices)}" if self.choices else "they have no variants"
+                raise MetricInputError(f"these scores do not depend on {name!r}; {has}")
+            if option not in known:
+                raise MetricInputError(f"{name} is {option!r}; expected {', '.join(known)}")
+        assert self.variants is not None  # noqa: S101 - there are choices
+        variant = {**self.provenance.variant, **chosen}
+        values, repeats = split_repeats(self.variants.filter(**variant).drop(self.choices))
+        provenance = self.provenance.model_copy(update={"variant": variant})
+        return replace(self, values=values, repeats=repeats, provenance=provenance)
+
+    def keep(
+        self, *, groups: Iterable[tuple[str, str | None]] | None = None, units: Iterable[str] | None = None
+    ) -> Self:
+        """Return the scores of some models and conditions, or on some units, with their variants.
+
+        Where `units` leaves some out, the provenance has no hashes of data and runs, so that a signature hashes the
+        scores themselves; `Provenance.expected` is the number kept where the scores have every unit expected, else
+        None.
+        """
+        rows, provenance = self.values.select(*KEYS).with_row_index("row"), self.provenance
+        if groups is not None:
+            pairs = pl.DataFrame(list(groups), schema={"model": pl.String, "condition": pl.String}, orient="row")
+            rows = rows.join(pairs, on=["model", "condition"], how="semi", nulls_equal=True)
+        if units is not None:
+            chosen = set(units)
+            rows = rows.filter(pl.col("unit").is_in(list(chosen)))
+            kept = self.units["unit"].is_in(list(chosen)).sum()
+            if kept < self.units.height:
+                complete = provenance.expected == self.units.height
+                about = {"data": None, "runs": None, "expected": kept if complete else None}
+                provenance = provenance.model_copy(update=about)
+        places = rows["row"].sort().to_list()
+        values = self.values[places]
+        variants = self.variants
+        if variants is not None:
+            variants = variants.join(values, on=KEYS, how="semi", nulls_equal=True, maintain_order="left")
+        repeats = self.repeats
+        if repeats is not None:
+            repeats = repeats.join(values, on=KEYS, how="semi", nulls_equal=True, maintain_order="left")
+        return replace(
+            self,
+            values=values,
+            units=self.units.filter(pl.col("unit").is_in(values["unit"].implode())),
+            provenance=provenance,
+            variants=variants,
+            detail=None if self.detail is None else self.detail.at(places),
+            repeats=repeats,
+        )
+
+    def note(self, *sentences: str) -> Self:
+        """Return the scores with more sentences under every table."""
+        notes = (*self.provenance.notes, *sentences)
+        return replace(self, provenance=self.provenance.model_copy(update={"notes": notes}))
+
+    def __repr__(self) -> str:
+        held = self.provenance
+        parts = [plural(len(self.models), "model")]
+        if any(condition is not None for condition in self.conditions):
+            parts.append(plural(len(self.conditions), held.condition))
+        parts += [plural(self.units.height, held.unit), plural(len(self.metrics), "metric")]
+        chosen = [f"protocol {held.protocol}"] if held.protocol else []
+        chosen += [f"{name} {option}" for name, option in held.variant.items()]
+        return f"<{type(self).__name__} of {', '.join(parts)}{'; ' if chosen else ''}{', '.join(chosen)}>"
+
+
+def _entries(metrics: Mapping[str, Metric]) -> list[tuple[str, Metric]]:
+    """Return the entries of metrics in order, without their functions: a copy of a partial function is another."""
+    return [(name, replace(metric, function=None)) for name, metric in metrics.items()]
+
+
+def split_repeats(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame | None]:
+    """Return the rows of means, and those of single repeats, None where no row has a repeat."""
+    if REPEAT not in rows.columns:
+        return rows, None
+    repeats = rows.filter(pl.col(REPEAT).is_not_null()).select(*KEYS, REPEAT, pl.exclude(*KEYS, REPEAT))
+    return rows.filter(pl.col(REPEAT).is_null()).drop(REPEAT), repeats
+
+
+def term_columns(metric: Metric) -> tuple[str, ...]:
+    """Return the columns of a metric's terms.
+
+    Examples
+    --------
+    >>> term_columns(Metric(name="accuracy", label="Accuracy"))
+    ('accuracy',)
+    """
+    return metric.terms or (metric.name,)

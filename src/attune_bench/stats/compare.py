@@ -1,0 +1,1185 @@
+"""Models in pairs on the same units: difference, interval, p-value, margin, plan, and the signature of all."""
+
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations, count, islice
+from math import ceil, comb, isnan, nan
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike, NDArray
+from typing_extensions import Unpack
+
+from attune_bench._version import __version__
+from attune_bench.scores.fingerprint import codebook_hash
+from attune_bench.scores.table import ScoreTable
+from attune_bench.stats.comparability import check_within_conditions, settings_mark
+from attune_bench.stats.options import (
+    ALPHA,
+    FEW,
+    MIN_CLUSTERS,
+    AnalysisKeywords,
+    AnalysisOptions,
+    ComparisonKeywords,
+    Draws,
+    Margin,
+    Mask,
+    OneWarning,
+    ScoreSeries,
+    SkewedMeans,
+    draws_poisson,
+    group_by_mask,
+    have_values,
+    interval_ends,
+    interval_method,
+    warn_out_of_reach,
+)
+from attune_bench.stats.subgroups import asked, strata_of
+from attune_bench.stats.summary import sorted_groups
+from attune_data.query import Queryable
+from attune_data.record import canonical
+from attune_data.text import meant, plural
+from attune_metrics.metric import Metric, MetricInputError, UndefinedMetricWarning, check_whole, null
+from attune_metrics.signature import Signature, hash_records
+from attune_metrics.stats.bootstrap import (
+    MOST_RESAMPLES,
+    ROUNDING,
+    STATISTICS,
+    Floats,
+    Interval,
+    Statistic,
+    cluster_index,
+    mean_of_sums,
+)
+from attune_metrics.stats.cluster_means import cluster_means, mean_of_clusters_interval
+from attune_metrics.stats.comparison import (
+    Pairs,
+    PermutationTest,
+    bootstrap_of_pairs,
+    distribution_of_pairs,
+    holm,
+    permutation_test_of_pairs,
+)
+from attune_metrics.stats.equivalence import check_margin, equivalence_of_pairs, verdict
+from attune_metrics.stats.power import (
+    MDE_MIN_CLUSTERS,
+    MOST_UNITS,
+    check_difference,
+    check_looks,
+    coefficient_of_variation,
+    effect_after_pilot,
+    jackknife_error,
+    mde_factor,
+    minimum_detectable_effect,
+    participants_after_pilot,
+    participants_needed,
+    planned_effect,
+)
+
+__all__ = [
+    "EQUAL",
+    "SAME",
+    "TESTED",
+    "Paired",
+    "check_below_range",
+    "check_shared_units",
+    "compare",
+    "compare_all",
+    "compare_by",
+    "count_significant",
+    "enough_exchanges",
+    "exchanges_of_all",
+    "family_of_pairs",
+    "holm_by_family",
+    "margins_of",
+    "paired",
+    "plan",
+    "plan_from_assumptions",
+    "sign",
+    "tested",
+    "tested_same",
+]
+
+_MOST_DIFFERENCES = 2**25  # in memory at once: 256 MiB
+_MOST_CELLS = 2**23  # clusters times sides of the pairs that are tested at once: 64 MiB for each term
+
+TESTED: dict[str, Any] = {
+    **dict.fromkeys(("low", "high", "p", "p_min", "p_holm"), pl.Float64),
+    "significant": pl.Boolean,
+    **dict.fromkeys(("n", "clusters"), pl.Int64),
+    "mde": pl.Float64,
+    "reason": pl.String,
+}
+"""The columns that every table of differences ends in."""
+
+EQUAL = "the two are equal in every"
+"""How the reason begins of a pair that differs by 0 for certain; then what is drawn."""
+
+SAME: dict[str, Any] = {**dict.fromkeys(("margin", "p_same", "p_same_holm"), pl.Float64), "verdict": pl.String}
+"""The columns that a table of differences has too where a margin is given."""
+
+
+class Paired(NamedTuple):
+    """Two values on the units that have both, and their difference, the first minus the second."""
+
+    first: float | None
+    second: float | None
+    difference: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    p_min: float | None
+    n: int
+    clusters: int
+    mde: float | None
+    reason: str | None
+    differing: int
+    """Clusters in which the two differ."""
+    exact: bool
+    """Whether all of their exchanges were evaluated."""
+    p_same: float | None = None
+    """Of the test that the difference is within the margin, where one is given and there is an interval."""
+
+
+def enough_exchanges(pairs: int, resamples: int) -> int:
+    """Return how many random exchanges are made: as many as the resamples, and at least 40 for each pair of a family.
+
+    Holm's method multiplies the smallest of `pairs` p-values by their number, and no p-value is smaller than one of all
+    exchanges and one more: with 40 for each pair the smallest corrected p-value is below 0.025, half of 0.05.
+
+    Raises
+    ------
+    MetricInputError
+        Where these are more than any test makes.
+
+    Examples
+    --------
+    >>> enough_exchanges(3_655, 10_000), enough_exchanges(55, 10_000)
+    (146200, 10000)
+    """
+    enough = ceil(2 * pairs / ALPHA)
+    if enough > MOST_RESAMPLES:
+        most = int(MOST_RESAMPLES * ALPHA / 2)
+        raise MetricInputError(
+            f"{pairs:,} pairs of models are more than the {most:,} that can be compared at once; leave models out"
+        )
+    return max(resamples, enough)
+
+
+def paired(
+    series: ScoreSeries,
+    values: Floats,
+    places: ArrayLike,
+    families: Sequence[str],
+    draws: Draws,
+    options: AnalysisOptions,
+    statistic: Statistic = mean_of_sums,
+    *,
+    margin: float | None = None,
+    of: str = "scores",
+    checked_from: int = MIN_CLUSTERS,
+) -> list[Paired]:
+    """Compare two of `values` (series, terms, units) for each pair of places, against a margin where one is given.
+
+    A pair is compared on the units on which both have a value. Where each cluster counts once, values are means over
+    these. Pairs with one label of `families` are a family; `enough_exchanges` says how many random exchanges the
+    largest of these needs. `of` names the values for a warning; differences over so many clusters, `checked_from`, are
+    added to those that `draws` warns of where they are too skewed.
+    """
+    found: dict[int, Paired] = {}
+    both = np.asarray(places, dtype=np.intp).reshape(-1, 2)
+    present = have_values(values)
+    n_permutations = enough_exchanges(max(Counter(families).values(), default=0), options.resamples)
+    weighs = options.weighs_clusters(series.table)
+    common: Mask = present[both[:, 0]] & present[both[:, 1]]
+    blocks = _blocks(draws.parts(common, present), common, draws, None if weighs else len(values))
+    parts = ([_part(values, both, mask, rows, draws, statistic, weighs=weighs) for mask, rows in one] for one in blocks)
+    for (mask, rows, part, labels, sides, pairs, effects), tests in _tests(
+        parts, statistic, n_permutations, options.seed
+    ):
+        if statistic is mean_of_sums:
+            shown = [
+                (a, b)
+                for (a, b), place in zip(sides.tolist(), rows, strict=True)
+                if series.count(common[place]) >= checked_from
+            ]
+            _add_differences(draws, part[:, 0], shown, labels, of, weighs=weighs)
+        same: list[float | None] = [None] * len(tests)
+        if weighs:
+            intervals = _intervals_of_clusters(part[:, 0], sides, labels, pairs, options.level)
+        else:
+            intervals, same = _by_resampling(part, sides, mask, draws, options, statistic, tests, margin)
+        points = pairs.estimates(statistic)
+        former, latter = points[pairs.first].tolist(), points[pairs.second].tolist()
+        for place, first, second, interval, test, mde, p_same in zip(
+            rows.tolist(), former, latter, intervals, tests, effects, same, strict=True
+        ):
+            clusters = series.count(common[place])
+            low, high, reason = interval_ends(interval, clusters, series.table)
+            undetectable = _undetectable(test, draws.drawn)
+            if test.exact and test.differing == 0:
+                reason = f"{EQUAL} {draws.drawn}"
+            elif undetectable and reason is None:
+                reason = f"no minimum detectable effect with {undetectable}"
+            found[place] = Paired(
+                null(first),
+                null(second),
+                null(test.difference),
+                low,
+                high,
+                null(test.p_value),
+                null(test.p_min),
+                interval.n,
+                clusters,
+                None if undetectable else mde,
+                reason,
+                test.differing,
+                test.exact,
+                None if low is None else p_same,
+            )
+    return [found[place] for place in range(len(both))]
+
+
+class _Part(NamedTuple):
+    """The pairs that share their resamples: the units drawn, the places of the pairs, their values and the rest."""
+
+    mask: Mask
+    rows: NDArray[np.intp]
+    values: Floats
+    labels: NDArray[np.intp]
+    sides: NDArray[np.intp]
+    pairs: Pairs
+    effects: list[float | None]
+
+
+def _part(
+    values: Floats,
+    both: NDArray[np.intp],
+    mask: Mask,
+    rows: NDArray[np.intp],
+    draws: Draws,
+    statistic: Statistic,
+    *,
+    weighs: bool,
+) -> _Part:
+    """Return some of the pairs of series, of those at the positions `both` (pairs, 2)."""
+    compared, own = np.unique(both[rows], return_inverse=True)
+    part, labels, sides = values[compared][:, :, mask], draws.labels(mask), own.reshape(-1, 2)
+    if weighs:
+        pairs, effects = _of_clusters(part[:, 0], sides, labels)
+    else:
+        pairs = Pairs(part, sides, labels)
+        if statistic is mean_of_sums:
+            effects = [_detectable(part[a, 0], part[b, 0], labels) for a, b in sides]
+        else:
+            effects = _detectable_of_counts(pairs, statistic)
+    return _Part(mask, rows, part, labels, sides, pairs, effects)
+
+
+def _blocks(
+    parts: Sequence[tuple[Mask, NDArray[np.intp]]], common: Mask, draws: Draws, series: int | None
+) -> Iterator[list[tuple[Mask, NDArray[np.intp]]]]:
+    """Return parts, and pieces of parts, in blocks of so few pairs that memory has room for the sums of their sides.
+
+    Pairs with the same units, of `common` (pairs, units), have no more sides than there are `series`; where that is
+    None each pair has two of its own.
+    """
+    block: list[tuple[Mask, NDArray[np.intp]]] = []
+    cells = 0
+    for mask, rows in parts:
+        clusters = len(np.unique(draws.labels(mask)))
+        piece: list[NDArray[np.intp]] = []
+        for _, places in group_by_mask(common[rows]):
+            step = len(places) if series is not None else max(1, _MOST_CELLS // max(1, 2 * clusters))
+            for own in (places[start : start + step] for start in range(0, len(places), step)):
+                size = clusters * (2 * len(own) if series is None else min(2 * len(own), series))
+                if cells and cells + size > _MOST_CELLS:
+                    yield [*block, (mask, rows[np.sort(np.concatenate(piece))])] if piece else block
+                    block, piece, cells = [], [], 0
+                piece.append(own)
+                cells += size
+        block.append((mask, rows[np.sort(np.concatenate(piece))]))
+    yield block
+
+
+def _tests(
+    blocks: Iterable[Sequence[_Part]], statistic: Statistic, n_permutations: int, seed: int
+) -> Iterator[tuple[_Part, list[PermutationTest]]]:
+    """Return the parts with the tests of their pairs; those of a block with as many clusters share one draw."""
+    for parts in blocks:
+        sizes = [len(one.pairs.sums) for one in parts]
+        tests: dict[int, Iterator[PermutationTest]] = {}
+        for size in dict.fromkeys(sizes):
+            joined = Pairs.joined([one.pairs for one, own in zip(parts, sizes, strict=True) if own == size])
+            tests[size] = iter(
+                permutation_test_of_pairs(joined, statistic=statistic, n_permutations=n_permutations, seed=seed)
+            )
+        for one, size in zip(parts, sizes, strict=True):
+            yield one, list(islice(tests[size], len(one.pairs.first)))
+
+
+def _add_differences(
+    draws: Draws, values: Floats, sides: Sequence[tuple[int, int]], labels: NDArray[np.intp], of: str, *, weighs: bool
+) -> None:
+    """Add the mean differences to those that are warned of; where clusters count once, those of their means."""
+    differences = (values[a] - values[b] for a, b in sides)
+    if weighs:
+        means = (cluster_means(one, labels)[0] for one in differences)
+        draws.skewed.add(means, np.unique(labels), of=of, drawn=draws.drawn)
+    else:
+        draws.skewed.add(differences, labels, of=of, drawn=draws.drawn)
+
+
+def _by_resampling(
+    values: Floats,
+    sides: NDArray[np.intp],
+    mask: Mask,
+    draws: Draws,
+    options: AnalysisOptions,
+    statistic: Statistic,
+    tests: Sequence[PermutationTest],
+    margin: float | None,
+) -> tuple[list[Interval], list[float | None]]:
+    """Return the bootstrap interval of each pair, and its p-value against a margin, None where none is given.
+
+    Some pairs at a time, as many models have more pairs than memory has room for with all their resamples.
+    """
+    labels, resamples = draws.labels(mask), draws.of(mask)
+    intervals: list[Interval] = []
+    same: list[float | None] = []
+    step = max(1, _MOST_DIFFERENCES // options.resamples)
+    for start in range(0, len(sides), step):
+        block = slice(start, start + step)
+        pairs = Pairs(values, sides[block], labels)
+        distribution = distribution_of_pairs(pairs, resamples, statistic=statistic)
+        with draws.warning.of_all():
+            intervals += bootstrap_of_pairs(
+                pairs,
+                resamples,
+                statistic=statistic,
+                method=options.interval,
+                level=options.level,
+                distribution=distribution,
+            )
+        if margin is None:
+            continue
+        with draws.warning.of_all():
+            made = equivalence_of_pairs(
+                pairs,
+                resamples,
+                tests[block],
+                margin=margin,
+                alpha=ALPHA,
+                statistic=statistic,
+                method=options.interval,
+                distribution=distribution,
+            )
+        same += [null(one.p_same) for one in made]
+    return intervals, same or [None] * len(sides)
+
+
+def _of_clusters(values: Floats, sides: NDArray[np.intp], labels: NDArray[np.intp]) -> tuple[Pairs, list[float | None]]:
+    """Return the pairs of clusters' means, over the units that both have, and the minimum detectable effects."""
+    both = np.concatenate([values[sides[:, 0]], values[sides[:, 1]]])
+    lacking = np.isnan(both[: len(sides)] + both[len(sides) :])
+    means = cluster_means(np.where(np.concatenate([lacking, lacking]), np.nan, both), labels)
+    clusters = np.arange(means.shape[1])
+    places = np.arange(len(sides))
+    pairs = Pairs(means, np.column_stack([places, places + len(sides)]), clusters)
+    return pairs, [_detectable(means[place], means[place + len(sides)], clusters) for place in places]
+
+
+def _intervals_of_clusters(
+    values: Floats, sides: NDArray[np.intp], labels: NDArray[np.intp], pairs: Pairs, level: float
+) -> list[Interval]:
+    """Return Student's paired t over clusters of each pair; two that are equal in every cluster differ by 0."""
+    intervals = mean_of_clusters_interval(values[sides[:, 0]] - values[sides[:, 1]], labels, level=level)
+    return [
+        interval if differ or not interval.n else replace(interval, estimate=0.0, low=0.0, high=0.0, reason=None)
+        for interval, differ in zip(intervals, np.logical_or.reduce(pairs.differ, axis=0).tolist(), strict=True)
+    ]
+
+
+def _undetectable(test: PermutationTest, drawn: str) -> str | None:
+    """Return what keeps any effect of this size of data from being significant, None where some would be."""
+    if test.clusters < MDE_MIN_CLUSTERS:
+        return f"fewer than {MDE_MIN_CLUSTERS} {drawn}s"
+    # Random exchanges are never so few that no effect could be significant.
+    if not test.p_min >= ALPHA:
+        return None
+    return f"only {plural(test.differing, drawn)} that {'differs' if test.differing == 1 else 'differ'}"
+
+
+def tested(found: Sequence[Paired], families: Sequence[str], draws: Draws) -> list[tuple[Any, ...]]:
+    """Return the columns `TESTED` of each pair, with Holm-corrected p-values; pairs with one label are a family.
+
+    Warns of a family in which no corrected p-value could have been below 0.05.
+    """
+    corrected = holm_by_family([one.p for one in found], families)
+    for family in dict.fromkeys(families):
+        _warn([one for one, label in zip(found, families, strict=True) if label == family], family, draws)
+    return [
+        (one.low, one.high, one.p, one.p_min, p, None if p is None else p < ALPHA, one.n, one.clusters, one.mde,
+         one.reason)
+        for one, p in zip(found, map(null, corrected), strict=True)
+    ]  # fmt: skip
+
+
+def tested_same(found: Sequence[Paired], families: Sequence[str], margin: float) -> list[tuple[Any, ...]]:
+    """Return the columns `SAME` of each pair; the verdict is by both Holm-corrected p-values."""
+    different = holm_by_family([one.p for one in found], families)
+    same = holm_by_family([one.p_same for one in found], families)
+    return [
+        (margin, one.p_same, null(p_same), verdict(p_same, p, alpha=ALPHA))
+        for one, p_same, p in zip(found, same, different, strict=True)
+    ]
+
+
+def family_of_pairs(table: ScoreTable, condition: str | None) -> str:
+    """Return what messages call the family of the pairs of models of a condition."""
+    return f"all pairs of models{'' if condition is None else f', {table.provenance.condition} {condition!r}'}"
+
+
+def holm_by_family(p_values: Sequence[float | None], families: Sequence[str]) -> list[float]:
+    """Return Holm-corrected p-values, nan where there is none; those with one label are a family.
+
+    Examples
+    --------
+    >>> holm_by_family([0.01, 0.04, None, 0.03], ["a", "a", "a", "b"])
+    [0.02, 0.04, nan, 0.03]
+    """
+    corrected = np.full(len(p_values), np.nan)
+    for family in dict.fromkeys(families):
+        places = [place for place, label in enumerate(families) if label == family]
+        corrected[places] = holm([np.nan if (p := p_values[place]) is None else p for place in places])
+    return corrected.tolist()
+
+
+def _warn(found: Sequence[Paired], family: str, draws: Draws) -> None:
+    """Warn where the smallest p-value of a family, times its size, is not below 0.05; not where all pairs are equal."""
+    made = [one for one in found if one.p is not None]
+    smallest = len(made) * min((one.p_min for one in made if one.p_min is not None), default=0)
+    if smallest < ALPHA or all(one.differing == 0 for one in made):
+        return
+    most = max(one.differing for one in made)
+    # Each cluster more that differs halves the smallest p-value.
+    more = next(number for number in count(1) if smallest / 2**number < ALPHA)
+    limit = f"{plural(most, draws.drawn)} with a difference {'is' if most == 1 else 'are'}"
+    advice = f"{more} more would be needed"
+    if not all(one.exact for one in made):
+        advice += "; more resamples do not help"
+    warn_out_of_reach(limit, len(made), family, smallest, advice, stacklevel=5)
+
+
+def _detectable(one: Floats, other: Floats, labels: NDArray[np.intp]) -> float | None:
+    """Return the minimum detectable effect of the means of two series, None where it is undefined."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndefinedMetricWarning)
+        return null(minimum_detectable_effect(one, other, labels))
+
+
+def _detectable_of_counts(pairs: Pairs, statistic: Statistic) -> list[float | None]:
+    """Return the minimum detectable effect of scores of pooled counts of each pair, None where it is undefined.
+
+    So it is, too, where the statistic is undefined without one of the clusters.
+    """
+    moved = pairs.left_out(statistic) - pairs.differences(pairs.estimates(statistic))
+    found: list[float | None] = []
+    for units, own in zip(pairs.units.T, moved.T, strict=True):
+        error = jackknife_error(own[units > 0])
+        factor = mde_factor(int((units > 0).sum()), units_cv=coefficient_of_variation(units)) if error > 0 else nan
+        found.append(null(factor * error))
+    return found
+
+
+def margins_of(table: ScoreTable, margin: Margin | None, names: Sequence[str]) -> dict[str, float]:
+    """Return the margin of each metric, in the unit of its values; nothing where none is given.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        The scores.
+    margin : float, mapping of str to float, "declared" or None
+        Of all metrics, by the name of the metric, or `attune_metrics.metric.Metric.smallest_difference`.
+    names : sequence of str
+        The metrics that are compared.
+
+    Raises
+    ------
+    MetricInputError
+        Where a margin is not a finite number above 0, is as large as the range of its metric, or is lacking, or a
+        metric is named that is not compared.
+
+    Examples
+    --------
+    >>> from attune_bench import score
+    >>> from attune_data import load, load_runs
+    >>> scores = score(load("demo"), load_runs("demo"))
+    >>> margins_of(scores, 2, ["composite_score"])
+    {'composite_score': 2.0}
+    """
+    if margin is None:
+        return {}
+    if isinstance(margin, Mapping):
+        given = {table.metric(name).name: value for name, value in margin.items()}
+        for name in given:
+            if name not in names:
+                raise MetricInputError(f"margin of {name!r}, which is not compared; {meant(name, names)}")
+    found = {}
+    for name in names:
+        metric = table.metric(name)
+        if isinstance(margin, Mapping):
+            value: object = given.get(name)
+        else:
+            value = metric.smallest_difference if margin == "declared" else margin
+        if value is None:
+            declares = "" if isinstance(margin, Mapping) else ", and its entry declares no smallest difference"
+            raise MetricInputError(f"no margin of {name!r}{declares}; give the smallest difference that matters")
+        found[name] = check_margin(value)
+        check_below_range("margin", found[name], metric)
+    return found
+
+
+def check_below_range(what: str, size: float, metric: Metric) -> None:
+    """Raise where a margin or another difference is as large as the range of its metric.
+
+    Examples
+    --------
+    >>> check_below_range("margin", 2, Metric(name="points", label="Points", low=0, high=100))
+    """
+    if size >= metric.high - metric.low:
+        raise MetricInputError(
+            f"{what} {size:g} of {metric.name!r} is as large as its range, {metric.low:g} to {metric.high:g}; it is in "
+            "the unit of the values as files of scores have them"
+        )
+
+
+_SCHEMA: dict[str, Any] = {
+    **dict.fromkeys(("model_a", "model_b", "condition", "metric"), pl.String),
+    "difference": pl.Float64,
+    **TESTED,
+}
+
+Pair = tuple[str, str, str | None]
+
+
+def compare(table: ScoreTable, a: str, b: str, **options: Unpack[ComparisonKeywords]) -> pl.DataFrame:
+    """Compare two models on the units that both were run on, in each condition that both have.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        The scores.
+    a, b : str
+        Models; one compared with itself differs by 0 for certain.
+    **options
+        As for `attune_bench.stats.summary.summary`; and ``margin``, the smallest difference of interest in the unit of
+        the values: a number for all metrics, a mapping by metric, or ``"declared"`` for what their entries state.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``model_a, model_b, condition, metric, difference, low, high, p, p_min, p_holm, significant, n, clusters, mde,
+        reason``. ``difference`` is `a` minus `b`; ``p`` is that of
+        `attune_metrics.stats.comparison.paired_permutation_test`, ``p_min`` the smallest that it could have been,
+        ``p_holm`` corrected for the family, ``significant`` where that is below 0.05. ``mde`` is the minimum detectable
+        effect: the smallest true difference that a comparison of this size finds with 80% power at an uncorrected 0.05;
+        null with fewer than 7 clusters and where ``p_min`` is 0.05 or more. ``reason`` says why there is no interval or
+        no ``mde``, or that the two are equal everywhere. With a margin also ``margin, p_same, p_same_holm, verdict``:
+        ``p_same`` is that of `attune_metrics.stats.equivalence.equivalence`, null without an interval, and the verdict,
+        ``different``, ``practically the same`` or ``undecided``, is by both corrected p-values.
+
+    Raises
+    ------
+    MetricInputError
+        As `summary`, and where a model is not in the scores, both have no condition or no unit in common, or a metric
+        has no margin or one that is no number above 0.
+    MixedSettingsError
+        Where the runs differ in what changes an answer; see `attune_bench.stats.comparability`.
+
+    Examples
+    --------
+    >>> from attune_bench import score
+    >>> from attune_bench.benchmarks.attunebench.baselines import chance, prior
+    >>> from attune_data import load
+    >>> conversations = load("demo")
+    >>> scores = score(conversations, [*prior(conversations), *chance(conversations)])
+    >>> found = compare(scores, "baseline/prior", "baseline/chance", metrics=["avg_binary_om_accuracy"])
+    >>> found["p"].item() < 0.01, found["difference"].item() > found["mde"].item()
+    (True, True)
+    """
+    skewed = SkewedMeans()
+    found = _compare(table, _pairs_of(table, a, b), *_split(options), skewed)
+    skewed.warn_of_differences()
+    return found
+
+
+def compare_all(table: ScoreTable, **options: Unpack[ComparisonKeywords]) -> pl.DataFrame:
+    """Compare every two models of a condition.
+
+    Parameters
+    ----------
+    table, **options
+        As for `compare`.
+
+    Returns
+    -------
+    polars.DataFrame
+        As from `compare`; `count_significant` counts. Each pair once: ``model_a`` is the better one by the primary
+        metric, and the best models come first, see `attune_bench.stats.summary.sorted_groups`.
+
+    Raises
+    ------
+    MetricInputError
+        As `compare`.
+
+    Warns
+    -----
+    UserWarning
+        Where a family is so large that, with so few clusters that differ, no corrected p-value can be below 0.05.
+
+    Examples
+    --------
+    >>> from attune_bench import score
+    >>> from attune_data import load, load_runs
+    >>> scores = score(load("demo"), load_runs("demo"))
+    >>> found = compare_all(scores, metrics=["composite_score"], resamples=200).row(0, named=True)
+    >>> found["model_a"], found["model_b"], round(found["difference"], 2), found["significant"]
+    ('synthetic/attentive', 'synthetic/hasty', 17.17, True)
+    """
+    chosen, margin = _split(options)
+    skewed = SkewedMeans()
+    found = _compare(table, _all_pairs(table, chosen), chosen, margin, skewed)
+    skewed.warn_of_differences()
+    return found
+
+
+def exchanges_of_all(table: ScoreTable, resamples: int) -> int:
+    """Return how many random exchanges `compare_all` makes: `enough_exchanges` of the condition with most models."""
+    models = Counter(condition for _, condition in table.groups).values()
+    return enough_exchanges(comb(max(models, default=0), 2), resamples)
+
+
+def check_shared_units(table: ScoreTable, models: Sequence[str] | None = None) -> None:
+    """Raise where conditions have two models or more, and no two of these have a unit in common.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        The scores.
+    models : sequence of str, optional
+        The models that are compared; by default all.
+
+    Raises
+    ------
+    MetricInputError
+        Where it is so; the text names a unit of two models.
+    """
+    rows = table.values if models is None else table.values.filter(pl.col("model").is_in(list(models)))
+    sharing = rows.group_by("condition", "unit").agg(pl.col("model").n_unique())
+    examples = rows.group_by("condition", "model").agg(pl.col("unit").min()).sort("condition", "model")
+    together = examples.filter(pl.len().over("condition") > 1)
+    if together.is_empty() or (sharing["model"] > 1).any():
+        return
+    said = ", ".join(f"{model!r} has {unit!r}" for model, unit in together.select("model", "unit").head(2).iter_rows())
+    unit = table.provenance.unit
+    raise MetricInputError(f"no two models have a {unit} in common ({said}); are the {unit}s of both named alike?")
+
+
+def compare_by(
+    table: ScoreTable,
+    trait: str,
+    *,
+    data: Queryable | None = None,
+    models: Sequence[str] | None = None,
+    **options: Unpack[ComparisonKeywords],
+) -> pl.DataFrame:
+    """Compare models on all units, then within each stratum of a trait; each stratum is a family of its own.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        The scores.
+    trait : str
+        As for `attune_bench.stats.subgroups.by`.
+    data : Collection or Tables, optional
+        The units' records; by default the traits that the scores have of their units.
+    models : pair of str, optional
+        Two models; by default every two.
+    **options
+        As for `compare`.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``stratum``, ``overall`` or a value of the trait, then the columns of `compare`. A pair has no row in a stratum
+        on which one of the two was not run.
+
+    Raises
+    ------
+    ValueError
+        As `compare`, and where there is no such trait.
+
+    Examples
+    --------
+    >>> from attune_bench import score
+    >>> from attune_data import load, load_runs
+    >>> conversations = load("demo")
+    >>> scores = score(conversations, load_runs("demo"))
+    >>> found = compare_by(scores, "category", data=conversations, metrics=["composite_score"], resamples=200)
+    >>> found.select("stratum", "n").rows()[:2]
+    [('overall', 40), ('Family', 8)]
+    """
+    chosen, margin = _split(options)
+    pairs = _all_pairs(table, chosen) if models is None else _pairs_of(table, *models)
+    strata = strata_of(asked(table, data), trait)
+    parts, warning, skewed = [], OneWarning(), SkewedMeans()
+    for name, units in {"overall": None, **strata}.items():
+        part = table if units is None else table.keep(units=units)
+        common = [(a, b, one) for a, b, one in pairs if {(a, one), (b, one)} <= {*part.groups}]
+        with warning.of_all():
+            if units is None:
+                found = _compare(part, common, chosen, margin, skewed)
+            else:
+                found = _compare(part, common, chosen, margin, skewed, within=f", {trait} {name!r}", checked_from=FEW)
+        parts.append(found.select(pl.lit(name).alias("stratum"), pl.all()))
+    skewed.warn_of_differences()
+    return pl.concat(parts)
+
+
+def _split(options: ComparisonKeywords) -> tuple[AnalysisOptions, Margin | None]:
+    """Return the options of any analysis, and the margin."""
+    others: dict[str, Any] = {**options}
+    margin = others.pop("margin", None)
+    return AnalysisOptions(**others), margin
+
+
+def _all_pairs(table: ScoreTable, options: AnalysisOptions) -> list[Pair]:
+    """Return every two models of each condition, the better one first."""
+    groups = sorted_groups(table, options)
+    return [
+        (one, other, condition)
+        for condition in table.conditions
+        for one, other in combinations([model for model, under in groups if under == condition], 2)
+    ]
+
+
+def _pairs_of(table: ScoreTable, a: str, b: str) -> list[Pair]:
+    """Return two models in each condition that both have; raise where there is none."""
+    conditions: dict[str, list[str | None]] = {model: [] for model in table.models}
+    for model, condition in table.groups:
+        conditions[model].append(condition)
+    for model in (a, b):
+        if model not in conditions:
+            raise MetricInputError(f"no scores of model {model!r}; {meant(model, conditions)}")
+    common = [one for one in table.conditions if one in conditions[a] and one in conditions[b]]
+    if not common:
+        raise MetricInputError(
+            f"{a!r} and {b!r} have no {table.provenance.condition} in common: "
+            f"{', '.join(map(str, conditions[a]))} and {', '.join(map(str, conditions[b]))}"
+        )
+    check_shared_units(table, (a, b))
+    return [(a, b, one) for one in common]
+
+
+def _compare(
+    table: ScoreTable,
+    pairs: Sequence[Pair],
+    options: AnalysisOptions,
+    margin: Margin | None,
+    skewed: SkewedMeans,
+    *,
+    within: str = "",
+    checked_from: int = MIN_CLUSTERS,
+) -> pl.DataFrame:
+    """Compare pairs (model, model, condition), which are in the order of their conditions.
+
+    `within` says of which units, where these are a stratum; `checked_from` is as for `paired`, which adds to `skewed`.
+    """
+    series = ScoreSeries(table)
+    draws = Draws(series, options, weighted=True)
+    draws.skewed = skewed
+    place = {group: place for place, group in enumerate(series.groups)}
+    sides = np.array([(place[a, one], place[b, one]) for a, b, one in pairs], dtype=np.intp).reshape(-1, 2)
+    families = [f"{family_of_pairs(table, condition)}{within}" for *_, condition in pairs]
+    rows: dict[tuple[str | None, str], list[tuple[Any, ...]]] = {}
+    # A metric that depends on all models' results has no units to compare on; asked for by name it is refused.
+    comparable = [name for name, metric in table.metrics.items() if metric.statistic in STATISTICS]
+    names = options.names_of_means(table, comparable)
+    compared = [(model, condition) for *both, condition in pairs for model in both]
+    check_within_conditions(table, names, groups=compared)
+    if margin is not None and options.weighs_clusters(table):
+        raise MetricInputError(
+            f"in a comparison with a margin each unit counts once; leave out weight={options.weight!r}"
+        )
+    margins = margins_of(table, margin, names)
+    for name in names:
+        of_metric = margins.get(name)
+        found = paired(
+            series, series.values(name), sides, families, draws, options, series.statistic(name), margin=of_metric,
+            of=name, checked_from=checked_from,
+        )  # fmt: skip
+        columns_of = tested(found, families, draws)
+        if of_metric is not None:
+            same = tested_same(found, families, of_metric)
+            columns_of = [(*first, *more) for first, more in zip(columns_of, same, strict=True)]
+        for pair, one, columns in zip(pairs, found, columns_of, strict=True):
+            rows.setdefault((pair[2], name), []).append((*pair, name, one.difference, *columns))
+    schema = {**_SCHEMA, **(SAME if margins else {})}
+    ordered = [rows[condition, name] for condition in table.conditions for name in names if (condition, name) in rows]
+    return pl.DataFrame([row for family in ordered for row in family], schema=schema, orient="row")
+
+
+def count_significant(comparisons: pl.DataFrame) -> pl.DataFrame:
+    """Count the pairs of models that differ, by two rules.
+
+    Parameters
+    ----------
+    comparisons : polars.DataFrame
+        What `compare_all` gives; where some of its pairs are left out, with the size of each one's ``family``.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``condition, metric`` (with strata, ``stratum`` before these), ``pairs, family, significant,
+        interval_excludes_0, p_holm_min``, a row a condition and metric: all pairs, those with a p-value (the family of
+        the correction), those whose corrected p-value is below 0.05, those whose interval, uncorrected, excludes 0, and
+        the smallest corrected p-value that any pair could have had, null where none has a p-value.
+
+    Examples
+    --------
+    >>> rows = {"condition": ["m", "m"], "metric": ["x", "x"], "p": [0.01, None], "p_min": [0.01, None],
+    ...         "significant": [True, None], "low": [1.0, None], "high": [2.0, None]}
+    >>> count_significant(pl.DataFrame(rows)).row(0)
+    ('m', 'x', 2, 1, 1, 1, 0.01)
+    """
+    excludes = (pl.col("low") > 0) | (pl.col("high") < 0)
+    keys = [name for name in ("stratum", "condition", "metric") if name in comparisons.columns]
+    family = pl.col("family").first() if "family" in comparisons.columns else pl.col("p").count()
+    return comparisons.group_by(keys, maintain_order=True).agg(
+        pl.len().cast(pl.Int64).alias("pairs"),
+        family.cast(pl.Int64).alias("family"),
+        pl.col("significant").sum().cast(pl.Int64).alias("significant"),
+        excludes.sum().cast(pl.Int64).alias("interval_excludes_0"),
+        pl.min_horizontal(family * pl.col("p_min").min(), 1.0).alias("p_holm_min"),
+    )
+
+
+_PLAN_SCHEMA: dict[str, Any] = {
+    **dict.fromkeys(("model_a", "model_b", "condition", "metric"), pl.String),
+    "difference": pl.Float64,
+    **dict.fromkeys(("participants", "units"), pl.Int64),
+    **dict.fromkeys(("sd", "correlation", "icc", "units_per_participant", "units_cv"), pl.Float64),
+    **dict.fromkeys(("n", "clusters"), pl.Int64),
+    "mde": pl.Float64,
+    "reason": pl.String,
+}
+
+
+def plan(
+    table: ScoreTable,
+    *,
+    difference: float | None = None,
+    participants: int | None = None,
+    models: Sequence[str] | None = None,
+    looks: int = 1,
+    **options: Unpack[AnalysisKeywords],
+) -> pl.DataFrame:
+    """Plan a comparison from a pilot: the participants that a difference needs, or the difference that some show.
+
+    With so many participants the difference is found with 80% power, by the test of
+    `attune_bench.stats.compare.compare` at 0.05, uncorrected for the number of pairs.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        The scores of the pilot.
+    difference : float, optional
+        The true difference to find, above 0, in the unit of the values. Give this or `participants`.
+    participants : int, optional
+        How many there will be, from 0: participants, or whatever is drawn instead of them.
+    models : pair of str, optional
+        Two models; by default every two of a condition.
+    looks : int
+        How often the data are tested while they come in; only 1 is planned for.
+    **options
+        As for `compare`.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``model_a, model_b, condition, metric``; of the plan ``difference, participants, units``; ``sd, correlation,
+        icc``, which are null; of the pilot ``units_per_participant, units_cv`` (the coefficient of variation of the
+        number of units of a participant) and ``n, clusters, mde``, these three as from `compare`; ``reason``, why
+        nothing can be planned. New participants have as many units as participants of the pilot, and as unequally.
+
+    Raises
+    ------
+    MetricInputError
+        As `compare`; where both or none of `difference` and `participants` is given, one is out of range, the
+        difference is as large as the range of a metric, or `looks` is above 1.
+    MixedSettingsError
+        As `compare`.
+
+    Warns
+    -----
+    UserWarning
+        As `compare`.
+
+    Examples
+    --------
+    >>> from attune_bench import score
+    >>> from attune_data import load, load_runs
+    >>> scores = score(load("demo"), load_runs("demo"))
+    >>> found = plan(scores, difference=2, metrics=["composite_score"]).row(0, named=True)
+    >>> found["clusters"], round(found["mde"], 2), found["participants"], found["units"]
+    (24, 3.87, 84, 140)
+    >>> round(plan(scores, participants=84, metrics=["composite_score"])["difference"].item(), 2)
+    1.99
+    """
+    _check_asked(difference, participants)
+    check_looks(looks)
+    chosen = AnalysisOptions(**options)
+    check_shared_units(table, models)
+    pilot = compare_all(table, **options) if models is None else compare(table, *models, **options)
+    draws_clusters = chosen.draws_clusters(table)
+    called = table.provenance.cluster if draws_clusters else table.provenance.unit
+    series = ScoreSeries(table)
+    labels = cluster_index(series.clusters(chosen))
+    place = {group: place for place, group in enumerate(series.groups)}
+    # Where each participant counts once, the number of its units changes nothing.
+    metrics = [] if chosen.weighs_clusters(table) else pilot["metric"].unique().to_list()
+    present = {metric: have_values(series.values(metric)) for metric in metrics}
+    rows = []
+    for row in pilot.iter_rows(named=True):
+        if difference is not None:
+            check_below_range("difference", difference, table.metrics[row["metric"]])
+        size = row["clusters"] if draws_clusters else row["n"]
+        of_each = row["n"] / size if size else None
+        units_cv = 0.0
+        if size and row["metric"] in present:
+            both = [place[row[model], row["condition"]] for model in ("model_a", "model_b")]
+            compared = present[row["metric"]][both].all(axis=0)
+            units_cv = coefficient_of_variation(np.bincount(labels[compared]).astype(np.float64))
+        found, needed, reason = difference, participants, None
+        if row["mde"] is None or of_each is None:
+            reason = row["reason"]
+        elif difference is not None:
+            pilot_has = {"mde": row["mde"], "pilot_participants": size, "units_cv": units_cv}
+            needed = int(participants_after_pilot(difference, **pilot_has, units_per_participant=of_each))
+        elif participants is not None and participants >= MDE_MIN_CLUSTERS:
+            found = effect_after_pilot(participants, mde=row["mde"], pilot_participants=size, units_cv=units_cv)
+        else:
+            reason = f"no difference is detectable with fewer than {MDE_MIN_CLUSTERS} {called}s"
+        units = _units(needed, of_each)
+        rows.append(
+            (row["model_a"], row["model_b"], row["condition"], row["metric"], found, needed, units, None, None, None,
+             of_each, units_cv if size else None, row["n"], row["clusters"], row["mde"], reason)
+        )  # fmt: skip
+    return pl.DataFrame(rows, schema=_PLAN_SCHEMA, orient="row")
+
+
+def plan_from_assumptions(
+    *,
+    difference: float | None = None,
+    participants: int | None = None,
+    sd: float,
+    correlation: float,
+    icc: float,
+    units_per_participant: float = 1,
+    units_cv: float = 0,
+    looks: int = 1,
+) -> pl.DataFrame:
+    """Plan a comparison without a pilot.
+
+    Parameters
+    ----------
+    difference, participants, looks
+        As for `plan`.
+    sd, correlation, icc, units_per_participant, units_cv
+        As for `attune_metrics.stats.power.planned_effect`.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row with the columns of `plan`, of which the models, ``condition, metric, n, clusters, mde`` are null.
+
+    Raises
+    ------
+    MetricInputError
+        As `planned_effect`, and where both or none of `difference` and `participants` is given.
+
+    Examples
+    --------
+    >>> stated = {"sd": 20, "correlation": 0.5, "icc": 0.3, "units_per_participant": 4}
+    >>> plan_from_assumptions(difference=5, **stated).select("participants", "units").row(0)
+    (62, 248)
+    """
+    _check_asked(difference, participants)
+    stated = {
+        "sd": sd, "correlation": correlation, "icc": icc, "units_per_participant": units_per_participant,
+        "units_cv": units_cv,
+    }  # fmt: skip
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UndefinedMetricWarning)
+        if participants is not None:
+            difference = null(planned_effect(participants, looks=looks, **stated))
+        elif difference is not None:
+            found = participants_needed(difference, looks=looks, **stated)
+            participants = None if isnan(found) else int(found)
+    reason = str(caught[0].message).partition("; ")[2] if caught else None
+    units = _units(participants, units_per_participant)
+    row = (None, None, None, None, difference, participants, units, *stated.values(), None, None, None, reason)
+    return pl.DataFrame([row], schema=_PLAN_SCHEMA, orient="row")
+
+
+def _check_asked(difference: float | None, participants: int | None) -> None:
+    """Raise where not exactly one of both is given, or it is out of range."""
+    if (difference is None) == (participants is None):
+        raise MetricInputError("give either the difference to find or the number of participants, and get the other")
+    if difference is not None:
+        check_difference(difference)
+    else:
+        check_whole(participants, "participants", 0, MOST_UNITS)
+
+
+def _units(participants: int | None, of_each: float | None) -> int | None:
+    """Return how many units so many participants have, None where either is not known."""
+    if participants is None or of_each is None:
+        return None
+    # A unit more for a product in the last bits would be rounding.
+    units = participants * of_each * (1 - ROUNDING)
+    if units > MOST_UNITS:
+        raise MetricInputError(f"{participants} participants of {of_each:g} units each are more than 2^53 units")
+    return ceil(units)
+
+
+def sign(
+    table: ScoreTable,
+    *,
+    within: Iterable[str] | None = None,
+    question: str | None = None,
+    models: Sequence[str] | None = None,
+    labels: str | None = None,
+    margin: Margin | None = None,
+    exchanges: int | None = None,
+    of: Literal["values", "differences", "ranks"] = "values",
+    **options: Unpack[AnalysisKeywords],
+) -> str:
+    """Return the signature of an analysis of scores.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        What was analysed. The hashes of data and runs are those in its provenance; without them the scores are hashed.
+    within : iterable of str, optional
+        The units that the analysis kept to.
+    question : str, optional
+        What chose them.
+    models : sequence of str, optional
+        The models that were analysed; by default all. The settings are those of their runs.
+    labels : str, optional
+        The hash of people's ratings, where these corrected a judge; see `attune_bench.stats.debias`.
+    margin : float, mapping of str to float or "declared", optional
+        That of a comparison.
+    exchanges : int, optional
+        How many random exchanges a comparison made; named where these are more than the resamples.
+    of : {"values", "differences", "ranks"}
+        What has the intervals: the values of metrics, of which shares have intervals of their own; differences or other
+        statistics of an analysis; or ranks, which are resampled where each cluster counts once too.
+    **options
+        As for the analysis; see `AnalysisOptions`.
+
+    Returns
+    -------
+    str
+        A line that `attune_metrics.signature.Signature.parse` reads back. ``n`` counts the units with a value of any of
+        the metrics, ``clusters`` what is drawn, ``excluded`` the units without such a value. ``draw`` is ``poisson``
+        where models were run on more than 20,000 of what is drawn; parts with fewer are drawn multinomially.
+        ``weight`` is there where each cluster counts once; ``interval`` is then ``t``, that of values and of paired
+        differences. Otherwise ``interval`` of values is ``percentile-expanded_logit-t`` where a metric is a share of
+        clustered units.
+
+    Examples
+    --------
+    >>> from attune_bench import score
+    >>> from attune_data import load, load_runs
+    >>> scores = score(load("demo"), load_runs("demo"))
+    >>> sign(scores, metrics=["composite_score"]).split("|")[1:4]
+    ['benchmark:attunebench', 'metric:composite_score', 'protocol:documented']
+    """
+    chosen = AnalysisOptions(**options)
+    series = ScoreSeries(table)
+    names = chosen.names(table)
+    within = None if within is None else set(within)
+    kept = np.ones(len(series.units), dtype=np.bool_) if within is None else series.mask(within)
+    valued = np.zeros_like(kept)
+    for name in names:
+        if table.metric(name).statistic in STATISTICS:
+            valued |= (~np.isnan(series.values(name)[:, 0])).any(axis=0)
+    clusters, weighs = series.clusters(chosen), chosen.weighs_clusters(table)
+    held = table.provenance
+    hashed = held.data is not None or held.runs is not None
+    conditions = [condition for condition in table.conditions if condition is not None]
+    variant = held.variant | ({"similarity": held.similarity} if held.similarity else {})
+    signature = Signature(
+        attune="/".join(dict.fromkeys((held.library_version, __version__))),
+        benchmark=held.benchmark,
+        metric="all" if len(names) > 1 and names == tuple(table.metrics) else ",".join(names),
+        protocol=held.protocol,
+        variant=",".join(f"{name}={option}" for name, option in variant.items()) or None,
+        mode=",".join(sorted(conditions)) or None,
+        codebook=held.codebook and "/".join(dict.fromkeys((held.codebook, codebook_hash()))),
+        settings=settings_mark(
+            table, names, groups=[group for group in table.groups if models is None or group[0] in models]
+        ),
+        data=held.data,
+        runs=held.runs,
+        scores=None if hashed else _hash(table),
+        labels=labels,
+        filter=question,
+        repeats="-".join(str(count) for count in sorted({*table.repeat_counts[:1], *table.repeat_counts[-1:]})) or None,
+        n=int((valued & kept).sum()),
+        clusters=len({clusters[unit] for unit in np.flatnonzero(valued & kept).tolist()}),
+        excluded=int((kept & ~valued).sum()),
+        unit=held.cluster if chosen.draws_clusters(table) else held.unit,
+        draw="poisson" if draws_poisson(table, chosen, within=within) else None,
+        weight=held.cluster if weighs else None,
+        interval=_interval(series, names, kept, chosen, of),
+        margin=_margins(margins_of(table, margin, list(margin) if isinstance(margin, Mapping) else names)),
+        level=float(chosen.level),
+        boot=chosen.resamples,
+        exchanges=None if exchanges == chosen.resamples else exchanges,
+        seed=chosen.seed,
+    )
+    return str(signature)
+
+
+def _interval(series: ScoreSeries, names: Sequence[str], kept: Mask, options: AnalysisOptions, of: str) -> str:
+    """Return the method of the intervals, and that of shares of clustered units where it is another one."""
+    table = series.table
+    if options.weighs_clusters(table) and of != "ranks":
+        return "t"
+    shares = [name for name in names if table.metric(name).statistic == "share" and of == "values"]
+    valued = [(table.metric(name), own) for name in shares for own in ~np.isnan(series.values(name)[:, 0]) & kept]
+    methods = {
+        interval_method(metric, options, table, n=int(own.sum()), clusters=series.count(own)) for metric, own in valued
+    }
+    return "_".join([options.interval, *(methods & {"logit-t"})])
+
+
+def _margins(margins: Mapping[str, float]) -> str | None:
+    """Return one margin, or each with its metric; None where none is given."""
+    if len(set(margins.values())) <= 1:
+        return next((f"{value!r}" for value in margins.values()), None)
+    return ",".join(f"{name}={value!r}" for name, value in margins.items())
+
+
+def _hash(table: ScoreTable) -> str:
+    """Return the hash of the values and clusters, whatever the order of rows and columns."""
+    frame = table.values.join(table.units.select("unit", "cluster"), on="unit", how="left")
+    rows = frame.select(sorted(frame.columns)).fill_nan(None).iter_rows(named=True)
+    return hash_records(map(canonical, rows))
