@@ -20,7 +20,8 @@ from attune_bench.benchmarks.base import Benchmark
 from attune_bench.report.transcripts import check_records
 from attune_bench.scores.fingerprint import fingerprint, results_fingerprint
 from attune_bench.scores.scores import Scores
-from attune_bench.scores.table import ScoreTable, group_settings, sent_where_set
+from attune_bench.scores.settings import group_settings, sent_where_set
+from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.options import ScoreSeries
 from attune_bench.stats.summary import chance_of_units, points
 from attune_data.io.sources import frame_code, is_dataset, type_of_table

@@ -16,7 +16,8 @@ from attune_bench.report.columns import INTERVALS, drawn, weight_words
 from attune_bench.report.privacy import Stratum, hides, shown_strata, shown_summary
 from attune_bench.report.transcripts import ScoredRecords
 from attune_bench.runner.calls import model_folder, safe_name
-from attune_bench.scores.table import CHANCE, ScoreTable, kind_of_group, setting_text, term_columns
+from attune_bench.scores.settings import kind_of_group, setting_text
+from attune_bench.scores.table import CHANCE, ScoreTable, term_columns
 from attune_bench.stats.compare import sign
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions, interval_method
 from attune_bench.stats.summary import metrics_per_unit

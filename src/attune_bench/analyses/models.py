@@ -7,7 +7,8 @@ import numpy as np
 import polars as pl
 from typing_extensions import Unpack
 
-from attune_bench.scores.table import ScoreTable, kind_of_group
+from attune_bench.scores.settings import kind_of_group
+from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.comparability import check_comparable, check_within_conditions
 from attune_bench.stats.compare import TESTED, paired, tested
 from attune_bench.stats.options import (
@@ -41,7 +42,7 @@ _MIN_MODELS = 6
 def metric_correlation(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
     """Return Spearman's correlation between every two metrics, across the models of a condition.
 
-    Baselines and people, see `attune_bench.scores.table.kind_of_group`, are no models and left out.
+    Baselines and people, see `attune_bench.scores.settings.kind_of_group`, are no models and left out.
 
     Parameters
     ----------

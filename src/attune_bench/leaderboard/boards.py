@@ -24,7 +24,8 @@ from attune_bench.report.tables import TIERS
 from attune_bench.report.text import strict
 from attune_bench.scores.files import entry_fields
 from attune_bench.scores.scores import Scores
-from attune_bench.scores.table import UNIT_KEYS, ScoreTable, kind_of_group, setting_text, term_columns
+from attune_bench.scores.settings import kind_of_group, setting_text
+from attune_bench.scores.table import UNIT_KEYS, ScoreTable, term_columns
 from attune_bench.stats.comparability import Group, settings_by_group
 from attune_bench.stats.compare import exchanges_of_all, sign
 from attune_bench.stats.options import MIN_CLUSTERS, AnalysisOptions, SamplingKeywords, ScoreSeries, too_few

@@ -11,7 +11,7 @@ from urllib.parse import quote
 from attune_bench.report.answer import pairs_matrix
 from attune_bench.report.columns import PERSON, interval, number, p_value, percent
 from attune_bench.report.page import document, element, folded, scrolled
-from attune_bench.scores.table import setting_text
+from attune_bench.scores.settings import setting_text
 from attune_data.issues import Html
 from attune_data.text import listed, plural, printable
 from attune_metrics.metric import Metric

@@ -33,7 +33,8 @@ from attune_bench.report.tables import (
     under,
     verdicts,
 )
-from attune_bench.scores.table import CHANCE_BASELINE, ScoreTable, kind_of_group
+from attune_bench.scores.settings import CHANCE_BASELINE, kind_of_group
+from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.comparability import differences
 from attune_bench.stats.compare import exchanges_of_all
 from attune_bench.stats.options import ALPHA

@@ -32,7 +32,8 @@ from attune_bench.report.columns import (
     under_condition,
     yes_column,
 )
-from attune_bench.scores.table import ScoreTable, kind_of_group
+from attune_bench.scores.settings import kind_of_group
+from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.compare import EQUAL, count_significant, enough_exchanges
 from attune_bench.stats.options import ALPHA, FEW, MIN_CLUSTERS, AnalysisOptions, ScoreSeries
 from attune_bench.stats.rank import in_tiers

@@ -13,14 +13,8 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from attune_bench.scores.table import (
-    NOT_RECORDED,
-    SENT_WHERE_SET,
-    ScoreTable,
-    kind_of_group,
-    setting_text,
-    term_columns,
-)
+from attune_bench.scores.settings import NOT_RECORDED, SENT_WHERE_SET, kind_of_group, setting_text
+from attune_bench.scores.table import ScoreTable, term_columns
 from attune_data.text import plural
 
 __all__ = [

@@ -28,21 +28,16 @@ __all__ = [
     "KappaWeights",
     "MeasurementLevel",
     "Ratings",
-    "as_categories",
     "cohen_kappa",
     "cohen_kappa_interval",
-    "cohen_sums",
     "fleiss_kappa",
     "fleiss_kappa_interval",
-    "fleiss_sums",
     "kendall_tau_b",
     "kendall_tau_b_rows",
     "krippendorff_alpha",
     "krippendorff_alpha_interval",
-    "krippendorff_sums",
     "spearman_rho",
     "spearman_rho_rows",
-    "tally_units",
 ]
 
 

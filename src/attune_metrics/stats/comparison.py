@@ -43,15 +43,11 @@ __all__ = [
     "PermutationTest",
     "benjamini_hochberg",
     "bootstrap_of_pairs",
-    "count_reached",
-    "count_reached_by_means",
     "distribution_of_pairs",
-    "exchanged_differences",
     "holm",
     "paired_bootstrap",
     "paired_permutation_test",
     "permutation_test_of_pairs",
-    "random_exchanges",
 ]
 
 MOST_DIFFERENCES = 2**25

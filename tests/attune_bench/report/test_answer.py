@@ -11,7 +11,7 @@ from pages import headings, section, tables, text_of
 
 from attune_bench import Scores
 from attune_bench.report.tables import Verdicts, verdicts
-from attune_bench.scores.table import GroupSettings
+from attune_bench.scores.settings import GroupSettings
 
 HALF = [2.0] * 5 + [1.0] * 5
 

@@ -14,7 +14,7 @@ from attune_bench.leaderboard.boards import Entry, leaderboard_content, make_boa
 from attune_bench.report.document import settings_notes
 from attune_bench.report.heatmaps import profile_cells, profiled, subgroup_cells
 from attune_bench.report.tables import board, comparison_tables, subgroup_notes
-from attune_bench.scores.table import GroupSettings
+from attune_bench.scores.settings import GroupSettings
 from attune_bench.stats.options import AnalysisOptions
 from attune_bench.stats.subgroups import subgroups
 

@@ -32,7 +32,8 @@ from attune_bench.benchmarks.attunebench.conversation_score import (
 from attune_bench.benchmarks.attunebench.scoring import METRICS, chance_by_unit, provenance_of, scores_of
 from attune_bench.scores.files import Range, check_numbers, check_scores
 from attune_bench.scores.scores import Scores
-from attune_bench.scores.table import KEYS, GroupSettings, ScoreTable, Texts
+from attune_bench.scores.settings import GroupSettings
+from attune_bench.scores.table import KEYS, ScoreTable, Texts
 from attune_bench.stats.options import ScoreSeries
 from attune_bench.stats.summary import coverage, points, z_scores
 from attune_data import Issue

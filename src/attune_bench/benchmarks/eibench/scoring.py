@@ -13,16 +13,8 @@ import polars as pl
 
 from attune_bench.scores.fingerprint import fingerprint, results_fingerprint
 from attune_bench.scores.scores import Scores
-from attune_bench.scores.table import (
-    KEYS,
-    REPEAT,
-    GroupSettings,
-    Provenance,
-    ScoreTable,
-    group_settings,
-    of_server,
-    sent_where_set,
-)
+from attune_bench.scores.settings import GroupSettings, group_settings, of_server, sent_where_set
+from attune_bench.scores.table import KEYS, REPEAT, Provenance, ScoreTable
 from attune_bench.scores.tables_in import over_repeats
 from attune_bench.stats.summary import summary
 from attune_data.eibench.kinds import EPISODE
