@@ -18,8 +18,7 @@ ROW = re.compile(r"^\| ((?:`[\w.]+`(?:, )?)+) \| (\S+) to (\S+) \| (higher|lower
 DIRECTIONS = {"higher": True, "lower": False, "neither": None}
 TOOLS = (
     "attune_metrics.metric",
-    "attune_metrics.stats.bootstrap",
-    "attune_metrics.stats.bootstrap",
+    "attune_metrics.stats.sums",
     "attune_metrics.testing",
 )
 """What metrics are made with: argument checks, arrays; `testing` has a guide of its own."""

@@ -31,7 +31,7 @@ LAST_DIGIT_VARIES = frozenset(
 
 MADE_UP_FOR = {
     "attune_metrics/stats/ranking.py": {"linalg", "log1p", "@"},  # steps that are rounded, and whole numbers
-    "attune_metrics/stats/bootstrap.py": {"@"},  # of numbers so coarse that every order of addition is exact
+    "attune_metrics/stats/sums.py": {"@"},  # of numbers so coarse that every order of addition is exact
 }
 
 

@@ -26,7 +26,7 @@ from attune_data import load, load_runs
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PACKAGES = ("attune_data", "attune_metrics", "attune_bench")
-SEEN = ("index", "start", "statistics", "eibench", "boards", "reference/attune_metrics/stats/resampling")
+SEEN = ("index", "start", "statistics", "eibench", "boards", "reference/attune_metrics/stats/bootstrap")
 """Pages of every sort: text, code, tables, figures, reference."""
 
 Open = Callable[..., Any]

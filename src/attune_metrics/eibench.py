@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attune_metrics.metric import Metric, MetricInputError, check_list, check_number
-from attune_metrics.stats.bootstrap import Floats, check_array
+from attune_metrics.stats.sums import Floats, check_array
 
 __all__ = [
     "METRICS",

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attune_metrics.metric import MetricInputError, check_number
-from attune_metrics.stats.bootstrap import Floats, check_array
+from attune_metrics.stats.sums import Floats, check_array
 
 __all__ = ["process_rewards", "trace_advantages", "turn_advantages"]
 

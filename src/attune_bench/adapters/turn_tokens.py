@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from attune_metrics.metric import MetricInputError
-from attune_metrics.stats.bootstrap import Floats
+from attune_metrics.stats.sums import Floats
 from attune_metrics.turn_credit import turn_advantages
 
 __all__ = ["token_advantages"]

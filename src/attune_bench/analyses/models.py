@@ -24,14 +24,8 @@ from attune_bench.stats.rank import direction
 from attune_bench.stats.summary import per_unit
 from attune_metrics.metric import null
 from attune_metrics.stats.agreement import spearman_rho_rows
-from attune_metrics.stats.bootstrap import (
-    Floats,
-    average_ranks,
-    bootstrap,
-    bootstrap_distribution,
-    point_estimate,
-    rounding_of,
-)
+from attune_metrics.stats.bootstrap import bootstrap, bootstrap_distribution, point_estimate
+from attune_metrics.stats.sums import Floats, average_ranks, rounding_of
 
 __all__ = ["condition_differences", "metric_correlation", "rank_shifts", "win_rates"]
 

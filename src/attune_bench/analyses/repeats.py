@@ -23,8 +23,8 @@ from attune_bench.stats.options import (
 from attune_bench.stats.rank import direction
 from attune_bench.stats.summary import metrics_per_unit, per_unit
 from attune_metrics.metric import null
-from attune_metrics.stats.bootstrap import Floats, average_ranks, rounding_of
 from attune_metrics.stats.repeats import RepeatVariance, crossed_variances, rank_shares, repeat_variance
+from attune_metrics.stats.sums import Floats, average_ranks, rounding_of
 
 __all__ = ["SOURCES", "repeat_ranks", "repeat_variances", "repeats_worth", "unit_difficulty", "variance_split"]
 

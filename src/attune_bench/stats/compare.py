@@ -44,16 +44,7 @@ from attune_data.record import canonical
 from attune_data.text import meant, plural
 from attune_metrics.metric import Metric, MetricInputError, UndefinedMetricWarning, check_whole, null
 from attune_metrics.signature import Signature, hash_records
-from attune_metrics.stats.bootstrap import (
-    MOST_RESAMPLES,
-    ROUNDING,
-    STATISTICS,
-    Floats,
-    Interval,
-    Statistic,
-    cluster_index,
-    mean_of_sums,
-)
+from attune_metrics.stats.bootstrap import MOST_RESAMPLES, STATISTICS, Interval, mean_of_sums
 from attune_metrics.stats.cluster_means import cluster_means, mean_of_clusters_interval
 from attune_metrics.stats.comparison import (
     Pairs,
@@ -78,6 +69,7 @@ from attune_metrics.stats.power import (
     participants_needed,
     planned_effect,
 )
+from attune_metrics.stats.sums import ROUNDING, Floats, Statistic, cluster_index
 
 __all__ = [
     "EQUAL",

@@ -16,8 +16,9 @@ from attune_bench.stats.options import MIN_CLUSTERS
 from attune_data.text import meant
 from attune_metrics.metric import MetricInputError, null
 from attune_metrics.stats.agreement import KappaDistances, KappaWeights
-from attune_metrics.stats.bootstrap import Floats, Interval, draw_resamples
+from attune_metrics.stats.bootstrap import Interval, draw_resamples
 from attune_metrics.stats.reliability import JudgeCloseness, Reliability, judge_reliability
+from attune_metrics.stats.sums import Floats
 
 __all__ = ["ClosenessTables", "RatedDimension", "RaterTable", "compare_judges", "read_ratings"]
 

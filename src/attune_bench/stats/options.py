@@ -28,20 +28,16 @@ from attune_metrics.stats.bootstrap import (
     MOST_KEPT,
     MOST_RESAMPLES,
     PER_UNIT,
-    ROUNDING,
     STATISTICS,
-    Floats,
     Interval,
     Method,
     Resamples,
-    Statistic,
-    Weights,
-    cluster_index,
     draw_resamples,
     symmetric_levels,
 )
 from attune_metrics.stats.cluster_means import cluster_means, mean_of_clusters_interval
 from attune_metrics.stats.skewness import MOST_SKEWNESS, skewness_of_mean
+from attune_metrics.stats.sums import ROUNDING, Floats, Statistic, Weights, cluster_index
 
 __all__ = [
     "ALPHA",

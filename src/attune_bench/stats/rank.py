@@ -25,16 +25,10 @@ from attune_bench.stats.options import (
 from attune_bench.stats.summary import per_unit
 from attune_data.text import listed
 from attune_metrics.metric import Metric, MetricInputError, null
-from attune_metrics.stats.bootstrap import (
-    Floats,
-    Resamples,
-    average_ranks,
-    bootstrap_distribution,
-    point_estimate,
-    rounding_of,
-)
+from attune_metrics.stats.bootstrap import Resamples, bootstrap_distribution, point_estimate
 from attune_metrics.stats.ranking import Rating, bradley_terry_ratings, tier_spans
 from attune_metrics.stats.ranking import tiers as tiers_of
+from attune_metrics.stats.sums import Floats, average_ranks, rounding_of
 
 __all__ = ["Tiers", "direction", "in_tiers", "rank", "ratings", "tiers"]
 

@@ -31,17 +31,9 @@ from attune_data.query import Queryable, Unit
 from attune_data.tables import Column, Frames, Schema
 from attune_data.text import plural
 from attune_metrics.metric import MetricInputError, null
-from attune_metrics.stats.bootstrap import (
-    STATISTICS,
-    Floats,
-    Interval,
-    Statistic,
-    bootstrap,
-    bootstrap_distribution,
-    rounding_of,
-    symmetric_levels,
-)
+from attune_metrics.stats.bootstrap import STATISTICS, Interval, bootstrap, bootstrap_distribution, symmetric_levels
 from attune_metrics.stats.comparison import holm
+from attune_metrics.stats.sums import Floats, Statistic, rounding_of
 
 __all__ = ["UnitTraits", "asked", "by", "overlap", "strata_and_known", "strata_of", "subgroups", "unit_traits"]
 

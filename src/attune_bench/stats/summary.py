@@ -21,17 +21,9 @@ from attune_bench.stats.options import (
     interval_method,
 )
 from attune_metrics.metric import Metric, MetricInputError, null
-from attune_metrics.stats.bootstrap import (
-    PER_UNIT,
-    STATISTICS,
-    Floats,
-    Interval,
-    average_ranks,
-    bootstrap,
-    point_estimate,
-    rounding_of,
-)
+from attune_metrics.stats.bootstrap import PER_UNIT, STATISTICS, Interval, bootstrap, point_estimate
 from attune_metrics.stats.cluster_means import share_of_clusters_interval, wilson_interval
+from attune_metrics.stats.sums import Floats, average_ranks, rounding_of
 
 __all__ = [
     "SUMMARY_SCHEMA",

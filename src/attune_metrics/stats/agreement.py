@@ -8,17 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attune_metrics.metric import MetricInputError, defined
-from attune_metrics.stats.bootstrap import (
+from attune_metrics.stats.bootstrap import Interval, Method, Resamples, bootstrap, point_estimate
+from attune_metrics.stats.sums import (
     Floats,
-    Interval,
-    Method,
-    Resamples,
     Statistic,
     average_ranks,
-    bootstrap,
     check_array,
     check_same_shape,
-    point_estimate,
     ratio,
     weighted_sums,
 )

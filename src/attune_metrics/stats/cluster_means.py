@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from attune_metrics.metric import MetricInputError, check_level, check_whole, warn_undefined
-from attune_metrics.stats.bootstrap import ROUNDING, Floats, Interval, cluster_sums, one_term
+from attune_metrics.stats.bootstrap import Interval
 from attune_metrics.stats.power import coefficient_of_variation, effective_freedom, jackknife_error
+from attune_metrics.stats.sums import ROUNDING, Floats, cluster_sums, one_term
 
 __all__ = [
     "McNemarTest",

@@ -21,7 +21,7 @@ from typing import Literal
 from numpy.typing import ArrayLike
 
 from attune_metrics.metric import MetricInputError, check_number, check_positive
-from attune_metrics.stats.bootstrap import Floats, Method, Resamples, Statistic, mean_of_sums
+from attune_metrics.stats.bootstrap import Method, Resamples, mean_of_sums
 from attune_metrics.stats.comparison import (
     Pairs,
     PermutationTest,
@@ -31,6 +31,7 @@ from attune_metrics.stats.comparison import (
     permutation_test_of_pairs,
 )
 from attune_metrics.stats.power import p_of_ends
+from attune_metrics.stats.sums import Floats, Statistic
 
 __all__ = ["Equivalence", "Verdict", "check_margin", "equivalence", "equivalence_of_pairs", "verdict"]
 

@@ -9,24 +9,26 @@ from numpy.typing import ArrayLike, NDArray
 
 from attune_metrics.metric import MetricInputError, UnreliableIntervalWarning, check_number
 from attune_metrics.stats.bootstrap import (
-    ROUNDING,
-    Floats,
     Interval,
     Method,
     Resamples,
-    Statistic,
-    as_terms,
     bootstrap,
     bootstrap_distribution,
     check_method,
-    cluster_sums,
     distribution_of_sums,
-    evaluate,
-    exact_sums,
     intervals_of,
-    paired_terms,
 )
 from attune_metrics.stats.power import TwoSided, two_sided_p
+from attune_metrics.stats.sums import (
+    ROUNDING,
+    Floats,
+    Statistic,
+    as_terms,
+    cluster_sums,
+    evaluate,
+    exact_sums,
+    paired_terms,
+)
 
 __all__ = [
     "MIN_CORRELATION",

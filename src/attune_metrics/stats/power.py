@@ -17,18 +17,8 @@ from attune_metrics.metric import (
     check_whole,
     warn_undefined,
 )
-from attune_metrics.stats.bootstrap import (
-    ROUNDING,
-    Floats,
-    Interval,
-    Method,
-    as_terms,
-    bca_correction,
-    cluster_index,
-    cluster_sums,
-    paired_terms,
-    rounding_of,
-)
+from attune_metrics.stats.bootstrap import Interval, Method, bca_correction
+from attune_metrics.stats.sums import ROUNDING, Floats, as_terms, cluster_index, cluster_sums, paired_terms, rounding_of
 
 __all__ = [
     "MDE_MIN_CLUSTERS",

@@ -9,22 +9,24 @@ from numpy.typing import ArrayLike, NDArray
 
 from attune_metrics.metric import MetricInputError, check_level, check_list, warn_undefined
 from attune_metrics.stats.bootstrap import (
-    Floats,
     Interval,
     Resamples,
+    bootstrap_distribution,
+    intervals_of,
+    point_estimate,
+    symmetric_levels,
+)
+from attune_metrics.stats.sums import (
+    Floats,
     as_terms,
     average_ranks,
-    bootstrap_distribution,
     check_array,
     cluster_sums,
     exponential,
-    intervals_of,
     on_grid,
-    point_estimate,
     products,
     ratio,
     rounding_of,
-    symmetric_levels,
 )
 
 __all__ = [

@@ -28,18 +28,15 @@ from numpy.typing import ArrayLike, NDArray
 from attune_metrics.metric import MetricInputError, check_level, check_whole
 from attune_metrics.stats.agreement import KappaDistances, KappaWeights, cohen_sums
 from attune_metrics.stats.bootstrap import (
-    Floats,
     Interval,
     Resamples,
-    Statistic,
     bootstrap_distribution,
-    check_array,
-    cluster_sums,
     intervals_of,
     mean_of_sums,
     point_estimate,
 )
 from attune_metrics.stats.equivalence import check_margin
+from attune_metrics.stats.sums import Floats, Statistic, check_array, cluster_sums
 
 __all__ = ["Closeness", "JudgeCloseness", "RaterPair", "Reliability", "judge_reliability"]
 

@@ -8,19 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attune_metrics.metric import MetricInputError, check_level, check_whole
-from attune_metrics.stats.bootstrap import (
-    ROUNDING,
-    Floats,
-    Interval,
-    Method,
-    Resamples,
-    as_floats,
-    average_ranks,
-    bootstrap,
-    cluster_sums,
-    rounding_of,
-)
+from attune_metrics.stats.bootstrap import Interval, Method, Resamples, bootstrap
 from attune_metrics.stats.power import clustered_standard_error, jackknife_error
+from attune_metrics.stats.sums import ROUNDING, Floats, as_floats, average_ranks, cluster_sums, rounding_of
 
 __all__ = ["PARTS", "RepeatVariance", "crossed_variances", "rank_shares", "repeat_variance"]
 

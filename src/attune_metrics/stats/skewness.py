@@ -17,8 +17,8 @@ from math import nan, sqrt
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attune_metrics.stats.bootstrap import Floats, one_term, rounding_of
 from attune_metrics.stats.power import clustered_standard_error
+from attune_metrics.stats.sums import Floats, one_term, rounding_of
 
 __all__ = ["MOST_SKEWNESS", "skewness_of_mean"]
 

@@ -14,9 +14,10 @@ from attune_bench.stats.options import SamplingKeywords
 from attune_bench.stats.rank import rank, tiers
 from attune_bench.stats.subgroups import subgroups
 from attune_bench.stats.summary import sorted_groups
-from attune_metrics.stats.bootstrap import Method, average_ranks, bootstrap, draw_resamples
+from attune_metrics.stats.bootstrap import Method, bootstrap, draw_resamples
 from attune_metrics.stats.ranking import rank_intervals
 from attune_metrics.stats.repeats import rank_shares
+from attune_metrics.stats.sums import average_ranks
 
 MEASURED = ("value", "difference", "difference_low", "difference_high", "mde", "margin", "p_same", "p_same_holm")
 FACTORS = [10, 1 / 10, 1 / 3, 2.0**-7, 2.0**9, -1, -1 / 3]

@@ -12,14 +12,8 @@ from memory import peak, start_peak
 
 from attune_metrics.metric import MetricInputError
 from attune_metrics.stats import bootstrap as resampling
-from attune_metrics.stats.bootstrap import (
-    STATISTICS,
-    Streamed,
-    bootstrap,
-    bootstrap_distribution,
-    draw_resamples,
-    products,
-)
+from attune_metrics.stats import sums
+from attune_metrics.stats.bootstrap import STATISTICS, bootstrap, bootstrap_distribution, draw_resamples
 from attune_metrics.stats.comparison import (
     Pairs,
     bootstrap_of_pairs,
@@ -27,6 +21,7 @@ from attune_metrics.stats.comparison import (
     paired_permutation_test,
     permutation_test_of_pairs,
 )
+from attune_metrics.stats.sums import Streamed, products
 
 POISSON = 5  # a limit that puts the few clusters of these tests above it
 
@@ -67,7 +62,7 @@ def test_draws_do_not_depend_on_the_size_of_blocks(monkeypatch: pytest.MonkeyPat
 
     counts, test = drawn()
     # Blocks of four rows, drawn one by one.
-    monkeypatch.setattr(resampling, "_CELLS", 1)
+    monkeypatch.setattr(sums, "_CELLS", 1)
     monkeypatch.setattr(resampling, "_AT_ONCE", 1)
     again, same = drawn()
     assert np.array_equal(again, counts)

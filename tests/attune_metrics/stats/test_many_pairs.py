@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from attune_metrics.stats import comparison
-from attune_metrics.stats.bootstrap import Floats, mean_of_sums
+from attune_metrics.stats.bootstrap import mean_of_sums
 from attune_metrics.stats.comparison import Pairs, paired_permutation_test, permutation_test_of_pairs
+from attune_metrics.stats.sums import Floats
 
 PAIRS = list(combinations(range(7), 2))
 CLUSTERS = np.arange(60) // 2

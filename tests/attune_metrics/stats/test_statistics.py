@@ -16,7 +16,6 @@ from attune_metrics.attunebench.questions import BinaryCounts
 from attune_metrics.eibench import scene_means
 from attune_metrics.stats.agreement import krippendorff_alpha, krippendorff_alpha_interval
 from attune_metrics.stats.bootstrap import (
-    ROUNDING,
     STATISTICS,
     bootstrap,
     draw_resamples,
@@ -26,6 +25,7 @@ from attune_metrics.stats.bootstrap import (
 )
 from attune_metrics.stats.comparison import paired_bootstrap, paired_permutation_test
 from attune_metrics.stats.ranking import rank_intervals
+from attune_metrics.stats.sums import ROUNDING
 
 quick = settings(deadline=None, max_examples=30)
 # Sums of these round: cents, values of all sizes, and such as cancel.

@@ -50,7 +50,8 @@ from attune_metrics.attunebench.holistic import BRANCHES
 from attune_metrics.attunebench.preferences import JUDGE_DIMENSIONS, score_draft_judge
 from attune_metrics.metric import MetricInputError, null
 from attune_metrics.stats.agreement import MeasurementLevel, krippendorff_alpha_interval
-from attune_metrics.stats.bootstrap import Floats, Interval, bootstrap, draw_resamples, point_estimate
+from attune_metrics.stats.bootstrap import Interval, bootstrap, draw_resamples, point_estimate
+from attune_metrics.stats.sums import Floats
 
 __all__ = [
     "ALL",

@@ -24,7 +24,8 @@ from attune_data.eibench.tables import episode_builder
 from attune_data.issues import Html, tag
 from attune_data.text import plural, printable
 from attune_metrics.metric import null
-from attune_metrics.stats.bootstrap import Floats, Method, bootstrap, draw_resamples
+from attune_metrics.stats.bootstrap import Method, bootstrap, draw_resamples
+from attune_metrics.stats.sums import Floats
 
 if TYPE_CHECKING:
     from attune_bench.report.drawing import Chart

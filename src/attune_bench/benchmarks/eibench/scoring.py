@@ -23,7 +23,7 @@ from attune_data.text import plural
 from attune_metrics.catalog import CATALOG
 from attune_metrics.eibench import Anchors, Axis, Rule, Treatment, score_anchors, treat_failed
 from attune_metrics.metric import UnreliableIntervalWarning, null
-from attune_metrics.stats.bootstrap import Floats
+from attune_metrics.stats.sums import Floats
 
 __all__ = [
     "DECISIVE",
