@@ -1,4 +1,11 @@
-"""What loading gives, a collection of records of one kind, and what a kind of record is."""
+"""What loading gives, a collection of records of one kind, and what a kind of record is.
+
+What generic code knows of one kind of record: how it is recognised, loaded, tabulated, described and published.
+
+The kinds of the library are in `attune_data.kinds.KINDS`, each defined beside its records. A kind of one's own is made
+in the same way and passed to `attune_data.load_records`. What a kind does not say for itself follows from the
+class of its records: its table, how older spellings are read, its counts.
+"""
 
 import os
 import re

@@ -1,4 +1,11 @@
-"""Loading: the bytes of each record into a checked record, and every finding into an issue."""
+"""Loading: the bytes of each record into a checked record, and every finding into an issue.
+
+Reading one record: its bytes into a checked record, and every finding into an issue.
+
+A record is first validated straight from its bytes, which accepts current spelling only. What does not validate, or
+has an older key, goes through the second stage: it is parsed leniently, brought into current form (every change an
+issue) and validated again.
+"""
 
 import gc
 import json

@@ -1,4 +1,9 @@
-"""Publishing records: under which licence they may be, their schema, their card, and the upload."""
+"""Publishing records: under which licence they may be, their schema, their card, and the upload.
+
+The card of a published data set: what is in it, under which licence, how to load it.
+
+Of the records it shows counts and canaries only, no text of a participant.
+"""
 
 import functools
 import json

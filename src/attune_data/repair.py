@@ -2,6 +2,12 @@
 
 A choice is read in any letter case, a number from the text that is its writing, a text from a number, a list from its
 only item. A number outside its range costs the record.
+
+Building blocks of the second stage of loading: functions that mend one kind of JSON value each.
+
+A `Fix` takes a parsed value, its JSON path and a `Findings`; it returns the value in current form and reports every
+change. What it cannot mend it returns as it was, for the model's own validation to name. `respelled` goes the other
+way: from a value in current form to one that an older file may have in its place.
 """
 
 import math

@@ -1,4 +1,10 @@
-"""Tables of records: frames with a fixed schema, and the meaning of each column."""
+"""Tables of records: frames with a fixed schema, and the meaning of each column.
+
+Columns of frames from the plain fields of records: their names, dtypes and values.
+
+The columns follow from the models. `Record.column_names` and `Record.column_prefixes` say where a column is called
+otherwise than its field, `Record.column_properties` which properties are columns too.
+"""
 
 import functools
 import re

@@ -1,4 +1,10 @@
-"""Records for tests: documents that a property-based test draws, and the ways in which a file can be broken."""
+"""Records for tests: documents that a property-based test draws, and the ways in which a file can be broken.
+
+Documents of every kind to test a reader with: valid, in older spellings, broken; and generated collections.
+
+The strategies need hypothesis: ``pip install 'attune-bench[testing]'``. They are built on the record models and on what
+loading fixes, so that they know every field and every older spelling that the library knows.
+"""
 
 import json
 import random

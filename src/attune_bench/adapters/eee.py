@@ -1,4 +1,16 @@
-"""Scores and samples as records of Every Eval Ever, the exchange format of the EvalEval coalition (schema 0.3.0)."""
+"""Scores and samples as records of Every Eval Ever, the exchange format of the EvalEval coalition (schema 0.3.0).
+
+Scores as records of Every Eval Ever, the exchange format of the EvalEval coalition (schema 0.3.0).
+
+A record is a model in one condition: every metric with its interval, the number of units and of clusters, the protocol
+and the signature; subgroups as results of their own, with their own numbers. What a page would not show of few people
+is left out, and so is a value that is not defined; each record says how many results it lacks.
+
+Samples of Every Eval Ever: beside a record of scores, a line for each of its results and each unit, with the texts.
+
+The texts are whole records, so samples are made only of what was scored, as its hashes tell, and only where every
+licence allows it.
+"""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence

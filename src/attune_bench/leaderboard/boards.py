@@ -1,4 +1,24 @@
-"""Boards: the entries whose numbers may be set side by side, each read, checked and merged into one table."""
+"""Boards: the entries whose numbers may be set side by side, each read, checked and merged into one table.
+
+Entries of a leaderboard: files of scores, each alone or with a TOML file that says whose they are.
+
+.. code-block:: toml
+
+    scores = "large.parquet"        # beside this file
+    model = "vendor/large"          # as the scores name it; where they are of one model it may be left out
+    link = "https://example.org/large"
+    date = 2026-11-20               # on which the model was run
+    submitter = "Example Lab"
+    contact = "evals@example.org"   # for the maintainers; no page shows it
+    licence = "cc-by-4.0"           # of the scores
+
+Boards: the entries whose numbers may be set side by side, merged into one table of scores each.
+
+Two entries are on one board where their scores agree in benchmark, protocol, variant, codebook, data, in what their
+metrics are, and in every setting of the runs that changes an answer, as `attune_bench.stats.comparability` has it; and
+where units join them, each entry sharing some with another.
+People and baselines have no settings: they are on every board of their data.
+"""
 
 import os
 import re

@@ -1,4 +1,9 @@
-"""Documents of scores: what commands print, with notes, warnings and where the numbers come from."""
+"""Documents of scores: what commands print, with notes, warnings and where the numbers come from.
+
+Scores as a notebook shows them: the board with intervals.
+
+A notebook is saved with what it showed, and is forwarded as a page is: it hides what a page hides.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,4 +1,18 @@
-"""Suppression: what a page does not show of few people, and how a reader cannot compute it."""
+"""Suppression: what a page does not show of few people, and how a reader cannot compute it.
+
+Suppression: what a page does not show where clusters are people, so that a reader learns nothing of few of them.
+
+What it protects against: a value that rests on fewer than 5 participants is not shown, nor is a model that was run on
+fewer. Of the strata of traits, no hidden value follows by subtracting shown values: not a stratum from the whole and
+the other strata of its trait, and not the rest between two shown sets of which one contains the other. The sets are the
+whole, the strata of all traits of a section, and the complements that differences give away.
+
+What it does not protect against: sums of three or more sets of different traits, or of strata that overlap, with any
+weights (whole minus A minus B plus what both share); sets that differ from one model, condition or metric to the next,
+such as the common units of two models; what several pages tell together; what a reader knows beforehand. Values are
+rounded as reports print them, which is no protection. Data of real people need a disclosure review before a page of
+many overlapping traits is published.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace

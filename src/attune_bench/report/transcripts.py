@@ -1,4 +1,12 @@
-"""Transcripts on a page: for each model the units with its best and its worst results, text by text."""
+"""Transcripts on a page: for each model the units with its best and its worst results, text by text.
+
+What is shown and what is not
+-----------------------------
+Texts are shown only where they are asked for, only of the records that were scored, as their hashes tell, and only
+where every licence allows passing them on; records that may not be shown are counted, with the reason. A transcript is
+a single unit: where clusters are people, those of records that were not generated need ``small_cells`` too. What a
+participant said about themself beside the conversation is not in a transcript.
+"""
 
 import re
 from collections import Counter

@@ -1,4 +1,11 @@
-"""A benchmark as the runner sees it: what it asks about a unit, with which templates, and what it makes of answers."""
+"""A benchmark as the runner sees it: what it asks about a unit, with which templates, and what it makes of answers.
+
+Reading answers: the JSON object in a text, which attempt could be read, and what is to be asked again.
+
+The JSON object is the whole answer, a fenced block, or the text from the first brace to the last, line breaks
+within strings allowed. Reasoning before it is ignored; of several objects that differ, none counts. Nothing is
+guessed.
+"""
 
 import asyncio
 import functools

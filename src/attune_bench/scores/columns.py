@@ -1,4 +1,10 @@
-"""The frames of any scores: where each comes from, what a row is, what its columns mean."""
+"""The frames of any scores: where each comes from, what a row is, what its columns mean.
+
+The words of columns of frames: what a name means wherever it stands, and columns made of such names.
+
+`attune_bench.scores.columns` has the frames of any scores. An analysis has its own in
+`attune_bench.analyses.Analysis.columns`.
+"""
 
 from collections.abc import Mapping
 from typing import Literal, NamedTuple

@@ -1,4 +1,12 @@
-"""The value that every analysis takes: scores of models on units, their metrics, settings and fingerprint."""
+"""The value that every analysis takes: scores of models on units, their metrics, settings and fingerprint.
+
+Conventions
+-----------
+A unit is what has one value of a metric for a model: a conversation, a scenario, a question. Units that are not
+independent, such as the conversations of one participant, share a cluster. A condition is a way in which a model was
+asked; most benchmarks have none. What a metric's value is made of are its terms: one for a mean, four for a score of
+pooled counts; a unit without a value is null in all of them.
+"""
 
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence

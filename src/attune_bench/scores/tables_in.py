@@ -1,4 +1,24 @@
-"""Anybody's per-item results as scores: a table with the columns ``model, unit, metric, value``."""
+"""Anybody's per-item results as scores: a table with the columns ``model, unit, metric, value``.
+
+Optional columns are ``condition``, ``cluster``, ``repeat`` where models were asked several times, and any number of
+traits of the units. A TOML file of the same name
+beside the table says what its metrics and units are called:
+
+.. code-block:: toml
+
+    unit = "question"
+    private = false
+    primary = "accuracy"
+
+    [metrics.accuracy]
+    label = "Accuracy"
+    low = 0
+    high = 1
+
+Scores as a long table, a row a model, condition, unit and metric, with the TOML file that describes its metrics.
+
+It is what `attune_bench.scores.tables_in` reads.
+"""
 
 import csv
 import json

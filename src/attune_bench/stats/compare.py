@@ -1,4 +1,15 @@
-"""Models in pairs on the same units: difference, interval, p-value, margin, plan, and the signature of all."""
+"""Models in pairs on the same units: difference, interval, p-value, margin, plan, and the signature of all.
+
+Comparison: whether models differ, on the units that both were run on.
+
+Corrected p-values are Holm's, over all pairs of models for one metric in one condition: that is the family. Two models
+differ significantly where the corrected p-value is below 0.05.
+
+Planning a comparison: how many participants a difference needs, how small a difference some participants show.
+
+From a pilot, which is any scores of two models, or from assumptions; `attune_metrics.stats.power` says what is
+computed.
+"""
 
 import warnings
 from collections import Counter

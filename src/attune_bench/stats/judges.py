@@ -1,4 +1,12 @@
-"""How close judges are to experts, from a table of ratings."""
+"""How close judges are to experts, from a table of ratings.
+
+Tables in which several raters rate the same items: read and checked.
+
+A table has the columns ``item``, ``rater``, ``dimension`` and ``rating``; optional are ``dataset``, whose items are
+apart, and ``cluster``, of items that belong together. A row without a rating is not rated.
+
+`attune_metrics.stats.reliability` says what is computed.
+"""
 
 import os
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,10 @@
-"""Scores as arrays of models by units, what is drawn, the options of every statistic, and its remarks."""
+"""Scores as arrays of models by units, what is drawn, the options of every statistic, and its remarks.
+
+Scores as arrays of models by units, which is what every statistic is computed from.
+
+Units are in the order of their names, series in the order of model, then condition, so that the order of the rows never
+shows in a result. A unit without a value is nan.
+"""
 
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

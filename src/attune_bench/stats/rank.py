@@ -1,4 +1,20 @@
-"""Ranks of models with intervals, ratings from comparisons in twos, and tiers."""
+"""Ranks of models with intervals, ratings from comparisons in twos, and tiers.
+
+Ranks of models, each with the interval in which other units would have put it.
+
+Models are a fixed list, not a sample: the interval of a rank says how far it moves with other units, drawn alike.
+
+Ratings of models: Bradley-Terry strengths from which of two models is better on each unit.
+
+Models are a fixed list, not a sample: intervals say what other clusters of units would have changed.
+
+Tiers of models: the ranking by the primary metric, cut where the paired test tells models apart.
+
+`attune_metrics.stats.ranking` defines them. Two models are told apart where their Holm-corrected p-value, over all
+pairs of one condition, is below 0.05, as in `attune_bench.stats.compare`; two that cannot be compared are not. Nor are
+two of whom the better on the units that both have is ranked below the other: the ranking is by all units of each model,
+and no tier may say that the better one is worse.
+"""
 
 import warnings
 from collections.abc import Sequence

@@ -1,4 +1,16 @@
-"""Subgroups: any metric on a part of the units, and what sets the part apart from the rest."""
+"""Subgroups: any metric on a part of the units, and what sets the part apart from the rest.
+
+Conventions
+-----------
+A stratum is the units with one value of a trait; a unit with two values (two diagnoses) is in both strata, so that
+strata can overlap. The complement of a stratum is all other scored units of the data, but for those whose value is not
+known: they are in no complement.
+
+Stratum and complement have different units, often of the same clusters, so nothing is paired: clusters are drawn with
+their units in both. The p-value belongs to the expanded percentile interval of that difference: ``1 - p`` is the level
+at which the interval ends at 0. Corrected p-values are Holm's, over the strata of the trait, for each metric, model and
+condition apart.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,14 @@
-"""Participants: their psychological instruments with ranges, cut-offs and sources, their diagnoses, their traits."""
+"""Participants: their psychological instruments with ranges, cut-offs and sources, their diagnoses, their traits.
+
+The psychological instruments of the participants: range, direction, published cut-off or bands, source.
+
+Screening is not diagnosis. A group is named after the screen ("screen-positive"), never after a condition; a score
+that is missing or outside the instrument's range is in no group.
+
+Traits of a conversation that follow from others: published screens and bands of scores, groups of diagnoses.
+
+A score that is missing or outside its instrument's range is in no group.
+"""
 
 import functools
 import re

@@ -1,4 +1,16 @@
-"""The parts of the records of AttuneBench: turns, annotations, questionnaires, people; predictions of a model."""
+"""The parts of the records of AttuneBench: turns, annotations, questionnaires, people; predictions of a model.
+
+The parts of a conversation file of AttuneBench: turns, annotations, questionnaires, the participant.
+
+Names are snake_case here and the file's own in JSON; a null or absent list, object or text reads as an empty one.
+Values are in current spelling and in range: `attune_data.load` translates older spellings and
+reports every change.
+
+What an evaluated model (EM) predicted of one conversation: the records of a run file.
+
+Names are snake_case here and the file's own in JSON. Numbers are in range: `attune_data.load_runs`
+clamps what is not and reports it.
+"""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar

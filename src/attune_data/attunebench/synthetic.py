@@ -1,4 +1,13 @@
-"""Synthetic conversations and runs: a story, told and annotated by an invented participant, drawn from a seed."""
+"""Synthetic conversations and runs: a story, told and annotated by an invented participant, drawn from a seed.
+
+Synthetic conversations and runs with known effects, to demonstrate and to test with.
+
+Hand-written stories (the arcs) give the texts; a latent model gives the annotations: participants with traits and
+diagnoses, emotions that move over the turns, what the original model did, what the participant wanted, and label noise.
+Every effect is a parameter, so that an analysis can be checked by recovering what was planted. ``python -m
+attune_data.attunebench.synthetic conversations > demo.jsonl`` and ``python -m
+attune_data.attunebench.synthetic runs > demo_runs.jsonl`` write the embedded demonstration data again.
+"""
 
 import functools
 import math

@@ -1,4 +1,9 @@
-"""Synthetic episodes of EIBench: invented models in the demonstration scenarios, drawn from a seed; strategies."""
+"""Synthetic episodes of EIBench: invented models in the demonstration scenarios, drawn from a seed; strategies.
+
+Synthetic episodes: invented models in the demonstration scenarios, drawn from a seed.
+
+``python -m attune_data.eibench.demo > demo_episodes.jsonl`` writes the embedded demonstration data again.
+"""
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,4 +1,9 @@
-"""The Hugging Face Hub as a source: addresses, requests with limits, the cache."""
+"""The Hugging Face Hub as a source: addresses, requests with limits, the cache.
+
+Requests to the Hugging Face Hub, whose answers are not trusted: each is bounded in bytes, time and redirects.
+
+The token goes to the origin of HF_ENDPOINT and to no other.
+"""
 
 import hashlib
 import json

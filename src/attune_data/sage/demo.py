@@ -1,4 +1,9 @@
-"""Synthetic dialogues of SAGE: models and people that are invented, drawn from a seed; strategies for tests."""
+"""Synthetic dialogues of SAGE: models and people that are invented, drawn from a seed; strategies for tests.
+
+Synthetic dialogues: invented models talk with invented people, drawn from a seed.
+
+``python -m attune_data.sage.demo > demo_dialogues.jsonl`` writes the embedded demonstration data again.
+"""
 
 import sys
 from collections.abc import Mapping

@@ -1,5 +1,9 @@
 """Composites: how the metrics of one conversation make one score.
 
+Scoring protocols: the two places where AttuneBench's documentation and its released scorer differ.
+
+Everything else is the same under every protocol. Report the name of the protocol with every number.
+
 Conventions
 -----------
 Arguments are averages over the turns of a conversation, or post-conversation scores. nan in, nan out: a composite of

@@ -1,4 +1,38 @@
-"""Responses: how near a model's own draft comes to those that the participant judged, and which of two it prefers."""
+"""Responses: how near a model's own draft comes to those that the participant judged, and which of two it prefers.
+
+Overlap of texts: how many words two texts share.
+
+A text is compared as its set of tokens: lower case, split on white space; punctuation stays.
+
+Conventions: response
+---------------------
+A turn has up to three responses: `original` (what the participant got), `alternate` (improved by a language model),
+`human` (edited by the participant). A text is compared as its set of tokens: lower case, split on white space. A None
+or blank text is missing.
+
+Metrics: response
+-----------------
+- Response similarity: token Jaccard [1]_ of the draft with each response; overall, the largest.
+- Preference alignment: the same weighted by how often each response won.
+- Draft judge score, draft binary alignment: the draft as judged by another model [2]_.
+
+Conventions: pairwise
+---------------------
+A turn has comparisons, each of two responses by their labels (`original`, `alternate`, `human`, or any other) with a
+winner: "A" is the first response, "B" the second, None is no answer. Predictions are keyed by the position of the
+comparison, from 0. A label may be open (None) in prepared comparisons only; the checked functions demand two labels.
+
+Metrics: pairwise
+-----------------
+- Accuracy: share of comparisons predicted as answered [2]_.
+- Kendall's tau-a between the rankings of the responses by wins [3]_.
+
+References
+----------
+.. [1] Jaccard (1912), The distribution of the flora in the alpine zone, New Phytol. 11, 37-50.
+.. [2] AttuneBench, arXiv:2605.21739, turn metrics.
+.. [3] Kendall (1938), A new measure of rank correlation, Biometrika 30, 81-93.
+"""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence

@@ -10,9 +10,25 @@ Metrics
 - Gap: the difference of the two scores [1]_.
 - Alignment: their ratio [1]_.
 
+Conventions: binary
+-------------------
+Answers are mappings from question id to ``yes``, ``no``, ``na`` or None; True, False and numpy's are yes and no too. A
+question counts where its reference answer is yes or no. A prediction other than yes, a missing one included, is taken
+as no: it is a false negative where the reference says yes, and a true negative where it says no. So an empty
+prediction earns a true negative on every "no"; read accuracy together with coverage. Counts add up: pool turns with
+``sum(counts, BinaryCounts())``.
+
+Metrics: binary
+---------------
+- Accuracy, precision, recall, F1 from the four counts, 0/0 being 0 [2]_.
+- Matthews correlation coefficient, 0/0 being 0 [3]_.
+
 References
 ----------
 .. [1] AttuneBench, arXiv:2605.21739, composite score.
+.. [2] AttuneBench, arXiv:2605.21739, turn metrics.
+.. [3] Matthews (1975), Comparison of the predicted and observed secondary structure of T4 phage lysozyme,
+   Biochim. Biophys. Acta 405, 442-451.
 """
 
 from collections.abc import Callable, Mapping

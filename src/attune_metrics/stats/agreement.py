@@ -1,4 +1,35 @@
-"""Agreement of raters and of measures: kappa, alpha, correlations, and their intervals over resamples."""
+"""Agreement of raters and of measures: kappa, alpha, correlations, and their intervals over resamples.
+
+Conventions: agreement
+----------------------
+Each measure is ``1 - observed / expected``: how much raters disagree, over how much they would by chance. 1 is perfect
+agreement, 0 is chance, below 0 is systematic disagreement. Where chance could not disagree, since a single category
+is used, it is undefined. A category is a number or a text; weights and levels that measure distance need numbers.
+
+Measures
+--------
+- Cohen's kappa [1]_, weighted kappa [2]_: two raters, who each keep to their own distribution of categories.
+- Fleiss' kappa [3]_: the same number of ratings for every unit, by anybody.
+- Krippendorff's alpha [4]_: any number of raters, any level of measurement, ratings may be missing.
+
+Conventions: correlation
+------------------------
+Equal values share the mean of their ranks. The functions named ``*_rows`` take many pairs of lists at once, a row each.
+
+Statistics
+----------
+- Spearman's rho [5]_.
+- Kendall's tau-b [6]_.
+
+References
+----------
+.. [1] Cohen (1960), A coefficient of agreement for nominal scales, Educ. Psychol. Meas. 20, 37-46.
+.. [2] Cohen (1968), Weighted kappa, Psychol. Bull. 70, 213-220.
+.. [3] Fleiss (1971), Measuring nominal scale agreement among many raters, Psychol. Bull. 76, 378-382.
+.. [4] Krippendorff (2019), Content Analysis, 4th ed., chapter 12.
+.. [5] Spearman (1904), The proof and measurement of association between two things, Am. J. Psychol. 15, 72-101.
+.. [6] Kendall (1945), The treatment of ties in ranking problems, Biometrika 33, 239-251.
+"""
 
 from collections.abc import Callable, Sequence
 from numbers import Real

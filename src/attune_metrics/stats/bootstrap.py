@@ -1,4 +1,41 @@
-"""Uncertainty by resampling: what a statistic would have been with other participants."""
+"""Uncertainty by resampling: what a statistic would have been with other participants.
+
+Conventions: statistics
+-----------------------
+A statistic is a function of the sums (..., terms) of a metric's terms over units and of the numbers of units (...);
+it gives values (...), nan where they are undefined. So the same function serves the point estimate and every resample.
+
+Statistics
+----------
+- ``mean``: the mean of one term.
+- ``share``: the same of a term that is 0 or 1, one trial a unit, so that the interval of a proportion applies.
+- ``accuracy``, ``precision``, ``recall``, ``f1``, ``mcc``: of the counts TP, TN, FP and FN, pooled over units; 0 where
+  the denominator is 0, as `attune_metrics.attunebench.questions.BinaryCounts` defines it.
+- ``mean_of_means``: of pairs of terms, sum and number of units of a group, the mean of the groups' means; nan where a
+  group is empty.
+
+Conventions: resampling
+-----------------------
+The unit is what has one value (a conversation, a scenario); units that are not independent, such as the conversations
+of one participant, share a cluster, and whole clusters are drawn. Where units are independent the label of the cluster
+is the unit's own id. The order of the units never matters, only their labels do.
+
+Resamples are drawn once and shared by all series (models, metrics), which makes their differences comparable. A series
+is resampled through sums over units, so a statistic is a function of weighted sums: a mean, a ratio, a correlation. A
+unit without a value is nan and leaves both the sum and the number of units of that series.
+
+With n clusters a resample draws n of them; with more than 20,000 it draws a Poisson number of them with mean n, so that
+the numbers of times that clusters are drawn are independent of each other [4]_. A statistic must then not depend on how
+much is drawn: a ratio of sums does not, a sum does. docs/intervals.md says how far the two differ.
+
+References
+----------
+.. [1] Efron, Tibshirani (1993), An Introduction to the Bootstrap, chapters 6, 13 and 14.
+.. [2] Hesterberg (2015), What teachers should know about the bootstrap, Am. Stat. 69, 371-386: expanded percentile.
+.. [3] Davison, Hinkley (1997), Bootstrap Methods and their Application, section 3.8: clusters.
+.. [4] Hanley, MacGibbon (2006), Creating non-parametric bootstrap samples using Poisson frequencies, Comput. Methods
+   Programs Biomed. 83, 57-62.
+"""
 
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping

@@ -1,4 +1,33 @@
-"""Means and shares of clustered units: each cluster counting once, and the interval of a share."""
+"""Means and shares of clustered units: each cluster counting once, and the interval of a share.
+
+The mean in which each cluster counts once: the mean of the clusters' means.
+
+A mean over units says how a score is on average over conversations, and who talked more counts more. The mean of
+clusters' means says how it is on average over participants, however much each of them talked. The two differ where the
+number of a participant's units goes with the score [1]_.
+
+Shares of units that belong to clusters: success in conversations of which a participant has several.
+
+Trials of one cluster are not independent, so that an interval for independent trials (`proportions`) is too narrow. A
+resampled interval covers too rarely where the rarer outcome occurs in few clusters: resamples know no cluster in which
+it is frequent but those that were seen.
+
+References
+----------
+.. [1] Williamson, Datta, Satten (2003), Marginal analyses of clustered data when cluster size is informative,
+   Biometrics 59, 36-42.
+.. [2] Korn, Graubard (1998), Confidence intervals for proportions with small expected number of positive counts
+   estimated from survey data, Survey Methodology 24, 193-201: the logit transform.
+.. [3] Wilson (1927), Probable inference, the law of succession, and statistical inference, J. Am. Stat. Assoc. 22,
+   209-212.
+.. [4] Clopper, Pearson (1934), The use of confidence or fiducial limits, Biometrika 26, 404-413.
+.. [5] McNemar (1947), Note on the sampling error of the difference between correlated proportions, Psychometrika 12,
+   153-157.
+.. [6] Korn, Graubard (1998), Confidence intervals for proportions with small expected number of positive counts
+   estimated from survey data, Survey Methodology 24, 193-201: the logit transform, and the exact interval of the
+   effective number of trials.
+.. [7] Kish (1965), Survey Sampling, section 11.7: the effective number of a sample with unequal weights.
+"""
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
@@ -160,7 +189,7 @@ def t_ends(mean: float, error: float, freedom: float, low: float, high: float, l
 
 
 def wilson_interval(successes: int, trials: int, *, level: float = 0.95) -> Interval:
-    """Score interval of a proportion [1]_: ``(p + z^2 / 2n -+ z sqrt(p (1 - p) / n + z^2 / 4n^2)) / (1 + z^2 / n)``.
+    """Score interval of a proportion [3]_: ``(p + z^2 / 2n -+ z sqrt(p (1 - p) / n + z^2 / 4n^2)) / (1 + z^2 / n)``.
 
     Parameters
     ----------
@@ -199,7 +228,7 @@ def wilson_interval(successes: int, trials: int, *, level: float = 0.95) -> Inte
 
 
 def clopper_pearson_interval(successes: int, trials: int, *, level: float = 0.95) -> Interval:
-    """Exact interval of a proportion [2]_, from quantiles of the beta distribution.
+    """Exact interval of a proportion [4]_, from quantiles of the beta distribution.
 
     ``low = B(tail; k, n - k + 1)`` and ``high = B(1 - tail; k + 1, n - k)`` with ``tail = (1 - level) / 2``; it
     covers at least `level`, and mostly more.
@@ -246,7 +275,7 @@ class McNemarTest:
 
 
 def mcnemar_test(only_a: int, only_b: int) -> McNemarTest:
-    """Test whether two models succeed equally often on the same trials [3]_.
+    """Test whether two models succeed equally often on the same trials [5]_.
 
     ``chi2 = (only_a - only_b)^2 / (only_a + only_b)``, without continuity correction.
 
@@ -284,11 +313,11 @@ def share_of_clusters_interval(
 ) -> list[Interval]:
     """Confidence interval of the share of units that are 1, for each series.
 
-    Student's t on the logit scale [1]_: with the share p, the ends are ``1 / (1 + exp(-x))`` for
+    Student's t on the logit scale [6]_: with the share p, the ends are ``1 / (1 + exp(-x))`` for
     ``x = log(p / (1 - p)) -+ t s / (p (1 - p))``. Here s is the jackknife of clusters,
     ``sqrt((G - 1) / G sum over clusters of ((k - m p) / (n - m))^2)`` for a cluster with k of its m units, and t the
     quantile with ``G / (1 + CV^2) - 1`` degrees of freedom, at least 2: CV is the coefficient of variation of the
-    numbers of units of the G clusters, so that clusters of unequal size count as fewer [2]_.
+    numbers of units of the G clusters, so that clusters of unequal size count as fewer [7]_.
 
     Where no unit is 1, or every one, nothing tells how alike the units of a cluster are. Then each cluster is one
     trial: the ends are those of `attune_metrics.stats.cluster_means.clopper_pearson_interval` of 0 or G in G.

@@ -1,4 +1,23 @@
-"""Two models on the same units: the difference of a statistic, its interval, its test, and families of tests."""
+"""Two models on the same units: the difference of a statistic, its interval, its test, and families of tests.
+
+Pairs of series on the units that both have, where the work is that of the series and not of the pairs.
+
+A side of a pair is a series on the units that its partner has too. Pairs whose series lack the same units share their
+sides, so that all pairs of k complete series need the sums of k sides.
+
+Conventions
+-----------
+`a` and `b` have the same units in the same order; a unit counts where both have a value. Units of one cluster stay
+together, as in `resampling`, which says what values and statistics are. Differences are ``statistic(a) -
+statistic(b)``.
+
+References
+----------
+.. [1] Good (2005), Permutation, Parametric, and Bootstrap Tests of Hypotheses, 3rd ed., chapters 3 and 5.
+.. [2] Phipson, Smyth (2010), Permutation P-values should never be zero, Stat. Appl. Genet. Mol. Biol. 9, 39.
+.. [3] Holm (1979), A simple sequentially rejective multiple test procedure, Scand. J. Stat. 6, 65-70.
+.. [4] Benjamini, Hochberg (1995), Controlling the false discovery rate, J. R. Stat. Soc. B 57, 289-300.
+"""
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -577,7 +596,7 @@ def _test(
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:
-    """Adjust p-values for the chance of any false rejection, step down [1]_.
+    """Adjust p-values for the chance of any false rejection, step down [3]_.
 
     Of m sorted p-values, the i-th becomes ``max over j <= i of min(1, (m - j + 1) p_j)``.
 
@@ -608,7 +627,7 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
 
 
 def benjamini_hochberg(p_values: ArrayLike) -> NDArray[np.float64]:
-    """Adjust p-values for the share of false among all rejections, step up [2]_.
+    """Adjust p-values for the share of false among all rejections, step up [4]_.
 
     Of m sorted p-values, the i-th becomes ``min over j >= i of min(1, m p_j / j)``.
 

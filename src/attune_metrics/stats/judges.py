@@ -1,4 +1,43 @@
-"""A judge's mean corrected by people who rated a random part of what the judge scored."""
+"""A judge's mean corrected by people who rated a random part of what the judge scored.
+
+The regression estimator of a mean, as a statistic of weighted sums.
+
+j is known of all units and h of a part; `attune_metrics.stats.judges` has the formula and its sources.
+
+Conventions
+-----------
+Every unit has a judge's score j; a part of the units, drawn at random, has a person's rating h on the same scale too,
+the others nan. A unit without a judge's score counts for nothing. The corrected mean is ::
+
+    mean of h over the rated + b (mean of j over all - mean of j over the rated)
+
+with ``b = cov(h, j) / var(j)`` among the rated: prediction-powered inference [1]_ with a slope from the data [2]_,
+which is the regression estimator of survey statistics [3]_. Whatever the judge is worth, it is an estimate of the mean
+of h; a judge that follows people makes it a precise one. It is a function of weighted sums (of L, which is 1 for a
+rated unit and 0 for another, of L h, L j, L h j, L j^2 and j), so that the bootstrap over clusters of
+`attune_metrics.stats.bootstrap` gives its interval. The quantiles are expanded for the clusters that have a rating,
+as few ratings and not many scores are what limits it.
+
+Coverage
+--------
+``benchmarks/prediction_powered.py`` simulates 95% intervals, of 200 units with 6 to 100 ratings; docs/judges.md has
+the table. Where chance chose the rated units they cover 93.3 to 98.5%, alone, in clusters of 5 and with one cluster of
+30% of the units, rated unit by unit or as whole clusters, of means and of differences. They cover less than 93% only
+where chance did not choose:
+
+- units that people like best: 0%; the warning that rated units are unlike the others comes in 97.5% of cases;
+- none of a kind of unit, a fifth of all, that people like less and the judge as well as any: 68%, and nothing in the
+  data can warn of it.
+
+p-values of differences between systems that people like alike are below 0.05 in 4.1 to 5.9% of 2,000 simulations where
+drafts are rated, balanced or with a dominant cluster, and in 3.3 to 3.9% where whole clusters are, mostly 12 of them.
+
+References
+----------
+.. [1] Angelopoulos, Bates, Fannjiang, Jordan, Zrnic (2023), Prediction-powered inference, Science 382, 669-674.
+.. [2] Angelopoulos, Duchi, Zrnic (2023), PPI++: Efficient prediction-powered inference, arXiv:2311.01453.
+.. [3] Cochran (1977), Sampling Techniques, 3rd ed., sections 7.1 to 7.4 and 12.7.
+"""
 
 import warnings
 from dataclasses import dataclass, replace

@@ -1,4 +1,40 @@
-"""Planning a comparison of two models: how many participants it needs, and how small a difference some show."""
+"""Planning a comparison of two models: how many participants it needs, and how small a difference some show.
+
+Planning a comparison of two models: from a pilot, or from what is assumed of their scores.
+
+Both models answer the same units. Without a pilot, of a unit's score the standard deviation s is assumed, of the scores
+of both models on one unit the correlation r, and of the differences between them the intraclass correlation ICC: the
+share of their variance that is between participants. With G participants of m units each, the standard error of the
+difference is ``sqrt(2 s^2 (1 - r) (1 + (m - 1) ICC) / (m G))`` [6]_, [7]_. Where participants have m units on average,
+with the coefficient of variation CV (standard deviation over mean), the design effect ``1 + (m - 1) ICC`` becomes
+``1 + ((CV^2 + 1) m - 1) ICC`` [9]_. A pilot of g participants with the standard error SE says ``SE sqrt(g / G)``: more
+participants of the same kind, with as many units each. Power is 80%, of the two-sided
+`attune_metrics.stats.comparison.paired_permutation_test` at 0.05, for one comparison.
+
+P-values of bootstrap intervals: the level at which an end of the interval is at a value.
+
+An interval of the level 1 - alpha that excludes a value rejects it at alpha, so that the smallest such alpha is a
+p-value [10]_, which never contradicts the interval. Levels of ends are those of
+`attune_metrics.stats.bootstrap.bootstrap`.
+
+References
+----------
+.. [1] Liang, Zeger (1986), Longitudinal data analysis using generalized linear models, Biometrika 73, 13-22.
+.. [2] Miller (2024), Adding error bars to evals, arXiv:2411.00640, sections 2.2 and 5.
+.. [3] Bloom (1995), Minimum detectable effects, Evaluation Review 19, 547-556.
+.. [4] MacKinnon, Nielsen, Webb (2023), Fast and reliable jackknife and bootstrap methods for cluster-robust inference,
+   J. Appl. Econometrics 38, 671-694: the jackknife of clusters, CV3J.
+.. [5] Kish (1965), Survey Sampling, section 11.7: the effective number of a sample with unequal weights.
+.. [6] Kish (1965), Survey Sampling, section 5.4: the design effect of clusters.
+.. [7] Miller (2024), Adding error bars to evals, arXiv:2411.00640, section 5.
+.. [8] Armitage, McPherson, Rowe (1969), Repeated significance tests on accumulating data, J. R. Stat. Soc. A 132,
+   235-244.
+.. [9] Eldridge, Ashby, Kerry (2006), Sample size for cluster randomized trials: effect of coefficient of variation of
+   cluster size and analysis method, Int. J. Epidemiol. 35, 1292-1300.
+.. [10] Davison, Hinkley (1997), Bootstrap Methods and their Application, section 5.6.
+.. [11] Cochran (1977), Sampling Techniques, 3rd ed., section 12.7: regression estimators in double sampling.
+.. [12] Kish (1965), Survey Sampling, section 8.2: the design effect.
+"""
 
 from bisect import bisect_left
 from collections.abc import Hashable, Iterable
@@ -535,7 +571,7 @@ def check_looks(value: object) -> int:
     ------
     MetricInputError
         If it is not a whole number from 1, or is above 1: five tests at 0.05 on growing data reject 14% of true
-        hypotheses [3]_.
+        hypotheses [8]_.
 
     Examples
     --------
@@ -664,7 +700,7 @@ def labels_needed(
     design_effect: float = 1.0,
     level: float = 0.95,
 ) -> int:
-    """Compute how many units people have to rate for an interval of a width, from a pilot or a guess [1]_.
+    """Compute how many units people have to rate for an interval of a width, from a pilot or a guess [11]_.
 
     Write a rating as its regression on the judge, ``h = a + b j + e``. The corrected mean of n ratings among N units is
     then ``a + b (mean of j over all) + (mean of e over the rated)``: the judge's part varies with all N units, the rest
@@ -688,7 +724,7 @@ def labels_needed(
         N, the units that the judge scored, at least 2.
     design_effect : float
         How many times the variance of independent units that of clustered ones is; 1 without clusters. Of m units in
-        each cluster with the intraclass correlation c it is ``1 + (m - 1) c`` [2]_.
+        each cluster with the intraclass correlation c it is ``1 + (m - 1) c`` [12]_.
     level : float
         Confidence level, between 0 and 1.
 

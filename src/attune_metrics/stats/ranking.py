@@ -1,4 +1,43 @@
-"""Ranks of models: Bradley-Terry strengths, average ranks, tiers, with intervals by clusters."""
+"""Ranks of models: Bradley-Terry strengths, average ranks, tiers, with intervals by clusters.
+
+Conventions: bradley terry
+--------------------------
+A strength is a natural logarithm: a model of strength a beats one of strength b with probability
+``1 / (1 + exp(b - a))`` [1]_. Only differences of strengths mean something, so they are centred at 0 among the models
+that can be compared. A tie is half a win for each side; there is no parameter of its own for ties.
+
+Groups
+------
+Finite strengths fit best only where every model beats every other one through a chain of wins [2]_; a tie is a win both
+ways. The largest sets of models with such chains are the groups. Strengths, ranks and the centre are of a group: models
+of different groups are not compared. A model alone in its group has no strength: that of one that won, or lost, every
+comparison would be infinite.
+
+Conventions: ranking
+--------------------
+A row has the scores of one model, all rows for the same units in the same order; nan is a unit without a score. Rank
+1 is the best, for the highest scores: give the negative of an error.
+
+Statistics
+----------
+- Ranks of models by mean score, with bootstrap intervals.
+- Win rates: share of units on which one model scores higher than another.
+
+Strengths from wins are in `attune_metrics.stats.ranking`.
+
+Conventions: tiers
+------------------
+A tier begins with its best model and goes on down the ranking, to the last model before the first that is told apart
+from that best one. The rest begins the next tier. Members of a tier need not be equal: two of them may be told apart
+from each other, and one may not be told apart from models of the next tier, which `tier_spans` shows. So tiers never
+contradict the order of the values, and a model of whom little is known does not come to stand above better ones.
+
+References
+----------
+.. [1] Bradley, Terry (1952), Rank analysis of incomplete block designs I, Biometrika 39, 324-345.
+.. [2] Ford (1957), Solution of a ranking problem from binary comparisons, Am. Math. Mon. 64, 28-33; Hunter (2004), MM
+   algorithms for generalized Bradley-Terry models, Ann. Stat. 32, 384-406.
+"""
 
 from dataclasses import dataclass
 from math import nan

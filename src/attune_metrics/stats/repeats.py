@@ -1,4 +1,24 @@
-"""Repeats: how far a score would have moved if the model had been asked again, and the parts of its variance."""
+"""Repeats: how far a score would have moved if the model had been asked again, and the parts of its variance.
+
+How the variance of scores splits between units and what else they differ by: models, repeats.
+
+A score is the mean of its row, plus what its unit adds in every row, plus the rest. With one score in each cell, what a
+unit adds in one row only (interaction) cannot be told from error: both are the residual.
+
+Repeats: how far a score would have moved if the model had been asked again.
+
+A model that is asked with another seed, or at a temperature above 0, answers otherwise. The score of a unit in a repeat
+is the model's mean, plus what the unit adds in every repeat, plus what the repeat adds to every unit, plus the rest,
+which is of this unit in this repeat. Units and repeats are both a sample.
+
+References
+----------
+.. [1] Searle, Casella, McCulloch (1992), Variance Components, chapter 4: method of moments, two-way crossed.
+.. [2] Graybill, Wang (1980), Confidence intervals on nonnegative linear combinations of variances, JASA 75, 869-873;
+   Zou, Donner (2008), Construction of confidence limits about effect measures, Stat. Med. 27, 1693-1702: the interval
+   of a difference from the intervals of its parts.
+.. [3] Williams (1962), A confidence interval for variance components, Biometrika 49, 278-281.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -236,7 +256,7 @@ def repeat_variance(
     The parts are those of `attune_metrics.stats.repeats.crossed_variances`, with repeats as rows, and so are the
     intervals of unit and interaction. The interval of `repeat` has the ends ``((R - 1) MSR / q - MSE) / n``, at least
     0, with R repeats, n units, MSR and MSE the mean squares of repeats and residual, and q the quantiles of chi squared
-    with R - 1 degrees of freedom at ``(1 + level) / 2`` and ``(1 - level) / 2`` [1]_: resamples of units say nothing of
+    with R - 1 degrees of freedom at ``(1 + level) / 2`` and ``(1 - level) / 2`` [3]_: resamples of units say nothing of
     other repeats, and repeats are too few to be resampled.
 
     Parameters

@@ -1,4 +1,25 @@
-"""The scores of a conversation: every key of its record in ``scores.json``, and how its value is made."""
+"""The scores of a conversation: every key of its record in ``scores.json``, and how its value is made.
+
+The scores of a conversation: every key that its record in ``scores.json`` has, and how its value is made.
+
+A new metric is a key of `TurnScore` or `PostScore`, with its call in `_score_turn` or `_score_post`; the mean over
+turns of ``name`` is the key ``avg_name`` of `ConversationScore`.
+
+What random answers score on average: the expected value of metrics where a formula or a short enumeration gives it.
+
+Answers are drawn as the baseline ``baseline/chance`` draws them, to all turns of a conversation. What is not here
+(valence and arousal, intensities, drafts, pooled counts, the composite) `attune_bench.chance` simulates.
+
+The similarity of drafts and responses by another measure than token overlap, in columns of its own.
+
+What is made of it is what is made of token overlap [1]_: for each draft the similarity to the three responses of its
+turn, 0 where a text is missing; the largest of them; their mean weighted by how often each won. Of a conversation, the
+mean over its turns.
+
+References
+----------
+.. [1] `attune_metrics.attunebench.preferences`
+"""
 
 import math
 from collections import Counter

@@ -1,4 +1,13 @@
-"""What an answer says: its schema, and how it is read, lenient about its form, strict about its values."""
+"""What an answer says: its schema, and how it is read, lenient about its form, strict about its values.
+
+What an answer says: lenient about its form, strict about its values.
+
+The values of the JSON object are read as loading reads a run file's: what is in an older spelling is translated, what
+is out of range clamped, what is not an answer dropped and counted. Nothing is guessed.
+
+A reader takes the object and a `Tally` and returns the fields of a run file that it gives; none at all means that
+the answer was of no use.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean

@@ -1,4 +1,10 @@
-"""AttuneBench on a page: sections, figures, and conversations with predictions beside what was answered."""
+"""AttuneBench on a page: sections, figures, and conversations with predictions beside what was answered.
+
+A conversation on a page: its messages, and beside each turn what the participant answered and a model predicted.
+
+Answers agree here where the scoring counts them as agreeing. Of the participant a page shows what they wrote and
+answered in the conversation, not who they are.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial

@@ -1,4 +1,14 @@
-"""Scoring EIBench: every reward computed anew from the state at the end of an episode and the scenario's anchors."""
+"""Scoring EIBench: every reward computed anew from the state at the end of an episode and the scenario's anchors.
+
+Conventions
+-----------
+Rewards and axis scores are -1 to 1, higher is better; published numbers are 100 times these. The unit is the scenario,
+of which a model has one episode, or several where it played repeats. An episode *failed* where it says why there is no
+result, where an answer of either side could not be had or read, and where it has no state at its end.
+
+Numbers are comparable within one simulator and one version of its instructions only, so models whose episodes differ
+in these or in another of the settings `DECISIVE` are not compared; see `attune_bench.stats.comparability`.
+"""
 
 import warnings
 from collections import Counter

@@ -1,4 +1,71 @@
-"""Running EIBench: a model talks with a simulated person, who judges each of its replies."""
+"""Running EIBench: a model talks with a simulated person, who judges each of its replies.
+
+The requests of an episode: what the model sees, and what the simulator sees.
+
+The model sees its own profile, what the person said, and its own earlier outputs as they were, reflections included.
+The simulator sees the person's profile, the state before the update, its own earlier replies and reflections, and what
+the model said aloud. Neither sees anchors, goal, criteria or the profile of the other.
+
+What the two sides of an episode said: the words of the model, and the judgement of the simulator.
+
+Thinking is what is between ``<think>`` and ``</think>``. It is taken out as in the benchmark's own code, by which text
+outside of a complete pair of tags is said aloud: behind a tag that is never closed, before one that was never opened.
+
+The simulator's JSON object is what `find_object` finds once the thinking is out; where it finds none, comments, plus
+signs before numbers and commas before a closing bracket are taken out. Unlike in the benchmark's own code, repairs
+leave the texts alone, and nothing is added to an object that was cut off.
+
+One episode: a model talks with a simulated person, who judges each of its replies.
+
+How it ends, what ``ended_by`` says then as in the benchmark's own files, and the state that counts:
+
+====================================  ==================  ===============================
+end                                   ``ended_by``        state
+====================================  ==================  ===============================
+all rounds are done                   ``max_rounds``      after the last judgement
+the person stops                      ``simulator_stop``  after this judgement
+no judgement can be read, three times ``parse_failed``    after the one before
+the model says nothing aloud          ``simulator_stop``  after the last judgement
+the person says nothing               ``simulator_stop``  after this judgement
+====================================  ==================  ===============================
+
+A side says nothing where its text is empty once its thinking is out. White space of the person, and tags without
+thinking, are ``...``, and the episode goes on. No state ends an episode. `attune_data.Episode.outcome`
+tells the last two from a stop: only that leaves a stop reason.
+
+EIBench as the runner sees it, and the files of its results.
+
+In the output folder each model has a folder of its own: its name with ``_`` for ``/``. There ``results.jsonl`` contains
+the complete episodes of the scenarios in their order, ``summary.json`` what
+`attune_bench.benchmarks.eibench.scoring.model_summary` gives of them, and hidden files the cache and the episodes, by
+which a run goes on where it was stopped. Both results are also written where a run is interrupted; after a kill the
+same call writes them. A folder takes one configuration.
+
+The protocol is that of EIBench's released evaluation, reflection before each reply included, apart from this:
+
+- The instructions of both sides are our own, in English and Chinese; they ask for what the benchmark's own ask for.
+  Numbers are comparable for one simulator and one version of these instructions only.
+- In a charm episode, where the model speaks first, one fixed line of a user precedes its words in every request; the
+  benchmark's code sends it in the first only, and then conversations that some servers refuse.
+- A call that fails however often it is tried is no empty reply, which would be scored: the episode has no line in the
+  results, is listed as skipped, and is tried again by the same call.
+- A reply that the server says ended early is asked for once more, and then the episode is skipped likewise; a judgement
+  that did is one that cannot be read.
+- Reasoning that a server gives apart from the answer is not used.
+- The simulator is asked for an answer of a JSON schema, where its server takes one. Repairs of an answer leave its
+  texts alone, and do not close an object that was cut off.
+- A ``reply`` of the simulator that is no text is an answer that cannot be read.
+- A state in place of changes that is no number leaves the state as it was; there it counts 0.
+- A scenario that lacks an anchor is left out, and named before the first call.
+- The judgement with which a person fell silent is in the history, as an utterance without words. ``thinking`` beside
+  the words of the model is what it thought before.
+- ``stop_reason`` in the last utterance tells a stop of the simulator from a silence, both ``simulator_stop``.
+
+As there, a ``continue`` stops only where it is ``no``, so that ``false`` does not; ``meta.continue`` tells what was
+said. What the model wrote outside of a proper pair of tags is said aloud. The model sees its own earlier outputs with
+their thinking. The last reply of a charm episode is not judged, unless `EIBenchSettings.judge_all` is set. The page
+``docs/comparability.md`` has all of this as a table.
+"""
 
 import json
 import re

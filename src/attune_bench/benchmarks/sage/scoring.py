@@ -1,4 +1,9 @@
-"""Scoring SAGE: the emotion at the end of every dialogue, and the dialogues as texts on a page."""
+"""Scoring SAGE: the emotion at the end of every dialogue, and the dialogues as texts on a page.
+
+Conventions
+-----------
+The unit is the scenario, of which a model has one dialogue. The score is the final emotion, 0 to 100, higher is better.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain

@@ -1,4 +1,12 @@
-"""Baselines: the most frequent answers of other participants, a lexicon of emotion words, random answers."""
+"""Baselines: the most frequent answers of other participants, a lexicon of emotion words, random answers.
+
+Predictors that need no model: what an evaluated model has to beat.
+
+``chance`` draws every answer, ``prior`` gives the most frequent one, ``lexicon`` follows rules written by hand. Each
+takes conversations and gives ordinary runs, which `attune_bench.benchmarks.attunebench.task.write_runs` writes and
+`attune_bench.score` scores. Of the conversation that it predicts a baseline sees what an evaluated model sees:
+messages, responses, which questions and comparisons are asked, and the PANAS before the conversation.
+"""
 
 import re
 import tomllib
